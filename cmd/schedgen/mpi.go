@@ -41,7 +41,7 @@ Engines:
 
 ` + table([][2]string{
 		{"c", "schedules as tables, over messages of the MPI, for all operations that they serve"},
-		{"auto", "the same where it was measured to be faster than the MPIs; they serve the rest"},
+		{"auto", "the same where it was measured to be no slower than the MPIs; they serve the rest"},
 		{"off", "the MPI serves everything"},
 	}) + `
 Examples:

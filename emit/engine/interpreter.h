@@ -78,10 +78,13 @@ struct sg_call {
     ptrdiff_t lead, trail;      /* bytes that an element has before its address, and beyond its extent */
     int commutes;               /* whether a fold of two operands may swap them */
     void *with;                 /* for the functions below */
+    char *lent;                 /* memory that the caller lends, aligned for a pointer: short operations need no other */
+    size_t lent_size;           /* bytes of it */
 
     int *need;              /* by rule: what it still waits for */
     int *ready, first, end; /* rules that are to fire: ready[first] ... ready[end - 1] */
     char *scratch;
+    int own_scratch;   /* whether it is to be freed */
     ptrdiff_t *offset; /* by number of a place in scratch memory: its first element there */
     char **staged;     /* by message, received ones first: memory that brings its places together */
     char *spare[2];    /* room for a part each, of the folds of more than two operands */
@@ -108,30 +111,44 @@ static int sg_bound(int count, int n, int k)
     return k * each + (int)((long long)k * rest / n);
 }
 
-/* The number of elements of a part of the blocks in a buffer. */
-static int sg_length(const struct sg_call *call, int buffer, int number)
+/* The elements of a part of a block: where they begin in it, and how many there are. */
+static int sg_part(int count, int per, int part, int *elements)
 {
-    int per = call->plan->per, block = number / per, part = number % per;
-    const int *counts = call->buffer[buffer].counts;
-    int count = counts ? counts[block] : call->count;
-    return sg_bound(count, per, part + 1) - sg_bound(count, per, part);
+    int begin = 0;
+    *elements = count;
+    if (per > 1) {
+        begin = sg_bound(count, per, part);
+        *elements = sg_bound(count, per, part + 1) - begin;
+    }
+    return begin;
+}
+
+/* The number of elements of a part of the contributions. */
+static int sg_length(const struct sg_call *call, int number)
+{
+    int per = call->plan->per, elements;
+    const int *counts = call->buffer[SG_SEND].counts;
+    sg_part(counts ? counts[number / per] : call->count, per, number % per, &elements);
+    return elements;
 }
 
 /* The address of a place, and how many elements it has. */
 static char *sg_at(const struct sg_call *call, int place, int *count)
 {
-    int kind = place % SG_BUFFERS, number = place / SG_BUFFERS, per = call->plan->per;
-    int block = number / per;
+    int kind = place % SG_BUFFERS, number = place / SG_BUFFERS, per = call->plan->per, block = number, part = 0;
     const struct sg_buffer *b;
     ptrdiff_t first;
     if (kind == SG_SCRATCH) {
-        *count = sg_length(call, SG_SEND, call->plan->scratch[number]);
+        *count = sg_length(call, call->plan->scratch[number]);
         return call->scratch + call->offset[number] * call->extent;
     }
+    if (per > 1) {
+        block = number / per;
+        part = number % per;
+    }
     b = &call->buffer[kind];
-    *count = sg_length(call, kind, number);
     first = b->counts ? b->starts[block] : (ptrdiff_t)block * call->count;
-    first += sg_bound(b->counts ? b->counts[block] : call->count, per, number % per);
+    first += sg_part(b->counts ? b->counts[block] : call->count, per, part, count);
     return b->at + first * b->extent;
 }
 
@@ -287,26 +304,37 @@ static int sg_fire(struct sg_call *call)
     return 0;
 }
 
-/* What the operation keeps in memory. Everything is in one piece but what is staged. */
+/*
+ * What the operation keeps in memory, in one piece: addresses, offsets, counters of rules. Scratch memory
+ * and what is staged are pieces of their own, unless scratch memory fits behind the rest of what the caller
+ * lends.
+ */
 static int sg_begin(struct sg_call *call)
 {
     const struct sg_plan *plan = call->plan;
     size_t rules = (size_t)plan->rules, messages = (size_t)plan->receives + (size_t)plan->sends;
+    size_t size = messages * sizeof *call->staged + (size_t)plan->scratches * sizeof *call->offset + 2 * rules * sizeof *call->need;
     ptrdiff_t sum = 0;
     int i;
-    call->staged = calloc(messages * sizeof *call->staged + (size_t)plan->scratches * sizeof *call->offset +
-                              2 * rules * sizeof *call->need + 1, 1);
-    if (!call->staged)
+    size = (size + 15) / 16 * 16; /* scratch memory behind it is aligned for any element */
+    call->staged = (char **)call->lent;
+    if (size > call->lent_size && !(call->staged = malloc(size)))
         return SG_NO_MEMORY;
+    memset(call->staged, 0, messages * sizeof *call->staged);
     call->offset = (ptrdiff_t *)(call->staged + messages);
     call->need = (int *)(call->offset + plan->scratches);
     call->ready = call->need + rules;
     for (i = 0; i < plan->scratches; i++) {
         call->offset[i] = sum;
-        sum += sg_length(call, SG_SEND, plan->scratch[i]);
+        sum += sg_length(call, plan->scratch[i]);
     }
-    if (sum > 0 && !(call->scratch = sg_new(call, sum)))
-        return SG_NO_MEMORY;
+    if (size + (size_t)(sum * call->extent + call->lead + call->trail) <= call->lent_size) {
+        call->scratch = call->lent + size + call->lead;
+    } else if (sum > 0) {
+        if (!(call->scratch = sg_new(call, sum)))
+            return SG_NO_MEMORY;
+        call->own_scratch = 1;
+    }
     for (i = 0; i < plan->rules; i++) {
         call->need[i] = plan->rule[i].need;
         if (call->need[i] == 0)
@@ -318,12 +346,15 @@ static int sg_begin(struct sg_call *call)
 static void sg_end(struct sg_call *call)
 {
     int i;
-    for (i = 0; call->staged && i < call->plan->receives + call->plan->sends; i++)
-        sg_free(call, call->staged[i]);
+    for (i = 0; i < call->plan->receives + call->plan->sends; i++)
+        if (call->staged[i])
+            sg_free(call, call->staged[i]);
     for (i = 0; i < 2; i++)
         sg_free(call, call->spare[i]);
-    sg_free(call, call->scratch);
-    free(call->staged);
+    if (call->own_scratch)
+        sg_free(call, call->scratch);
+    if (call->staged != (char **)call->lent)
+        free(call->staged);
 }
 
 /* Executes a plan. */

@@ -37,6 +37,9 @@ static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int fro
 static int sg_receive_any(struct sg_call *call, int slots, int *slot)
 {
     struct sg_mpi *mpi = call->with;
+    *slot = 0;
+    if (slots == 1)
+        return MPI_Wait(mpi->requests, MPI_STATUS_IGNORE);
     return MPI_Waitany(slots, mpi->requests, slot, MPI_STATUS_IGNORE);
 }
 
@@ -135,11 +138,14 @@ static int sg_collective(const struct sg_schedule *schedule, const void *in, voi
 {
     struct sg_call call;
     struct sg_mpi mpi;
+    long long lent[128]; /* aligned like elements */
     MPI_Aint low, extent, true_low, true_extent;
     char *copy = NULL;
     int ranks, size, err;
     memset(&call, 0, sizeof call);
     call.with = &mpi;
+    call.lent = (char *)lent;
+    call.lent_size = sizeof lent;
     mpi.type = type;
     mpi.op = op;
     if ((err = MPI_Comm_size(comm, &ranks)) || (err = MPI_Comm_rank(comm, &mpi.rank)))

@@ -1,8 +1,10 @@
 package mpi
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/emit/engine"
 	"github.com/schedgen/schedgen/schedule"
@@ -40,6 +42,9 @@ func Tables(ranks int) ([]byte, error) {
 			taken = append(taken, c)
 		}
 	}
+	slices.SortStableFunc(taken, func(a, b Choice) int {
+		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Least, b.Least))
+	})
 	head := headWords + len(taken)*(4+nameWords)
 	for _, c := range taken {
 		entry, err := t.entry(c, ranks, head)
@@ -93,7 +98,7 @@ func (t *tables) entry(c Choice, ranks, head int) ([]int32, error) {
 		t.plans[key] = rest
 	}
 	entry := append([]int32{int32(c.Operation), int32(c.Least)}, rest...)
-	if c.Auto {
+	if ranks <= c.Auto {
 		entry[2] |= flagAuto
 	}
 	return entry, nil

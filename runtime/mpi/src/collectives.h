@@ -37,11 +37,9 @@ static int layout_of(handle type, struct layout *l)
 static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered)
 {
     struct entry *best = NULL;
-    int i, any = 0;
-    for (i = 0; i < c->tables->entries; i++) {
-        struct entry *e = &c->tables->entry[i];
-        if (e->operation != op || e->least > bytes)
-            continue;
+    struct entry *e = c->tables->of[op], *end = c->tables->of[op + 1];
+    int any = 0;
+    for (; e < end && e->least <= bytes; e++) {
         any = 1;
         if (!ordered || (e->flags & ORDERED))
             best = e;
@@ -83,6 +81,7 @@ static int run(struct entry *e, struct sg_call *call, struct use *u, long long b
     struct sg_plan plan = plan_of(c->tables, e, (c->rank - u->shift + c->size) % c->size);
     unsigned long long begin = reports ? nanoseconds() : 0;
     char few[64 * sizeof(handle)];
+    long double lent[128]; /* aligned like elements */
     size_t size;
     int err;
     u->slots = plan.receives < SG_POSTED ? plan.receives : SG_POSTED;
@@ -92,6 +91,8 @@ static int run(struct entry *e, struct sg_call *call, struct use *u, long long b
         return SG_NO_MEMORY;
     call->plan = &plan;
     call->with = u;
+    call->lent = (char *)lent;
+    call->lent_size = sizeof lent;
     err = sg_run(call);
     if (!err && u->requests != few)
         free(u->requests);

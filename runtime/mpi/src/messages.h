@@ -33,6 +33,9 @@ static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int fro
 static int sg_receive_any(struct sg_call *call, int slots, int *slot)
 {
     struct use *u = call->with;
+    *slot = 0;
+    if (slots == 1)
+        return P_Wait(u->requests, mpi.status_ignore);
     return P_Waitany(slots, u->requests, slot, mpi.status_ignore);
 }
 

@@ -3,7 +3,8 @@
  * runtime/mpi. The file is words of 4 bytes:
  *
  *     magic, version, ranks, entries, words in all
- *     entry 0 ...     ENTRY words each: operation, least bytes, flags, first plan, name (NAME words)
+ *     entry 0 ...     ENTRY words each: operation, least bytes, flags, first plan, name (NAME words);
+ *                     by operation, then by the least bytes
  *     plan ...        PLAN words of counts, then the tables of struct sg_plan
  *
  * The plan of rank r of an entry begins at word w[first plan + r]. All entries have root 0.
@@ -41,8 +42,8 @@ struct entry {
 struct tables {
     int ranks, entries;
     int *words;
-    long size;
-    struct entry *entry;
+    struct entry *entry;               /* by operation, then by the least bytes */
+    struct entry *of[OPERATIONS + 1]; /* the first of each operation */
     struct tables *next;
 };
 
@@ -71,7 +72,7 @@ static struct tables *tables_of(int ranks)
 static struct tables *keep_tables(int *w, long size, int ranks)
 {
     struct tables *t = NULL;
-    int i;
+    int i, op;
     if (size < HEAD || w[0] != MAGIC || w[1] != VERSION || w[2] != ranks || w[4] != size || w[3] < 0 || HEAD + (long)w[3] * ENTRY > size ||
         !(t = calloc(1, sizeof *t)) || !(t->entry = calloc((size_t)w[3] + 1, sizeof *t->entry))) {
         free(t);
@@ -80,7 +81,6 @@ static struct tables *keep_tables(int *w, long size, int ranks)
     }
     t->ranks = ranks;
     t->words = w;
-    t->size = size;
     for (i = 0; i < w[3]; i++) {
         const int *e = w + HEAD + i * ENTRY;
         t->entry[i].operation = (enum operation)e[0];
@@ -90,6 +90,11 @@ static struct tables *keep_tables(int *w, long size, int ranks)
         memcpy(t->entry[i].name, e + 4, 4 * NAME);
     }
     t->entries = w[3];
+    for (op = 0, i = 0; op <= OPERATIONS; op++) {
+        while (i < t->entries && (int)t->entry[i].operation < op)
+            i++;
+        t->of[op] = t->entry + i;
+    }
     pthread_mutex_lock(&tables_lock);
     t->next = all_tables;
     all_tables = t;

@@ -164,6 +164,8 @@ static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int word
         if ((long)(n + 3 * size) * size * words < WORDS)
             BOTH(what, n, -7, Alltoallv, in, counts, starts, type, out, back, from, type, comm);
     }
+    if (longest > 10000)
+        BOTH(what, 150000, 0, Bcast, out, 150000, type, 0, comm);
     MPI_Barrier(comm);
 }
 
