@@ -95,6 +95,9 @@ func eachMPI(t *testing.T, test func(t *testing.T, w *world)) {
 
 // Every operation leaves in memory what MPI's own does, and every choice is taken.
 func TestOperations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
 		for _, ranks := range heavy.Or([]int{1, 2, 5}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
@@ -166,6 +169,20 @@ func TestTablesThatAreMissing(t *testing.T) {
 		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI=off"}, program, "many")
 		require.NoError(t, err, out)
 		require.NotContains(t, out, "schedgen: ")
+	})
+}
+
+// A profiler that stands behind the library sees what is left to the MPI, and only that.
+func TestProfilers(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		profiler := w.compile(t, "mpicc", "profiler.c", "-shared", "-fPIC")
+		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		w.preload = w.library.Path + ":" + profiler + strings.TrimPrefix(w.preload, w.library.Path)
+		for engine, seen := range map[string]int{"c": 0, "auto": 300, "off": 300} {
+			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine}, program, "many")
+			require.NoError(t, err, out)
+			require.Contains(t, out, fmt.Sprintf("profiler: %d\n", seen), engine)
+		}
 	})
 }
 
