@@ -14,8 +14,9 @@
  * after it. So it is enough to keep some of them posted, always the first ones.
  *
  * The interpreter sends and folds by functions that are defined after it: sg_isend, sg_irecv,
- * sg_receive_any, sg_wait_sends, sg_reduce and sg_copy. A result other than 0 is an error, which ends
- * the operation. Memory that messages may still read and write is not freed then.
+ * sg_receive_any, sg_wait_sends, sg_cancel, sg_reduce and sg_copy. A result other than 0 is an error,
+ * which ends the operation. Receives are then cancelled, so that nothing is written any more, and memory
+ * that is still sent is not freed.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -99,6 +100,8 @@ static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int fro
 static int sg_receive_any(struct sg_call *call, int slots, int *slot);
 /* Waits until all messages that were sent are complete. */
 static int sg_wait_sends(struct sg_call *call, int sends);
+/* Cancels the posted receives in so many slots, and waits until none is under way. */
+static void sg_cancel(struct sg_call *call, int slots);
 /* right = left * right, element by element. */
 static int sg_reduce(struct sg_call *call, const void *left, void *right, int count);
 /* Copies elements. */
@@ -365,8 +368,8 @@ static int sg_run(struct sg_call *call)
     int posted = 0, left = plan->receives, slots, slot, err = sg_begin(call);
     while (!err && posted < plan->receives && posted < SG_POSTED) {
         in[posted] = posted;
-        err = sg_post(call, posted, posted);
-        posted++;
+        if (!(err = sg_post(call, posted, posted)))
+            posted++;
     }
     slots = posted;
     if (!err)
@@ -388,7 +391,9 @@ static int sg_run(struct sg_call *call)
     }
     if (!err)
         err = sg_wait_sends(call, plan->sends);
-    if (!err)
+    if (err)
+        sg_cancel(call, slots);
+    else
         sg_end(call);
     return err;
 }

@@ -52,6 +52,18 @@ static int sg_wait_sends(struct sg_call *call, int sends)
     return err;
 }
 
+static void sg_cancel(struct sg_call *call, int slots)
+{
+    struct sg_mpi *mpi = call->with;
+    int i;
+    for (i = 0; i < slots; i++) {
+        if (mpi->requests[i] == MPI_REQUEST_NULL)
+            continue;
+        MPI_Cancel(&mpi->requests[i]);
+        MPI_Wait(&mpi->requests[i], MPI_STATUS_IGNORE);
+    }
+}
+
 static int sg_reduce(struct sg_call *call, const void *left, void *right, int count)
 {
     struct sg_mpi *mpi = call->with;

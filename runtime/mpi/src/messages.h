@@ -48,6 +48,19 @@ static int sg_wait_sends(struct sg_call *call, int sends)
     return err;
 }
 
+static void sg_cancel(struct sg_call *call, int slots)
+{
+    struct use *u = call->with;
+    int i;
+    for (i = 0; i < slots; i++) {
+        char *request = u->requests + (size_t)i * mpi.handle_size;
+        if (read_handle(request) == mpi.request_null)
+            continue;
+        P_Cancel(request);
+        P_Wait(request, mpi.status_ignore);
+    }
+}
+
 static int sg_reduce(struct sg_call *call, const void *left, void *right, int count)
 {
     struct use *u = call->with;
