@@ -133,7 +133,7 @@ func TestFortran(t *testing.T) {
 func TestHazards(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
-		for _, name := range []string{"rendezvous", "forwarding", "threads", "many", "children", "mismatch"} {
+		for _, name := range []string{"rendezvous", "forwarding", "threads", "many", "exhausted", "children", "mismatch"} {
 			t.Run(name, func(t *testing.T) {
 				out, err := w.run(t, 4, nil, program, name)
 				require.NoError(t, err, out)

@@ -158,6 +158,28 @@ static struct tables *agree_on_tables(handle inner, int rank, int size)
     return all_say(kept != NULL, inner) ? kept : NULL;
 }
 
+/*
+ * Makes a communicator of the same ranks. dup would call functions of the program's attributes. MPI may have
+ * no communicator left, which is no error of the program's: all ranks get that answer, and MPI serves them.
+ */
+static int split(handle comm, int rank, handle *inner)
+{
+    handle handler = 0;
+    int err;
+    if ((err = P_Comm_get_errhandler(comm, &handler)))
+        return err;
+    handler = read_handle(&handler);
+    P_Comm_set_errhandler(comm, mpi.errors_return);
+    err = P_Comm_split(comm, 0, rank, inner);
+    P_Comm_set_errhandler(comm, handler);
+    P_Errhandler_free(&handler);
+    if (!err) {
+        *inner = read_handle(inner);
+        P_Comm_set_errhandler(*inner, mpi.errors_return);
+    }
+    return err;
+}
+
 /* Makes the attribute of a communicator. All of its ranks do so in the same operation. */
 static struct communicator *make(handle comm)
 {
@@ -170,9 +192,7 @@ static struct communicator *make(handle comm)
         c = &passed[INTER];
     } else if (size == 1) {
         c = &passed[ONE_RANK];
-    } else if (!P_Comm_split(comm, 0, rank, &inner)) { /* dup would call functions of the program's attributes */
-        inner = read_handle(&inner);
-        P_Comm_set_errhandler(inner, mpi.errors_return);
+    } else if (!split(comm, rank, &inner)) {
         new = calloc(1, sizeof *new);
         if (all_say(new != NULL, inner) && (new->tables = agree_on_tables(inner, rank, size))) {
             new->inner = inner;

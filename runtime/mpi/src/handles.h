@@ -44,12 +44,14 @@ static struct constants mpi;
     F(Comm_create_keyval, (void *, void *, int *, void *)) \
     F(Comm_free, (void *)) \
     F(Comm_get_attr, (handle, int, void *, int *)) \
+    F(Comm_get_errhandler, (handle, void *)) \
     F(Comm_rank, (handle, int *)) \
     F(Comm_set_attr, (handle, int, void *)) \
     F(Comm_set_errhandler, (handle, handle)) \
     F(Comm_size, (handle, int *)) \
     F(Comm_split, (handle, int, int, void *)) \
     F(Comm_test_inter, (handle, int *)) \
+    F(Errhandler_free, (void *)) \
     F(Irecv, (void *, int, handle, int, int, handle, void *)) \
     F(Isend, (const void *, int, handle, int, int, handle, void *)) \
     F(Op_commutative, (handle, int *)) \

@@ -113,6 +113,31 @@ static void many(void)
         MPI_Comm_free(&comm[i]);
 }
 
+/* As many communicators as MPI has, or thousands: those for which the library gets none are MPI's. */
+static void exhausted(void)
+{
+    enum { MOST = 3000 };
+    static MPI_Comm comm[MOST];
+    int n = 0, i, sum, ok = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (ok && n < MOST) {
+        int mine = MPI_Comm_dup(MPI_COMM_WORLD, &comm[n]) == MPI_SUCCESS;
+        PMPI_Allreduce(&mine, &ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        n += ok;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    for (i = 0; i < 20 && n > 100; i++)
+        MPI_Comm_free(&comm[--n]);
+    for (i = 0; i < n; i++) {
+        MPI_Comm_set_errhandler(comm[i], MPI_ERRORS_ARE_FATAL);
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm[i]);
+        if (sum != ranks * (ranks - 1) / 2)
+            fail("a sum");
+    }
+    for (i = 0; i < n; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
 /* Children of the program are its own, and have nothing of MPI. */
 static void children(void)
 {
@@ -159,7 +184,7 @@ static void mismatch(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
-        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"children", children}, {"mismatch", mismatch},
+        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
     };
     int provided, i;
     if (argc != 2)
