@@ -171,10 +171,14 @@ func (c *cWriter) usage() []string {
 	}
 	if c.s.Folds() {
 		from := "from which every block of the result is folded."
-		if n := c.plans[0].Held; n > 1 {
+		inputs := c.s.InputChunks() / c.s.BlockChunks()
+		switch {
+		case c.s.QuestionChunks() > 0:
+			from = "its answer. At the origin the question stands behind it, a block more."
+		case inputs > 1:
 			from = "and block b of the result is folded from block b of it."
 		}
-		lines = append(lines, fmt.Sprintf("in is the contribution of the rank, %s,", count(c.plans[0].Held, "block")), from)
+		lines = append(lines, fmt.Sprintf("in is the contribution of the rank, %s,", count(inputs, "block")), from)
 	}
 	lines = append(lines, "")
 	for rank := range c.s.Ranks {

@@ -208,10 +208,10 @@ func writeRow(t *testing.T, calls, rows *bytes.Buffer, s *ir.Schedule, name stri
 		h, w := s.Held(rank), s.Wanted(rank)
 		held = append(held, fmt.Sprintf("{%d, %d, %d}", h.First, h.Step, h.Count))
 		wanted = append(wanted, fmt.Sprintf("{%d, %d, %d}", w.First, max(w.Step, 1), w.Count))
-		most = max(most, h.Count, w.Count)
+		most = max(most, inputs+h.Count, w.Count)
 		oneHeld = oneHeld && h.Count == 1
 		// MPI takes MPI_IN_PLACE for its send buffer at all ranks but where not all have the result.
-		inPlace = inPlace && buffers == 2 && w.Count > 0 && (inputs > 0 || h.Count > 0 && h.Count <= w.Count)
+		inPlace = inPlace && buffers == 2 && s.QuestionChunks() == 0 && w.Count > 0 && (inputs > 0 || h.Count > 0 && h.Count <= w.Count)
 	}
 	fmt.Fprintf(calls, "static const int held_%s[][3] = {%s}, wanted_%s[][3] = {%s};\n", name, strings.Join(held, ", "), name, strings.Join(wanted, ", "))
 	terms := "NULL"
@@ -223,8 +223,8 @@ func writeRow(t *testing.T, calls, rows *bytes.Buffer, s *ir.Schedule, name stri
 		s.Name(), name, s.Ranks, most, max(s.BlockChunks(), 1), inputs, buffers, number(ordered), number(inPlace), number(oneHeld), name, name, terms)
 }
 
-// termsOf returns what each chunk is folded from, as literals of C. Of a chunk that nobody wants the term
-// is NULL.
+// termsOf returns what each chunk is folded from, as literals of C. Of a chunk that nobody wants, or that
+// is not folded, the term is NULL.
 func termsOf(t *testing.T, s *ir.Schedule) []string {
 	t.Helper()
 	run, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: true, Repairs: true})
@@ -234,7 +234,7 @@ func termsOf(t *testing.T, s *ir.Schedule) []string {
 	for k := range out {
 		out[k] = "NULL"
 		for rank := range s.Ranks {
-			if wanted := s.Wanted(rank); wanted.Has(k) {
+			if wanted := s.Wanted(rank); wanted.Has(k) && s.FoldedRanks(k) > 0 {
 				out[k] = fmt.Sprintf("%q", terms.Text(terms.Slot(rank, ir.Chunk(k)), 1000))
 			}
 		}

@@ -130,25 +130,37 @@ func (l *lowering) begin(rank int) {
 	r := &l.ranks[rank]
 	held, wanted := l.s.Held(rank), l.s.Wanted(rank)
 	r.plan = Plan{Per: max(l.s.BlockChunks(), 1), Held: held.Count, Wanted: wanted.Count, OwnHeld: -1, OwnWanted: -1}
-	if row := l.s.Row(); row.Inputs != nil {
-		r.plan.Held = row.Inputs(l.s.Ranks)
-	}
+	r.plan.Held += l.inputs()
 	r.actions = make([][]Action, len(l.s.Programs[rank].Rules))
 	l.setBy[l.layout.Slot(rank, ir.Enter)] = atEnter
 	for id := range l.layout.Held(l.s, rank) {
 		k := l.layout.PlaceOf(id).Slot.Index()
-		l.setBy[id], l.place[id] = atEnter, placeIn(SendBuffer, held.Place(k))
+		l.setBy[id], l.place[id] = atEnter, l.heldAt(rank, k)
 	}
 	for k := range held.All() {
 		if !wanted.Has(k) {
 			continue
 		}
 		if r.plan.OwnHeld < 0 {
-			r.plan.OwnHeld, r.plan.OwnWanted = held.Place(k)/held.Per, wanted.Place(k)/wanted.Per
+			r.plan.OwnHeld, r.plan.OwnWanted = l.inputs()+held.Place(k)/held.Per, wanted.Place(k)/wanted.Per
 		}
 		r.copies = append(r.copies, ^Action(len(r.plan.Folds)))
-		r.plan.Folds = append(r.plan.Folds, Fold{Slot: ir.Chunk(k), Made: placeIn(ReceiveBuffer, wanted.Place(k)), Operands: []Place{placeIn(SendBuffer, held.Place(k))}})
+		r.plan.Folds = append(r.plan.Folds, Fold{Slot: ir.Chunk(k), Made: placeIn(ReceiveBuffer, wanted.Place(k)), Operands: []Place{l.heldAt(rank, k)}})
 	}
+}
+
+// inputs returns how many blocks a rank contributes. They stand first in its send buffer.
+func (l *lowering) inputs() int {
+	if row := l.s.Row(); row.Inputs != nil {
+		return row.Inputs(l.s.Ranks)
+	}
+	return 0
+}
+
+// heldAt returns where chunk k, which a rank holds at enter, stands.
+func (l *lowering) heldAt(rank, k int) Place {
+	held := l.s.Held(rank)
+	return placeIn(SendBuffer, l.inputs()*held.Per+held.Place(k))
 }
 
 // fire notes what the i-th rule of rank sends and folds.
@@ -241,8 +253,7 @@ func (l *lowering) find(rank int, s ir.Slot) (Place, int32) {
 	}
 	id := l.layout.Slot(rank, s)
 	if id < 0 { // a chunk that the rank holds and that only its puts name
-		held := l.s.Held(rank)
-		return placeIn(SendBuffer, held.Place(s.Index())), l.partOf(s.Index())
+		return l.heldAt(rank, s.Index()), l.partOf(s.Index())
 	}
 	if s.Kind() == ir.KindChunk {
 		return l.place[id], l.partOf(s.Index())

@@ -86,13 +86,15 @@ static unsigned wanted(const struct check *c, int k, int w, long i, int count, i
     while (bound(count, c->per, f + 1) <= i)
         f++;
     term = c->terms[block * c->per + f];
+    if (!term) /* what a rank holds and the others are asked */
+        return mark(k, ranks * ranks + block, i);
     return value(&term, k, block % c->inputs, i, commutes);
 }
 
 static void check(const struct check *c, int count, MPI_Datatype type, int stride, int commutes, MPI_Op op, int in_place)
 {
     const int *h3 = c->held[rank], *w3 = c->wanted[rank];
-    int held = c->inputs ? c->inputs : h3[2], blocks = w3[2], most = held > blocks ? held : blocks, k, b, err;
+    int held = c->inputs + h3[2], blocks = w3[2], most = held > blocks ? held : blocks, k, b, err;
     size_t words = (size_t)most * (size_t)count * (size_t)stride + 4;
     unsigned *in[OPERATIONS], *out[OPERATIONS];
     long i;
@@ -105,6 +107,8 @@ static void check(const struct check *c, int count, MPI_Datatype type, int strid
         memset(out[k], 0xa5, words * sizeof **out);
         for (b = 0; b < held; b++) {
             int name = c->inputs ? rank * ranks + b : h3[0] + b * h3[1];
+            if (c->inputs && b >= c->inputs)
+                name = ranks * ranks + h3[0] + (b - c->inputs) * h3[1];
             unsigned *to = in[k];
             long at = (long)b * count;
             if (c->buffers == 1 || (in_place && (c->inputs || !c->one_held))) {
