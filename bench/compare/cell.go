@@ -22,11 +22,12 @@ const (
 )
 
 // operations are all that can be compared: those above, and each collective of the table whose
-// blocks differ from rank to rank, or that folds. The peers' program, bench/mpi/micro.c, knows all of them.
+// blocks differ from rank to rank, or that folds. The peers' program, bench/mpi/micro.c, knows all of
+// them. No MPI has a collective in which ranks answer a question.
 func operations() []string {
 	all := []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
 	for _, row := range ir.Collectives() {
-		if movesBlocks(row.Name) || folds(row.Name) {
+		if row.Question == 0 && (movesBlocks(row.Name) || folds(row.Name)) {
 			all = append(all, row.Name)
 		}
 	}
