@@ -23,6 +23,8 @@ import (
 type mpiCmd struct {
 	Engine  string   `default:"auto" enum:"auto,c,off" placeholder:"ENGINE" help:"What takes operations over: c, auto or off; default auto."`
 	Report  bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
+	Profile bool     `help:"At MPI_Finalize rank 0 says how long the ranks were in which collective operations, by length."`
+	JSON    string   `name:"profile-json" placeholder:"FILE" help:"The same into a file, as JSON."`
 	CC      string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
 	Command []string `arg:"" help:"The command that starts the ranks, such as mpirun, behind --."`
 }
@@ -47,7 +49,8 @@ Engines:
 Examples:
 
   schedgen mpi -- mpirun -n 8 ./program
-  schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py`
+  schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
+  schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
 }
 
 // Run becomes the command.
@@ -57,7 +60,10 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
 	}
 	args, env := c.Command, os.Environ()
-	if c.Engine != "off" {
+	if c.Profile && c.JSON != "" {
+		return errors.New("--profile and --profile-json: give one of them")
+	}
+	if c.Engine != "off" || c.Profile || c.JSON != "" {
 		library, err := c.library(ctx, std)
 		if err != nil {
 			fmt.Fprintf(std.Err, "schedgen: mpi: %v; the command runs without schedgen\n", err)
@@ -65,7 +71,10 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 			if program := staticProgram(c.Command[1:]); program != "" {
 				fmt.Fprintf(std.Err, "schedgen: mpi: %s is linked statically; it runs without schedgen\n", program)
 			}
-			added := c.environment(library)
+			added, err := c.environment(library)
+			if err != nil {
+				return err
+			}
 			env = append(env, added...)
 			args = exported(ctx, c.Command, added)
 		}
@@ -101,7 +110,7 @@ func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
 }
 
 // environment returns what the ranks need in their environment.
-func (c *mpiCmd) environment(library *mpi.Library) []string {
+func (c *mpiCmd) environment(library *mpi.Library) ([]string, error) {
 	preload := library.Path
 	if old := os.Getenv("LD_PRELOAD"); old != "" {
 		preload += ":" + old
@@ -110,7 +119,17 @@ func (c *mpiCmd) environment(library *mpi.Library) []string {
 	if c.Report {
 		env = append(env, "SCHEDGEN_MPI_REPORT=1")
 	}
-	return env
+	if c.Profile {
+		env = append(env, "SCHEDGEN_MPI_PROFILE=table")
+	}
+	if c.JSON != "" {
+		file, err := filepath.Abs(c.JSON) // the path of a file has a slash, and ranks may start elsewhere
+		if err != nil {
+			return nil, fmt.Errorf("--profile-json=%s: %w", c.JSON, err)
+		}
+		env = append(env, "SCHEDGEN_MPI_PROFILE="+file)
+	}
+	return env, nil
 }
 
 // exported returns the command with flags that have mpirun hand the variables to ranks on other hosts.

@@ -24,6 +24,7 @@ static unsigned long deletions; /* of attributes: what a thread remembers from b
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int started;
+static int resolved; /* MPI's functions are known, which a profile needs, too */
 
 /* A function of MPI that we have called calls no function of ours: a profiler might. */
 static __thread int inside;
@@ -107,12 +108,16 @@ static void start(void)
         const char *mode = getenv("SCHEDGEN_MPI"), *missing;
         engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : OFF;
         reports = getenv("SCHEDGEN_MPI_REPORT") != NULL;
-        if (engine != OFF) {
-            int self;
+        if (engine != OFF || getenv("SCHEDGEN_MPI_PROFILE")) {
             if ((missing = resolve())) {
                 fprintf(stderr, "schedgen: MPI serves all operations itself: there is no %s\n", missing);
                 engine = OFF;
-            } else if (P_Comm_create_keyval((void *)copy_attribute, (void *)delete_attribute, &key, NULL) ||
+            }
+            resolved = !missing;
+        }
+        if (engine != OFF) {
+            int self;
+            if (P_Comm_create_keyval((void *)copy_attribute, (void *)delete_attribute, &key, NULL) ||
                        P_Comm_create_keyval((void *)copy_attribute, (void *)finalize, &self, NULL) || P_Comm_set_attr(mpi.comm_self, self, passed)) {
                 engine = OFF;
             }

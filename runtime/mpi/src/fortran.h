@@ -27,7 +27,7 @@ static int converts(void)
     static volatile int known_now;
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
         start();
-    if (engine == OFF || !mpi.names[0])
+    if (!resolved || !mpi.names[0])
         return 0;
     if (!__atomic_load_n(&known_now, __ATOMIC_ACQUIRE)) {
         find_names(f_in_place, "mpi_fortran_in_place", "MPI_FORTRAN_IN_PLACE");
@@ -91,6 +91,27 @@ static void *next_fortran(const char *lower, const char *upper)
     ALIAS(mpi_##lower##__, fortran_##lower, arguments) \
     ALIAS(mpi_##lower##_f08_, fortran_##lower, arguments) \
     ALIAS(MPI_##UPPER, fortran_##lower, arguments)
+
+/* Open MPI's calls PMPI_Finalize, and a profile is to be told before that. */
+static void fortran_finalize(int *err)
+{
+    static void (*next)(int *);
+    int error;
+    if (profile_file && converts()) {
+        error = MPI_Finalize();
+        if (err)
+            *err = error;
+        return;
+    }
+    if (!next)
+        next = (void (*)(int *))next_fortran("finalize", "FINALIZE");
+    next(err);
+}
+ALIAS(mpi_finalize, fortran_finalize, (int *))
+ALIAS(mpi_finalize_, fortran_finalize, (int *))
+ALIAS(mpi_finalize__, fortran_finalize, (int *))
+ALIAS(mpi_finalize_f08_, fortran_finalize, (int *))
+ALIAS(MPI_FINALIZE, fortran_finalize, (int *))
 
 #define COMM f2c_comm(*comm)
 #define TYPE(t) f2c_type(*t)

@@ -56,7 +56,9 @@ static struct constants mpi;
     F(Isend, (const void *, int, handle, int, int, handle, void *)) \
     F(Op_commutative, (handle, int *)) \
     F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
+    F(Recv, (void *, int, handle, int, int, handle, void *)) \
     F(Reduce_local, (const void *, void *, int, handle, handle)) \
+    F(Send, (const void *, int, handle, int, int, handle)) \
     F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
     F(Type_get_envelope, (handle, int *, int *, int *, int *)) \
     F(Type_get_extent, (handle, intptr_t *, intptr_t *)) \

@@ -25,4 +25,5 @@
 #include "messages.h"
 #include "collectives.h"
 #include "wrappers.h"
+#include "profile.h"
 #include "fortran.h"

@@ -1,6 +1,7 @@
 /*
- * The functions that programs call instead of those of MPI. Where an operation is not taken over, the
- * next function of that name gets it with the same arguments: it also finds what is wrong with them.
+ * What is done when a program calls a function of MPI; profile.h has the functions that it calls. Where
+ * an operation is not taken over, the next function of that name gets it with the same arguments: it
+ * also finds what is wrong with them.
  */
 #define PASS(name, arguments, values) \
     do { \
@@ -21,7 +22,7 @@ static long long bytes_of(int count, handle type, struct layout *l)
     return (long long)count * l->size;
 }
 
-#define MPI(name) __attribute__((visibility("default"))) int MPI_##name
+#define MPI(name) static int take_##name
 
 MPI(Barrier)(handle comm)
 {

@@ -1,0 +1,276 @@
+/*
+ * What a program spends on collective operations. If SCHEDGEN_MPI_PROFILE is set, every operation is
+ * timed, whoever performs it, and at MPI_Finalize rank 0 prints a table. If the variable names a file,
+ * with a slash in the name, rank 0 writes JSON there.
+ *
+ * Operations are counted by their lengths: those from 2^(i-1) to 2^i - 1 bytes are one line. A length is
+ * that of the message, of the contribution of a rank, or of one block; of operations with blocks of
+ * different lengths it is what this rank sends. Times are summed over the ranks. The time of an operation
+ * that does not block ends when the call returns.
+ */
+enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
+
+enum {
+    PROFILED_ALLTOALLW = OPERATIONS, PROFILED_NONBLOCKING, PROFILED = 2 * PROFILED_NONBLOCKING
+};
+
+struct profile_line {
+    unsigned long long calls, bytes, nanoseconds;
+};
+
+static struct profile_line profile[PROFILED][LENGTHS];
+static const char *profile_file; /* NULL: nothing is measured; without a slash: a table */
+static struct timespec profile_start;
+static __thread int profile_depth; /* an operation of MPI may call others */
+
+static unsigned long long since(const struct timespec *from)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)(now.tv_sec - from->tv_sec) * 1000000000ull + (unsigned long long)now.tv_nsec - (unsigned long long)from->tv_nsec;
+}
+
+__attribute__((constructor)) static void profile_begin(void)
+{
+    profile_file = getenv("SCHEDGEN_MPI_PROFILE");
+    if (profile_file && !*profile_file)
+        profile_file = NULL;
+    clock_gettime(CLOCK_MONOTONIC, &profile_start);
+}
+
+static void profile_add(int operation, long long bytes, unsigned long long nanoseconds)
+{
+    struct profile_line *line;
+    int i = 0;
+    while (i < LENGTHS - 1 && bytes >> i > 0)
+        i++;
+    line = &profile[operation][i];
+    __atomic_fetch_add(&line->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->bytes, (unsigned long long)(bytes > 0 ? bytes : 0), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&line->nanoseconds, nanoseconds, __ATOMIC_RELAXED);
+}
+
+/* The bytes of elements, 0 if that cannot be told: MPI is to say what is wrong. */
+static long long profiled_bytes(long long count, handle type)
+{
+    int size = 0;
+    type = whole(type);
+    if (count <= 0 || !is_type(type) || P_Type_size(type, &size))
+        return 0;
+    return count * size;
+}
+
+static long long profiled_sum(const int *counts, handle comm)
+{
+    long long all = 0;
+    int size = 0, i;
+    if (!counts || P_Comm_size(whole(comm), &size))
+        return 0;
+    for (i = 0; i < size; i++)
+        all += counts[i];
+    return all;
+}
+
+/* Begins to time an operation; the result says whether it counts. */
+static int profile_enter(struct timespec *from)
+{
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) && !inside)
+        start();
+    if (!resolved || profile_depth > 0 || inside)
+        return 0;
+    profile_depth++;
+    clock_gettime(CLOCK_MONOTONIC, from);
+    return 1;
+}
+
+static const char *profiled_name(int operation, char *text, size_t size)
+{
+    int i = operation % PROFILED_NONBLOCKING;
+    snprintf(text, size, "%s%s", operation < PROFILED_NONBLOCKING ? "" : "i", i == PROFILED_ALLTOALLW ? "alltoallw" : operation_names[i]);
+    return text;
+}
+
+/* The sums of all ranks at rank 0, by a binomial tree. wall is the time since each rank's process began. */
+static int profile_sum(handle comm, int rank, int size, unsigned long long *wall)
+{
+    static struct profile_line theirs[PROFILED][LENGTHS];
+    unsigned long long their_wall;
+    int bit, i, k, err;
+    for (bit = 1; bit < size; bit *= 2) {
+        if (rank & bit) {
+            if ((err = P_Send(profile, sizeof profile, mpi.type_byte, rank - bit, 1, comm)))
+                return err;
+            return P_Send(wall, sizeof *wall, mpi.type_byte, rank - bit, 1, comm);
+        }
+        if (rank + bit >= size)
+            continue;
+        if ((err = P_Recv(theirs, sizeof theirs, mpi.type_byte, rank + bit, 1, comm, mpi.status_ignore)) ||
+            (err = P_Recv(&their_wall, sizeof their_wall, mpi.type_byte, rank + bit, 1, comm, mpi.status_ignore)))
+            return err;
+        *wall += their_wall;
+        for (i = 0; i < PROFILED; i++)
+            for (k = 0; k < LENGTHS; k++) {
+                profile[i][k].calls += theirs[i][k].calls;
+                profile[i][k].bytes += theirs[i][k].bytes;
+                profile[i][k].nanoseconds += theirs[i][k].nanoseconds;
+            }
+    }
+    return 0;
+}
+
+static void profile_json(FILE *f, int ranks, double wall)
+{
+    const char *comma = "";
+    char name[32];
+    int i, k;
+    fprintf(f, "{\"ranks\": %d, \"seconds\": %.6f, \"operations\": [", ranks, wall / ranks);
+    for (i = 0; i < PROFILED; i++)
+        for (k = 0; k < LENGTHS; k++)
+            if (profile[i][k].calls) {
+                fprintf(f, "%s\n  {\"operation\": \"%s\", \"from_bytes\": %llu, \"calls\": %llu, \"bytes\": %llu, \"seconds\": %.9f}", comma,
+                        profiled_name(i, name, sizeof name), k ? 1ull << (k - 1) : 0, profile[i][k].calls, profile[i][k].bytes,
+                        (double)profile[i][k].nanoseconds * 1e-9);
+                comma = ",";
+            }
+    fprintf(f, "\n]}\n");
+}
+
+/* A line of the table: calls and times of one rank in the mean. */
+static void profile_print(const char *name, const char *length, const struct profile_line *line, int ranks, double wall)
+{
+    double seconds = (double)line->nanoseconds * 1e-9;
+    fprintf(stderr, "%-22s %10s %12.1f %12.6f %10.2f %7.2f %%\n", name, length, (double)line->calls / ranks, seconds / ranks,
+            line->calls ? seconds * 1e6 / (double)line->calls : 0, wall > 0 ? 100 * seconds / wall : 0);
+}
+
+static void profile_table(int ranks, double wall)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    struct profile_line all = {0, 0, 0};
+    char name[32], length[32];
+    int i, k;
+    fprintf(stderr, "schedgen: %d ranks, %.3f s from their start to MPI_Finalize; calls and seconds are of one rank in the mean\n", ranks, wall / ranks);
+    fprintf(stderr, "%-22s %10s %12s %12s %10s %9s\n", "operation", "from", "calls", "seconds", "us a call", "share");
+    for (i = 0; i < PROFILED; i++)
+        for (k = 0; k < LENGTHS; k++) {
+            const struct profile_line *line = &profile[i][k];
+            if (!line->calls)
+                continue;
+            all.calls += line->calls;
+            all.nanoseconds += line->nanoseconds;
+            if (k == 0)
+                snprintf(length, sizeof length, "0 B");
+            else
+                snprintf(length, sizeof length, "%d %s", 1 << (k - 1) % 10, units[(k - 1) / 10]);
+            profile_print(profiled_name(i, name, sizeof name), length, line, ranks, wall);
+        }
+    profile_print("all", "", &all, ranks, wall);
+}
+
+/* All ranks call it, before MPI ends. */
+static void profile_end(void)
+{
+    unsigned long long wall = since(&profile_start);
+    int rank, size, err;
+    handle comm = 0;
+    FILE *f;
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
+        start();
+    if (!resolved)
+        return;
+    inside++;
+    if (!P_Comm_rank(mpi.comm_world, &rank) && !P_Comm_size(mpi.comm_world, &size) && !split(mpi.comm_world, rank, &comm)) {
+        err = profile_sum(comm, rank, size, &wall);
+        P_Comm_free(&comm);
+        if (err) {
+            fprintf(stderr, "schedgen: rank %d: the profile is lost: error %d of MPI\n", rank, err);
+        } else if (rank == 0 && !strchr(profile_file, '/')) {
+            profile_table(size, (double)wall * 1e-9);
+        } else if (rank == 0 && (f = fopen(profile_file, "w"))) {
+            profile_json(f, size, (double)wall * 1e-9);
+            if (fclose(f))
+                fprintf(stderr, "schedgen: %s: %s\n", profile_file, strerror(errno));
+        } else if (rank == 0) {
+            fprintf(stderr, "schedgen: %s: %s\n", profile_file, strerror(errno));
+        }
+    }
+    inside--;
+}
+
+/* A function of MPI that does nothing but profile what take_ does. bytes is its length. */
+#define PROFILE(name, operation, bytes, arguments, values) \
+    __attribute__((visibility("default"))) int MPI_##name arguments \
+    { \
+        struct timespec from; \
+        long long length; \
+        int err; \
+        if (!profile_file || !profile_enter(&from)) \
+            return take_##name values; \
+        err = take_##name values; \
+        length = (bytes); \
+        profile_add(operation, length, since(&from)); \
+        profile_depth--; \
+        return err; \
+    }
+
+#define ARGUMENTS_MOVE (const void *in, int n, handle t, void *out, int m, handle s, handle comm)
+#define ARGUMENTS_ROOTED (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm)
+#define ARGUMENTS_FOLD (const void *in, void *out, int n, handle t, handle op, handle comm)
+#define BLOCK(root_block) (in == mpi.in_place ? profiled_bytes(m, s) : root_block)
+
+PROFILE(Barrier, BARRIER, 0, (handle comm), (comm))
+PROFILE(Bcast, BCAST, profiled_bytes(n, t), (void *b, int n, handle t, int root, handle comm), (b, n, t, root, comm))
+PROFILE(Reduce, REDUCE, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, int root, handle comm), (in, out, n, t, op, root, comm))
+PROFILE(Allreduce, ALLREDUCE, profiled_bytes(n, t), ARGUMENTS_FOLD, (in, out, n, t, op, comm))
+PROFILE(Scan, SCAN, profiled_bytes(n, t), ARGUMENTS_FOLD, (in, out, n, t, op, comm))
+PROFILE(Exscan, EXSCAN, profiled_bytes(n, t), ARGUMENTS_FOLD, (in, out, n, t, op, comm))
+PROFILE(Reduce_scatter_block, REDUCE_SCATTER, profiled_bytes(n, t), ARGUMENTS_FOLD, (in, out, n, t, op, comm))
+PROFILE(Reduce_scatter, REDUCE_SCATTER, profiled_bytes(profiled_sum(n, comm), t), (const void *in, void *out, const int *n, handle t, handle op, handle comm),
+        (in, out, n, t, op, comm))
+PROFILE(Allgather, ALLGATHER, BLOCK(profiled_bytes(n, t)), ARGUMENTS_MOVE, (in, n, t, out, m, s, comm))
+PROFILE(Alltoall, ALLTOALL, BLOCK(profiled_bytes(n, t)), ARGUMENTS_MOVE, (in, n, t, out, m, s, comm))
+PROFILE(Gather, GATHER, BLOCK(profiled_bytes(n, t)), ARGUMENTS_ROOTED, (in, n, t, out, m, s, root, comm))
+PROFILE(Scatter, SCATTER, out == mpi.in_place ? profiled_bytes(n, t) : profiled_bytes(m, s), ARGUMENTS_ROOTED, (in, n, t, out, m, s, root, comm))
+PROFILE(Allgatherv, ALLGATHERV, in == mpi.in_place ? 0 : profiled_bytes(n, t),
+        (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, handle comm), (in, n, t, out, m, d, s, comm))
+PROFILE(Gatherv, GATHERV, in == mpi.in_place ? 0 : profiled_bytes(n, t),
+        (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, int root, handle comm), (in, n, t, out, m, d, s, root, comm))
+PROFILE(Scatterv, SCATTERV, out == mpi.in_place ? 0 : profiled_bytes(m, s),
+        (const void *in, const int *n, const int *d, handle t, void *out, int m, handle s, int root, handle comm), (in, n, d, t, out, m, s, root, comm))
+PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_sum(n, comm), t),
+        (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s, handle comm), (in, n, d, t, out, m, e, s, comm))
+
+/* Operations that are never taken over. */
+#define PASSED(name, operation, bytes, arguments, values) \
+    static int take_##name arguments { PASS(name, arguments, values); } \
+    PROFILE(name, operation, bytes, arguments, values)
+#define STARTED(name, operation, bytes, arguments, values) PASSED(name, PROFILED_NONBLOCKING + operation, bytes, arguments, values)
+
+PASSED(Alltoallw, PROFILED_ALLTOALLW, 0,
+       (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
+       (in, n, d, t, out, m, e, s, comm))
+STARTED(Ibarrier, BARRIER, 0, (handle comm, void *q), (comm, q))
+STARTED(Ibcast, BCAST, profiled_bytes(n, t), (void *b, int n, handle t, int root, handle comm, void *q), (b, n, t, root, comm, q))
+STARTED(Ireduce, REDUCE, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, int root, handle comm, void *q),
+        (in, out, n, t, op, root, comm, q))
+STARTED(Iallreduce, ALLREDUCE, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, handle comm, void *q), (in, out, n, t, op, comm, q))
+STARTED(Iscan, SCAN, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, handle comm, void *q), (in, out, n, t, op, comm, q))
+STARTED(Iexscan, EXSCAN, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, handle comm, void *q), (in, out, n, t, op, comm, q))
+STARTED(Ireduce_scatter_block, REDUCE_SCATTER, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, handle comm, void *q),
+        (in, out, n, t, op, comm, q))
+STARTED(Iallgather, ALLGATHER, BLOCK(profiled_bytes(n, t)), (const void *in, int n, handle t, void *out, int m, handle s, handle comm, void *q),
+        (in, n, t, out, m, s, comm, q))
+STARTED(Ialltoall, ALLTOALL, BLOCK(profiled_bytes(n, t)), (const void *in, int n, handle t, void *out, int m, handle s, handle comm, void *q),
+        (in, n, t, out, m, s, comm, q))
+STARTED(Igather, GATHER, BLOCK(profiled_bytes(n, t)), (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm, void *q),
+        (in, n, t, out, m, s, root, comm, q))
+STARTED(Iscatter, SCATTER, out == mpi.in_place ? profiled_bytes(n, t) : profiled_bytes(m, s),
+        (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm, void *q), (in, n, t, out, m, s, root, comm, q))
+
+/* MPI_Finalize is stood before for the profile alone: what else ends then is told by an attribute. */
+__attribute__((visibility("default"))) int MPI_Finalize(void)
+{
+    if (profile_file && !inside)
+        profile_end();
+    PASS(Finalize, (void), ());
+}
