@@ -56,8 +56,8 @@ func TestCostOfCollectives(t *testing.T) {
 		"scan/doubling":            {{2, 8, 3, 3}, {3, 17, 3, 3}, {3, 37, 4, 4}},
 		"exscan/doubling":          {{2, 8, 3, 3}, {3, 17, 3, 3}, {3, 37, 4, 4}},
 		"exscan/skip-123":          {{2, 8, 3, 3}, {3, 18, 4, 4}, {4, 38, 4, 4}},
-		"anyreduce/skip-ring":      {{6, 12, 6, 0}, {9, 21, 6, 0}, {12, 36, 8, 0}},
-		"anyreduce/circulant":      {{6, 12, 6, 0}, {9, 21, 6, 0}, {12, 36, 8, 0}},
+		"anyreduce/skip-ring":      {{6, 12, 6, 8}, {9, 21, 6, 9}, {9, 36, 8, 12}},
+		"anyreduce/circulant":      {{6, 12, 6, 8}, {9, 21, 6, 9}, {9, 36, 8, 12}},
 	} {
 		for i, ranks := range []int{5, 8, 13} {
 			s := build(t, name, Params{Ranks: ranks})
