@@ -155,7 +155,8 @@ func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
 	return result
 }
 
-// contributed are the blocks that a rank contributes, and behind them those that it holds.
+// contributed returns the input blocks of a rank: the blocks that it contributes come first, and those
+// that it holds follow.
 func contributed(row *ir.Collective, ranks, root, rank int) ir.Blocks {
 	return ir.Blocks{First: 0, Step: 1, Count: row.Inputs(ranks) + row.Held(ranks, root, rank).Count}
 }

@@ -84,7 +84,7 @@ func (p *Plan) AllPlaces() []Place {
 	return all
 }
 
-// AllWaiters returns the rules that wait for messages, then those that wait for folds.
+// AllWaiters returns the rules that wait for messages, followed by the rules that wait for folds.
 func (p *Plan) AllWaiters() []int32 {
 	var all []int32
 	for i := range p.Receives {
