@@ -104,12 +104,7 @@ func (e *engine) receiveAll(r int, n *node, number int32) error {
 		}
 	}
 	slices.Sort(e.fired)
-	for _, rule := range e.fired {
-		e.fire(r, n, rule)
-	}
-	if e.local != nil {
-		e.settle(r, n)
-	}
+	e.fireAll(r, n)
 	e.mayReturn(r)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
 )
 
@@ -342,6 +343,23 @@ func TestDelayIsOfRoots(t *testing.T) {
 	for _, name := range []string{"allgather/ring", "allgather/bruck", "alltoall/linear"} {
 		require.Equal(t, run(name, sim.Delay{}), run(name, sim.Delay{Fixed: 500}), name)
 		require.Equal(t, run(name, sim.Delay{}), run(name, sim.Delay{Peer: true}), name)
+	}
+}
+
+// A root that waited for the message folds what has come by then, and returns.
+func TestRootBeginsLate(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		if row, _ := ir.CollectiveNamed(a.Collective); !row.Rooted {
+			continue
+		}
+		spec, err := schedule.New(a.Name, schedule.Params{Ranks: 5, Root: 2})
+		require.NoError(t, err, a.Name)
+		c := sim.Config{Model: sim.LogGP{L: 100, O: 10}, Repair: 1000, Delay: sim.Delay{Peer: true}, Arrival: sim.Arrival{Skew: 5000}}
+		for c.Seed = range 20 {
+			r, err := sim.Run(sim.Of(spec.Schedule()), c)
+			require.NoError(t, err, a.Name)
+			require.NotEqual(t, sim.Never, r.Makespan, "%s, seed %d", a.Name, c.Seed)
+		}
 	}
 }
 

@@ -45,9 +45,7 @@ func (e *engine) open(r int, n *node) {
 		}
 	}
 	slices.Sort(e.fired)
-	for _, rule := range e.fired {
-		e.fire(r, n, rule)
-	}
+	e.fireAll(r, n)
 	e.mayReturn(r)
 }
 

@@ -25,12 +25,7 @@ func (e *engine) begin(r int) error {
 			own.undone++
 		}
 	}
-	for _, rule := range e.fired {
-		e.fire(r, n, rule)
-	}
-	if e.local != nil {
-		e.settle(r, n)
-	}
+	e.fireAll(r, n)
 	e.mayReturn(r)
 	if !fires {
 		e.drop(r)
@@ -288,15 +283,20 @@ func (e *engine) receive(r int, now Time, x entry) error {
 // assign sets a slot of a rank and fires the rules that waited for it alone.
 func (e *engine) assign(r int, n *node, slot int32) {
 	e.fired = n.assign(e.fired[:0], slot)
+	e.fireAll(r, n)
+	if n.words[slot]&slotDone != 0 {
+		e.ranks[r].undone--
+		e.mayReturn(r)
+	}
+}
+
+// fireAll fires the rules in e.fired, and sets what their folds made at once.
+func (e *engine) fireAll(r int, n *node) {
 	for _, rule := range e.fired {
 		e.fire(r, n, rule)
 	}
 	if e.local != nil {
 		e.settle(r, n)
-	}
-	if n.words[slot]&slotDone != 0 {
-		e.ranks[r].undone--
-		e.mayReturn(r)
 	}
 }
 
