@@ -115,6 +115,13 @@ type Config struct {
 
 	Waiting Waiting // how callers wait
 	Observe Observe // who is told of what happens; default nobody
+
+	// Meanwhile, if it is not nil, is called by callers that wait, on their own threads: now and then between
+	// polls, and at least about every millisecond while nothing comes. The background does not call it. It
+	// must not call the communicator. A library with messages of its own moves them there: their
+	// receivers may be what keeps other ranks from this operation. Callers are then taken to be threads
+	// that wait for other processes alone, however many communicators this process has joined.
+	Meanwhile func()
 }
 
 // Waiting says how callers wait for what others do.

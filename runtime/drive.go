@@ -124,12 +124,35 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			continue
 		}
 		if idle++; idle <= d.wait.Spins() {
+			if idle%meanwhilePolls == 0 {
+				c.meanwhile()
+			}
 			d.wait.HandOver(idle, &d.mu, d.crowded())
 			continue
 		}
+		c.meanwhile()
 		d.park(ctx, sleeper{c, w})
 	}
 }
+
+// How often Config.Meanwhile is called: after so many polls that have found nothing, and after
+// such a time in which the caller is parked or sleeps. It may cost as much as several polls.
+const (
+	meanwhilePolls = 16
+	meanwhilePause = time.Millisecond
+)
+
+// meanwhile does what callers do while they wait, without the lock.
+func (c *Comm) meanwhile() {
+	if c != nil && c.cfg.Meanwhile != nil {
+		c.drv.mu.Unlock()
+		c.cfg.Meanwhile()
+		c.drv.mu.Lock()
+	}
+}
+
+// pauses reports whether the call has something to do while it waits.
+func (s *sleeper) pauses() bool { return s.comm != nil && s.comm.cfg.Meanwhile != nil }
 
 // turn polls for a call. Where others need the core it only sends, if there is something to be sent, the turn before has not
 // been such a one, and somebody has polled since the last such turn: who is to answer may have to run here first, so there is
@@ -275,7 +298,14 @@ func (d *driver) sleep(ctx context.Context, s sleeper) {
 	d.parking.asleep = append(d.parking.asleep, s)
 	d.stop()
 	for ctx.Err() == nil && !d.unattended() && !s.over() {
+		if !s.pauses() {
+			d.cond.Wait()
+			continue
+		}
+		pause := d.clock.AfterFunc(meanwhilePause, d.cond.Broadcast)
 		d.cond.Wait()
+		pause.Stop()
+		s.comm.meanwhile()
 	}
 	d.parking.driving++
 	i := slices.Index(d.parking.asleep, s)
@@ -300,6 +330,9 @@ func (d *driver) park(ctx context.Context, by sleeper) {
 	span := time.Duration(-1)
 	if limited {
 		span = time.Duration(max(0, due-d.now()))
+	}
+	if by.pauses() && (!limited || span > meanwhilePause) {
+		span = meanwhilePause
 	}
 	d.parking.parked, d.parking.by = true, by
 	d.parking.driving--

@@ -104,8 +104,12 @@ func newDriver(cfg *Config) *driver {
 
 // run begins to drive c, the first communicator.
 func (d *driver) run(c *Comm) {
+	process := yield.This()
+	if c.cfg.Meanwhile != nil {
+		process = new(yield.Process)
+	}
 	d.wait = yield.New(yield.Options{
-		Process: yield.This(), Now: d.clock.Now, Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
+		Process: process, Now: d.clock.Now, Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
 		Spin: c.cfg.Waiting.Spin, Stay: c.cfg.Waiting.Stay,
 	})
 	d.mu.Lock()
