@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,38 @@ type world struct {
 	library *Library
 	preload string // libraries for the ranks
 	env     []string
+}
+
+// goEngine builds the engine go once.
+var goEngine = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "goengine")
+	if err != nil {
+		return "", err
+	}
+	command, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	built.dir = dir
+	return BuildGo(context.Background(), dir, command)
+})
+
+var built struct{ dir string }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // a temporary folder
+	}
+	os.Exit(code)
+}
+
+// withGo has the ranks use the engine go, from the first operation of a communicator on.
+func (w *world) withGo(t *testing.T) {
+	t.Helper()
+	path, err := goEngine()
+	require.NoError(t, err)
+	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path, "SCHEDGEN_MPI_JOIN=0")
 }
 
 // newWorld builds the library, and skips the test if the MPI is not there.
@@ -100,7 +133,7 @@ func TestOperations(t *testing.T) {
 	}
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
-		for _, ranks := range heavy.Or([]int{1, 2, 5}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		for _, ranks := range heavy.Or([]int{1, 5}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 			out, err := w.run(t, ranks, nil, program)
 			require.NoError(t, err, "%d ranks: %s", ranks, out)
 			for _, c := range Choices() {
@@ -114,6 +147,29 @@ func TestOperations(t *testing.T) {
 			}
 		}
 	})
+}
+
+// So does the engine go. The operations that it does not know, and those of further communicators, are engine c's.
+func TestOperationsByGo(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		for _, ranks := range heavy.Or([]int{3}, []int{2, 3, 5}) {
+			for _, transport := range heavy.Or([]string{"auto"}, []string{"auto", "tcp"}) {
+				args := append([]string{program}, heavy.Or([]string{"brief"}, nil)...)
+				out, err := w.run(t, ranks, []string{"SCHEDGEN_TRANSPORT=" + transport}, args...)
+				require.NoError(t, err, "%d ranks, %s: %s", ranks, transport, out)
+				for op := range Alltoall + 1 {
+					require.Regexp(t, fmt.Sprintf(`schedgen: %s: \d+ by engine go, `, operationNames[op]), out)
+				}
+			}
+		}
+	})
+}
+
+var operationNames = map[Operation]string{
+	Barrier: "barrier", Bcast: "bcast", Reduce: "reduce", Allreduce: "allreduce", ReduceScatter: "reduce-scatter", Scan: "scan",
+	Exscan: "exscan", Allgather: "allgather", Gather: "gather", Scatter: "scatter", Alltoall: "alltoall",
 }
 
 func TestFortran(t *testing.T) {
@@ -141,6 +197,51 @@ func TestHazards(t *testing.T) {
 			})
 		}
 	})
+}
+
+func TestHazardsOfGo(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		program := w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
+		names := []string{"rendezvous", "forwarding", "threads", "many", "children", "mismatch", "profiled", "profiled-before", "profiled-on-stack", "fork", "order"}
+		for _, name := range heavy.Or(names[:4:4], names) {
+			t.Run(name, func(t *testing.T) {
+				out, err := w.run(t, 4, nil, program, name)
+				require.NoError(t, err, out)
+				require.Contains(t, out, " by engine go, ")
+			})
+		}
+	})
+}
+
+// If one rank has no engine go, none uses it, and the rank says why.
+func TestGoThatIsMissing(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_GO=/no/such/library"}, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: rank 0: engine c in place of engine go: /no/such/library: ")
+		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+
+		own := filepath.Join(t.TempDir(), "program")
+		script := "#!/bin/sh\ntest \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 && export SCHEDGEN_MPI_GO=\nexec \"$@\"\n"
+		require.NoError(t, os.WriteFile(own, []byte(script), 0o777))
+		out, err = w.run(t, 3, nil, own, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: rank 1: engine c in place of engine go: SCHEDGEN_MPI_GO names no library")
+		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+	})
+}
+
+func TestBuildGoRefuses(t *testing.T) {
+	_, err := BuildGo(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	command, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv("PATH", t.TempDir())
+	_, err = BuildGo(t.Context(), t.TempDir(), command)
+	require.EqualError(t, err, "there is no Go toolchain")
 }
 
 // Without tables MPI serves everything, at all ranks; a command makes tables that are missing.

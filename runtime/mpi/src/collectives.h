@@ -32,13 +32,21 @@ static int layout_of(handle type, struct layout *l)
 
 /*
  * The schedule for an operation of so many bytes a block, and in all, or NULL: MPI serves it. ordered says
- * that contributions must be folded in the order of ranks.
+ * that contributions must be folded in the order of ranks, and by_go that the
+ * engine go may serve the operation, if it serves the communicator.
  */
-static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered)
+static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
 {
-    struct entry *best = NULL;
-    struct entry *e = c->tables->of[op], *end = c->tables->of[op + 1];
+    struct entry *best = NULL, *e, *end;
     int any = 0;
+    if (c->go >= 0 && op <= ALLTOALL && by_go && !ordered && all <= INT_MAX)
+        return &go_entries[op];
+    if (!c->tables) {
+        note_passed(op, NO_TABLES);
+        return NULL;
+    }
+    e = c->tables->of[op];
+    end = c->tables->of[op + 1];
     for (; e < end && e->least <= bytes; e++) {
         any = 1;
         if (!ordered || (e->flags & ORDERED))
@@ -102,6 +110,26 @@ static int run(struct entry *e, struct sg_call *call, struct use *u, long long b
         __atomic_fetch_add(&e->nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
     }
     return err;
+}
+
+/* Runs an operation in the engine go. */
+static int run_go(struct entry *e, const struct communicator *c, struct sg_go_call *call, long long bytes)
+{
+    unsigned long long begin = reports ? nanoseconds() : 0;
+    int err;
+    call->operation = (int)(e - go_entries);
+    if (e == &go_entries[BARRIER])
+        GO(err, go_barrier(c->go));
+    else if (e == &go_entries[BCAST])
+        GO(err, go_bcast(c->go, call->dst, call->dst_bytes, call->root));
+    else
+        GO(err, go_run(c->go, call));
+    if (reports) {
+        __atomic_fetch_add(&e->taken, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&e->bytes, (unsigned long long)bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&e->nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
+    }
+    return err ? mpi.err_other : 0;
 }
 
 /* Blocks as bytes that follow each other: they are where the program has them, or are packed. */
@@ -203,6 +231,10 @@ static int barrier(const struct communicator *c, struct entry *e)
 {
     struct sg_call call;
     struct use u;
+    if (is_go(e)) {
+        struct sg_go_call go = {0};
+        return run_go(e, c, &go, 0);
+    }
     as_bytes(&call, &u, c, 0, 0);
     return run(e, &call, &u, 0);
 }
@@ -219,12 +251,78 @@ static int broadcast(const struct communicator *c, struct entry *e, void *buffer
         err = room(&p, buffer, bytes, l);
     as_bytes(&call, &u, c, bytes, root);
     call.buffer[SG_SEND].at = call.buffer[SG_RECEIVE].at = p.at;
-    if (!err)
+    if (!err && is_go(e)) {
+        struct sg_go_call go = {.root = root, .dst = p.at, .dst_bytes = (size_t)bytes};
+        err = run_go(e, c, &go, bytes);
+    } else if (!err) {
         err = run(e, &call, &u, bytes);
+    }
     if (!err && p.memory && c->rank != root)
         err = unpack(c, p.at, buffer, count, type, l);
     if (!err)
         free(p.memory);
+    return err;
+}
+
+/* How the engine go folds: by MPI, which makes right = left * right. */
+struct go_fold {
+    handle type, op;
+    size_t extent;
+    int err;
+};
+
+static void fold_by_mpi(void *with, void *dst, const void *left, const void *right, size_t bytes)
+{
+    struct go_fold *f = with;
+    int count = (int)(bytes / f->extent), err;
+    void *to = dst == left && dst != right ? malloc(bytes) : dst;
+    if (!to) {
+        f->err = mpi.err_no_mem;
+        return;
+    }
+    if (to != right)
+        memcpy(to, right, bytes);
+    if ((err = P_Reduce_local(left, to, count, f->type, f->op)))
+        f->err = err;
+    if (to != dst) {
+        memcpy(dst, to, bytes);
+        free(to);
+    }
+}
+
+/*
+ * Folds in the engine go. It sees elements as bytes from one to the next. So those of a type with gaps are copied to
+ * memory that has all of these bytes, and the result from there: nothing is written to the gaps of the program's.
+ */
+static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_call *call, struct use *u, const void *in, void *out,
+                      int count, const int *counts, int inputs, ptrdiff_t all, int root, const struct layout *l)
+{
+    enum operation op = (enum operation)(e - go_entries);
+    struct go_fold f = {u->type[SG_SEND], u->op, (size_t)l->extent, 0};
+    int has = (op != REDUCE || c->rank == root) && (op != EXSCAN || c->rank > 0);
+    int own = !has ? 0 : counts ? counts[c->rank] : count, err = 0;
+    int in_place = in == mpi.in_place;
+    char *copy = NULL, *result = NULL;
+    struct sg_go_call go = {.root = root, .dst = out, .src = in_place ? out : in, .element = f.extent, .counts = counts,
+                            .blocks = inputs, .own = own, .fold = fold_by_mpi, .with = &f};
+    go.src_bytes = (size_t)all * f.extent;
+    go.dst_bytes = (size_t)own * f.extent;
+    if (!l->plain || (in_place && inputs > 1)) {
+        if (!(copy = calloc(1, go.src_bytes + 1)))
+            return SG_NO_MEMORY;
+        err = sg_copy(call, go.src, copy, (int)all);
+        go.src = copy;
+    }
+    if (!l->plain && has && !(go.dst = result = calloc(1, go.dst_bytes + 1)))
+        err = SG_NO_MEMORY;
+    if (!err)
+        err = run_go(e, c, &go, (long long)all * l->size);
+    if (!err)
+        err = f.err;
+    if (!err && result && own)
+        err = sg_copy(call, result, out, own);
+    free(copy);
+    free(result);
     return err;
 }
 
@@ -266,6 +364,10 @@ static int fold(const struct communicator *c, struct entry *e, const void *in, v
         call.buffer[SG_RECEIVE].starts = &zero;
     }
     call.with = &u;
+    if (is_go(e)) {
+        free(starts);
+        return fold_by_go(c, e, &call, &u, in, out, count, counts, inputs, all, root, l);
+    }
     if (in == mpi.in_place) { /* what others still need is not written over */
         if (!(copy = sg_new(&call, all)))
             return SG_NO_MEMORY;
@@ -333,11 +435,24 @@ static int move(const struct communicator *c, struct entry *e, const struct bloc
         out.at = in.at + own_in;
     call.buffer[SG_SEND].at = in.at;
     call.buffer[SG_RECEIVE].at = out.at;
-    if (!err && b->held > 1)
+    if (!err && is_go(e)) {
+        struct sg_go_call go = {.root = root, .dst = out.at, .src = in.at};
+        go.dst_bytes = (size_t)b->bytes * (size_t)b->wanted;
+        go.src_bytes = (size_t)b->bytes * (size_t)b->held;
+        if (b->out == mpi.in_place && !(go.dst = out.memory = malloc(go.dst_bytes)))
+            err = SG_NO_MEMORY;
+        if (!err)
+            err = run_go(e, c, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted));
+        if (b->out == mpi.in_place) {
+            free(out.memory);
+            out.memory = NULL;
+        }
+    }
+    if (!err && b->held > 1 && !is_go(e))
         err = rotate(&call.buffer[SG_SEND], root, c->size, b->bytes);
-    if (!err && b->wanted > 1)
+    if (!err && b->wanted > 1 && !is_go(e))
         err = rotate(&call.buffer[SG_RECEIVE], root, c->size, b->bytes);
-    if (!err)
+    if (!err && !is_go(e))
         err = run(e, &call, &u, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted));
     if (!err && out.memory)
         err = unpack(c, out.at, b->out, b->out_count * b->wanted, b->out_type, &b->out_layout);

@@ -10,13 +10,31 @@
 struct communicator {
     handle inner; /* for our messages */
     int rank, size;
-    struct tables *tables; /* NULL: nothing is taken over */
+    struct tables *tables; /* NULL: the engine c takes nothing over */
+    int go;                /* its number in the engine go, or one of those below */
+    unsigned operations;   /* so many have begun before it joins the engine go */
+    struct communicator *next; /* of those that have */
 };
 
+/* Why a communicator is not in the engine go. */
+enum { GO_LATER = -1, GO_NEVER = -2 };
+
 /* The ways of this library. */
-enum engine { OFF, C_ENGINE, AUTO_ENGINE };
+enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
 static enum engine engine;
 static int reports;
+
+/*
+ * To join takes milliseconds, so a communicator of the program's own does so when it has had some
+ * operations: the same number at all ranks.
+ */
+static unsigned go_after = 32;
+static void join(struct communicator *c);
+static void leave_one(struct communicator *c);
+static void leave_all(void);
+
+/* Operations of the engine go, for the report. */
+static struct entry go_entries[OPERATIONS];
 
 static int key; /* of the attribute */
 static int finished;                /* MPI_Finalize has begun: MPI frees what is left */
@@ -61,6 +79,9 @@ static void report(void)
                     fprintf(stderr, "schedgen: %s: %lu by %s among %d ranks, %llu bytes in %.6f s\n", operation_names[op], e->taken, e->name,
                             t->ranks, e->bytes, (double)e->nanoseconds * 1e-9);
             }
+        if (go_entries[op].taken)
+            fprintf(stderr, "schedgen: %s: %lu by engine go, %llu bytes in %.6f s\n", operation_names[op], go_entries[op].taken,
+                    go_entries[op].bytes, (double)go_entries[op].nanoseconds * 1e-9);
         for (why = 0; why < REASONS; why++)
             if (passes[op][why])
                 fprintf(stderr, "schedgen: %s: %lu by MPI, %s\n", operation_names[op], passes[op][why], reason_texts[why]);
@@ -84,6 +105,8 @@ static int delete_attribute(handle comm, int k, void *value, void *extra)
     if (is_passed(c) || finished)
         return 0;
     inside++;
+    if (c->go >= 0)
+        leave_one(c);
     err = P_Comm_free(&c->inner);
     inside--;
     free(c);
@@ -94,6 +117,9 @@ static int delete_attribute(handle comm, int k, void *value, void *extra)
 static int finalize(handle comm, int k, void *value, void *extra)
 {
     (void)comm, (void)k, (void)value, (void)extra;
+    inside++;
+    leave_all();
+    inside--;
     finished = 1;
     if (reports && world_rank == 0)
         report();
@@ -106,8 +132,10 @@ static void start(void)
     pthread_mutex_lock(&start_lock);
     if (!started) {
         const char *mode = getenv("SCHEDGEN_MPI"), *missing;
-        engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : OFF;
+        engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : !strcmp(mode, "go") ? GO_ENGINE : OFF;
         reports = getenv("SCHEDGEN_MPI_REPORT") != NULL;
+        if (getenv("SCHEDGEN_MPI_JOIN"))
+            go_after = (unsigned)atoi(getenv("SCHEDGEN_MPI_JOIN"));
         if (engine != OFF || getenv("SCHEDGEN_MPI_PROFILE")) {
             if ((missing = resolve())) {
                 fprintf(stderr, "schedgen: MPI serves all operations itself: there is no %s\n", missing);
@@ -199,7 +227,8 @@ static struct communicator *make(handle comm)
         c = &passed[ONE_RANK];
     } else if (!split(comm, rank, &inner)) {
         new = calloc(1, sizeof *new);
-        if (all_say(new != NULL, inner) && (new->tables = agree_on_tables(inner, rank, size))) {
+        if (all_say(new != NULL, inner) && ((new->tables = agree_on_tables(inner, rank, size)) || engine == GO_ENGINE)) {
+            new->go = GO_LATER;
             new->inner = inner;
             new->rank = rank;
             new->size = size;
@@ -240,6 +269,11 @@ static struct communicator *enter(enum operation op, handle comm)
         last = comm;
         last_found = c;
         last_deletions = now;
+    }
+    if (engine == GO_ENGINE && c->go == GO_LATER && !is_passed(c) && (comm == mpi.comm_world || c->operations++ >= go_after)) {
+        inside++;
+        join(c);
+        inside--;
     }
     if (!is_passed(c))
         return c;

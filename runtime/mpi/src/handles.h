@@ -52,10 +52,13 @@ static struct constants mpi;
     F(Comm_split, (handle, int, int, void *)) \
     F(Comm_test_inter, (handle, int *)) \
     F(Errhandler_free, (void *)) \
+    F(Ibarrier, (handle, void *)) \
+    F(Iprobe, (int, int, handle, int *, void *)) \
     F(Irecv, (void *, int, handle, int, int, handle, void *)) \
     F(Isend, (const void *, int, handle, int, int, handle, void *)) \
     F(Op_commutative, (handle, int *)) \
     F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
+    F(Query_thread, (int *)) \
     F(Recv, (void *, int, handle, int, int, handle, void *)) \
     F(Reduce_local, (const void *, void *, int, handle, handle)) \
     F(Send, (const void *, int, handle, int, int, handle)) \

@@ -10,9 +10,12 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,8 @@
 #include "handles.h"
 #include "tables.h"
 #include "communicators.h"
+#include "signals.h"
+#include "go.h"
 #include "messages.h"
 #include "collectives.h"
 #include "wrappers.h"

@@ -27,7 +27,7 @@ static long long bytes_of(int count, handle type, struct layout *l)
 MPI(Barrier)(handle comm)
 {
     const struct communicator *c = enter(BARRIER, whole(comm));
-    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0) : NULL;
+    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0, 1) : NULL;
     if (!e)
         PASS(Barrier, (handle), (comm));
     return failed(comm, barrier(c, e));
@@ -40,7 +40,7 @@ MPI(Bcast)(void *buffer, int count, handle type, int root, handle comm)
     struct layout l;
     long long bytes;
     type = whole(type);
-    if (!c || root < 0 || root >= c->size || (bytes = bytes_of(count, type, &l)) <= 0 || !(e = choose(BCAST, c, bytes, bytes, 0)))
+    if (!c || root < 0 || root >= c->size || (bytes = bytes_of(count, type, &l)) <= 0 || !(e = choose(BCAST, c, bytes, bytes, 0, 1)))
         PASS(Bcast, (void *, int, handle, int, handle), (buffer, count, type, root, comm));
     return failed(comm, broadcast(c, e, buffer, count, type, root, &l));
 }
@@ -56,7 +56,8 @@ static struct entry *choose_fold(enum operation op, const struct communicator *c
         note_passed(op, ORDER);
         return NULL;
     }
-    return choose(op, c, all * l->size, all * l->size, !*commutes);
+    /* The engine go is for elements whose bytes are between one and the next. */
+    return choose(op, c, all * l->size, all * l->size, !*commutes, l->lead == 0 && l->trail == 0 && l->extent > 0);
 }
 
 MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm)
@@ -128,7 +129,7 @@ static struct entry *choose_move(enum operation op, const struct communicator *c
     if (root < 0 || root >= c->size || (bytes = block_of(b)) <= 0)
         return NULL;
     b->bytes = bytes > INT_MAX ? 0 : (int)bytes;
-    return choose(op, c, bytes, bytes * blocks, 0);
+    return choose(op, c, bytes, bytes * blocks, 0, 1);
 }
 
 MPI(Allgather)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, handle comm)
@@ -190,7 +191,7 @@ MPI(Allgatherv)(const void *in, int in_count, handle in_type, void *out, const i
         c = NULL;
     for (i = 0; c && i < c->size; i++)
         all = counts[i] < 0 || all < 0 ? -1 : all + (long long)counts[i] * out_layout.size;
-    if (!c || all <= 0 || !(e = choose(ALLGATHERV, c, all / c->size, all, 0)))
+    if (!c || all <= 0 || !(e = choose(ALLGATHERV, c, all / c->size, all, 0, 1)))
         PASS(Allgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, comm));
     return failed(comm, move_all(c, e, in, in_count, whole(in_type), &in_layout, out, counts, displacements, whole(out_type), &out_layout, (int)all));
@@ -203,7 +204,7 @@ MPI(Gatherv)(const void *in, int in_count, handle in_type, void *out, const int 
     struct side from, to = {NULL, 0, NULL, NULL, mpi.type_null};
     struct layout l;
     int own = 0;
-    if (!c || root < 0 || root >= c->size || !(e = choose(GATHERV, c, 0, 0, 0)))
+    if (!c || root < 0 || root >= c->size || !(e = choose(GATHERV, c, 0, 0, 0, 1)))
         PASS(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm));
     from.at = in;
@@ -234,7 +235,7 @@ MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handl
     struct entry *e;
     struct side from = {NULL, 0, NULL, NULL, mpi.type_null}, to;
     struct layout l;
-    if (!c || root < 0 || root >= c->size || !(e = choose(SCATTERV, c, 0, 0, 0)))
+    if (!c || root < 0 || root >= c->size || !(e = choose(SCATTERV, c, 0, 0, 0, 1)))
         PASS(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm));
     to.at = out;
@@ -264,7 +265,7 @@ MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements
     const struct communicator *c = enter(ALLTOALLV, whole(comm));
     struct entry *e;
     struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
-    if (!c || in == mpi.in_place || !(e = choose(ALLTOALLV, c, 0, 0, 0)))
+    if (!c || in == mpi.in_place || !(e = choose(ALLTOALLV, c, 0, 0, 0, 1)))
         PASS(Alltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm));
     return failed(comm, move_straight(c, e, &from, &to, out_counts[c->rank], 0));

@@ -2,12 +2,14 @@
  * What programs do around collective operations, and what has broken libraries like ours: each by its
  * name, the first argument.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,6 +156,116 @@ static void children(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Handlers of signals that come at any moment, with frames that are longer than a small stack. */
+static volatile long ticks;
+
+static void on_tick(int number)
+{
+    volatile char frame[64 << 10];
+    size_t i;
+    for (i = 0; i < sizeof frame; i += 512)
+        frame[i] = (char)number;
+    ticks++;
+}
+
+static void handle(int number, int flags)
+{
+    struct sigaction act;
+    memset(&act, 0, sizeof act);
+    act.sa_handler = on_tick;
+    act.sa_flags = SA_RESTART | flags;
+    sigaction(number, &act, NULL);
+}
+
+static void tick(void)
+{
+    struct itimerval every = {{0, 500}, {0, 500}};
+    double begin;
+    int x = 0, go = 1;
+    setitimer(ITIMER_PROF, &every, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    begin = MPI_Wtime();
+    while (go) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Allreduce(&rank, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (x != ranks * (ranks - 1) / 2)
+            fail("a sum");
+        go = MPI_Wtime() - begin < 1;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    memset(&every, 0, sizeof every);
+    setitimer(ITIMER_PROF, &every, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    if (ticks < 100)
+        fail("the handler was not called");
+}
+
+static void profiled(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    handle(SIGPROF, 0);
+    signal(SIGALRM, on_tick);
+    tick();
+}
+
+static void profiled_before(void)
+{
+    handle(SIGPROF, 0);
+    handle(SIGALRM, 0);
+    tick();
+}
+
+static void profiled_on_stack(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    handle(SIGALRM, SA_ONSTACK);
+    handle(SIGPROF, SA_ONSTACK);
+    tick();
+}
+
+/* A child of a rank that is in a long computation calls nothing, and leaves by exit. */
+static void forks(void)
+{
+    int status, i;
+    for (i = 0; i < 20; i++) {
+        pid_t child;
+        MPI_Barrier(MPI_COMM_WORLD);
+        child = fork();
+        if (child == 0) {
+            free(malloc(1000));
+            setenv("X", "1", 1);
+            execlp("true", "true", (char *)NULL);
+            _exit(9);
+        }
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail("a child");
+    }
+}
+
+/* Communicators that nobody frees, made by threads in another order at each rank. */
+static void *one_sum(void *arg)
+{
+    int sum;
+    usleep((useconds_t)(rank * 997 % 5) * 1000);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)arg);
+    if (sum != ranks * (ranks - 1) / 2)
+        fail("a sum");
+    return NULL;
+}
+
+static void order(void)
+{
+    static MPI_Comm comm[4];
+    pthread_t t[4];
+    int i;
+    for (i = 0; i < 4; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    for (i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, one_sum, &comm[(i + rank) % 4]);
+    for (i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+}
+
 /*
  * Ranks that do not agree on the length get an error, by the handler of their communicator. MPICH asks that of
  * MPI_COMM_WORLD first, wherever a message is waited for.
@@ -185,14 +297,16 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
         {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
+        {"profiled", profiled}, {"profiled-before", profiled_before}, {"profiled-on-stack", profiled_on_stack}, {"fork", forks}, {"order", order},
     };
-    int provided, i;
+    int provided, i, multiple;
     if (argc != 2)
         return 2;
-    MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+    multiple = !strcmp(argv[1], "threads") || !strcmp(argv[1], "order");
+    MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!strcmp(argv[1], "threads") && provided != MPI_THREAD_MULTIPLE)
+    if (multiple && provided != MPI_THREAD_MULTIPLE)
         fail("this MPI has no threads");
     for (i = 0; i < (int)(sizeof all / sizeof *all); i++)
         if (!strcmp(argv[1], all[i].name))

@@ -1,0 +1,64 @@
+package mpi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+)
+
+// BuildGo builds the engine go with the machine's Go toolchain, from the source that this program was
+// built from, unless the user's cache has it from the same program, which is at command. It returns the
+// path of a shared object for the library's SCHEDGEN_MPI_GO.
+func BuildGo(ctx context.Context, cache, command string) (string, error) {
+	about, err := os.Stat(command)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%v\n%s", command, about.Size(), about.ModTime(), goruntime.Version()))
+	dir := filepath.Join(cache, "go-"+hex.EncodeToString(h[:])[:16])
+	path := filepath.Join(dir, "libschedgen-go.so")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("there is no Go toolchain")
+	}
+	source, err := sourceOfGo()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(dir, "build")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	built := filepath.Join(work, "libschedgen-go.so")
+	build := exec.CommandContext(ctx, tool, "build", "-buildvcs=false", "-buildmode=c-shared", "-o", built, ".")
+	build.Dir = source
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, firstLine(out))
+	}
+	// Several processes may build at once: each renames what it has made.
+	return path, os.Rename(built, path)
+}
+
+// sourceOfGo returns the folder of the engine's source, where the compiler has found this file.
+func sourceOfGo() (string, error) {
+	_, file, _, _ := goruntime.Caller(0)
+	dir := filepath.Join(filepath.Dir(file), "goengine")
+	if _, err := os.Stat(filepath.Join(dir, "engine.go")); err != nil {
+		return "", errors.New("the source that this program was built from is not there")
+	}
+	return dir, nil
+}

@@ -1,0 +1,237 @@
+// Command goengine is package runtime for a library in C: built as a shared object, it joins the ranks
+// of an MPI communicator and performs collectives among them. The library of package mpi opens it.
+//
+//	go build -buildmode=c-shared -o libschedgen-go.so github.com/schedgen/schedgen/runtime/mpi/goengine
+//
+// Each communicator has its own connections and its own memory, so threads that use different ones do
+// not meet here, and folds, which may be functions of the program, run on the thread that calls.
+package main
+
+/*
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// What a rank wants of the engine: see go.h of the library, which has the same.
+struct sg_go_call {
+	int operation, root; // mpi.Operation
+	void *dst;
+	const void *src;
+	size_t dst_bytes, src_bytes;
+	size_t element;
+	const int *counts; // of elements, by block of src, or NULL
+	int blocks, own;   // how many counts there are, and which is that of dst
+	void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
+	void *with;
+};
+
+static void sg_go_progress(void (*progress)(void *), void *with) { progress(with); }
+
+static void sg_go_fold(struct sg_go_call *c, void *dst, void *left, void *right, size_t bytes)
+{
+	c->fold(c->with, dst, left, right, bytes);
+}
+*/
+import "C"
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	goruntime "runtime"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+func main() {}
+
+// communicator is one of the library's.
+type communicator struct {
+	comm *runtime.Comm
+	fold runtime.Fold         // of the call that runs
+	call *C.struct_sg_go_call // that runs
+}
+
+// comms are the communicators by their numbers, and listener is where rank 0 of the next one waits.
+var (
+	lock      sync.Mutex
+	comms     [most]*communicator
+	listeners = make(map[string]net.Listener) // by what sg_go_listen has answered
+)
+
+// most is how many communicators may be open.
+const most = 64
+
+// complain says on the standard error what is wrong.
+func complain(err error) { fmt.Fprintln(os.Stderr, "schedgen:", err) }
+
+// text puts s where C has room for n bytes.
+func text(s string, to *C.char, n C.int) bool {
+	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), int(n))
+	if len(s) >= len(room) {
+		return false
+	}
+	copy(room, s)
+	room[len(s)] = 0
+	return true
+}
+
+// sg_go_host returns a number that ranks of one host have in common.
+//
+//export sg_go_host
+func sg_go_host() C.int { return C.int(hostNumber()) }
+
+// sg_go_listen has rank 0 of a communicator wait for the others. It writes what these need to find it: its
+// addresses and a word that no other communicator has. together says that all ranks are on this host.
+//
+//export sg_go_listen
+func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
+	host, addresses := "127.0.0.1", "127.0.0.1"
+	if together == 0 {
+		all, err := addressesOf(C.GoString(network))
+		if err != nil {
+			complain(err)
+			return -1
+		}
+		host, addresses = "", strings.Join(all, ",")
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		complain(err)
+		return -1
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	where := net.JoinHostPort(addresses, port) + " " + rand.Text()
+	if !text(where, to, n) {
+		_ = l.Close() // nobody knows of it
+		complain(fmt.Errorf("this host has too many addresses: %s", addresses))
+		return -1
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	listeners[where] = l
+	return 0
+}
+
+// sg_go_join makes a communicator of so many ranks, which meet where rank 0 listens. It returns its number, or
+// -1. progress is called by callers while they wait. threads says that several threads may call at once.
+//
+//export sg_go_join
+func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progress unsafe.Pointer, with unsafe.Pointer) C.int {
+	at := C.GoString(where)
+	lock.Lock()
+	l := listeners[at]
+	delete(listeners, at)
+	lock.Unlock()
+	makePlaces(threads != 0)
+	comm, err := join(int(rank), int(size), at, C.GoString(network), l, func() {
+		C.sg_go_progress((*[0]byte)(progress), with)
+	})
+	if err != nil {
+		complain(err)
+		return -1
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	number := slices.Index(comms[:], nil)
+	if number < 0 {
+		_ = comm.Close() // it has done nothing
+		complain(fmt.Errorf("more than %d communicators", most))
+		return -1
+	}
+	comms[number] = &communicator{comm: comm}
+	return C.int(number)
+}
+
+// makePlaces has Go run on as many threads as there are callers, and one more: those that wait keep their
+// places for a while, and the background, and what wakes them, need one too.
+func makePlaces(threads bool) {
+	lock.Lock()
+	defer lock.Unlock()
+	callers := 1
+	if threads { // each communicator may have its own
+		for _, c := range comms {
+			if c != nil {
+				callers++
+			}
+		}
+	}
+	if want := callers + spare; goruntime.GOMAXPROCS(0) != want {
+		goruntime.GOMAXPROCS(want)
+	}
+}
+
+const spare = 2
+
+// sg_go_barrier is a barrier. Like all operations it returns 0, or another number after it has said what is wrong.
+//
+//export sg_go_barrier
+func sg_go_barrier(number C.int) C.int {
+	return answer(comms[number].comm.Barrier(context.Background()))
+}
+
+// sg_go_bcast broadcasts bytes.
+//
+//export sg_go_bcast
+func sg_go_bcast(number C.int, buffer unsafe.Pointer, bytes C.size_t, root C.int) C.int {
+	return answer(comms[number].comm.Bcast(context.Background(), unsafe.Slice((*byte)(buffer), int(bytes)), int(root)))
+}
+
+// sg_go_run performs any collective.
+//
+//export sg_go_run
+func sg_go_run(number C.int, call *C.struct_sg_go_call) C.int {
+	c := comms[number]
+	do := runtime.Call{
+		Collective: names[call.operation], Root: int(call.root),
+		Dst: unsafe.Slice((*byte)(call.dst), int(call.dst_bytes)),
+		Src: unsafe.Slice((*byte)(call.src), int(call.src_bytes)),
+	}
+	if call.fold != nil {
+		c.call = call
+		if element := int(call.element); c.fold.Element != element {
+			c.fold = runtime.Fold{Name: "an operation of MPI", Element: element, Commutes: true, Kernel: c.kernel}
+		}
+		do.Fold = &c.fold
+	}
+	if call.counts != nil {
+		do.Counted, do.DstCounts = true, []int{int(call.own)}
+		for _, n := range unsafe.Slice(call.counts, int(call.blocks)) {
+			do.SrcCounts = append(do.SrcCounts, int(n))
+		}
+	}
+	return answer(c.comm.Do(context.Background(), do))
+}
+
+// kernel folds by the function of the call that runs.
+func (c *communicator) kernel(dst, a, b []byte) {
+	if len(dst) > 0 {
+		C.sg_go_fold(c.call, unsafe.Pointer(&dst[0]), unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), C.size_t(len(dst)))
+	}
+}
+
+// sg_go_close leaves a communicator, all of whose operations have ended at all ranks.
+//
+//export sg_go_close
+func sg_go_close(number C.int) C.int {
+	lock.Lock()
+	c := comms[number]
+	comms[number] = nil
+	lock.Unlock()
+	return answer(c.comm.Close())
+}
+
+func answer(err error) C.int {
+	if err == nil {
+		return 0
+	}
+	complain(err)
+	return -1
+}

@@ -1,0 +1,197 @@
+/*
+ * The engine go: package runtime as a library in Go (runtime/mpi/goengine), with its own shared memory and
+ * connections. It is opened by the first communicator that is to use it. All ranks of a communicator do, or
+ * none: then the engine c serves it.
+ */
+/* A collective, as the library in Go has it, too. */
+struct sg_go_call {
+    int operation, root;
+    void *dst;
+    const void *src;
+    size_t dst_bytes, src_bytes;
+    size_t element;
+    const int *counts; /* of elements, by block of src, or NULL: all blocks have the same length */
+    int blocks, own;   /* how many counts there are, and which is that of dst */
+    void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
+    void *with;
+};
+
+#define GO_FUNCTIONS(F) \
+    F(host, (void)) \
+    F(listen, (int, const char *, char *, int)) \
+    F(join, (int, int, const char *, const char *, int, void (*)(void *), void *)) \
+    F(barrier, (int)) \
+    F(bcast, (int, void *, size_t, int)) \
+    F(run, (int, struct sg_go_call *)) \
+    F(close, (int))
+#define DECLARE(name, arguments) static int (*go_##name) arguments;
+GO_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+enum { ADDRESS = 1024, MOST_GO = 16 };
+
+static pthread_mutex_t go_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct communicator *joined; /* in the engine go */
+static int joins;                   /* how many, and how many are under way */
+
+static int is_go(const struct entry *e) { return (uintptr_t)e - (uintptr_t)go_entries < sizeof go_entries; }
+
+/* A child of the program has none of Go's threads: what it calls, MPI serves. */
+static void in_child(void) { engine = OFF; }
+
+/* Calls Go with signals held back. */
+#define GO(result, call) \
+    do { \
+        sigset_t old_mask; \
+        int holds = hold_back(&old_mask); \
+        result = call; \
+        let_through(holds, &old_mask); \
+    } while (0)
+
+/* Opens the library once. Returns what is wrong, or NULL. */
+static const char *open_go(void)
+{
+    static int tried;
+    static const char *wrong;
+    pthread_mutex_lock(&go_lock);
+    if (!tried) {
+        const char *path = getenv("SCHEDGEN_MPI_GO");
+        void *library = NULL;
+        sigset_t old;
+        prepare_signals();
+        pthread_sigmask(SIG_BLOCK, &held_back, &old); /* threads that Go starts now inherit that */
+        if (!path || !*path)
+            wrong = "SCHEDGEN_MPI_GO names no library";
+        else if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !(wrong = dlerror()))
+            wrong = path;
+        wrong = wrong ? strdup(wrong) : NULL;
+#define FIND(name, arguments) \
+    if (library && !(go_##name = (int(*) arguments)dlsym(library, "sg_go_" #name))) \
+        wrong = "the library in Go has no sg_go_" #name;
+        GO_FUNCTIONS(FIND)
+#undef FIND
+        if (!wrong && pthread_key_create(&stack_key, drop_stack))
+            wrong = "no thread-specific data";
+        if (!wrong)
+            pthread_atfork(NULL, NULL, in_child);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        tried = 1;
+    }
+    pthread_mutex_unlock(&go_lock);
+    return wrong;
+}
+
+/* Keeps a place for one more communicator. */
+static int reserve(void)
+{
+    int ok;
+    pthread_mutex_lock(&go_lock);
+    if ((ok = joins < MOST_GO))
+        joins++;
+    pthread_mutex_unlock(&go_lock);
+    return ok;
+}
+
+static void keep(struct communicator *c, int add)
+{
+    struct communicator **p;
+    pthread_mutex_lock(&go_lock);
+    if (add) {
+        c->next = joined;
+        joined = c;
+    } else {
+        for (p = &joined; *p && *p != c; p = &(*p)->next)
+            ;
+        if (*p)
+            *p = c->next;
+        joins--;
+    }
+    pthread_mutex_unlock(&go_lock);
+}
+
+/* While a rank waits in Go, messages of MPI go on. No message has this source and this tag on this communicator. */
+static void progress(void *with)
+{
+    struct communicator *c = with;
+    int found;
+    P_Iprobe(c->rank, 0, c->inner, &found, mpi.status_ignore);
+}
+
+/* Whether all ranks can join. The first of those that cannot says why, if that is more than their number. */
+static int all_can(struct communicator *c, int reserved)
+{
+    const char *wrong = open_go();
+    int mine = reserved && !wrong ? INT_MAX : c->rank, first = 0;
+    if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->inner))
+        return 0;
+    if (first == c->rank && wrong)
+        fprintf(stderr, "schedgen: rank %d: engine c in place of engine go: %s\n", world_rank, wrong);
+    return first == INT_MAX;
+}
+
+/* Has a communicator join: all of its ranks do so in the same operation. */
+static void join(struct communicator *c)
+{
+    const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
+    char where[ADDRESS] = "";
+    int reserved = reserve(), id = -1, level = 0, ok, host[2], least[2];
+    c->go = GO_NEVER;
+    if (!network)
+        network = "";
+    if (all_can(c, reserved)) {
+        GO(host[0], go_host());
+        host[1] = ~host[0];
+        P_Query_thread(&level);
+        if (!P_Allreduce(host, least, 2, mpi.type_int, mpi.op_min, c->inner) && c->rank == 0) {
+            GO(ok, go_listen(least[0] == ~least[1], network, where, sizeof where));
+            if (ok)
+                where[0] = 0;
+        }
+        if (!P_Bcast(where, sizeof where, mpi.type_byte, 0, c->inner) && *where)
+            GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, progress, c));
+        if (all_say(id >= 0, c->inner)) {
+            c->go = id;
+            keep(c, 1);
+            return;
+        }
+        if (id >= 0)
+            GO(ok, go_close(id));
+    }
+    if (reserved) {
+        pthread_mutex_lock(&go_lock);
+        joins--;
+        pthread_mutex_unlock(&go_lock);
+    }
+}
+
+/* Leaves the engine, when all ranks have ended all operations. */
+static void leave(struct communicator *c)
+{
+    int ok;
+    GO(ok, go_close(c->go));
+    (void)ok;
+    keep(c, 0);
+}
+
+/* A barrier of MPI, begun before it is waited for: several communicators need not be left in the same order. */
+static void leave_one(struct communicator *c)
+{
+    char request[sizeof(handle)];
+    if (!P_Ibarrier(c->inner, request))
+        P_Wait(request, mpi.status_ignore);
+    leave(c);
+}
+
+static void leave_all(void)
+{
+    static char requests[MOST_GO][sizeof(handle)];
+    struct communicator *c;
+    int n = 0, i;
+    for (c = joined; c && n < MOST_GO; c = c->next)
+        if (!P_Ibarrier(c->inner, requests[n]))
+            n++;
+    for (i = 0; i < n; i++)
+        P_Wait(requests[i], mpi.status_ignore);
+    while (joined)
+        leave(joined);
+}

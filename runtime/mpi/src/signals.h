@@ -1,0 +1,146 @@
+/*
+ * Signals while Go runs. Code in Go has small stacks, on which no handler of the program's may run. So a
+ * thread that calls Go blocks signals meanwhile, if a handler stays on the stack that it finds, and has a
+ * stack for the others that is larger than Go's. Threads of Go's own block all signals that come at any moment
+ * but SIGPROF, on which Go insists. Its handler is therefore called by one of ours, which hands a signal that
+ * comes to a thread of Go's on to the program's first thread.
+ */
+static int stays;       /* a handler stays on the stack that it finds */
+static int go_is_there; /* the library in Go is open, or about to be */
+static sigset_t held_back;
+static pthread_key_t stack_key;
+static struct sigaction profiler; /* the program's handler of SIGPROF */
+enum { HANDLER_STACK = 256 << 10, GO_STACK = 32 << 10 };
+
+static int real_sigaction(int signal, const struct sigaction *act, struct sigaction *old)
+{
+    static int (*next)(int, const struct sigaction *, struct sigaction *);
+    if (!next)
+        next = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT, "sigaction");
+    return next(signal, act, old);
+}
+
+/* Is called for SIGPROF. A thread of Go's is known by the size of its stack for handlers. */
+static void on_profile(int signal, siginfo_t *info, void *context)
+{
+    stack_t stack;
+    if (!sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK && stack.ss_size == GO_STACK) {
+        syscall(SYS_tgkill, getpid(), getpid(), signal);
+        return;
+    }
+    if (profiler.sa_flags & SA_SIGINFO)
+        profiler.sa_sigaction(signal, info, context);
+    else
+        profiler.sa_handler(signal);
+}
+
+/* Notes a handler of the program. */
+static void note_handler(int signal, const struct sigaction *act)
+{
+    struct sigaction ours = *act;
+    if (act->sa_handler == SIG_DFL || act->sa_handler == SIG_IGN || sigismember(&held_back, signal) == 0)
+        return;
+    if (signal == SIGPROF) {
+        profiler = *act;
+        ours.sa_sigaction = on_profile;
+        ours.sa_flags |= SA_ONSTACK | SA_SIGINFO;
+        real_sigaction(signal, &ours, NULL);
+    } else if (!(act->sa_flags & SA_ONSTACK)) {
+        __atomic_store_n(&stays, 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void look_at(int signal)
+{
+    struct sigaction act;
+    if (!real_sigaction(signal, NULL, &act) && act.sa_sigaction != on_profile)
+        note_handler(signal, &act);
+}
+
+/* Before Go is there. What is blocked then, its threads block. */
+static void prepare_signals(void)
+{
+    int signal;
+    sigfillset(&held_back);
+    sigdelset(&held_back, SIGSEGV);
+    sigdelset(&held_back, SIGBUS);
+    sigdelset(&held_back, SIGFPE);
+    go_is_there = 1;
+    for (signal = 1; signal < SIGRTMAX; signal++)
+        look_at(signal);
+}
+
+__attribute__((visibility("default"))) int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
+{
+    int err, shown = go_is_there && signal == SIGPROF;
+    struct sigaction before = profiler;
+    if ((err = real_sigaction(signal, act, old)))
+        return err;
+    if (shown && old && old->sa_sigaction == on_profile)
+        *old = before;
+    if (act && go_is_there)
+        note_handler(signal, act);
+    return 0;
+}
+
+#define SIGNAL(name) \
+    __attribute__((visibility("default"))) void (*name(int number, void (*handler)(int)))(int) \
+    { \
+        static void (*(*next)(int, void (*)(int)))(int); \
+        void (*old)(int), (*before)(int) = profiler.sa_handler; \
+        if (!next) \
+            next = (void (*(*)(int, void (*)(int)))(int))dlsym(RTLD_NEXT, #name); \
+        old = next(number, handler); \
+        if (old != SIG_ERR && go_is_there) \
+            look_at(number); \
+        if (number == SIGPROF && old == (void (*)(int))(void *)on_profile) \
+            old = before; \
+        return old; \
+    }
+SIGNAL(signal)
+SIGNAL(bsd_signal)
+SIGNAL(sysv_signal)
+SIGNAL(__sysv_signal)
+SIGNAL(sigset)
+
+static void drop_stack(void *at)
+{
+    stack_t none = {.ss_flags = SS_DISABLE};
+    if (!sigaltstack(&none, NULL))
+        munmap(at, HANDLER_STACK);
+}
+
+/* Gives the thread a stack for handlers, unless it has one. */
+static void need_stack(void)
+{
+    static __thread int has;
+    stack_t old, own = {.ss_size = HANDLER_STACK};
+    if (has)
+        return;
+    has = 1;
+    if (sigaltstack(NULL, &old) || !(old.ss_flags & SS_DISABLE))
+        return;
+    own.ss_sp = mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own.ss_sp == MAP_FAILED)
+        return;
+    if (sigaltstack(&own, NULL))
+        munmap(own.ss_sp, HANDLER_STACK);
+    else
+        pthread_setspecific(stack_key, own.ss_sp);
+}
+
+/* What a thread does before and after a call of Go. */
+static int hold_back(sigset_t *old)
+{
+    int holds = __atomic_load_n(&stays, __ATOMIC_ACQUIRE);
+    need_stack();
+    if (holds)
+        pthread_sigmask(SIG_BLOCK, &held_back, old);
+    return holds;
+}
+
+static void let_through(int holds, const sigset_t *old)
+{
+    if (holds)
+        pthread_sigmask(SIG_SETMASK, old, NULL);
+}
