@@ -21,12 +21,13 @@ import (
 
 // mpiCmd is the verb mpi: it starts a command in whose MPI programs the library of package mpi runs.
 type mpiCmd struct {
-	Engine  string   `default:"auto" enum:"auto,c,off" placeholder:"ENGINE" help:"What takes operations over: c, auto or off; default auto."`
-	Report  bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
-	Profile bool     `help:"At MPI_Finalize rank 0 says how long the ranks were in which collective operations, by length."`
-	JSON    string   `name:"profile-json" placeholder:"FILE" help:"The same into a file, as JSON."`
-	CC      string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
-	Command []string `arg:"" help:"The command that starts the ranks, such as mpirun, behind --."`
+	Engine    string   `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"What takes operations over: c, go, auto or off; default auto."`
+	Interface string   `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
+	Report    bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
+	Profile   bool     `help:"At MPI_Finalize rank 0 says how long the ranks were in which collective operations, by length."`
+	JSON      string   `name:"profile-json" placeholder:"FILE" help:"The same into a file, as JSON."`
+	CC        string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
+	Command   []string `arg:"" help:"The command that starts the ranks, such as mpirun, behind --."`
 }
 
 // Help is the long help text.
@@ -43,12 +44,16 @@ Engines:
 
 ` + table([][2]string{
 		{"c", "schedules as tables, over messages of the MPI, for all operations that they serve"},
-		{"auto", "the same where it was measured to be no slower than the MPIs; they serve the rest"},
+		{"go", "schedules over shared memory, TCP and multicast of schedgen's own; engine c where it does not serve"},
+		{"auto", "engine c where it was measured to be no slower than the MPIs; they serve the rest"},
 		{"off", "the MPI serves everything"},
 	}) + `
+Engine go is built at first use, by the Go toolchain, from the source that schedgen was built from.
+
 Examples:
 
   schedgen mpi -- mpirun -n 8 ./program
+  schedgen mpi --engine go --interface eth0 -- mpirun -n 8 ./program
   schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
   schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
 }
@@ -60,6 +65,9 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
 	}
 	args, env := c.Command, os.Environ()
+	if c.Interface != "" && c.Engine != "go" {
+		return fmt.Errorf("--interface: engine %s does not multicast", c.Engine)
+	}
 	if c.Profile && c.JSON != "" {
 		return errors.New("--profile and --profile-json: give one of them")
 	}
@@ -71,7 +79,7 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 			if program := staticProgram(c.Command[1:]); program != "" {
 				fmt.Fprintf(std.Err, "schedgen: mpi: %s is linked statically; it runs without schedgen\n", program)
 			}
-			added, err := c.environment(library)
+			added, err := c.environment(library, c.goLibrary(ctx, std))
 			if err != nil {
 				return err
 			}
@@ -85,17 +93,21 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, env))
 }
 
+// mpiPlaces returns where the user's cache has what is built for verb mpi, and where this program is.
+func mpiPlaces() (cache, self string, err error) {
+	if cache, err = os.UserCacheDir(); err == nil {
+		self, err = os.Executable()
+	}
+	return filepath.Join(cache, "schedgen", "mpi"), self, err
+}
+
 // library builds the library, and the tables for the ranks that the command seems to start.
 func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
-	cache, err := os.UserCacheDir()
+	cache, self, err := mpiPlaces()
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	library, err := mpi.Build(ctx, filepath.Join(cache, "schedgen", "mpi"), cmp.Or(c.CC, std.Getenv("CC")), self)
+	library, err := mpi.Build(ctx, cache, cmp.Or(c.CC, std.Getenv("CC")), self)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +121,25 @@ func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
 	return library, nil
 }
 
-// environment returns what the ranks need in their environment.
-func (c *mpiCmd) environment(library *mpi.Library) ([]string, error) {
+// goLibrary builds the engine go, if it is wanted. Where it cannot be built it becomes engine c.
+func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
+	if c.Engine != "go" {
+		return ""
+	}
+	cache, self, err := mpiPlaces()
+	path := ""
+	if err == nil {
+		path, err = mpi.BuildGo(ctx, cache, self)
+	}
+	if err != nil {
+		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; engine c takes its place\n", err)
+		c.Engine = "c"
+	}
+	return path
+}
+
+// environment returns what the ranks need in their environment. goLibrary is the engine go, if there is one.
+func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, error) {
 	preload := library.Path
 	if old := os.Getenv("LD_PRELOAD"); old != "" {
 		preload += ":" + old
@@ -118,6 +147,17 @@ func (c *mpiCmd) environment(library *mpi.Library) ([]string, error) {
 	env := []string{"LD_PRELOAD=" + preload, "SCHEDGEN_MPI=" + c.Engine}
 	if c.Report {
 		env = append(env, "SCHEDGEN_MPI_REPORT=1")
+	}
+	if c.Engine == "go" {
+		env = append(env, "SCHEDGEN_MPI_GO="+goLibrary)
+		if c.Interface != "" {
+			env = append(env, "SCHEDGEN_MPI_INTERFACE="+c.Interface)
+		}
+		for _, name := range []string{"SCHEDGEN_TRANSPORT", "SCHEDGEN_KEY_FILE", "SCHEDGEN_ENCRYPT", "SCHEDGEN_MPI_JOIN"} {
+			if value, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+value)
+			}
+		}
 	}
 	if c.Profile {
 		env = append(env, "SCHEDGEN_MPI_PROFILE=table")
