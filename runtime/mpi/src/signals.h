@@ -34,6 +34,23 @@ static void on_profile(int signal, siginfo_t *info, void *context)
         profiler.sa_handler(signal);
 }
 
+/* Whether a handler is one of the MPI or of a library below it. Those are short, and return. */
+static int is_of_mpi(void (*handler)(int))
+{
+    static const char *const names[] = {"libmpi", "libopen-", "libucs", "libprrte", "libpmix"};
+    const char *slash, *name;
+    Dl_info info;
+    size_t i;
+    if (!dladdr((void *)handler, &info) || !info.dli_fname)
+        return 0;
+    slash = strrchr(info.dli_fname, '/');
+    name = slash ? slash + 1 : info.dli_fname;
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return 1;
+    return 0;
+}
+
 /* Notes a handler of the program. */
 static void note_handler(int signal, const struct sigaction *act)
 {
@@ -45,7 +62,12 @@ static void note_handler(int signal, const struct sigaction *act)
         ours.sa_sigaction = on_profile;
         ours.sa_flags |= SA_ONSTACK | SA_SIGINFO;
         real_sigaction(signal, &ours, NULL);
-    } else if (!(act->sa_flags & SA_ONSTACK)) {
+    } else if (act->sa_flags & SA_ONSTACK) {
+        return;
+    } else if (is_of_mpi(act->sa_handler)) {
+        ours.sa_flags |= SA_ONSTACK;
+        real_sigaction(signal, &ours, NULL);
+    } else {
         __atomic_store_n(&stays, 1, __ATOMIC_RELEASE);
     }
 }
@@ -60,11 +82,12 @@ static void look_at(int signal)
 /* Before Go is there. What is blocked then, its threads block. */
 static void prepare_signals(void)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    size_t i;
     int signal;
     sigfillset(&held_back);
-    sigdelset(&held_back, SIGSEGV);
-    sigdelset(&held_back, SIGBUS);
-    sigdelset(&held_back, SIGFPE);
+    for (i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&held_back, faults[i]);
     go_is_there = 1;
     for (signal = 1; signal < SIGRTMAX; signal++)
         look_at(signal);
