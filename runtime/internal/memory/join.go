@@ -40,9 +40,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		atomic.StoreUint32(&s.rank(cfg.Rank).state, stateCrashed)
 		return nil, errors.Join(err, s.unmap())
 	}
-	t := newTransport(s, cfg.Rank, cfg.Clock)
-	t.park.kick = cfg.Kick
-	return t, nil
+	return newTransport(s, cfg.Rank, cfg.Clock, cfg.Kick), nil
 }
 
 // enter maps the segment and takes this rank's place in it.

@@ -29,11 +29,7 @@ func yields(ranks int) int {
 	return yieldsAlone
 }
 
-// checkEvery bounds how long Wait parks: then Poll looks whether the peers
-// still live.
-const checkEvery = 200 * time.Millisecond
-
-// blockedPause bounds it while a multicast waits for slow readers.
+// blockedPause bounds how long Wait parks while a multicast waits for slow readers.
 const blockedPause = time.Millisecond
 
 // Operations of the system call futex, between processes.
@@ -87,13 +83,13 @@ func (t *Transport) due() bool {
 	return t.park.shut.Load()
 }
 
+// limit returns how long this rank may park when it is to wait for d.
 func (t *Transport) limit(d time.Duration) time.Duration {
-	most := checkEvery
-	if t.blocked.Load() {
-		most = blockedPause
-	}
-	if d < 0 || d > most {
-		return most
+	switch {
+	case t.blocked.Load() && (d < 0 || d > blockedPause):
+		return blockedPause
+	case !t.watch.told && (d < 0 || d > checkEvery):
+		return checkEvery
 	}
 	return d
 }
@@ -104,9 +100,13 @@ func (t *Transport) sleep(d time.Duration) {
 	word := &t.park.bell.parked
 	store32(word, parked)
 	if !t.due() {
-		limit := unix.NsecToTimespec(d.Nanoseconds())
+		var limit *unix.Timespec
+		if d >= 0 {
+			t := unix.NsecToTimespec(d.Nanoseconds())
+			limit = &t
+		}
 		// Woken, interrupted, too late or for nothing: all the same to the caller.
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, parked, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, parked, uintptr(unsafe.Pointer(limit)), 0, 0)
 		t.park.lapsed.Store(atomic.LoadUint32(word) == parked)
 		t.park.woken.Store(false)
 	}

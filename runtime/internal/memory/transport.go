@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -39,22 +37,16 @@ type Transport struct {
 	closed  bool
 }
 
-// newTransport takes the segment over, of which all ranks have joined.
-func newTransport(s segment, rank int, c clock.Clock) *Transport {
+// newTransport takes the segment over, of which all ranks have joined. kick is Config.Kick.
+func newTransport(s segment, rank int, c clock.Clock, kick func(rank int)) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, rings: s.header().rings == 1, clock: c, peers: make([]peer, s.size)}
-	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
-	t.watch.checked = c.Now()
+	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This(), kick: kick}
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.mine.late = make([]bool, s.size)
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
 		t.peers[r].init(s, r, rank)
 		t.mine.positions = append(t.mine.positions, &s.position(rank, r).cells)
-		fd := -1
-		if r != rank {
-			fd = t.peers[r].watch()
-		}
-		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	t.shelf.lender, t.shelf.crowded = make([]bool, s.size), s.size > goruntime.NumCPU()
 	first := s.firstSet().use(t)
@@ -65,6 +57,7 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 	}
 	t.windows.list[0] = first
 	t.tryLoans()
+	t.watchAll()
 	return t
 }
 
@@ -127,6 +120,9 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	} else if t.watch.idle++; t.watch.idle >= idlePolls || t.park.lapsed.Load() {
 		t.watch.idle = 0
 		t.park.lapsed.Store(false)
+		t.checkAgain()
+	}
+	if t.watch.ended.Load() && t.watch.ended.Swap(false) {
 		t.check()
 	}
 	return moved
@@ -245,14 +241,10 @@ func (t *Transport) giveUp() (late []int) {
 // release gives back all that the transport has taken, when nobody parks any more.
 func (t *Transport) release() error {
 	t.park.shut.Store(true)
+	t.watch.close()
 	unpark(t.park.bell)
 	t.park.life.Lock()
 	defer t.park.life.Unlock()
-	for _, w := range t.watch.processes {
-		if w.Fd >= 0 {
-			unix.Close(int(w.Fd))
-		}
-	}
 	return errors.Join(t.annex.unmap(), t.windows.unmap(), t.unmap())
 }
 

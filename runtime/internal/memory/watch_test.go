@@ -8,9 +8,12 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -31,7 +34,7 @@ func (s *log) Ended(rank int, how wire.End, err error) {
 
 // besides returns rank 0 of two, of which the other is said to be the process of
 // cmd, which has been started.
-func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock) *Transport {
+func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock, kick func(int)) *Transport {
 	f, err := Create(2)
 	require.NoError(t, err)
 	s, err := attach(f, 2)
@@ -40,13 +43,13 @@ func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock) *Transport {
 	born, err := started(cmd.Process.Pid)
 	require.NoError(t, err)
 	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: born}
-	tr := newTransport(s, 0, c)
+	tr := newTransport(s, 0, c, kick)
 	t.Cleanup(func() { require.NoError(t, tr.Close(false, 0)) })
 	return tr
 }
 
-// A process that ends is noticed at the first look, which is after so many polls or
-// a Wait that nobody has ended, and not before checkEvery/2 has passed.
+// Where the system does not tell of it, a process that ends is noticed at the first look, which is after
+// so many polls or a Wait that nobody has ended, and not before checkEvery/2 has passed.
 func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 	for name, idle := range map[string]func(*Transport, *log){
 		"polls": func(tr *Transport, s *log) {
@@ -61,11 +64,11 @@ func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var time clock.Manual
-			cmd := exec.Command("cat")
-			hold, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			tr, s := besides(t, cmd, &time), newLog()
+			cmd, end := startCat(t)
+			tr, s := besides(t, cmd, &time, nil), newLog()
+			tr.watch.close()
+			tr.watch.told, tr.watch.processes[1].Fd = false, -1
+			require.EqualValues(t, checkEvery, tr.limit(-1))
 			look := func() error {
 				idle(tr, s)
 				tr.Poll(s) // tells what the look has found
@@ -73,14 +76,59 @@ func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 			}
 			time.Advance(checkEvery)
 			require.NoError(t, look())
-			require.NoError(t, hold.Close())
-			require.NoError(t, cmd.Wait())
+			end()
 			time.Advance(checkEvery/2 - 1)
 			require.NoError(t, look())
 			time.Advance(1)
 			require.ErrorIs(t, look(), errDied)
 		})
 	}
+}
+
+// A process that ends wakes who waits without a limit, here or elsewhere.
+func TestDeathWakes(t *testing.T) {
+	t.Run("parked", func(t *testing.T) {
+		cmd, end := startCat(t)
+		tr, s := besides(t, cmd, clock.System{}, nil), newLog()
+		require.True(t, tr.watch.told)
+		time.AfterFunc(20*time.Millisecond, end)
+		for s.lost[1] == nil {
+			if !tr.Poll(s) {
+				tr.Wait(-1)
+			}
+		}
+		require.ErrorIs(t, s.lost[1], errDied)
+	})
+	t.Run("away", func(t *testing.T) {
+		cmd, end := startCat(t)
+		kicked := make(chan int, 1)
+		tr, s := besides(t, cmd, clock.System{}, func(rank int) { kicked <- rank }), newLog()
+		for {
+			tr.Poll(s)
+			if limit, ok := tr.Away(-1); ok {
+				require.Negative(t, limit)
+				break
+			}
+		}
+		end()
+		require.Zero(t, <-kicked)
+		tr.Back()
+		for s.lost[1] == nil {
+			tr.Poll(s)
+		}
+	})
+}
+
+// startCat starts a process, and returns what ends it.
+func startCat(t *testing.T) (cmd *exec.Cmd, end func()) {
+	cmd = exec.Command("cat")
+	hold, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	return cmd, sync.OnceFunc(func() {
+		assert.NoError(t, hold.Close())
+		assert.NoError(t, cmd.Wait())
+	})
 }
 
 // pair joins two ranks of this process.
@@ -139,3 +187,34 @@ func TestGraceForReaders(t *testing.T) {
 	sender.Poll(newLog())
 	require.Zero(t, left)
 }
+
+// Whoever parks without a limit is woken by what comes: nothing else would end a Wait that missed it.
+func TestNoWakeUpIsLost(t *testing.T) {
+	trs := pair(t)
+	var wg sync.WaitGroup
+	for rank, tr := range trs {
+		tr.park.yields = 0
+		wg.Go(func() {
+			s := &counter{log: newLog()}
+			for n := range heavy.Or(20_000, 1_000_000) {
+				if rank == n%2 {
+					tr.Put(1-rank, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}})
+				}
+				for want := (n + 1 + rank) / 2; s.arrived < want; {
+					if !tr.Poll(s) {
+						tr.Wait(-1)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// counter counts what has arrived.
+type counter struct {
+	*log
+	arrived int
+}
+
+func (s *counter) Arrived(*wire.Header, []byte) { s.arrived++ }
