@@ -24,6 +24,7 @@ type mpiCmd struct {
 	Engine    string   `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"What takes operations over: c, go, auto or off; default auto."`
 	Interface string   `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
 	Report    bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
+	Tune      bool     `help:"First measure, for half a minute, which engine is faster than the MPI at what; engine auto keeps to it from then on."`
 	Profile   bool     `help:"At MPI_Finalize rank 0 says how long the ranks were in which collective operations, by length."`
 	JSON      string   `name:"profile-json" placeholder:"FILE" help:"The same into a file, as JSON."`
 	CC        string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
@@ -45,14 +46,19 @@ Engines:
 ` + table([][2]string{
 		{"c", "schedules as tables, over messages of the MPI, for all operations that they serve"},
 		{"go", "schedules over shared memory, TCP and multicast of schedgen's own; engine c where it does not serve"},
-		{"auto", "engine c where it was measured to be no slower than the MPIs; they serve the rest"},
+		{"auto", "what --tune has measured to be faster than the MPI; without that, engine c where it is never slower"},
 		{"off", "the MPI serves everything"},
 	}) + `
 Engine go is built at first use, by the Go toolchain, from the source that schedgen was built from.
 
+With --tune the ranks measure both engines and the MPI before the first collective operation among all of
+them, and print what they find. Rules are kept for that MPI, that number of ranks, and ranks on one host or
+on several; measure again if the network changes.
+
 Examples:
 
   schedgen mpi -- mpirun -n 8 ./program
+  schedgen mpi --tune -- mpirun -n 8 ./program
   schedgen mpi --engine go --interface eth0 -- mpirun -n 8 ./program
   schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
   schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
@@ -65,8 +71,11 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
 	}
 	args, env := c.Command, os.Environ()
-	if c.Interface != "" && c.Engine != "go" {
+	if c.Interface != "" && c.Engine != "go" && c.Engine != "auto" {
 		return fmt.Errorf("--interface: engine %s does not multicast", c.Engine)
+	}
+	if c.Tune && c.Engine != "auto" {
+		return fmt.Errorf("--tune is for engine auto, not for engine %s", c.Engine)
 	}
 	if c.Profile && c.JSON != "" {
 		return errors.New("--profile and --profile-json: give one of them")
@@ -121,19 +130,27 @@ func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
 	return library, nil
 }
 
-// goLibrary builds the engine go, if it is wanted. Where it cannot be built it becomes engine c.
+// goLibrary returns where the engine go is, "" if it is not needed. It is built for --engine go and for --tune;
+// engine auto takes one that is there. Without it engine go becomes engine c, and engine auto has one engine less.
 func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
-	if c.Engine != "go" {
+	if c.Engine == "c" || c.Engine == "off" {
 		return ""
 	}
 	cache, self, err := mpiPlaces()
 	path := ""
 	if err == nil {
-		path, err = mpi.BuildGo(ctx, cache, self)
+		if path, err = mpi.FindGo(cache, self); err != nil && (c.Engine == "go" || c.Tune) {
+			fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes a minute at most")
+			path, err = mpi.BuildGo(ctx, cache, self)
+		}
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case c.Engine == "go":
 		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; engine c takes its place\n", err)
 		c.Engine = "c"
+	case c.Tune:
+		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; engine c alone is measured\n", err)
 	}
 	return path
 }
@@ -148,7 +165,10 @@ func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, 
 	if c.Report {
 		env = append(env, "SCHEDGEN_MPI_REPORT=1")
 	}
-	if c.Engine == "go" {
+	if c.Tune {
+		env = append(env, "SCHEDGEN_MPI_TUNE=30")
+	}
+	if goLibrary != "" {
 		env = append(env, "SCHEDGEN_MPI_GO="+goLibrary)
 		if c.Interface != "" {
 			env = append(env, "SCHEDGEN_MPI_INTERFACE="+c.Interface)

@@ -16,16 +16,14 @@ import (
 // built from, unless the user's cache has it from the same program, which is at command. It returns the
 // path of a shared object for the library's SCHEDGEN_MPI_GO.
 func BuildGo(ctx context.Context, cache, command string) (string, error) {
-	about, err := os.Stat(command)
+	path, err := pathOfGo(cache, command)
 	if err != nil {
 		return "", err
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%v\n%s", command, about.Size(), about.ModTime(), goruntime.Version()))
-	dir := filepath.Join(cache, "go-"+hex.EncodeToString(h[:])[:16])
-	path := filepath.Join(dir, "libschedgen-go.so")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
+	dir := filepath.Dir(path)
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return "", errors.New("there is no Go toolchain")
@@ -51,6 +49,28 @@ func BuildGo(ctx context.Context, cache, command string) (string, error) {
 	}
 	// Several processes may build at once: each renames what it has made.
 	return path, os.Rename(built, path)
+}
+
+// FindGo returns the path of the engine go if BuildGo has built it.
+func FindGo(cache, command string) (string, error) {
+	path, err := pathOfGo(cache, command)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// pathOfGo returns where the engine go is, or will be, that belongs to the program at command.
+func pathOfGo(cache, command string) (string, error) {
+	about, err := os.Stat(command)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%v\n%s", command, about.Size(), about.ModTime(), goruntime.Version()))
+	return filepath.Join(cache, "go-"+hex.EncodeToString(h[:])[:16], "libschedgen-go.so"), nil
 }
 
 // sourceOfGo returns the folder of the engine's source, where the compiler has found this file.

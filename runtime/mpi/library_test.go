@@ -174,6 +174,67 @@ func TestOperationsByGo(t *testing.T) {
 	})
 }
 
+// Engine auto keeps to the rules that it finds, and to those that it has measured.
+func TestRules(t *testing.T) {
+	someMPI(t, func(t *testing.T, w *world) {
+		w.env = append(w.env, "SCHEDGEN_MPI=auto")
+		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		rules := filepath.Join(w.library.Tables, "3-"+w.mpi+"-one-host.rules")
+
+		write := func(text string) { require.NoError(t, os.WriteFile(rules, []byte(text), 0o666)) }
+		write("schedgen rules 1\nallreduce 0 c\nallreduce 64 mpi\nbcast 0 mpi\nscan 0 go\nreduce x c\nno-such 0 c\n")
+		out, err := w.run(t, 3, nil, program, "brief")
+		require.NoError(t, err, out)
+		require.Regexp(t, `schedgen: allreduce: \d+ by allreduce/doubling among 3 ranks`, out)
+		require.NotContains(t, out, "by allreduce/halving", "MPI has what is longer")
+		require.Contains(t, out, "by MPI, left to MPI by rules")
+		for _, op := range []string{"bcast", "scan", "reduce", "allgather"} {
+			require.NotContains(t, out, "by "+op+"/", "there is no engine go here, and no other rule")
+		}
+
+		none := []string{"schedgen rules 2\nallgather 0 c\n", "no rules", ""}
+		for _, text := range heavy.Or(none[:1], none) {
+			write(text)
+			out, err = w.run(t, 3, nil, program, "brief")
+			require.NoError(t, err, out)
+			require.NotContains(t, out, "by allgather/doubling", "%q is no file of rules: short blocks are left to MPI", text)
+		}
+	})
+}
+
+// What is measured becomes rules.
+func TestTune(t *testing.T) {
+	if !heavy.Tests() {
+		t.Skip("takes two minutes on a busy machine")
+	}
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		path, err := goEngine()
+		require.NoError(t, err)
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.2", "SCHEDGEN_MPI_GO=" + path}, program, "brief")
+		require.NoError(t, err, out)
+		require.Regexp(t, `schedgen: tune: 100 %  alltoall +2097152 B  MPI +[\d.]+ us  c +[\d.]+  go +[\d.]+\n`, out)
+		rules := filepath.Join(w.library.Tables, "3-"+w.mpi+"-one-host.rules")
+		require.Contains(t, out, "schedgen: tune: engine auto has its rules in "+rules)
+		text, err := os.ReadFile(rules)
+		require.NoError(t, err)
+		require.Regexp(t, `^schedgen rules 1\n([a-z-]+ \d+ (mpi|c|go)\n)*$`, string(text))
+	})
+}
+
+// A program without a collective operation measures before it ends.
+func TestTuneAtTheEnd(t *testing.T) {
+	someMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "nothing.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.1"}, program)
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: tune: engine auto has its rules in "+w.library.Tables)
+		out, err = w.run(t, 1, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.1"}, program)
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: tune: nothing was measured: there is one rank, or there are no tables")
+	})
+}
+
 var operationNames = map[Operation]string{
 	Barrier: "barrier", Bcast: "bcast", Reduce: "reduce", Allreduce: "allreduce", ReduceScatter: "reduce-scatter", Scan: "scan",
 	Exscan: "exscan", Allgather: "allgather", Gather: "gather", Scatter: "scatter", Alltoall: "alltoall",

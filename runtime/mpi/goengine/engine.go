@@ -83,11 +83,6 @@ func text(s string, to *C.char, n C.int) bool {
 	return true
 }
 
-// sg_go_host returns a number that ranks of one host have in common.
-//
-//export sg_go_host
-func sg_go_host() C.int { return C.int(hostNumber()) }
-
 // sg_go_listen has rank 0 of a communicator wait for the others. It writes what these need to find it: its
 // addresses and a word that no other communicator has. together says that all ranks are on this host.
 //

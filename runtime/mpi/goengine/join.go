@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"math"
 	"net"
 	"os"
 	"strings"
@@ -61,18 +59,6 @@ func connect(ctx context.Context, cfg tcp.Config, network string) (wire.Transpor
 	default:
 		return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid or tcp", name)
 	}
-}
-
-// hostNumber returns a number that processes on one host have in common, and hardly any others.
-func hostNumber() int32 {
-	h := fnv.New32a()
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // if it cannot be read, ranks meet as on several hosts
-	net, _ := os.Readlink("/proc/self/ns/net")
-	if len(boot) == 0 {
-		fmt.Fprint(h, os.Getpid())
-	}
-	fmt.Fprint(h, string(boot), net)
-	return int32(h.Sum32() & math.MaxInt32)
 }
 
 // addressesOf returns the addresses by which other hosts may reach this one: those of one network interface, or of all.

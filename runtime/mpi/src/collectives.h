@@ -38,9 +38,14 @@ static int layout_of(handle type, struct layout *l)
 static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
 {
     struct entry *best = NULL, *e, *end;
+    enum engine by = measured != NOT_MEASURED ? (enum engine)measured : c->rules ? rule_for(c->rules, op, bytes) : engine;
     int any = 0;
-    if (c->go >= 0 && op <= ALLTOALL && by_go && !ordered && all <= INT_MAX)
+    if (by == GO_ENGINE && c->go >= 0 && op <= ALLTOALL && by_go && !ordered && all <= INT_MAX)
         return &go_entries[op];
+    if (by == OFF || (by == GO_ENGINE && engine == AUTO_ENGINE)) { /* engine c was not found to be better */
+        note_passed(op, NO_ENTRY);
+        return NULL;
+    }
     if (!c->tables) {
         note_passed(op, NO_TABLES);
         return NULL;
@@ -56,7 +61,7 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
         note_passed(op, TOO_LONG);
     else if (!best)
         note_passed(op, any ? ORDER : NO_ENTRY);
-    else if (engine == AUTO_ENGINE && !(best->flags & AUTO))
+    else if (by == AUTO_ENGINE && !(best->flags & AUTO))
         note_passed(op, NO_ENTRY);
     else
         return best;

@@ -11,6 +11,8 @@ struct communicator {
     handle inner; /* for our messages */
     int rank, size;
     struct tables *tables; /* NULL: the engine c takes nothing over */
+    struct rules *rules;   /* of engine auto, or NULL: the tables say what it takes */
+    int together;          /* all ranks are on one host */
     int go;                /* its number in the engine go, or one of those below */
     unsigned operations;   /* so many have begun before it joins the engine go */
     struct communicator *next; /* of those that have */
@@ -19,8 +21,6 @@ struct communicator {
 /* Why a communicator is not in the engine go. */
 enum { GO_LATER = -1, GO_NEVER = -2 };
 
-/* The ways of this library. */
-enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
 static enum engine engine;
 static int reports;
 
@@ -32,6 +32,12 @@ static unsigned go_after = 32;
 static void join(struct communicator *c);
 static void leave_one(struct communicator *c);
 static void leave_all(void);
+
+/* While engines are measured, the one that serves, without regard to rules. */
+enum { NOT_MEASURED = -1 };
+static int measured = NOT_MEASURED;
+static double tune_seconds; /* how long to measure for, before the first operation among all ranks; 0: not */
+static void tune(struct communicator *c, double seconds);
 
 /* Operations of the engine go, for the report. */
 static struct entry go_entries[OPERATIONS];
@@ -109,6 +115,7 @@ static int delete_attribute(handle comm, int k, void *value, void *extra)
         leave_one(c);
     err = P_Comm_free(&c->inner);
     inside--;
+    free(c->rules);
     free(c);
     return err;
 }
@@ -134,6 +141,8 @@ static void start(void)
         const char *mode = getenv("SCHEDGEN_MPI"), *missing;
         engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : !strcmp(mode, "go") ? GO_ENGINE : OFF;
         reports = getenv("SCHEDGEN_MPI_REPORT") != NULL;
+        if (engine == AUTO_ENGINE && getenv("SCHEDGEN_MPI_TUNE"))
+            tune_seconds = atof(getenv("SCHEDGEN_MPI_TUNE"));
         if (getenv("SCHEDGEN_MPI_JOIN"))
             go_after = (unsigned)atoi(getenv("SCHEDGEN_MPI_JOIN"));
         if (engine != OFF || getenv("SCHEDGEN_MPI_PROFILE")) {
@@ -191,6 +200,64 @@ static struct tables *agree_on_tables(handle inner, int rank, int size)
     return all_say(kept != NULL, inner) ? kept : NULL;
 }
 
+/* A number that processes on one host have in common, and hardly any others: of the system's start and its network. */
+static int host_number(void)
+{
+    char text[256] = "";
+    unsigned h = 2166136261u; /* FNV-1a */
+    size_t n = 0, i;
+    ssize_t more;
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f) {
+        n = fread(text, 1, 64, f);
+        fclose(f);
+    }
+    if (n == 0) /* then ranks are on hosts of their own */
+        n = (size_t)snprintf(text, 64, "%ld", (long)getpid());
+    if ((more = readlink("/proc/self/ns/net", text + n, sizeof text - n)) > 0)
+        n += (size_t)more;
+    for (i = 0; i < n; i++)
+        h = (h ^ (unsigned char)text[i]) * 16777619u;
+    return (int)(h & INT_MAX);
+}
+
+/* Whether all ranks are on one host: the least number is the greatest. */
+static int on_one_host(handle inner)
+{
+    int host[2] = {host_number()}, least[2];
+    host[1] = ~host[0];
+    return !P_Allreduce(host, least, 2, mpi.type_int, mpi.op_min, inner) && least[0] == ~least[1];
+}
+
+/* Where the rules are for so many ranks. */
+static void rules_path(char *path, size_t size, int ranks, int together)
+{
+    const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
+    const char *where = together ? "one-host" : network && *network ? "hosts-multicast" : "hosts";
+    snprintf(path, size, "%s/%d-%s-%s.rules", tables_dir(), ranks, mpi.word, where);
+}
+
+/* Gets the rules that rank 0 has to all ranks. Returns NULL if it has none. */
+static struct rules *agree_on_rules(handle inner, int rank, int size, int together)
+{
+    struct rules *r = malloc(sizeof *r);
+    char path[4096];
+    int found = 0;
+    if (!all_say(r != NULL, inner)) {
+        free(r);
+        return NULL;
+    }
+    if (rank == 0) {
+        rules_path(path, sizeof path, size, together);
+        found = !read_rules(path, r);
+    }
+    if (P_Bcast(&found, 1, mpi.type_int, 0, inner) || !found || P_Bcast(r, sizeof *r, mpi.type_byte, 0, inner)) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
 /*
  * Makes a communicator of the same ranks. dup would call functions of the program's attributes. MPI may have
  * no communicator left, which is no error of the program's: all ranks get that answer, and MPI serves them.
@@ -232,6 +299,9 @@ static struct communicator *make(handle comm)
             new->inner = inner;
             new->rank = rank;
             new->size = size;
+            new->together = on_one_host(inner);
+            if (engine == AUTO_ENGINE)
+                new->rules = agree_on_rules(inner, rank, size, new->together);
             c = new;
         } else {
             P_Comm_free(&inner);
@@ -270,7 +340,13 @@ static struct communicator *enter(enum operation op, handle comm)
         last_found = c;
         last_deletions = now;
     }
-    if (engine == GO_ENGINE && c->go == GO_LATER && !is_passed(c) && (comm == mpi.comm_world || c->operations++ >= go_after)) {
+    if (tune_seconds > 0 && comm == mpi.comm_world && !is_passed(c)) {
+        double seconds = tune_seconds;
+        tune_seconds = 0;
+        tune(c, seconds);
+    }
+    if (c->go == GO_LATER && !is_passed(c) && (engine == GO_ENGINE || (c->rules && c->rules->go)) &&
+        (comm == mpi.comm_world || c->operations++ >= go_after)) {
         inside++;
         join(c);
         inside--;

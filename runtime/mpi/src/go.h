@@ -17,7 +17,6 @@ struct sg_go_call {
 };
 
 #define GO_FUNCTIONS(F) \
-    F(host, (void)) \
     F(listen, (int, const char *, char *, int)) \
     F(join, (int, int, const char *, const char *, int, void (*)(void *), void *)) \
     F(barrier, (int)) \
@@ -134,16 +133,14 @@ static void join(struct communicator *c)
 {
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
     char where[ADDRESS] = "";
-    int reserved = reserve(), id = -1, level = 0, ok, host[2], least[2];
+    int reserved = reserve(), id = -1, level = 0, ok;
     c->go = GO_NEVER;
     if (!network)
         network = "";
     if (all_can(c, reserved)) {
-        GO(host[0], go_host());
-        host[1] = ~host[0];
         P_Query_thread(&level);
-        if (!P_Allreduce(host, least, 2, mpi.type_int, mpi.op_min, c->inner) && c->rank == 0) {
-            GO(ok, go_listen(least[0] == ~least[1], network, where, sizeof where));
+        if (c->rank == 0) {
+            GO(ok, go_listen(c->together, network, where, sizeof where));
             if (ok)
                 where[0] = 0;
         }

@@ -24,11 +24,13 @@
 
 #include "handles.h"
 #include "tables.h"
+#include "rules.h"
 #include "communicators.h"
 #include "signals.h"
 #include "go.h"
 #include "messages.h"
 #include "collectives.h"
 #include "wrappers.h"
+#include "tune.h"
 #include "profile.h"
 #include "fortran.h"

@@ -267,10 +267,21 @@ STARTED(Igather, GATHER, BLOCK(profiled_bytes(n, t)), (const void *in, int n, ha
 STARTED(Iscatter, SCATTER, out == mpi.in_place ? profiled_bytes(n, t) : profiled_bytes(m, s),
         (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm, void *q), (in, n, t, out, m, s, root, comm, q))
 
-/* MPI_Finalize is stood before for the profile alone: what else ends then is told by an attribute. */
+/*
+ * MPI_Finalize is stood before for the profile, and to measure engines in a program without a collective
+ * operation among all ranks: what else ends then is told by an attribute.
+ */
 __attribute__((visibility("default"))) int MPI_Finalize(void)
 {
     if (profile_file && !inside)
         profile_end();
+    if (getenv("SCHEDGEN_MPI_TUNE") && !inside) {
+        if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
+            start();
+        if (tune_seconds > 0)
+            take_Barrier(mpi.comm_world);
+        if (tune_seconds > 0 && world_rank == 0)
+            fprintf(stderr, "schedgen: tune: nothing was measured: there is one rank, or there are no tables\n");
+    }
     PASS(Finalize, (void), ());
 }

@@ -55,6 +55,12 @@ struct tables {
 #define SCHEDGEN_COMMAND ""
 #endif
 
+static const char *tables_dir(void)
+{
+    const char *dir = getenv("SCHEDGEN_MPI_TABLES");
+    return dir ? dir : SCHEDGEN_TABLES;
+}
+
 static struct tables *all_tables;
 static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -173,11 +179,9 @@ static void write_tables(const char *command, const char *path, int ranks)
 /* The words of the tables for a number of ranks, from the file of the user's cache; NULL if there are none. */
 static int *find_words(int ranks, long *size)
 {
-    const char *dir = getenv("SCHEDGEN_MPI_TABLES"), *command = getenv("SCHEDGEN_MPI_COMMAND");
+    const char *dir = tables_dir(), *command = getenv("SCHEDGEN_MPI_COMMAND");
     char path[4096];
     int *words;
-    if (!dir)
-        dir = SCHEDGEN_TABLES;
     if (!command)
         command = SCHEDGEN_COMMAND;
     if (!*dir || snprintf(path, sizeof path, "%s/%d.tables", dir, ranks) >= (int)sizeof path)

@@ -1,0 +1,95 @@
+/*
+ * Rules of engine auto: what serves an operation, by its bytes. They are measured (tune.h) for one MPI, one
+ * number of ranks, and one way in which the ranks are on hosts, and stand in a file beside the tables:
+ *
+ *     schedgen rules 1
+ *     allreduce 0 go
+ *     allreduce 32768 mpi
+ *
+ * A line holds from so many bytes on until the next line of that operation. Where no line holds, MPI serves.
+ * Bytes are those of a block; of operations that fold, those of a contribution.
+ */
+
+/* The ways of this library. */
+enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
+
+static const char *const rule_words[] = {"mpi", "c", "go"};
+
+enum { MOST_RULES = 16 };
+
+struct rules {
+    int go; /* some rule is for the engine go */
+    int count[OPERATIONS];
+    struct {
+        int least;
+        enum engine engine;
+    } of[OPERATIONS][MOST_RULES];
+};
+
+static enum engine rule_for(const struct rules *r, enum operation op, long long bytes)
+{
+    enum engine found = OFF;
+    int i;
+    for (i = 0; i < r->count[op] && r->of[op][i].least <= bytes; i++)
+        found = r->of[op][i].engine;
+    return found;
+}
+
+static void add_rule(struct rules *r, enum operation op, int least, enum engine by)
+{
+    int n = r->count[op];
+    if (by == (n > 0 ? r->of[op][n - 1].engine : OFF) || n == MOST_RULES)
+        return;
+    r->of[op][n].least = least;
+    r->of[op][n].engine = by;
+    r->count[op]++;
+    r->go |= by == GO_ENGINE;
+}
+
+/* Reads rules. Returns 0 if the file is there and is one of rules; a line that says nothing is passed over. */
+static int read_rules(const char *path, struct rules *r)
+{
+    FILE *f = fopen(path, "re");
+    char line[128], name[32], word[8];
+    int version, least, op, by, found;
+    memset(r, 0, sizeof *r);
+    if (!f)
+        return -1;
+    found = fgets(line, sizeof line, f) && sscanf(line, "schedgen rules %d", &version) == 1 && version == 1;
+    while (found && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%31s %d %7s", name, &least, word) != 3 || least < 0)
+            continue;
+        for (op = 0; op < OPERATIONS && strcmp(name, operation_names[op]); op++)
+            ;
+        for (by = 0; by <= GO_ENGINE && strcmp(word, rule_words[by]); by++)
+            ;
+        if (op < OPERATIONS && by <= GO_ENGINE && (r->count[op] == 0 || r->of[op][r->count[op] - 1].least < least))
+            add_rule(r, (enum operation)op, least, (enum engine)by);
+    }
+    fclose(f);
+    return found ? 0 : -1;
+}
+
+/* Writes rules, whole or not at all. Returns 0, or the number of an error. */
+static int write_rules(const char *path, const struct rules *r)
+{
+    char work[4200];
+    FILE *f;
+    int op, i, err = 0;
+    snprintf(work, sizeof work, "%s.%ld", path, (long)getpid());
+    if (!(f = fopen(work, "we")))
+        return errno;
+    fprintf(f, "schedgen rules 1\n");
+    for (op = 0; op < OPERATIONS; op++)
+        for (i = 0; i < r->count[op]; i++)
+            fprintf(f, "%s %d %s\n", operation_names[op], r->of[op][i].least, rule_words[r->of[op][i].engine]);
+    if (ferror(f))
+        err = EIO;
+    if (fclose(f) && !err)
+        err = errno;
+    if (!err && rename(work, path))
+        err = errno;
+    if (err)
+        unlink(work);
+    return err;
+}
