@@ -15,8 +15,9 @@ import (
 type Comm struct {
 	under *runtime.Comm
 
-	folding sync.Mutex // guards folds
+	folding sync.Mutex // guards what follows
 	folds   folds
+	scratch []uint64 // of AllreduceExact
 }
 
 // Init makes the communicator of all processes that a launcher has started with this one: mpirun of

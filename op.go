@@ -13,7 +13,7 @@ type Op struct {
 	op *fold.Op
 }
 
-// The operations. Sum and Prod are for numbers; Min and Max for numbers but complex ones; And, Or and
+// The operations. Sum and Prod are for numbers, and Sum for [Exact]; Min and Max for numbers but complex ones; And, Or and
 // Xor for the bits of integers and for bools; LAnd, LOr and LXor take what is not zero for true, and
 // give 1 or 0; MinLoc and MaxLoc are for [Loc]. A type that a program has named is as what it is made
 // of: type Celsius float64 is added as float64 is.
@@ -84,7 +84,10 @@ func foldFor[T any](c *Comm, o Op) (*runtime.Fold, error) {
 		}
 	}
 	var op fold.Op
-	if o.op != nil {
+	switch {
+	case o.op == Sum.op && typ == reflect.TypeFor[Exact]():
+		op = addExact
+	case o.op != nil:
 		op = *o.op
 	}
 	kernel, size, err := fold.ForType(op, typ)

@@ -1,0 +1,149 @@
+package schedgen
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/runtime/fold"
+	"github.com/schedgen/schedgen/runtime/fold/exact"
+)
+
+// Exact is a sum of floating-point numbers, and of products of two of them, that is not rounded. Its
+// Float64 depends on nothing but which numbers have been added. The zero Exact is the sum of none.
+//
+// An Exact is an element of any collective: [Sum] adds Exacts in Reduce, Allreduce, ReduceScatter, Scan
+// and Exscan, and in their Start functions. Several sums can travel in one call:
+//
+//	sums := make([]schedgen.Exact, 2)
+//	sums[0].Add(masses...)
+//	sums[1].AddProducts(masses, heights)
+//	err := schedgen.Allreduce(ctx, comm, sums, schedgen.Sum)
+//
+// It has 544 bytes. Equal sums have equal bits, so == compares them. 2^91 numbers can be added.
+//
+// A sum that is zero is -0 if -0 alone has been added, and otherwise +0. A sum is infinite if it is
+// beyond the greatest number when it is rounded, or if infinities of one sign have been added. It is
+// NaN if a NaN has been added, or infinities of both signs; it has the bits of math.NaN then.
+type Exact struct {
+	sum exact.Sum
+}
+
+// Add adds numbers. A float32 is added as a float64, which it is exactly. Add is fastest for many
+// numbers at a time.
+func (e *Exact) Add(numbers ...float64) { exact.Add(&e.sum, numbers) }
+
+// AddProducts adds the products of the numbers at the same places of x and y, which are not rounded. It
+// panics if x and y have different lengths.
+func (e *Exact) AddProducts(x, y []float64) { exact.AddProducts(&e.sum, x, y) }
+
+// AddExact adds all that has been added to other.
+func (e *Exact) AddExact(other *Exact) { e.sum.AddSum(&other.sum) }
+
+// Float64 returns the sum, rounded to the nearest float64, and to the even one of two that are equally
+// near.
+func (e *Exact) Float64() float64 { return e.sum.Float64() }
+
+// Float32 returns the sum, rounded to the nearest float32. It is rounded once, not to a float64 first.
+func (e *Exact) Float32() float32 { return e.sum.Float32() }
+
+// ExactSum returns the sum of all numbers that all ranks have in x, rounded once: to the nearest T, and
+// to the even one of two that are equally near. All ranks get it. It depends on nothing but the
+// numbers: neither on their order, nor on how many ranks there are and which has which, nor on
+// algorithms and transports. Lengths may differ, and may be 0. See [Exact] for zeros, infinities and
+// NaN.
+func ExactSum[T ~float32 | ~float64](ctx context.Context, comm *Comm, x []T) (T, error) {
+	if err := checkCall[T](ctx, comm, "ExactSum", 0); err != nil {
+		return 0, err
+	}
+	own := make([]Exact, 1)
+	exact.Add(&own[0].sum, x)
+	return allreduceExact[T](ctx, comm, "ExactSum", own)
+}
+
+// ExactDot returns the sum of the products of x and y, place by place, of all ranks. The products are
+// not rounded, and the sum is rounded once, as that of [ExactSum] is. x and y have the same length, which
+// may be another one at each rank.
+func ExactDot[T ~float32 | ~float64](ctx context.Context, comm *Comm, x, y []T) (T, error) {
+	if err := checkCall[T](ctx, comm, "ExactDot", 0); err != nil {
+		return 0, err
+	}
+	if len(x) != len(y) {
+		return 0, comm.wrong("ExactDot", "x has %d elements and y %d, want as many", len(x), len(y))
+	}
+	own := make([]Exact, 1)
+	exact.AddProducts(&own[0].sum, x, y)
+	return allreduceExact[T](ctx, comm, "ExactDot", own)
+}
+
+// allreduceExact returns the rounded sum of one Exact of each rank.
+func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn string, own []Exact) (T, error) {
+	if err := foldInPlace(ctx, comm, fn, &allreduce, own, Sum, 0); err != nil {
+		return 0, err
+	}
+	return exact.Round[T](&own[0].sum), nil
+}
+
+// AllreduceExact adds up buf of all ranks, element by element, and puts the sums into buf of every rank.
+// Each sum is rounded once, as that of [ExactSum] is. buf has the same length at all ranks.
+//
+// It moves as many bytes as an [Allreduce] that is made for long vectors: every rank gets all ranks'
+// elements of one part of buf, adds them up, and sends the sums to all.
+func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf []T) error {
+	const fn = "AllreduceExact"
+	if err := checkCall[T](ctx, comm, fn, 0); err != nil {
+		return err
+	}
+	n, size, rank := len(buf), comm.under.Size(), comm.under.Rank()
+	if n*size*sizeOf[T]() <= allAtOnce {
+		rows := scratch[T](comm, n*size)
+		if err := move(ctx, comm, fn, &allgather, rows, buf, 0); err != nil {
+			return err
+		}
+		exact.Rows(buf, rows)
+		keep(comm, rows)
+		return nil
+	}
+	counts, mine := make([]int, size), make([]int, size)
+	for r := range size {
+		counts[r] = n*(r+1)/size - n*r/size
+		mine[r] = n*(rank+1)/size - n*rank/size
+	}
+	rows := scratch[T](comm, size*mine[rank])
+	if err := moveCounted(ctx, comm, fn, &alltoall, rows, mine, buf, counts, 0); err != nil {
+		return err
+	}
+	own := buf[n*rank/size:][:mine[rank]]
+	exact.Rows(own, rows)
+	keep(comm, rows)
+	return moveCounted(ctx, comm, fn, &allgather, buf, counts, own, nil, 0)
+}
+
+// allAtOnce is up to how many bytes of all ranks it is faster that every rank gets all of them, which
+// is one collective, not two.
+const allAtOnce = 32 << 10
+
+// scratch returns memory for n elements, that which was kept last if it suffices.
+func scratch[T any](c *Comm, n int) []T {
+	c.folding.Lock()
+	kept := c.scratch
+	c.scratch = nil
+	c.folding.Unlock()
+	if size := n * sizeOf[T](); 8*len(kept) < size {
+		kept = make([]uint64, (size+7)/8)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(kept))), n)
+}
+
+// keep keeps memory that scratch has returned.
+func keep[T any](c *Comm, memory []T) {
+	c.folding.Lock()
+	c.scratch = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)*sizeOf[T]()/8)
+	c.folding.Unlock()
+}
+
+// addExact is what Sum does to Exacts.
+var addExact = fold.Func("exact sum", true, func(dst, src []Exact) {
+	for i := range dst {
+		dst[i].AddExact(&src[i])
+	}
+})

@@ -1,0 +1,383 @@
+package schedgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Numbers are drawn of several kinds: like measured values, with any bits, subnormal, huge, of few bits,
+// and with infinities and NaN.
+func drawNumber(r *rand.Rand, kind int) float64 {
+	switch kind {
+	case 0:
+		return r.NormFloat64()
+	case 1:
+		return math.Float64frombits(r.Uint64()&^(1<<62) | 1<<61)
+	case 2:
+		return math.Float64frombits(r.Uint64N(1<<54) | r.Uint64()&(1<<63))
+	case 3:
+		return math.Copysign(math.MaxFloat64, r.Float64()-0.5)
+	case 4:
+		return []float64{0, math.Copysign(0, -1), 1, 0x1p-53, -1, 0x1p53}[r.IntN(6)]
+	}
+	if r.IntN(30) == 0 {
+		return []float64{math.Inf(1), math.Inf(-1), math.NaN()}[r.IntN(3)]
+	}
+	return r.Float64()
+}
+
+// drawVector draws n numbers, of which many may cancel out.
+func drawVector(r *rand.Rand, n int) []float64 {
+	xs := make([]float64, n)
+	kind, cancel := r.IntN(7), r.IntN(2) == 0
+	for i := range xs {
+		k := kind
+		if kind == 6 {
+			k = r.IntN(5)
+		}
+		if xs[i] = drawNumber(r, k); cancel && i%2 == 1 {
+			xs[i] = -xs[r.IntN(i)]
+		}
+	}
+	return xs
+}
+
+// roundedSum is the sum as math/big has it, rounded once.
+func roundedSum(xs []float64) float64 {
+	sum, special, zero := new(big.Float).SetPrec(4000), 0.0, math.Copysign(0, -1)
+	for _, x := range xs {
+		if x-x != 0 {
+			special += x
+			continue
+		}
+		if math.Float64bits(x) != 1<<63 {
+			zero = 0
+		}
+		sum.Add(sum, big.NewFloat(x))
+	}
+	switch {
+	case special != special:
+		return math.NaN()
+	case special != 0:
+		return special
+	case sum.Sign() == 0 && len(xs) > 0:
+		return zero
+	}
+	f, _ := sum.Float64()
+	return f
+}
+
+// hexes are numbers with all their bits.
+func hexes[T float32 | float64](xs ...T) []string {
+	words := make([]string, len(xs))
+	for i, x := range xs {
+		words[i] = fmt.Sprintf("%x %016x", x, math.Float64bits(float64(x)))
+	}
+	return words
+}
+
+// groupOf joins ranks on a transport that may lose and overtake, and has windows or not.
+func groupOf(t require.TestingT, size int, o mem.Options, cfg schedgen.Config) []*schedgen.Comm {
+	transports, err := mem.New(size, o)
+	require.NoError(t, err)
+	comms := make([]*schedgen.Comm, size)
+	for rank := range comms {
+		own := cfg
+		own.Transport = transports[rank]
+		comms[rank], err = schedgen.Join(context.Background(), own)
+		require.NoError(t, err)
+	}
+	return comms
+}
+
+// divided gives each number to any of the ranks.
+func divided(r *rand.Rand, xs []float64, ranks int) [][]float64 {
+	parts := make([][]float64, ranks)
+	for _, i := range r.Perm(len(xs)) {
+		rank := r.IntN(ranks)
+		parts[rank] = append(parts[rank], xs[i])
+	}
+	return parts
+}
+
+// exactFolds are the collectives that fold; each returns the ranks whose contributions are in buf, and
+// whether this rank has a result.
+var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (ranks int, err error){
+	"allreduce": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
+		return c.Size(), schedgen.Allreduce(ctx, c, buf, schedgen.Sum)
+	},
+	"reduce": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
+		ranks := 0
+		if c.Rank() == 0 {
+			ranks = c.Size()
+		}
+		return ranks, schedgen.Reduce(ctx, c, buf, schedgen.Sum, 0)
+	},
+	"scan": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
+		return c.Rank() + 1, schedgen.Scan(ctx, c, buf, schedgen.Sum)
+	},
+	"exscan": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
+		return c.Rank(), schedgen.Exscan(ctx, c, buf, schedgen.Sum)
+	},
+	"reduce-scatter": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
+		dst := make([]schedgen.Exact, len(buf))
+		err := schedgen.ReduceScatter(ctx, c, dst, slices.Concat(slices.Repeat([][]schedgen.Exact{buf}, c.Size())...), schedgen.Sum)
+		copy(buf, dst)
+		return c.Size(), err
+	},
+}
+
+// Exacts have the same bits whatever the number of ranks, the algorithm, what is lost and overtaken, and
+// the division of the numbers; rounded, they are what math/big says.
+func TestExactByEveryAlgorithm(t *testing.T) {
+	vectors := heavy.Or(8, 1000)
+	for _, alg := range schedule.Algorithms() {
+		row := alg.Row()
+		call := exactFolds[row.Name]
+		if call == nil {
+			continue
+		}
+		t.Run(alg.Name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(11, uint64(len(alg.Name))))
+			sizes := []int{1, 2, 3, r.IntN(60) + 4}
+			if heavy.Tests() {
+				for sizes = nil; len(sizes) < 64; {
+					sizes = append(sizes, len(sizes)+1)
+				}
+			}
+			for _, size := range sizes {
+				numbers := make([][]float64, vectors)
+				parts := make([][][]float64, vectors)
+				for v := range numbers {
+					numbers[v] = drawVector(r, r.IntN(40))
+					parts[v] = divided(r, numbers[v], size)
+				}
+				o := mem.Options{Queue: 4096, Seed: r.Uint64(), Windows: r.IntN(2) == 0, Reorder: []float64{0, 0.3}[r.IntN(2)]}
+				comms := groupOf(t, size, o, schedgen.Config{Algorithms: map[string]schedgen.Algorithm{row.Name: {Name: alg.Name}}})
+				require.NoError(t, each(comms, func(c *schedgen.Comm) error {
+					sums := make([]schedgen.Exact, vectors)
+					for v := range sums {
+						sums[v].Add(parts[v][c.Rank()]...)
+					}
+					ranks, err := call(t.Context(), c, sums)
+					if err != nil || ranks == 0 {
+						return err
+					}
+					for v, s := range sums {
+						all := slices.Concat(parts[v][:ranks]...)
+						var whole schedgen.Exact
+						for _, x := range all {
+							whole.Add(x)
+						}
+						got, want := s.Float64(), roundedSum(all)
+						if s != whole || math.Float64bits(got) != math.Float64bits(want) {
+							return fmt.Errorf("rank %d of %d: sum of %x is %x, want %x", c.Rank(), size, all, got, want)
+						}
+					}
+					return nil
+				}))
+				closeAll(t, comms)
+			}
+		})
+	}
+}
+
+// ExactSum and ExactDot, of float64 and float32, are what math/big says.
+func TestExactSum(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(1, heavy.Or(9, 64)).Draw(rt, "ranks")
+		n := rapid.SampledFrom([]int{0, 1, 2, 10, 500, 5000}).Draw(rt, "numbers")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		xs := drawVector(r, n)
+		var products []float64 // each as three terms
+		var all32 schedgen.Exact
+		parts := divided(r, xs, size)
+		for _, x := range slices.Concat(parts...) {
+			products = append(products, x, x, x)
+			all32.Add(float64(float32(x)))
+		}
+		want, want3 := roundedSum(xs), roundedSum(products)
+		comms := group(rt, size, schedgen.Config{})
+		require.NoError(rt, each(comms, func(c *schedgen.Comm) error {
+			own := parts[c.Rank()]
+			threes, small := make([]float64, len(own)), make([]float32, len(own))
+			for i, x := range own {
+				threes[i], small[i] = 3, float32(x)
+			}
+			sum, err := schedgen.ExactSum(t.Context(), c, own)
+			dot, err2 := schedgen.ExactDot(t.Context(), c, own, threes)
+			s32, err3 := schedgen.ExactSum(t.Context(), c, small)
+			ones := slices.Repeat([]celsius{1}, len(own))
+			degrees := make([]celsius, len(own))
+			for i, x := range own {
+				degrees[i] = celsius(x)
+			}
+			named, err4 := schedgen.ExactDot(t.Context(), c, degrees, ones)
+			if err := errors.Join(err, err2, err3, err4); err != nil {
+				return err
+			}
+			if got, want := hexes(sum, dot, float64(named)), hexes(want, want3, want); !slices.Equal(got, want) {
+				return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+			}
+			if got, want := hexes(s32), hexes(all32.Float32()); !slices.Equal(got, want) {
+				return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+			}
+			return nil
+		}))
+		closeAll(rt, comms)
+	})
+}
+
+// AllreduceExact rounds each sum of the ranks' elements once, for vectors of any length, in one
+// collective or two.
+func TestAllreduceExact(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(1, heavy.Or(9, 64)).Draw(rt, "ranks")
+		n := rapid.SampledFrom([]int{0, 1, 3, 100, 511, 2001, 6000}).Draw(rt, "elements")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		rows := make([][]float64, size)
+		for rank := range rows {
+			rows[rank] = drawVector(r, n)
+		}
+		want, want32 := make([]string, n), make([]float32, n)
+		for i := range n {
+			var column []float64
+			var e schedgen.Exact
+			for _, row := range rows {
+				column = append(column, row[i])
+				e.Add(float64(float32(row[i])))
+			}
+			want[i] = hexes(roundedSum(column))[0]
+			want32[i] = e.Float32()
+		}
+		comms := group(rt, size, schedgen.Config{})
+		require.NoError(rt, each(comms, func(c *schedgen.Comm) error {
+			for range 2 {
+				buf, small := slices.Clone(rows[c.Rank()]), make([]float32, n)
+				for i, x := range buf {
+					small[i] = float32(x)
+				}
+				if err := errors.Join(schedgen.AllreduceExact(t.Context(), c, buf), schedgen.AllreduceExact(t.Context(), c, small)); err != nil {
+					return err
+				}
+				if got := hexes(buf...); !slices.Equal(got, want) {
+					return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+				}
+				if got, want := hexes(small...), hexes(want32...); !slices.Equal(got, want) {
+					return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+				}
+			}
+			return nil
+		}))
+		closeAll(rt, comms)
+	})
+}
+
+func TestWrongExact(t *testing.T) {
+	comms := group(t, 3, schedgen.Config{})
+	c, ctx := comms[1], t.Context()
+	var noContext context.Context
+	second := func(_ float64, err error) error { return err }
+	for _, one := range []struct {
+		err  error
+		want string
+	}{
+		{second(schedgen.ExactSum(ctx, nil, []float64{1})), "ExactSum: the communicator is nil"},
+		{second(schedgen.ExactSum(noContext, c, []float64{1})), "ExactSum: rank 1 of 3: the context is nil"},
+		{second(schedgen.ExactDot(noContext, c, []float64{1}, []float64{2})), "ExactDot: rank 1 of 3: the context is nil"},
+		{second(schedgen.ExactDot(ctx, c, []float64{1}, []float64{1, 2})), "ExactDot: rank 1 of 3: x has 1 elements and y 2, want as many"},
+		{schedgen.AllreduceExact(ctx, nil, []float32{1}), "AllreduceExact: the communicator is nil"},
+		{schedgen.Allreduce(ctx, c, make([]schedgen.Exact, 1), schedgen.Prod), "Allreduce: rank 1 of 3: prod of schedgen.Exact: it is for numbers"},
+	} {
+		require.ErrorIs(t, one.err, schedgen.ErrInput)
+		require.ErrorContains(t, one.err, one.want)
+	}
+	require.Panics(t, func() { new(schedgen.Exact).AddProducts([]float64{1}, nil) })
+	closeAll(t, comms)
+}
+
+// Ranks whose vectors differ in length fail, all of them, whichever way the elements would go.
+func TestAllreduceExactOfOtherLengths(t *testing.T) {
+	for _, lengths := range [][2]int{{3, 4}, {10_000, 10_001}, {1000, 100_000}} {
+		comms := group(t, 4, schedgen.Config{})
+		errs := make([]error, 4)
+		require.NoError(t, each(comms, func(c *schedgen.Comm) error {
+			n := lengths[0]
+			if c.Rank() == 2 {
+				n = lengths[1]
+			}
+			errs[c.Rank()] = schedgen.AllreduceExact(t.Context(), c, make([]float64, n))
+			return nil
+		}))
+		for _, err := range errs {
+			require.ErrorIs(t, err, schedgen.ErrMismatch)
+		}
+		closeAll(t, comms)
+	}
+}
+
+// BenchmarkExactSum is beside what is rounded: one number of all, or each element's.
+func BenchmarkExactSum(b *testing.B) {
+	const size = 4
+	for _, n := range []int{1, 1 << 10, 1 << 17} {
+		for _, one := range []struct {
+			name string
+			call func(c *schedgen.Comm, buf []float64) error
+		}{
+			{"Sum", func(c *schedgen.Comm, buf []float64) error {
+				sum := 0.0
+				for _, x := range buf {
+					sum += x
+				}
+				return schedgen.Allreduce(b.Context(), c, []float64{sum}, schedgen.Sum)
+			}},
+			{"ExactSum", func(c *schedgen.Comm, buf []float64) error {
+				_, err := schedgen.ExactSum(b.Context(), c, buf)
+				return err
+			}},
+			{"ExactDot", func(c *schedgen.Comm, buf []float64) error {
+				_, err := schedgen.ExactDot(b.Context(), c, buf, buf)
+				return err
+			}},
+			{"Allreduce", func(c *schedgen.Comm, buf []float64) error {
+				return schedgen.Allreduce(b.Context(), c, buf, schedgen.Sum)
+			}},
+			{"AllreduceExact", func(c *schedgen.Comm, buf []float64) error {
+				return schedgen.AllreduceExact(b.Context(), c, buf)
+			}},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", one.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				comms := group(b, size, schedgen.Config{})
+				rounds := b.N
+				require.NoError(b, each(comms, func(c *schedgen.Comm) error {
+					buf, r := make([]float64, n), rand.New(rand.NewPCG(1, uint64(c.Rank())))
+					for i := range buf {
+						buf[i] = r.NormFloat64() * 1e-9 // sums of sums stay finite
+					}
+					for range rounds {
+						if err := one.call(c, buf); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+				closeAll(b, comms)
+			})
+		}
+	}
+}
