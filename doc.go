@@ -118,6 +118,15 @@
 // the order in which messages arrive. The length, the number of ranks and their hosts may change the
 // schedule. [Config.Reproducible] lets only the number of ranks do so. See docs/reproducible.md.
 //
+// Exact sums are rounded once, so nothing changes their bits, not even the number of ranks:
+//
+//	sum, err := schedgen.ExactSum(ctx, comm, x)    one number: of all elements of all ranks
+//	dot, err := schedgen.ExactDot(ctx, comm, x, y) likewise, of the products
+//	err := schedgen.AllreduceExact(ctx, comm, buf) each element, as Allreduce with Sum
+//
+// An [Exact] is such a sum before it is rounded. A program adds to it, and Sum folds it in all of the
+// functions above.
+//
 // # Several operations at a time
 //
 // [StartBcast], [StartAllreduce] and so on start an operation and return a [Request]. The buffers belong

@@ -81,13 +81,19 @@ func roundedSum(xs []float64) float64 {
 	return f
 }
 
-// hexes are numbers with all their bits.
-func hexes[T float32 | float64](xs ...T) []string {
-	words := make([]string, len(xs))
-	for i, x := range xs {
-		words[i] = fmt.Sprintf("%x %016x", x, math.Float64bits(float64(x)))
+// hex is a number with all its bits.
+func hex[T float32 | float64](x T) string {
+	return fmt.Sprintf("%x %016x", x, math.Float64bits(float64(x)))
+}
+
+// differ returns an error that says where got first differs from want.
+func differ[T float32 | float64](c *schedgen.Comm, got, want []T) error {
+	for i, x := range got {
+		if math.Float64bits(float64(x)) != math.Float64bits(float64(want[i])) {
+			return fmt.Errorf("rank %d of %d: element %d of %d is %s, want %s", c.Rank(), c.Size(), i, len(got), hex(x), hex(want[i]))
+		}
 	}
-	return words
+	return nil
 }
 
 // groupOf joins ranks on a transport that may lose and overtake, and has windows or not.
@@ -230,13 +236,10 @@ func TestExactSum(t *testing.T) {
 			if err := errors.Join(err, err2, err3, err4); err != nil {
 				return err
 			}
-			if got, want := hexes(sum, dot, float64(named)), hexes(want, want3, want); !slices.Equal(got, want) {
-				return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+			if err := differ(c, []float64{sum, dot, float64(named)}, []float64{want, want3, want}); err != nil {
+				return err
 			}
-			if got, want := hexes(s32), hexes(all32.Float32()); !slices.Equal(got, want) {
-				return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
-			}
-			return nil
+			return differ(c, []float32{s32}, []float32{all32.Float32()})
 		}))
 		closeAll(rt, comms)
 	})
@@ -253,16 +256,14 @@ func TestAllreduceExact(t *testing.T) {
 		for rank := range rows {
 			rows[rank] = drawVector(r, n)
 		}
-		want, want32 := make([]string, n), make([]float32, n)
+		want, want32 := make([]float64, n), make([]float32, n)
 		for i := range n {
-			var column []float64
-			var e schedgen.Exact
+			var e, e32 schedgen.Exact
 			for _, row := range rows {
-				column = append(column, row[i])
-				e.Add(float64(float32(row[i])))
+				e.Add(row[i])
+				e32.Add(float64(float32(row[i])))
 			}
-			want[i] = hexes(roundedSum(column))[0]
-			want32[i] = e.Float32()
+			want[i], want32[i] = e.Float64(), e32.Float32()
 		}
 		comms := group(rt, size, schedgen.Config{})
 		require.NoError(rt, each(comms, func(c *schedgen.Comm) error {
@@ -274,11 +275,8 @@ func TestAllreduceExact(t *testing.T) {
 				if err := errors.Join(schedgen.AllreduceExact(t.Context(), c, buf), schedgen.AllreduceExact(t.Context(), c, small)); err != nil {
 					return err
 				}
-				if got := hexes(buf...); !slices.Equal(got, want) {
-					return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
-				}
-				if got, want := hexes(small...), hexes(want32...); !slices.Equal(got, want) {
-					return fmt.Errorf("rank %d of %d: %v, want %v", c.Rank(), size, got, want)
+				if err := errors.Join(differ(c, buf, want), differ(c, small, want32)); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -365,11 +363,12 @@ func BenchmarkExactSum(b *testing.B) {
 				comms := group(b, size, schedgen.Config{})
 				rounds := b.N
 				require.NoError(b, each(comms, func(c *schedgen.Comm) error {
-					buf, r := make([]float64, n), rand.New(rand.NewPCG(1, uint64(c.Rank())))
-					for i := range buf {
-						buf[i] = r.NormFloat64() * 1e-9 // sums of sums stay finite
+					own, buf, r := make([]float64, n), make([]float64, n), rand.New(rand.NewPCG(1, uint64(c.Rank())))
+					for i := range own {
+						own[i] = r.NormFloat64()
 					}
 					for range rounds {
+						copy(buf, own)
 						if err := one.call(c, buf); err != nil {
 							return err
 						}

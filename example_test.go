@@ -211,6 +211,56 @@ func ExampleAllreduce() {
 	// Output: rank 3 has [6 2]
 }
 
+// The sum of all ranks' numbers is rounded once. Rounded after each addition, it would be 0.
+func ExampleExactSum() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		x := [][]float64{{1e100, 0.5}, {}, {1, 1e-30, -1e100}}[comm.Rank()]
+		sum, err := schedgen.ExactSum(ctx, comm, x)
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 1 {
+			fmt.Println("rank 1 has", sum)
+		}
+		return nil
+	})
+	// Output: rank 1 has 1.5
+}
+
+func ExampleExactDot() {
+	run(2, func(ctx context.Context, comm *schedgen.Comm) error {
+		x := [][]float64{{1 + 0x1p-52, 1}, {2}}[comm.Rank()]
+		y := [][]float64{{1 - 0x1p-52, 1}, {-1}}[comm.Rank()]
+		dot, err := schedgen.ExactDot(ctx, comm, x, y) // (1 - 2^-104) + 1 - 2
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println("rank 0 has", dot == -0x1p-104)
+		}
+		return nil
+	})
+	// Output: rank 0 has true
+}
+
+// Several exact sums travel in one call, here to rank 0 alone.
+func ExampleExact() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		masses, heights := []float64{0.1, 0.2}, []float64{10, float64(comm.Rank())}
+		sums := make([]schedgen.Exact, 2)
+		sums[0].Add(masses...)
+		sums[1].AddProducts(masses, heights)
+		if err := schedgen.Reduce(ctx, comm, sums, schedgen.Sum, 0); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println("mass", sums[0].Float64(), "moment", sums[1].Float64())
+		}
+		return nil
+	})
+	// Output: mass 1.2000000000000002 moment 5.2
+}
+
 // Which rank has the least value? Of several the first.
 func ExampleLoc() {
 	run(4, func(ctx context.Context, comm *schedgen.Comm) error {

@@ -12,26 +12,30 @@ func Rows[T Float](dst, rows []T) {
 	if n == 0 && len(rows) > 0 || n > 0 && len(rows)%n != 0 {
 		panic("exact: rows that are not as long as their sums")
 	}
-	for i := range dst {
+	if len(rows) == 0 {
+		clear(dst)
+	}
+	for i := range dst[:min(n, len(rows))] {
 		// The sum of the numbers so far is sum + rest, unless lost says otherwise.
-		sum, rest, lost := math.Copysign(0, -1), 0.0, 0.0
-		for at := i; at < len(rows); at += n {
+		sum, rest, lost := float64(rows[i]), 0.0, float64(rows[i]-rows[i])
+		for at := i + n; at < len(rows); at += n {
 			var off float64
 			sum, off = twoSum(sum, float64(rows[at]))
 			rest, off = twoSum(rest, off)
 			lost += math.Abs(off)
 		}
-		switch {
-		case len(rows) == 0:
-			dst[i] = 0
+		switch both := sum + rest; {
 		case lost != 0: // or NaN
 			dst[i] = column[T](rows[i:], n)
-		case rest == 0: // a sum of -0 alone is -0
-			dst[i] = T(sum)
+		case both == 0:
+			dst[i] = 0
+			if sum == 0 { // that of -0 alone is -0
+				dst[i] = T(sum)
+			}
 		case unsafe.Sizeof(dst[i]) == 4:
-			dst[i] = T(odd(twoSum(sum, rest)))
+			dst[i] = T(odd(sum, rest))
 		default:
-			dst[i] = T(sum + rest)
+			dst[i] = T(both)
 		}
 	}
 }
@@ -43,10 +47,10 @@ func twoSum(x, y float64) (sum, off float64) {
 	return sum, (x - (sum - z)) + (y - z)
 }
 
-// odd returns sum + off, where off is less than half of sum's last bit, so that it is rounded right
-// when it is rounded again to much fewer bits: if anything is off, the last bit is set, which no tie
-// has.
-func odd(sum, off float64) float64 {
+// odd returns x + y, rounded so that rounding it again to much fewer bits is right: if it is not exact,
+// its last bit is set, which no tie has.
+func odd(x, y float64) float64 {
+	sum, off := twoSum(x, y)
 	b := math.Float64bits(sum)
 	switch {
 	case off == 0 || b&1 != 0:
