@@ -27,7 +27,7 @@
 // Rows is for many short sums, one for each element of a vector. There the error of each addition is
 // computed too, by D. E. Knuth's TwoSum, and added up by itself. If that sum of errors is exact, as it
 // is unless the numbers differ very much in size, one addition of sum and errors rounds correctly.
-// Otherwise a Sum is used.
+// Otherwise a Sum is used. On amd64 with AVX2 the loop over float64 is assembly.
 //
 // # Zeros, infinities, NaN
 //

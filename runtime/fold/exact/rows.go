@@ -14,8 +14,13 @@ func Rows[T Float](dst, rows []T) {
 	}
 	if len(rows) == 0 {
 		clear(dst)
+		return
 	}
-	for i := range dst[:min(n, len(rows))] {
+	from := 0
+	if fast && unsafe.Sizeof(dst[0]) == 8 {
+		from = fastRows(dst, rows)
+	}
+	for i := from; i < n; i++ {
 		// The sum of the numbers so far is sum + rest, unless lost says otherwise.
 		sum, rest, lost := float64(rows[i]), 0.0, float64(rows[i]-rows[i])
 		for at := i + n; at < len(rows); at += n {
@@ -24,20 +29,43 @@ func Rows[T Float](dst, rows []T) {
 			rest, off = twoSum(rest, off)
 			lost += math.Abs(off)
 		}
-		switch both := sum + rest; {
-		case lost != 0: // or NaN
-			dst[i] = column[T](rows[i:], n)
-		case both == 0:
-			dst[i] = 0
-			if sum == 0 { // that of -0 alone is -0
-				dst[i] = T(sum)
+		dst[i] = rounded(sum, rest, lost, rows[i:], n)
+	}
+}
+
+// fastRows does what Rows does for the first columns, and returns how many they are.
+func fastRows[T Float](dst, rows []T) int {
+	const block = 128
+	var sums, rests, lost [block]float64
+	n, all := len(dst), len(dst)&^7
+	for from := 0; from < all; from += block {
+		columns := min(block, all-from)
+		addRows(&sums[0], &rests[0], &lost[0], (*float64)(unsafe.Pointer(&rows[from])), columns, 8*n, len(rows)/n)
+		for i := range columns {
+			if both := sums[i] + rests[i]; both != 0 && lost[i] == 0 {
+				dst[from+i] = T(both)
+				continue
 			}
-		case unsafe.Sizeof(dst[i]) == 4:
-			dst[i] = T(odd(sum, rest))
-		default:
-			dst[i] = T(both)
+			dst[from+i] = rounded(sums[i], rests[i], lost[i], rows[from+i:], n)
 		}
 	}
+	return all
+}
+
+// rounded returns the sum of a column, every n-th element of rows. It is sum + rest unless lost is not 0.
+func rounded[T Float](sum, rest, lost float64, rows []T, n int) T {
+	both := sum + rest
+	switch {
+	case lost != 0: // or NaN
+		return column(rows, n)
+	case both == 0 && sum != 0:
+		return 0
+	case both == 0: // a sum of -0 alone is -0
+		return T(sum)
+	case unsafe.Sizeof(rows[0]) == 4:
+		return T(odd(sum, rest))
+	}
+	return T(both)
 }
 
 // twoSum returns x+y rounded, and what has been rounded off.

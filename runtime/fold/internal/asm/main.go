@@ -1,12 +1,14 @@
-// Command asm writes the assembly of package fold for amd64 with AVX2, and the declarations of its
-// functions:
+// Command asm writes the assembly of packages fold and, with -exact, fold/exact for amd64 with AVX2, and
+// the declarations of its functions:
 //
 //	go generate ./runtime/fold
+//	go generate ./runtime/fold/exact
 //
 // It is a module of its own, so that what writes assembly is no dependency of what runs it.
 package main
 
 import (
+	"flag"
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -28,7 +30,15 @@ type kernel struct {
 	body    body
 }
 
+var exact = flag.Bool("exact", false, "write the assembly of package exact")
+
 func main() {
+	flag.Parse()
+	if *exact {
+		rowsFloat64()
+		Generate()
+		return
+	}
 	for _, k := range kernels() {
 		k.emit()
 	}
