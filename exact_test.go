@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -150,7 +151,20 @@ var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []sc
 // Exacts have the same bits whatever the number of ranks, the algorithm, what is lost and overtaken, and
 // the division of the numbers; rounded, they are what math/big says.
 func TestExactByEveryAlgorithm(t *testing.T) {
-	vectors := heavy.Or(8, 1000)
+	r := rand.New(rand.NewPCG(11, 12))
+	vectors := make([][]float64, heavy.Or(16, 1000))
+	wholes, want := make([]schedgen.Exact, len(vectors)), make([]float64, len(vectors))
+	for v := range vectors {
+		vectors[v] = drawVector(r, r.IntN(100))
+		want[v] = roundedSum(vectors[v])
+		wholes[v].Add(vectors[v]...)
+	}
+	sizes := []int{1, 2, 3, 5, 8, 13}
+	if heavy.Tests() {
+		for sizes = nil; len(sizes) < 64; {
+			sizes = append(sizes, len(sizes)+1)
+		}
+	}
 	for _, alg := range schedule.Algorithms() {
 		row := alg.Row()
 		call := exactFolds[row.Name]
@@ -158,24 +172,15 @@ func TestExactByEveryAlgorithm(t *testing.T) {
 			continue
 		}
 		t.Run(alg.Name, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(11, uint64(len(alg.Name))))
-			sizes := []int{1, 2, 3, r.IntN(60) + 4}
-			if heavy.Tests() {
-				for sizes = nil; len(sizes) < 64; {
-					sizes = append(sizes, len(sizes)+1)
-				}
-			}
-			for _, size := range sizes {
-				numbers := make([][]float64, vectors)
-				parts := make([][][]float64, vectors)
-				for v := range numbers {
-					numbers[v] = drawVector(r, r.IntN(40))
-					parts[v] = divided(r, numbers[v], size)
+			for _, size := range append(sizes, r.IntN(51)+14) {
+				parts := make([][][]float64, len(vectors))
+				for v := range parts {
+					parts[v] = divided(r, vectors[v], size)
 				}
 				o := mem.Options{Queue: 4096, Seed: r.Uint64(), Windows: r.IntN(2) == 0, Reorder: []float64{0, 0.3}[r.IntN(2)]}
 				comms := groupOf(t, size, o, schedgen.Config{Algorithms: map[string]schedgen.Algorithm{row.Name: {Name: alg.Name}}})
 				require.NoError(t, each(comms, func(c *schedgen.Comm) error {
-					sums := make([]schedgen.Exact, vectors)
+					sums := make([]schedgen.Exact, len(vectors))
 					for v := range sums {
 						sums[v].Add(parts[v][c.Rank()]...)
 					}
@@ -183,15 +188,16 @@ func TestExactByEveryAlgorithm(t *testing.T) {
 					if err != nil || ranks == 0 {
 						return err
 					}
-					for v, s := range sums {
-						all := slices.Concat(parts[v][:ranks]...)
+					for v := range sums {
 						var whole schedgen.Exact
-						for _, x := range all {
-							whole.Add(x)
+						for _, part := range parts[v][:ranks] {
+							whole.Add(part...)
 						}
-						got, want := s.Float64(), roundedSum(all)
-						if s != whole || math.Float64bits(got) != math.Float64bits(want) {
-							return fmt.Errorf("rank %d of %d: sum of %x is %x, want %x", c.Rank(), size, all, got, want)
+						if sums[v] != whole || ranks == size && whole != wholes[v] {
+							return fmt.Errorf("rank %d of %d: the sum of %x differs from one that is added up at once", c.Rank(), size, parts[v][:ranks])
+						}
+						if got := sums[v].Float64(); ranks == size && math.Float64bits(got) != math.Float64bits(want[v]) {
+							return fmt.Errorf("rank %d of %d: the sum of %x is %s, want %s", c.Rank(), size, vectors[v], hex(got), hex(want[v]))
 						}
 					}
 					return nil
@@ -328,55 +334,71 @@ func TestAllreduceExactOfOtherLengths(t *testing.T) {
 	}
 }
 
-// BenchmarkExactSum is beside what is rounded: one number of all, or each element's.
+// BenchmarkExactSum calls what is exact and what is rounded in turn, and says how many times as long
+// what is exact takes, by the medians:
+//
+//	go test -run '^$' -bench ExactSum -benchtime 1x
 func BenchmarkExactSum(b *testing.B) {
-	const size = 4
+	const ranks = 4
 	for _, n := range []int{1, 1 << 10, 1 << 17} {
-		for _, one := range []struct {
-			name string
-			call func(c *schedgen.Comm, buf []float64) error
-		}{
-			{"Sum", func(c *schedgen.Comm, buf []float64) error {
-				sum := 0.0
-				for _, x := range buf {
-					sum += x
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var times [6][]time.Duration
+			comms := group(b, ranks, schedgen.Config{})
+			rounds := b.N * max(100, min(2000, 1<<21/n))
+			require.NoError(b, each(comms, func(c *schedgen.Comm) error {
+				ctx, r := b.Context(), rand.New(rand.NewPCG(1, uint64(c.Rank())))
+				own, buf, sum := make([]float64, n), make([]float64, n), []float64{0}
+				for i := range own {
+					own[i] = r.NormFloat64()
 				}
-				return schedgen.Allreduce(b.Context(), c, []float64{sum}, schedgen.Sum)
-			}},
-			{"ExactSum", func(c *schedgen.Comm, buf []float64) error {
-				_, err := schedgen.ExactSum(b.Context(), c, buf)
-				return err
-			}},
-			{"ExactDot", func(c *schedgen.Comm, buf []float64) error {
-				_, err := schedgen.ExactDot(b.Context(), c, buf, buf)
-				return err
-			}},
-			{"Allreduce", func(c *schedgen.Comm, buf []float64) error {
-				return schedgen.Allreduce(b.Context(), c, buf, schedgen.Sum)
-			}},
-			{"AllreduceExact", func(c *schedgen.Comm, buf []float64) error {
-				return schedgen.AllreduceExact(b.Context(), c, buf)
-			}},
-		} {
-			b.Run(fmt.Sprintf("%s/%d", one.name, n), func(b *testing.B) {
-				b.ReportAllocs()
-				comms := group(b, size, schedgen.Config{})
-				rounds := b.N
-				require.NoError(b, each(comms, func(c *schedgen.Comm) error {
-					own, buf, r := make([]float64, n), make([]float64, n), rand.New(rand.NewPCG(1, uint64(c.Rank())))
-					for i := range own {
-						own[i] = r.NormFloat64()
-					}
-					for range rounds {
+				calls := [6]func() error{
+					func() error {
+						all := 0.0
+						for _, x := range own {
+							all += x
+						}
+						sum[0] = all
+						return schedgen.Allreduce(ctx, c, sum, schedgen.Sum)
+					},
+					func() error { _, err := schedgen.ExactSum(ctx, c, own); return err },
+					func() error {
+						all := 0.0
+						for i, x := range own {
+							all += x * own[i]
+						}
+						sum[0] = all
+						return schedgen.Allreduce(ctx, c, sum, schedgen.Sum)
+					},
+					func() error { _, err := schedgen.ExactDot(ctx, c, own, own); return err },
+					func() error { return schedgen.Allreduce(ctx, c, buf, schedgen.Sum) },
+					func() error { return schedgen.AllreduceExact(ctx, c, buf) },
+				}
+				order := rand.New(rand.NewPCG(2, 3)) // the same at all ranks
+				for range rounds {
+					for _, i := range order.Perm(len(calls)) {
 						copy(buf, own)
-						if err := one.call(c, buf); err != nil {
+						if err := schedgen.Barrier(ctx, c); err != nil {
 							return err
 						}
+						start := time.Now()
+						if err := errors.Join(calls[i](), schedgen.Barrier(ctx, c)); err != nil {
+							return err
+						}
+						if c.Rank() == 0 {
+							times[i] = append(times[i], time.Since(start))
+						}
 					}
-					return nil
-				}))
-				closeAll(b, comms)
-			})
-		}
+				}
+				return nil
+			}))
+			closeAll(b, comms)
+			median := func(i int) float64 {
+				slices.Sort(times[i])
+				return float64(times[i][len(times[i])/2])
+			}
+			for i, name := range []string{"ExactSum", "ExactDot", "AllreduceExact"} {
+				b.ReportMetric(median(2*i+1)/median(2*i), name+"/rounded")
+			}
+		})
 	}
 }

@@ -57,7 +57,9 @@ func Add[T Float](s *Sum, xs []T) {
 			continue
 		}
 		for _, x := range part {
-			t.move(s, math.Float64bits(float64(x))>>52)
+			if of := math.Float64bits(float64(x)) >> 52; t[0][of].high|t[1][of].high != 0 {
+				t.move(s, of)
+			}
 		}
 	}
 	tables.Put(t)

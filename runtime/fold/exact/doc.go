@@ -16,7 +16,7 @@
 // one of 4096 bins, chosen by its sign and exponent, and adds the bins to a smaller accumulator when
 // one of them may overflow. Add does so with bins of 128 bits, which 2^32 numbers cannot overflow: the
 // loop over the numbers has no branch. Numbers go to two tables in turn, since an addition to a bin
-// must wait for the one before it.
+// must wait for the one before it. Products have such tables too, by sign and sum of the exponents.
 //
 // Neal's smaller accumulator has 67 chunks of 64 bits that overlap by half, so that carries are seldom
 // passed on. Here most numbers come by way of the bins, and few additions are left for the

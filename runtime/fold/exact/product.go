@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/bits"
+	"sync"
 	"unsafe"
 )
 
@@ -12,71 +13,112 @@ func AddProducts[T Float](s *Sum, xs, ys []T) {
 	if len(xs) != len(ys) {
 		panic("exact: vectors of different lengths")
 	}
-	if len(xs) <= sparse/2 {
-		var terms [256]float64
-		for len(xs) > 0 {
-			n, k := split(s, &terms, xs, ys)
-			xs, ys = xs[n:], ys[n:]
-			Add(s, terms[:k])
+	if unsafe.Sizeof(*new(T)) == 4 {
+		addProducts32(s, xs, ys)
+		return
+	}
+	if len(xs) < fewest {
+		for i, x := range xs {
+			s.AddProduct(float64(x), float64(ys[i]))
 		}
 		return
 	}
-	t := tables.Get().(*table)
-	var terms [256]float64
+	t := productTables.Get().(*productTable)
 	for len(xs) > 0 {
-		for left := most / len(terms); left > 0 && len(xs) > 0; left-- {
-			n, k := split(s, &terms, xs, ys)
-			xs, ys = xs[n:], ys[n:]
-			add(t, terms[:k])
+		n := min(len(xs), mostProducts)
+		addProducts(s, t, xs[:n], ys[:n])
+		if n > sparse {
+			t.moveAll(s)
+		} else {
+			for i, x := range xs[:n] {
+				t.move(s, productOf(math.Float64bits(float64(x)), math.Float64bits(float64(ys[i]))))
+			}
 		}
-		t.moveAll(s)
+		xs, ys = xs[n:], ys[n:]
 	}
-	tables.Put(t)
+	productTables.Put(t)
 }
 
-// split writes products to terms, as many as there is room for. Those of float64 become two terms each:
-// the rounded product and the rest. Products that are not such a sum go to s. It returns how many
-// products there are and how many terms.
-func split[T Float](s *Sum, terms *[256]float64, xs, ys []T) (products, n int) {
-	if unsafe.Sizeof(xs[0]) == 4 { // these are float64 as they are
-		products = min(len(xs), len(terms))
-		ys = ys[:products]
-		for i, x := range xs[:products] {
-			terms[i] = float64(x) * float64(ys[i])
+// addProducts32 adds products of float32, which are float64 as they are.
+func addProducts32[T Float](s *Sum, xs, ys []T) {
+	var products [sparse]float64
+	for len(xs) > 0 {
+		n := min(len(xs), len(products))
+		for i, x := range xs[:n] {
+			products[i] = float64(x) * float64(ys[i])
 		}
-		return products, products
+		Add(s, products[:n])
+		xs, ys = xs[n:], ys[n:]
 	}
-	products = min(len(xs), len(terms)/2)
-	ys = ys[:products]
-	for i, x := range xs[:products] {
-		x, y := float64(x), float64(ys[i])
-		p := x * y
-		if exponent := math.Float64bits(p) >> 52 & 0x7ff; exponent-safe >= 0x7ff-safe {
-			s.AddProduct(x, y)
+}
+
+// A productBin is a sum of products with one sign and one sum of exponents, as integers of 106 bits.
+type productBin struct{ low, high uint64 }
+
+// A productTable has two bins for each sign and sum of exponents, which are used in turn, as a table
+// has. Those in the pool are zero.
+type productTable [2][8192]productBin
+
+var productTables = sync.Pool{New: func() any { return new(productTable) }}
+
+// mostProducts is how many products a productTable takes: no bin then comes to 2^127.
+const mostProducts = 1 << 20
+
+// productOf returns the number of the bin of a product: its sign and the sum of the exponents.
+func productOf(x, y uint64) uint64 {
+	return (x^y)>>63<<12 + x>>52&0x7ff + y>>52&0x7ff
+}
+
+// addProducts adds products to the bins, and those of zeros, subnormal numbers, infinities and NaN to s.
+func addProducts[T Float](s *Sum, t *productTable, xs, ys []T) {
+	ys = ys[:len(xs)]
+	for i, x := range xs {
+		x, y := math.Float64bits(float64(x)), math.Float64bits(float64(ys[i]))
+		if x>>52&0x7ff-1 >= 0x7fe || y>>52&0x7ff-1 >= 0x7fe {
+			s.AddProduct(math.Float64frombits(x), math.Float64frombits(y))
 			continue
 		}
-		terms[n&0xff], terms[(n+1)&0xff] = p, math.FMA(x, y, -p)
-		n += 2
+		const fraction = 1<<52 - 1
+		high, low := bits.Mul64(x&fraction|(fraction+1), y&fraction|(fraction+1))
+		bin := &t[i&1][productOf(x, y)%8192]
+		var carry uint64
+		bin.low, carry = bits.Add64(bin.low, low, 0)
+		bin.high += high + carry
 	}
-	return products, n
 }
 
-// safe is the exponent field from which on the rest of a rounded product is a float64: its last bit is
-// that of the exact product, which lies less than 2·53 bits below the first one.
-const safe = 1023 + smallest + 2*53
+// moveAll moves all bins to s.
+func (t *productTable) moveAll(s *Sum) {
+	for i := range t[0] {
+		a, b := &t[0][i], &t[1][i]
+		if a.low|a.high|b.low|b.high != 0 {
+			t.move(s, uint64(i))
+		}
+	}
+}
+
+// move moves two bins to s.
+func (t *productTable) move(s *Sum, of uint64) {
+	for i := range t {
+		if b := &t[i][of%8192]; b.low|b.high != 0 {
+			s.seen |= some | nonzero
+			s.shifted(of>>12 != 0, b.low, b.high, uint(of&0xfff)-2)
+			*b = productBin{}
+		}
+	}
+}
 
 // AddProduct adds x·y, which is not rounded.
 func (s *Sum) AddProduct(x, y float64) {
-	p := x * y
-	if x == 0 || y == 0 || x-x != 0 || y-y != 0 { // zeros, infinities and NaNs are as they are
-		s.Add(p)
+	if x == 0 || y == 0 || x-x != 0 || y-y != 0 { // products of zeros, infinities and NaNs are exact
+		s.Add(x * y)
 		return
 	}
 	m, e := whole(x)
 	n, f := whole(y)
-	hi, lo := bits.Mul64(m, n)
+	high, low := bits.Mul64(m, n)
 	s.seen |= some | nonzero
-	s.shifted(math.Signbit(x) != math.Signbit(y), lo, hi, uint(e+f-lowest))
+	s.shifted(math.Signbit(x) != math.Signbit(y), low, high, uint(e+f-lowest))
 }
 
 // whole returns the integer m and the exponent for which a finite x is m·2^exponent, without its sign.
