@@ -152,7 +152,7 @@ var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []sc
 // the division of the numbers; rounded, they are what math/big says.
 func TestExactByEveryAlgorithm(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	vectors := make([][]float64, heavy.Or(16, 1000))
+	vectors := make([][]float64, heavy.Or(16, 100))
 	wholes, want := make([]schedgen.Exact, len(vectors)), make([]float64, len(vectors))
 	for v := range vectors {
 		vectors[v] = drawVector(r, r.IntN(100))
