@@ -67,7 +67,7 @@ func TestCommunicators(t *testing.T) {
 	t.Run("multicast", func(t *testing.T) { transporttest.Communicators(t, connector(twoEach, true)) })
 }
 
-func TestComm(t *testing.T) { transporttest.Comm(t, connector(threeEach, false)) }
+func TestComm(t *testing.T) { transporttest.CommDaily(t, connector(threeEach, false)) }
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connector(threeEach, false)) }
 

@@ -32,14 +32,13 @@ func TestCommunicators(t *testing.T) {
 	transporttest.Communicators(t, connect(mcast.Config{Family: 4}))
 }
 
-func TestComm(t *testing.T) { transporttest.Comm(t, connect(mcast.Config{Family: 4})) }
+func TestComm(t *testing.T) { transporttest.CommDaily(t, connect(mcast.Config{Family: 4})) }
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connect(mcast.Config{Family: 4})) }
 
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.
 func TestCommLossy(t *testing.T) {
-	suite := heavy.Or(transporttest.CommSample, transporttest.Comm)
-	suite(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
+	transporttest.CommDaily(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
 // Where datagrams collect nothing comes less.

@@ -21,7 +21,7 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 
 func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect) }
 
-func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
+func TestComm(t *testing.T) { transporttest.CommDaily(t, connect) }
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connect) }
 

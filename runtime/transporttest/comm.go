@@ -50,10 +50,18 @@ func CommItself(t *testing.T, with Make) {
 	}
 }
 
-// CommSample is the part of Comm that a transport which has been through Comm passes once more, with
-// something else below it or with other schedules above it: among fewer ranks, and only what that can break.
+// CommDaily is Comm for the heavy tests, and CommSample for those of every day. The transports mem and
+// tcp pass Comm every day, so what does not depend on the transport is tested without the others.
+func CommDaily(t *testing.T, with Make) {
+	suite := heavy.Or(CommSample, Comm)
+	suite(t, with)
+}
+
+// CommSample is the part of Comm that depends on the transport, among fewer ranks. A transport that
+// has been through Comm passes it once more with something else below it or with other schedules
+// above it. Tests of every day take one number of ranks for each collective.
 func CommSample(t *testing.T, with Make) {
-	collectives(t, with, &fewSizes)
+	collectives(t, with, heavy.Or(&oddSizes, &fewSizes))
 	for _, test := range everywhere {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
@@ -65,6 +73,7 @@ type commSizes struct{ bcast, barrier, anycast, blocks []int }
 var (
 	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}}
 	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}, []int{3}}
+	oddSizes  = commSizes{[]int{5}, []int{6}, []int{6}, []int{3}} // no power of two
 )
 
 // collectives tests every algorithm among these numbers of ranks.

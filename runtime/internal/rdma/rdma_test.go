@@ -20,7 +20,7 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect(rdma.Config{})) 
 func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(rdma.Config{})) }
 
 // TestComm loses datagrams.
-func TestComm(t *testing.T) { transporttest.Comm(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
+func TestComm(t *testing.T) { transporttest.CommDaily(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
 
 func TestCommQuiet(t *testing.T) {
 	if !heavy.Tests() {
