@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/ir"
@@ -47,12 +49,17 @@ var deal = ir.Collective{
 // "interrupts command …", which sends an interrupt after the first line of
 // output.
 func TestScripts(t *testing.T) {
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	built, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			for i := range 9 {
 				env.Setenv(fmt.Sprint("free", i+1), porttest.Hold(t))
 			}
+			env.Setenv("GOCACHE", built) // scripts have homes of their own, where all would be built anew
+			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second a process under the race detector
 			return nil
 		},
