@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"syscall"
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = flag.Set("test.parallel", "4") // what runs in parallel waits; -parallel says otherwise
 	os.Exit(m.Run())
 }
 
@@ -39,13 +41,17 @@ func TestKills(t *testing.T) {
 // Ranks that fall silent together are all named, also where they are found by those of a half, and those that go on
 // later say that they were lost.
 func TestStops(t *testing.T) {
+	t.Parallel() // it waits
 	for _, args := range [][]string{{"--works", "halves", "--transports", "tcp,shm"}, {"--works", "blocks", "--transports", "mcast,hybrid"}} {
-		var out, errs bytes.Buffer
-		failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2", "--silence", "4s"), &out, &errs)
-		t.Log(out.String())
-		require.NoError(t, err)
-		require.False(t, failed, errs.String())
-		require.Contains(t, out.String(), " 2 of 2 |")
+		t.Run(args[1], func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2", "--silence", "4s"), &out, &errs)
+			t.Log(out.String())
+			require.NoError(t, err)
+			require.False(t, failed, errs.String())
+			require.Contains(t, out.String(), " 2 of 2 |")
+		})
 	}
 }
 
@@ -60,6 +66,7 @@ func TestCut(t *testing.T) {
 	if text, err := exec.Command("unshare", "--net", "ip", "link", "add", "br0", "type", "bridge").CombinedOutput(); err != nil {
 		t.Skipf("no bridges in network namespaces here: %v: %s", err, text)
 	}
+	t.Parallel() // it waits
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, "--cut", "--kills", "1", "--ranks", "5", "--at-once", "2", "--works", "barrier", "--silence", "4s")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,11 @@ import (
 
 	"github.com/schedgen/schedgen/internal/porttest"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6") // most of what runs in parallel waits; -parallel says otherwise
+	os.Exit(m.Run())
+}
 
 // build returns a program's path.
 func build(t *testing.T, pkg string) string {
@@ -45,6 +51,7 @@ func run(t *testing.T, env []string, args ...string) []string {
 }
 
 func TestByHand(t *testing.T) {
+	t.Parallel()
 	hello := build(t, ".")
 	require.Equal(t, want(1, "hello world"), run(t, nil, hello, "world"))
 
@@ -65,8 +72,9 @@ func TestByHand(t *testing.T) {
 // The launchers that are installed start it. Debian has them as openmpi-bin and
 // mpich.
 func TestLaunchers(t *testing.T) {
+	t.Parallel() // it waits
 	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-	hello := sync.OnceValue(func() string { return build(t, ".") })
+	hello := build(t, ".")
 	schedgen := sync.OnceValue(func() string { return build(t, "../../cmd/schedgen") })
 	for _, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
 		t.Run(launcher[0], func(t *testing.T) {
@@ -75,12 +83,18 @@ func TestLaunchers(t *testing.T) {
 			}
 			for _, transport := range []string{"", "tcp", "mcast", "shm"} {
 				for _, size := range []int{1, 5} {
-					args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello(), transport})
-					require.Equal(t, want(size, "hello "+transport), run(t, append(root, "SCHEDGEN_TRANSPORT="+transport), args...))
+					t.Run(fmt.Sprintf("%s/%d", transport, size), func(t *testing.T) {
+						t.Parallel()
+						args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello, transport})
+						require.Equal(t, want(size, "hello "+transport), run(t, append(root, "SCHEDGEN_TRANSPORT="+transport), args...))
+					})
 				}
 			}
-			args := slices.Concat(launcher, []string{"-n", "3", schedgen(), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
-			require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
+			t.Run("schedgen", func(t *testing.T) {
+				t.Parallel()
+				args := slices.Concat(launcher, []string{"-n", "3", schedgen(), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
+				require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
+			})
 		})
 	}
 }

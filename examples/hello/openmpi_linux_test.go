@@ -68,6 +68,7 @@ func TestOpenMPIOnSeveralHosts(t *testing.T) {
 			t.Skip(err)
 		}
 	}
+	t.Parallel() // it waits
 	a, b, c := newHost(t, "a"), newHost(t, "b"), newHost(t, "c")
 	join(t, 0, a, b)
 	join(t, 1, a, c) // of a's addresses one leads nowhere from b, the other one from c

@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "16") // what runs in parallel waits; -parallel says otherwise
+	goleak.VerifyTestMain(m)
+}
+
 // server is an etcd of our own.
 type server struct{ *etcdtest.Server }
 
@@ -47,7 +53,7 @@ func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *
 func (s *server) Kill(_ *testing.T, m membership.Manager) { m.Close() }
 
 func TestEtcd(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	membershiptest.Run(t, func(t *testing.T) membershiptest.Group { return newServer(t) })
 }
 
@@ -62,7 +68,7 @@ func (s *server) proxy(t *testing.T) http.Handler {
 
 // Who dies is taken out when its lease ends.
 func TestLeaseEnds(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	stays, dies := s.manager(t, ttl, s.URL()), s.manager(t, 3*time.Second, s.URL())
 	defer stays.Close()
@@ -78,7 +84,7 @@ func TestLeaseEnds(t *testing.T) {
 
 // A server that answers, and is cut off from what happens, keeps nobody from seeing it.
 func TestWatchThatSaysNothing(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	forward := s.proxy(t)
 	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +110,7 @@ func TestWatchThatSaysNothing(t *testing.T) {
 
 // What says nothing of the lease, neither that it lives nor that it has ended, is no answer.
 func TestAnswerAboutAnotherLease(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	forward := s.proxy(t)
 	asked := make(chan struct{}, 2)
@@ -142,7 +148,7 @@ func TestAnswerAboutAnotherLease(t *testing.T) {
 
 // A server that is stopped takes connections and answers nothing.
 func TestSilentServer(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	m := s.manager(t, 3*time.Second, s.URL())
 	defer m.Close()
@@ -156,7 +162,7 @@ func TestSilentServer(t *testing.T) {
 
 // Of several endpoints one that is dead, and one that is no etcd, keep nobody from joining.
 func TestSeveralEndpoints(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
@@ -173,7 +179,7 @@ func TestSeveralEndpoints(t *testing.T) {
 
 // What etcd, or who answers in its place, says is told.
 func TestBadAnswers(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	for _, c := range []struct {
 		status       int
 		answer, want string
@@ -225,7 +231,7 @@ func TestConfig(t *testing.T) {
 
 // Many at once: each view follows exactly one.
 func TestAllAtOnce(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel() // it waits
 	s := newServer(t)
 	const members = 12
 	var wg, closing sync.WaitGroup
@@ -260,7 +266,7 @@ func FuzzDecode(f *testing.F) {
 
 // Who waits for an etcd that is not there says which, and why it does not answer.
 func TestWaitingIsTold(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Parallel()                       // it waits
 	at := "http://" + porttest.Hold(t) // nobody listens there
 	var c clock.Manual
 	var said membershiptest.Words

@@ -52,7 +52,10 @@ var cases = []struct {
 // Run runs the suite; start returns a new group.
 func Run(t *testing.T, start func(t *testing.T) Group) {
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { runCase(t, start, c.run) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // it waits
+			runCase(t, start, c.run)
+		})
 	}
 }
 
