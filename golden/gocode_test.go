@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -101,7 +102,7 @@ func foldingExamples(t *testing.T) (all []*ir.Schedule) {
 // communicating are the parameters of what the suite of communicators calls.
 func communicating(alg *schedule.Algorithm) []schedule.Params {
 	var all []schedule.Params
-	for _, ranks := range []int{2, 3, 5, 6} {
+	for _, ranks := range heavy.Or([]int{5, 6}, []int{2, 3, 5, 6}) {
 		switch {
 		case alg.Collective == schedule.Barrier:
 			all = append(all, schedule.Params{Ranks: ranks})
@@ -190,8 +191,11 @@ func writeTo(t *testing.T, path string, write func(*bytes.Buffer) error) {
 }
 
 // generatedExamples are schedules of every algorithm, with few and with many
-// chunks, and some that no algorithm makes.
+// chunks, and some that no algorithm makes. Tests of every day draw a third of the
+// parameters: to compile the code takes longer than all else.
 func generatedExamples(t *testing.T) []*ir.Schedule {
+	drawn := rand.IntN(3)
+	t.Logf("parameters %d, %d, …", drawn, drawn+3)
 	var all []*ir.Schedule
 	add := func(name string, p schedule.Params) {
 		spec, err := schedule.New(name, p)
@@ -203,18 +207,20 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 		all = append(all, s)
 	}
 	for _, alg := range schedule.Algorithms() {
-		for _, ranks := range []int{1, 24} {
+		for _, ranks := range heavy.Or([]int{24}, []int{1, 24}) {
 			add(alg.Name, schedule.Params{Ranks: ranks})
 		}
-		for _, p := range append(particular(&alg), uneven(&alg)...) {
-			add(alg.Name, p)
+		for i, p := range append(particular(&alg), uneven(&alg)...) {
+			if i%3 == drawn || heavy.Tests() {
+				add(alg.Name, p)
+			}
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 15 {
+	for range heavy.Or(8, 15) {
 		all = append(all, arbitrary(t, random))
 	}
-	for _, ranks := range []int{2, 7, 24, 256} {
+	for _, ranks := range heavy.Or([]int{2, 7, 24}, []int{2, 7, 24, 256}) {
 		all = append(all, bundles(ranks, 1), bundles(ranks, 3))
 	}
 	all = append(all, pairs(7), pairs(24), members(20))

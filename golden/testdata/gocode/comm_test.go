@@ -174,8 +174,8 @@ func TestFind(t *testing.T) {
 		bcast, barrier runtime.Algorithm
 		want           int // one for each root, and one barrier
 	}{
-		{3, runtime.Algorithm{}, runtime.Algorithm{}, 3 + 1},
-		{3, runtime.Algorithm{Name: "bcast/chain"}, runtime.Algorithm{}, 3 + 1},
+		{5, runtime.Algorithm{}, runtime.Algorithm{}, 5 + 1},
+		{5, runtime.Algorithm{Name: "bcast/chain"}, runtime.Algorithm{}, 5 + 1},
 		{5, runtime.Algorithm{Name: "bcast/mcast-acktree"}, runtime.Algorithm{}, 5 + 1},
 		{5, runtime.Algorithm{Name: "bcast/mcast-acktree", Params: schedule.Params{Hosts: 3}}, runtime.Algorithm{}, 5 + 1},
 		{6, runtime.Algorithm{}, runtime.Algorithm{Name: "barrier/exchange", Params: schedule.Params{Degree: 3}}, 1},
