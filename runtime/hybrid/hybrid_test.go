@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -35,7 +36,7 @@ func threeEach(rank, _ int) int   { return rank / 3 }
 
 func TestFrames(t *testing.T) {
 	all := map[string]hosts{"one host": oneHost, "one each": oneEach, "two each": twoEach, "taking turns": takingTurns}
-	if transporttest.Brief() { // with one host, or one rank at each, it is the transport below
+	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank at each, it is the transport below
 		all = map[string]hosts{"taking turns": takingTurns}
 	}
 	for name, host := range all {
@@ -59,7 +60,7 @@ func TestFramesSealed(t *testing.T) {
 }
 
 func TestCommunicators(t *testing.T) {
-	if !transporttest.Brief() { // with multicasts there are these, too
+	if heavy.Tests() && !transporttest.Brief() { // with multicasts there are these, too
 		for name, host := range map[string]hosts{"one host": oneHost, "two each": twoEach} {
 			t.Run(name, func(t *testing.T) { transporttest.Communicators(t, connector(host, false)) })
 		}

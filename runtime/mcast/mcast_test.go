@@ -38,7 +38,10 @@ func TestSplit(t *testing.T) { transporttest.Split(t, connect(mcast.Config{Famil
 
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.
 func TestCommLossy(t *testing.T) {
-	transporttest.CommDaily(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
+	if !heavy.Tests() {
+		t.Skip("as TestCommCollected: needs SCHEDGEN_HEAVY=1")
+	}
+	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
 // Where datagrams collect nothing comes less.
@@ -46,10 +49,10 @@ func TestFramesCollected(t *testing.T) {
 	transporttest.Frames(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
 }
 
-// Tests of every day encrypt, too, what collects.
+// Tests of every day encrypt, too, what collects, and lose much of it.
 func TestCommCollected(t *testing.T) {
 	cfg := heavy.Or(sealed(true), mcast.Config{Family: 4, MTU: 1500})
-	cfg.Collect, cfg.Loss, cfg.Seed = time.Millisecond, 0.05, 2
+	cfg.Collect, cfg.Loss, cfg.Seed = time.Millisecond, heavy.Or(0.2, 0.05), 2
 	transporttest.CommSample(t, connect(cfg))
 }
 

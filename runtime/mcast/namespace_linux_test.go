@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
@@ -44,7 +45,7 @@ func TestNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connect(cfg)) })
 	}
-	if !testing.Short() { // as TestComm, but for the addresses
+	if heavy.Tests() && !testing.Short() { // as TestComm, but for the addresses
 		t.Run("Comm", func(t *testing.T) { transporttest.CommSample(t, connect(mcast.Config{Interface: "lo", Family: 6})) })
 	}
 	t.Run("Datagrams", testSmallestDatagram)

@@ -68,12 +68,12 @@ func CommSample(t *testing.T, with Make) {
 }
 
 // commSizes are numbers of ranks, by collective.
-type commSizes struct{ bcast, barrier, anycast, blocks []int }
+type commSizes struct{ bcast, barrier, anycast, blocks, puts []int }
 
 var (
-	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}}
-	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}, []int{3}}
-	oddSizes  = commSizes{[]int{5}, []int{6}, []int{6}, []int{3}} // no power of two
+	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}, []int{2, 5, 8}}
+	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}, []int{3}, []int{2, 5, 8}}
+	oddSizes  = commSizes{[]int{5}, []int{6}, []int{6}, []int{3}, []int{5}} // no power of two
 )
 
 // collectives tests every algorithm among these numbers of ranks.
@@ -84,6 +84,7 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Logf("of what puts blocks, a sample has algorithms %d, %d, …", drawn, drawn+3)
 	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
 	t.Run("Folds", func(t *testing.T) { testFolds(t, with, sizes.blocks) })
+	t.Run("Puts", func(t *testing.T) { testPuts(t, with, sizes.puts) })
 }
 
 // drawn is which of the algorithms that put tests of every day take where they take a sample of them.
@@ -115,7 +116,6 @@ type commTest struct {
 var everywhere = []commTest{
 	{"BackToBack", testBackToBack},
 	{"Held", testHeld},
-	{"Puts", testPuts},
 	{"Large", testLarge},
 	{"Mixed", testMixed},
 	{"Requests", testRequests},

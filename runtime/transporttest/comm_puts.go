@@ -25,11 +25,11 @@ func putters(yield func(name string) bool) {
 
 // testPuts broadcasts by puts messages of all lengths from all ranks, none waiting for the others
 // and one after the other late: what is put must stay until all have it, however it goes.
-func testPuts(t *testing.T, with Make) {
+func testPuts(t *testing.T, with Make, numbers []int) {
 	lengths := []int{0, 2, 48, 49, 2 << 10, 5000, 9000, 20000, 64 << 10, 300000, 700000}
 	rounds := heavy.Or(60, 100)
 	for name := range putters {
-		for _, ranks := range []int{2, 5, 8} {
+		for _, ranks := range numbers {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
