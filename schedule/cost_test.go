@@ -24,7 +24,7 @@ import (
 var costSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 27, 28, 31, 32, 33, 36, 37, 64, 65, 81, 128, 256}
 
 // dailyCosted is the largest number of ranks of which tests of every day hold the cost.
-const dailyCosted = 65
+const dailyCosted = 33
 
 // mostCosted are the most blocks that all ranks together have slots for: an alltoall of 64 ranks.
 const mostCosted = 1 << 18

@@ -44,7 +44,7 @@ func TestTreeOfDoubling(t *testing.T) {
 	hosted := false
 	for _, alg := range foldingAlgorithms() {
 		for ranks := 1; ranks <= 33; ranks++ {
-			if ranks > 13 && ranks%4 != 0 && ranks < 32 && !heavy.Tests() {
+			if ranks > 9 && ranks != 13 && ranks != 16 && ranks != 33 && !heavy.Tests() {
 				continue
 			}
 			want := treeOfDoubling(ranks)
@@ -123,7 +123,7 @@ func TestTreesOfOnesOwn(t *testing.T) {
 func TestLargeTerms(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		for i, ranks := range []int{34, 47, 64, 65, 100, 127, 129, 200} {
-			if i%3 != 0 && !heavy.Tests() {
+			if i%4 != 0 && !heavy.Tests() {
 				continue
 			}
 			for j, hosts := range []int{0, ranks / 3, ranks / 2, 7} {
