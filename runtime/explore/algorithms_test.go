@@ -49,7 +49,7 @@ func TestAlgorithms(t *testing.T) {
 				}
 				explore := sound
 				if ranks == 3 && a.Name == "allgather/mcast" {
-					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(150_000, 0)
+					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(60_000, 0)
 				}
 				explore(t, o)
 			}
@@ -72,7 +72,7 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 				}
 				explore := sound
 				if ranks == 3 && !firstOfKind(a.Name) {
-					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(10_000, 0)
+					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(4_000, 0)
 				}
 				explore(t, o)
 				o.Losses, o.Early, o.Quit = 0, 1, true
