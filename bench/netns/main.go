@@ -14,6 +14,17 @@
 // link are shaped with tbf and have their offloads off; frames are lost in the
 // bridge, for each receiver by itself, those of TCP too. Everything lives in
 // unnamed namespaces that end with the processes, however those end.
+//
+// With --mpi the command is mpirun, of Open MPI or MPICH. It runs on host 0 alone
+// and starts ranks on all hosts, by their addresses:
+//
+//	go build -o /tmp/netns ./bench/netns
+//	/tmp/netns --hosts 4 --mpi -- /tmp/schedgen mpi --engine go --interface eth0 -- \
+//	    mpirun.openmpi --oversubscribe -n 8 --host 10.77.0.1:2,10.77.0.2:2,10.77.0.3:2,10.77.0.4:2 ./program
+//	/tmp/netns --hosts 4 --mpi -- mpirun.mpich -n 4 -hosts 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4 ./program
+//
+// The environment tells both MPIs what else they need: to start daemons by this
+// program, in place of ssh, and to use eth0.
 package main
 
 import (
@@ -36,6 +47,7 @@ type options struct {
 	loss    float64
 	rtoMin  int    // microseconds; 0: the system's
 	control string // TCP's congestion control; empty: the system's
+	mpi     bool   // the command is mpirun
 	command []string
 }
 
@@ -49,6 +61,7 @@ func parse(args []string) (*options, error) {
 	f.Float64Var(&o.loss, "loss", 0, "probability with which the bridge drops a frame to a host")
 	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's, 200000")
 	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's")
+	f.BoolVar(&o.mpi, "mpi", false, "the command is mpirun: it runs on host 0 and starts ranks on all")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -65,7 +78,7 @@ func parse(args []string) (*options, error) {
 }
 
 // The program runs in three stages: started by the user, in the bridge's
-// namespace, in each host's.
+// namespace, in each host's. A fourth is that mpirun starts it in place of ssh.
 const stageVar = "SCHEDGEN_NETNS_STAGE"
 
 func main() {
@@ -77,6 +90,8 @@ func main() {
 		err = bridge(os.Args[1:])
 	case "host":
 		err = host(os.Args[1:])
+	case "agent":
+		err = agent(os.Args[1:])
 	}
 	if err == nil {
 		return

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	goruntime "runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +30,7 @@ func stage(ctx context.Context, name string, args, env []string) *exec.Cmd {
 	cmd.Env = append(append(os.Environ(), env...), stageVar+"="+name)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	// A group of its own: an interrupt from the terminal comes by way of ctx.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
 	return cmd
@@ -67,9 +66,13 @@ func bridge(args []string) error {
 			return fmt.Errorf("host %d: %w", i, err)
 		}
 	}
+	if o.mpi {
+		hosts[0].release(pids(hosts))
+		return hosts[0].wait() // the others wait until they are killed
+	}
 	var wg sync.WaitGroup
 	for _, h := range hosts {
-		h.release()
+		h.release("")
 		wg.Go(func() {
 			if err := h.wait(); err != nil {
 				cancel(err) // the others cannot go on
@@ -113,13 +116,13 @@ func (o *options) startHost(ctx context.Context, i int, args []string) (*hostPro
 	if err := netns.OffloadsOff(netns.Port(i)); err != nil {
 		return h, err
 	}
-	h.release()
+	h.release("")
 	return h, nil
 }
 
-// release lets the host go on.
-func (h *hostProcess) release() {
-	_, _ = h.in.Write([]byte("\n")) // one that is dead already is heard of by wait
+// release lets the host go on, and tells it something.
+func (h *hostProcess) release(about string) {
+	_, _ = io.WriteString(h.in, about+"\n") // one that is dead already is heard of by wait
 }
 
 // ready waits until the host's end of the link is set up.
@@ -148,10 +151,11 @@ func host(args []string) error {
 	if _, err := fmt.Sscan(os.Getenv("SCHEDGEN_RANK"), &rank); err != nil {
 		return fmt.Errorf("SCHEDGEN_RANK: %w", err)
 	}
-	// Byte by byte: what is behind the lines is the command's.
-	line := make([]byte, 1)
-	if _, err := io.ReadFull(os.Stdin, line); err != nil {
+	if _, err := readLine(os.Stdin); err != nil {
 		return fmt.Errorf("wait for the link: %w", err)
+	}
+	if err := syscall.Sethostname(fmt.Appendf(nil, "host%d", rank)); err != nil {
+		return fmt.Errorf("name the host: %w", err)
 	}
 	if err := netns.Execute(netns.HostCommands(o.link, rank, o.hosts)); err != nil {
 		return err
@@ -169,23 +173,42 @@ func host(args []string) error {
 	if err := report.Close(); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(os.Stdin, line); err != nil {
+	others, err := readLine(os.Stdin)
+	if err != nil {
 		return fmt.Errorf("wait for the other hosts: %w", err)
 	}
 	path, err := exec.LookPath(o.command[0])
 	if err != nil {
 		return err
 	}
-	env := os.Environ()
-	for i, v := range env {
-		if strings.HasPrefix(v, stageVar+"=") {
-			env[i] = stageVar + "="
+	set := map[string]string{stageVar: ""}
+	if o.mpi {
+		if set, err = mpiEnvironment(others); err != nil {
+			return err
+		}
+	}
+	for name, value := range set {
+		if err := os.Setenv(name, value); err != nil {
+			return err
 		}
 	}
 	if err := dieWithParent(); err != nil {
 		return err
 	}
-	return syscall.Exec(path, o.command, env)
+	return syscall.Exec(path, o.command, os.Environ())
+}
+
+// readLine reads a line byte by byte: what is behind it is the command's.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	for one := make([]byte, 1); ; line = append(line, one[0]) {
+		if _, err := io.ReadFull(r, one); err != nil {
+			return "", err
+		}
+		if one[0] == '\n' {
+			return string(line), nil
+		}
+	}
 }
 
 // dieWithParent has the command that this thread becomes killed when the

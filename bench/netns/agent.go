@@ -1,0 +1,92 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
+)
+
+// hostsVar has the processes of all hosts, for the agent.
+const hostsVar = "SCHEDGEN_NETNS_HOSTS"
+
+// pids returns the processes of hosts as a text.
+func pids(hosts []*hostProcess) string {
+	var all []string
+	for _, h := range hosts {
+		all = append(all, strconv.Itoa(h.cmd.Process.Pid))
+	}
+	return strings.Join(all, ",")
+}
+
+// mpiEnvironment returns what the environment of mpirun needs, so that Open MPI and MPICH start
+// ranks by the agent and reach them at eth0. What the user says stands.
+func mpiEnvironment(hosts string) (map[string]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]string{
+		"OMPI_MCA_plm_rsh_agent":         self,
+		"OMPI_MCA_oob_tcp_if_include":    "eth0",
+		"OMPI_MCA_btl_tcp_if_include":    "eth0",
+		"OMPI_ALLOW_RUN_AS_ROOT":         "1",
+		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+		"HYDRA_LAUNCHER":                 "ssh",
+		"HYDRA_LAUNCHER_EXEC":            self,
+		"HYDRA_IFACE":                    "eth0",
+		"UCX_TLS":                        "tcp,self", // its shared memory would reach across hosts
+		"UCX_NET_DEVICES":                "eth0",
+	}
+	for name := range set {
+		if value, ok := os.LookupEnv(name); ok {
+			set[name] = value
+		}
+	}
+	set[stageVar], set[hostsVar] = "agent", hosts
+	return set, nil
+}
+
+// agent does what ssh does for mpirun: its arguments are a host, and a command
+// there for a shell.
+func agent(args []string) error {
+	host, command, err := agentArguments(args)
+	if err != nil {
+		return err
+	}
+	all := strings.Split(os.Getenv(hostsVar), ",")
+	if host >= len(all) {
+		return fmt.Errorf("there are %d hosts, and no %s", len(all), netns.Address(host))
+	}
+	path, err := exec.LookPath("nsenter")
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, []string{"nsenter", "--target", all[host], "--net", "--uts", "sh", "-c", command}, os.Environ())
+}
+
+// agentArguments takes the arguments of ssh apart.
+func agentArguments(args []string) (host int, command string, err error) {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") { // flags without a value, such as MPICH's -x
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return 0, "", errors.New("as an agent of mpirun it wants a host and a command")
+	}
+	addresses := make([]string, netns.MaxHosts)
+	for i := range addresses {
+		addresses[i] = netns.Address(i)
+	}
+	if host = slices.Index(addresses, args[0]); host < 0 {
+		return 0, "", fmt.Errorf("%s is no host: they are %s, %s and so on", args[0], addresses[0], addresses[1])
+	}
+	return host, strings.Join(args[1:], " "), nil
+}
