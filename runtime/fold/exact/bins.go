@@ -29,7 +29,7 @@ const (
 	one = 1 << 32 // what high counts by
 
 	// most is how many numbers a table takes: no bin then overflows.
-	most = 1 << 31
+	most = 1 << 30
 
 	// fewest is from how many numbers on a table is faster than to add one by one.
 	fewest = 8
