@@ -95,12 +95,12 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 	}
 	n, size, rank := len(buf), comm.under.Size(), comm.under.Rank()
 	if n*size*sizeOf[T]() <= allAtOnce {
-		rows := scratch[T](comm, n*size)
+		rows, kept := scratch[T](comm, n*size)
 		if err := move(ctx, comm, fn, &allgather, rows, buf, 0); err != nil {
 			return err
 		}
 		exact.Rows(buf, rows)
-		keep(comm, rows)
+		comm.keep(kept)
 		return nil
 	}
 	counts, mine := make([]int, size), make([]int, size)
@@ -108,13 +108,13 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 		counts[r] = n*(r+1)/size - n*r/size
 		mine[r] = n*(rank+1)/size - n*rank/size
 	}
-	rows := scratch[T](comm, size*mine[rank])
+	rows, kept := scratch[T](comm, size*mine[rank])
 	if err := moveCounted(ctx, comm, fn, &alltoall, rows, mine, buf, counts, 0); err != nil {
 		return err
 	}
 	own := buf[n*rank/size:][:mine[rank]]
 	exact.Rows(own, rows)
-	keep(comm, rows)
+	comm.keep(kept)
 	return moveCounted(ctx, comm, fn, &allgather, buf, counts, own, nil, 0)
 }
 
@@ -122,22 +122,21 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 // is one collective, not two.
 const allAtOnce = 32 << 10
 
-// scratch returns memory for n elements, that which was kept last if it suffices.
-func scratch[T any](c *Comm, n int) []T {
+// scratch returns memory for n elements, and the same memory for keep.
+func scratch[T any](c *Comm, n int) (elements []T, memory []uint64) {
 	c.folding.Lock()
-	kept := c.scratch
-	c.scratch = nil
+	memory, c.scratch = c.scratch, nil
 	c.folding.Unlock()
-	if size := n * sizeOf[T](); 8*len(kept) < size {
-		kept = make([]uint64, (size+7)/8)
+	if size := n * sizeOf[T](); 8*len(memory) < size {
+		memory = make([]uint64, (size+7)/8)
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(kept))), n)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(memory))), n), memory
 }
 
-// keep keeps memory that scratch has returned.
-func keep[T any](c *Comm, memory []T) {
+// keep keeps memory for the next call of scratch.
+func (c *Comm) keep(memory []uint64) {
 	c.folding.Lock()
-	c.scratch = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)*sizeOf[T]()/8)
+	c.scratch = memory
 	c.folding.Unlock()
 }
 

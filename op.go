@@ -13,8 +13,8 @@ type Op struct {
 	op *fold.Op
 }
 
-// The operations. Sum and Prod are for numbers, and Sum for [Exact]; Min and Max for numbers but complex ones; And, Or and
-// Xor for the bits of integers and for bools; LAnd, LOr and LXor take what is not zero for true, and
+// The operations. Sum and Prod are for numbers, and Sum for [Exact]; Min and Max for numbers but
+// complex ones; And, Or and Xor for the bits of integers and for bools; LAnd, LOr and LXor take what is not zero for true, and
 // give 1 or 0; MinLoc and MaxLoc are for [Loc]. A type that a program has named is as what it is made
 // of: type Celsius float64 is added as float64 is.
 //

@@ -28,7 +28,7 @@ func pids(hosts []*hostProcess) string {
 }
 
 // mpiEnvironment returns what the environment of mpirun needs, so that Open MPI and MPICH start
-// ranks by the agent and reach them at eth0. What the user says stands.
+// ranks by the agent and reach them at eth0. A variable that the user has set keeps its value.
 func mpiEnvironment(hosts string) (map[string]string, error) {
 	self, err := os.Executable()
 	if err != nil {

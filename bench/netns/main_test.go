@@ -28,3 +28,19 @@ func TestParse(t *testing.T) {
 		require.ErrorContains(t, err, want, args)
 	}
 }
+
+func TestAgentArguments(t *testing.T) {
+	host, command, err := agentArguments(strings.Fields("-x 10.77.0.3 /usr/bin/hydra_pmi_proxy --rank 2"))
+	require.NoError(t, err)
+	require.Equal(t, 2, host)
+	require.Equal(t, "/usr/bin/hydra_pmi_proxy --rank 2", command)
+	for args, want := range map[string]string{
+		"":                  "wants a host and a command",
+		"-x 10.77.0.1":      "wants a host and a command",
+		"node1 orted":       "node1 is no host: they are 10.77.0.1",
+		"10.77.0.251 orted": "10.77.0.251 is no host",
+	} {
+		_, _, err := agentArguments(strings.Fields(args))
+		require.ErrorContains(t, err, want, args)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,5 +122,27 @@ func TestNothingIsLeft(t *testing.T) {
 		_, err = lines.ReadByte()
 		require.ErrorContains(t, err, "EOF", "%v", sig)
 		require.NoError(t, read.Close())
+	}
+}
+
+// mpirun starts a process on each host, in its namespace and with its name.
+func TestMPIStartsOnAllHosts(t *testing.T) {
+	netns, _ := programs(t)
+	hosts := "10.77.0.1,10.77.0.2,10.77.0.3"
+	for name, flags := range map[string]string{
+		"mpirun.openmpi": "-n 3 --host " + hosts,
+		"mpirun.mpich":   "-n 3 -hosts " + hosts,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(name); err != nil {
+				t.Skip(err)
+			}
+			args := append([]string{"--hosts", "3", "--mpi", "--", name}, strings.Fields(flags)...)
+			out, err := exec.Command(netns, append(args, "hostname")...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			names := strings.Fields(string(out))
+			slices.Sort(names)
+			require.Equal(t, []string{"host0", "host1", "host2"}, names)
+		})
 	}
 }

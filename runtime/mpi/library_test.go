@@ -183,7 +183,7 @@ func TestOperationsByGo(t *testing.T) {
 	})
 }
 
-// Engine auto keeps to the rules that it finds, and to those that it has measured.
+// Engine auto follows the rules in the file that it finds.
 func TestRules(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.env = append(w.env, "SCHEDGEN_MPI=auto")
@@ -211,7 +211,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// What is measured becomes rules.
+// Tuning writes a file of rules.
 func TestTune(t *testing.T) {
 	if !heavy.Tests() {
 		t.Skip("takes two minutes on a busy machine")

@@ -246,7 +246,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// What the comment of the package says of zeros, infinities and NaN.
+// Zeros, infinities and NaN add up as the package comment says.
 func TestSpecials(t *testing.T) {
 	negative, inf := math.Copysign(0, -1), math.Inf(1)
 	for _, c := range []struct {

@@ -68,7 +68,7 @@ func rounded[T Float](sum, rest, lost float64, rows []T, n int) T {
 	return T(both)
 }
 
-// twoSum returns x+y rounded, and what has been rounded off.
+// twoSum returns x+y rounded, and the error of that: x+y is exactly sum+off.
 func twoSum(x, y float64) (sum, off float64) {
 	sum = x + y
 	z := sum - x

@@ -84,8 +84,8 @@ func (s *Sum) special(negative, nan bool) {
 	}
 }
 
-// see notes what has been added. A bin with a NaN does not show whether it has infinities too, so none
-// are noted beside a NaN.
+// see records what kinds of numbers have been added. A bin that has a NaN does not show whether it has
+// infinities too. So once there is a NaN, infinities are forgotten.
 func (s *Sum) see(what seen) {
 	if s.seen |= what; s.seen&notNumber != 0 {
 		s.seen &^= plusInf | minusInf

@@ -38,15 +38,17 @@ func (t *Transport) watchAll() {
 	w := &t.watch
 	w.checked = t.clock.Now()
 	w.told = true
+	others := false // some peer is in another process
 	for rank := range t.peers {
 		fd := -1
 		if p := &t.peers[rank]; rank != t.rank && int(p.pid) != os.Getpid() {
+			others = true
 			fd = p.process()
 			w.told = w.told && fd >= 0
 		}
 		w.processes = append(w.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
-	if w.told {
+	if w.told && others {
 		w.told = w.collect()
 	}
 	if w.all != nil {
@@ -72,7 +74,12 @@ func (w *watch) collect() bool {
 		unix.Close(epoll)
 		return false
 	}
-	w.all = os.NewFile(uintptr(epoll), "epoll")
+	all := os.NewFile(uintptr(epoll), "epoll")
+	if all.SetReadDeadline(time.Time{}) != nil { // Go's poller does not take it
+		_ = all.Close() // nothing is written there
+		return false
+	}
+	w.all = all
 	return true
 }
 

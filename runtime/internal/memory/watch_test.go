@@ -188,7 +188,7 @@ func TestGraceForReaders(t *testing.T) {
 	require.Zero(t, left)
 }
 
-// Whoever parks without a limit is woken by what comes: nothing else would end a Wait that missed it.
+// A rank that parks without a limit is woken by every message. If it missed one, nothing else would wake it.
 func TestNoWakeUpIsLost(t *testing.T) {
 	trs := pair(t)
 	var wg sync.WaitGroup
@@ -211,7 +211,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	wg.Wait()
 }
 
-// counter counts what has arrived.
+// counter counts the frames that arrive.
 type counter struct {
 	*log
 	arrived int

@@ -33,9 +33,12 @@ static void join(struct communicator *c);
 static void leave_one(struct communicator *c);
 static void leave_all(void);
 
-/* While engines are measured, the one that serves, without regard to rules. */
+/*
+ * While engines are measured, the one that serves, whatever the rules say: on the thread that measures. Ranks
+ * would disagree about what other threads call.
+ */
 enum { NOT_MEASURED = -1 };
-static int measured = NOT_MEASURED;
+static __thread int measured = NOT_MEASURED;
 static double tune_seconds; /* how long to measure for, before the first operation among all ranks; 0: not */
 static void tune(struct communicator *c, double seconds);
 

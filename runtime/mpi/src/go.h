@@ -124,7 +124,7 @@ static int all_can(struct communicator *c, int reserved)
     if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->inner))
         return 0;
     if (first == c->rank && wrong)
-        fprintf(stderr, "schedgen: rank %d: engine c in place of engine go: %s\n", world_rank, wrong);
+        fprintf(stderr, "schedgen: rank %d: %s in place of engine go: %s\n", world_rank, engine == AUTO_ENGINE ? "MPI" : "engine c", wrong);
     return first == INT_MAX;
 }
 

@@ -278,9 +278,9 @@ __attribute__((visibility("default"))) int MPI_Finalize(void)
     if (getenv("SCHEDGEN_MPI_TUNE") && !inside) {
         if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
             start();
-        if (tune_seconds > 0)
+        if (tune_seconds > 0 && engine != OFF)
             take_Barrier(mpi.comm_world);
-        if (tune_seconds > 0 && world_rank == 0)
+        if (tune_seconds > 0 && engine != OFF && world_rank == 0)
             fprintf(stderr, "schedgen: tune: nothing was measured: there is one rank, or there are no tables\n");
     }
     PASS(Finalize, (void), ());

@@ -62,7 +62,7 @@ func rowsFloat64() {
 	RET()
 }
 
-// twoSum makes sum of sum + x, and what has been rounded off of x. y and z are free.
+// twoSum adds x to sum, rounded, and leaves the rounding error in x. It overwrites y and z.
 func twoSum(sum, x, y, z reg.VecVirtual) {
 	VADDPD(x, sum, y)
 	VSUBPD(sum, y, z)
