@@ -80,6 +80,11 @@ type Call struct {
 	// one chunk then, of at most wire.MaxBody bytes, 2 GiB, unless Config.Algorithms asks for more.
 	Counted              bool
 	DstCounts, SrcCounts []int
+
+	// Ended, if it is not nil, is called once with the outcome of a call that has been started, before
+	// Wait or Test tell it, by whichever goroutine finds that it has ended: also inside Start. It must
+	// not wait for anything, nor call the communicator. Do does not call it.
+	Ended func(error)
 }
 
 // Do performs a collective. It is [Comm.Collective] for elements of several bytes, and for blocks
@@ -108,7 +113,7 @@ func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{comm: c}
+	r := &Request{comm: c, tell: call.Ended}
 	if f.counted {
 		r.count(&mem, &call, f.shared)
 	}

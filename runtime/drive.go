@@ -54,29 +54,50 @@ const maxQuiet = 50
 // It does not wait for the lock: who has it drives, and would be hindered by that.
 func (d *driver) background() {
 	if !d.mu.TryLock() {
-		d.behind.setting.Lock()
-		defer d.behind.setting.Unlock()
 		d.lookLater()
 		return
 	}
 	defer d.mu.Unlock()
+	if d.behind.serving {
+		return
+	}
 	if d.calls > 0 || d.behind.entered != d.behind.looked {
 		d.behind.looked = d.behind.entered
 		d.lookLater()
 		return
 	}
+	d.behind.serving = true
 	d.serve()
+	d.behind.serving = false
 	d.cond.Broadcast()
-	d.behind.looked, d.behind.quiet = d.behind.entered, d.behind.pace
+	d.behind.looked = d.behind.entered
 	if !d.closing {
-		d.behind.idle.Reset(d.behind.quiet)
+		d.lookSoon()
 	}
 }
 
 // lookLater has the background look again after twice the time.
 func (d *driver) lookLater() {
+	d.behind.setting.Lock()
+	defer d.behind.setting.Unlock()
 	d.behind.quiet = min(2*d.behind.quiet, maxQuiet*d.behind.pace)
 	d.behind.idle.Reset(d.behind.quiet)
+}
+
+// lookSoon has it look again after the shortest time.
+func (d *driver) lookSoon() {
+	d.behind.setting.Lock()
+	defer d.behind.setting.Unlock()
+	d.behind.quiet = d.behind.pace
+	d.behind.idle.Reset(d.behind.quiet)
+}
+
+// expect has the background look soon, however busy callers were before: an operation is under way that
+// goes on without them.
+func (d *driver) expect() {
+	if d.behind.idle != nil && !d.behind.serving {
+		d.lookSoon()
+	}
 }
 
 // serve drives until somebody else does. A failed communicator still passes on

@@ -60,9 +60,10 @@ type background struct {
 	pace    time.Duration // Config.Waiting.Idle
 	entered uint64        // calls so far
 	looked  uint64        // entered, when the background last looked
-	quiet   time.Duration // until it looks again
+	serving bool          // it drives
 	idle    clock.Timer   // nil: there is no background
 	setting sync.Mutex    // held while idle is set
+	quiet   time.Duration // until it looks again, as set last
 }
 
 // parking is who waits, of the goroutines inside calls.

@@ -35,6 +35,7 @@ type Request struct {
 	ended bool
 	err   error         // of the operation, once it has ended
 	done  chan struct{} // made when it is asked for
+	tell  func(error)   // Call.Ended
 }
 
 // StartBcast starts what [Comm.Bcast] does and does not wait for it: buf is the
@@ -82,6 +83,9 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 	c.enter()
 	c.start(r)
 	c.leave()
+	if !r.ended {
+		d.expect()
+	}
 	if d.parking.parked {
 		d.tr.Wake() // so that somebody parks with the request's timers in view
 	}
@@ -116,6 +120,18 @@ func (r *Request) Wait(ctx context.Context) error {
 	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", err)}
 }
 
+// Test reports whether the operation has ended, and its error. It does not wait: it looks once
+// for what has come, unless somebody does so already.
+func (r *Request) Test() (ended bool, err error) {
+	c := r.comm
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	if !r.ended && c.drv.parking.driving == 0 && !c.closing {
+		c.drv.poll()
+	}
+	return r.ended, r.err
+}
+
 // Done returns a channel that is closed when the operation has ended; Wait then
 // returns at once. Nobody needs to wait for that: if no goroutine is inside a call
 // of the communicator, its background completes the operation, though not before
@@ -145,6 +161,9 @@ func (r *Request) end(err error) {
 	}
 	if r.guard != nil {
 		r.guard.open--
+	}
+	if r.tell != nil {
+		r.tell(err)
 	}
 }
 
