@@ -77,7 +77,7 @@ var layers = []struct {
 		"who starts a program says how its ranks reach each other, nothing of what they do then"},
 	{"runtime/mpi", []string{"emit/engine", "schedule"},
 		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
-	{"runtime/mpi/goengine", []string{"runtime", "runtime/clock", "runtime/hybrid", "runtime/launch", "runtime/mcast", "runtime/mpi", "runtime/tcp", "runtime/wire"},
+	{"runtime/mpi/goengine", []string{"runtime", "runtime/clock", "runtime/fold", "runtime/hybrid", "runtime/launch", "runtime/mcast", "runtime/mpi", "runtime/tcp", "runtime/wire"},
 		"a program in C calls it: it joins ranks by transports and does what package runtime does"},
 	{"runtime/sim", []string{"ir", "schedule/...", "sim/link", "sim/queue", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},

@@ -8,22 +8,7 @@
 package main
 
 /*
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-// What a rank wants of the engine: see go.h of the library, which has the same.
-struct sg_go_call {
-	int operation, root; // mpi.Operation
-	void *dst;
-	const void *src;
-	size_t dst_bytes, src_bytes;
-	size_t element;
-	const int *counts; // of elements, by block of src, or NULL
-	int blocks, own;   // how many counts there are, and which is that of dst
-	void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
-	void *with;
-};
+#include "call.h"
 
 static void sg_go_progress(void (*progress)(void *), void *with) { progress(with); }
 
@@ -57,6 +42,8 @@ type communicator struct {
 	comm *runtime.Comm
 	fold runtime.Fold         // of the call that runs
 	call *C.struct_sg_go_call // that runs
+
+	requests requests
 }
 
 // comms are the communicators by their numbers, and listener is where rank 0 of the next one waits.
@@ -184,15 +171,22 @@ func sg_go_bcast(number C.int, buffer unsafe.Pointer, bytes C.size_t, root C.int
 //export sg_go_run
 func sg_go_run(number C.int, call *C.struct_sg_go_call) C.int {
 	c := comms[number]
+	return answer(c.comm.Do(context.Background(), c.callOf(call)))
+}
+
+// callOf returns a call as package runtime has it.
+func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	do := runtime.Call{
 		Collective: names[call.operation], Root: int(call.root),
 		Dst: unsafe.Slice((*byte)(call.dst), int(call.dst_bytes)),
 		Src: unsafe.Slice((*byte)(call.src), int(call.src_bytes)),
 	}
-	if call.fold != nil {
+	if call.kernel > 0 {
+		do.Fold = folds[call.kernel]
+	} else if call.fold != nil {
 		c.call = call
 		if element := int(call.element); c.fold.Element != element {
-			c.fold = runtime.Fold{Name: "an operation of MPI", Element: element, Commutes: true, Kernel: c.kernel}
+			c.fold = runtime.Fold{Name: anOperation, Element: element, Commutes: true, Kernel: c.kernel}
 		}
 		do.Fold = &c.fold
 	}
@@ -202,7 +196,7 @@ func sg_go_run(number C.int, call *C.struct_sg_go_call) C.int {
 			do.SrcCounts = append(do.SrcCounts, int(n))
 		}
 	}
-	return answer(c.comm.Do(context.Background(), do))
+	return do
 }
 
 // kernel folds by the function of the call that runs.

@@ -312,6 +312,7 @@ static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_c
                             .blocks = inputs, .own = own, .fold = fold_by_mpi, .with = &f};
     go.src_bytes = (size_t)all * f.extent;
     go.dst_bytes = (size_t)own * f.extent;
+    go.kernel = kernel_of(f.type, f.op);
     if (!l->plain || (in_place && inputs > 1)) {
         if (!(copy = calloc(1, go.src_bytes + 1)))
             return SG_NO_MEMORY;
@@ -407,64 +408,81 @@ struct blocks {
     int bytes; /* of a block */
 };
 
-static int move(const struct communicator *c, struct entry *e, const struct blocks *b, int root)
+/* Where the blocks are as bytes, or a copy of them. */
+struct placed {
+    struct packed in, out;
+    char *copy;
+};
+
+static int place(const struct communicator *c, const struct blocks *b, struct placed *p)
 {
-    struct sg_call call;
-    struct use u;
-    struct packed in = {NULL, NULL}, out = {NULL, NULL};
-    char *copy = NULL;
-    ptrdiff_t own_in = (ptrdiff_t)b->own_in * b->bytes, own_out = (ptrdiff_t)b->own_out * b->bytes;
     int in_place = b->in == mpi.in_place, err = 0;
-    as_bytes(&call, &u, c, b->bytes, root);
+    memset(p, 0, sizeof *p);
     if (b->held && !in_place)
-        err = pack(c, &in, b->in, b->in_count * b->held, b->in_type, &b->in_layout);
+        err = pack(c, &p->in, b->in, b->in_count * b->held, b->in_type, &b->in_layout);
     if (!err && b->wanted && b->out != mpi.in_place)
-        err = room(&out, b->out, (long long)b->bytes * b->wanted, &b->out_layout);
+        err = room(&p->out, b->out, (long long)b->bytes * b->wanted, &b->out_layout);
     if (!err && in_place && b->held == 1) {
-        in.at = out.at + own_out;
-        if (out.memory) { /* the rank's own block is the only one that is there */
+        p->in.at = p->out.at + (ptrdiff_t)b->own_out * b->bytes;
+        if (p->out.memory) { /* the rank's own block is the only one that is there */
             int position = 0;
-            err = P_Pack((char *)b->out + (ptrdiff_t)b->own_out * b->out_count * b->out_layout.extent, b->out_count, b->out_type, in.at, b->bytes,
+            err = P_Pack((char *)b->out + (ptrdiff_t)b->own_out * b->out_count * b->out_layout.extent, b->out_count, b->out_type, p->in.at, b->bytes,
                          &position, c->inner);
         }
     } else if (!err && in_place && b->held) { /* all blocks are to be sent, and written over */
-        err = pack(c, &in, b->out, b->out_count * b->held, b->out_type, &b->out_layout);
-        if (!err && !in.memory) {
-            if ((copy = malloc((size_t)b->bytes * (size_t)b->held + 1)))
-                in.at = memcpy(copy, b->out, (size_t)b->bytes * (size_t)b->held);
+        err = pack(c, &p->in, b->out, b->out_count * b->held, b->out_type, &b->out_layout);
+        if (!err && !p->in.memory) {
+            if ((p->copy = malloc((size_t)b->bytes * (size_t)b->held + 1)))
+                p->in.at = memcpy(p->copy, b->out, (size_t)b->bytes * (size_t)b->held);
             else
                 err = SG_NO_MEMORY;
         }
     }
     if (b->out == mpi.in_place)
-        out.at = in.at + own_in;
-    call.buffer[SG_SEND].at = in.at;
-    call.buffer[SG_RECEIVE].at = out.at;
+        p->out.at = p->in.at + (ptrdiff_t)b->own_in * b->bytes;
+    return err;
+}
+
+/* The call of the engine go. What a root scatters to itself in place goes to memory of ours. */
+static int call_of(const struct blocks *b, struct placed *p, int root, struct sg_go_call *go)
+{
+    memset(go, 0, sizeof *go);
+    go->root = root;
+    go->dst = p->out.at;
+    go->src = p->in.at;
+    go->dst_bytes = (size_t)b->bytes * (size_t)b->wanted;
+    go->src_bytes = (size_t)b->bytes * (size_t)b->held;
+    return b->out == mpi.in_place && !(go->dst = p->copy = malloc(go->dst_bytes + 1)) ? SG_NO_MEMORY : 0;
+}
+
+static int move(const struct communicator *c, struct entry *e, const struct blocks *b, int root)
+{
+    struct sg_call call;
+    struct use u;
+    struct placed p;
+    long long bytes = (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted);
+    int err = place(c, b, &p);
+    as_bytes(&call, &u, c, b->bytes, root);
+    call.buffer[SG_SEND].at = p.in.at;
+    call.buffer[SG_RECEIVE].at = p.out.at;
     if (!err && is_go(e)) {
-        struct sg_go_call go = {.root = root, .dst = out.at, .src = in.at};
-        go.dst_bytes = (size_t)b->bytes * (size_t)b->wanted;
-        go.src_bytes = (size_t)b->bytes * (size_t)b->held;
-        if (b->out == mpi.in_place && !(go.dst = out.memory = malloc(go.dst_bytes)))
-            err = SG_NO_MEMORY;
+        struct sg_go_call go;
+        if (!(err = call_of(b, &p, root, &go)))
+            err = run_go(e, c, &go, bytes);
+    } else if (!err) {
+        if (b->held > 1)
+            err = rotate(&call.buffer[SG_SEND], root, c->size, b->bytes);
+        if (!err && b->wanted > 1)
+            err = rotate(&call.buffer[SG_RECEIVE], root, c->size, b->bytes);
         if (!err)
-            err = run_go(e, c, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted));
-        if (b->out == mpi.in_place) {
-            free(out.memory);
-            out.memory = NULL;
-        }
+            err = run(e, &call, &u, bytes);
     }
-    if (!err && b->held > 1 && !is_go(e))
-        err = rotate(&call.buffer[SG_SEND], root, c->size, b->bytes);
-    if (!err && b->wanted > 1 && !is_go(e))
-        err = rotate(&call.buffer[SG_RECEIVE], root, c->size, b->bytes);
-    if (!err && !is_go(e))
-        err = run(e, &call, &u, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted));
-    if (!err && out.memory)
-        err = unpack(c, out.at, b->out, b->out_count * b->wanted, b->out_type, &b->out_layout);
+    if (!err && p.out.memory)
+        err = unpack(c, p.out.at, b->out, b->out_count * b->wanted, b->out_type, &b->out_layout);
     if (!err) {
-        free(in.memory);
-        free(out.memory);
-        free(copy);
+        free(p.in.memory);
+        free(p.out.memory);
+        free(p.copy);
         release(&call);
     }
     return err;

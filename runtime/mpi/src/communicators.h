@@ -32,6 +32,7 @@ static unsigned go_after = 32;
 static void join(struct communicator *c);
 static void leave_one(struct communicator *c);
 static void leave_all(void);
+static void wait_for_ends(int go);
 
 /*
  * While engines are measured, the one that serves, whatever the rules say: on the thread that measures. Ranks
@@ -42,8 +43,9 @@ static __thread int measured = NOT_MEASURED;
 static double tune_seconds; /* how long to measure for, before the first operation among all ranks; 0: not */
 static void tune(struct communicator *c, double seconds);
 
-/* Operations of the engine go, for the report. */
-static struct entry go_entries[OPERATIONS];
+/* Operations of the engine go, for the report: those that block, and those that do not. */
+enum { NONBLOCKING = OPERATIONS, FORMS = 2 * OPERATIONS };
+static struct entry go_entries[FORMS];
 
 static int key; /* of the attribute */
 static int finished;                /* MPI_Finalize has begun: MPI frees what is left */
@@ -57,9 +59,10 @@ static int resolved; /* MPI's functions are known, which a profile needs, too */
 static __thread int inside;
 
 /* Why operations are not taken over. */
-enum reason { ONE_RANK, INTER, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, REASONS };
+enum reason { ONE_RANK, INTER, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, REASONS };
 static const char *const reason_texts[REASONS] = {
     "of one rank", "between two groups", "without tables", "left to MPI by rules", "folded in another order", "too long",
+    "that only engine go begins", "on a communicator that is not in engine go", "with elements or an operation that engine go does not fold",
 };
 
 /* The attributes of communicators that MPI serves, by reason. */
@@ -67,33 +70,42 @@ static struct communicator passed[REASONS];
 static int is_passed(const struct communicator *c) { return (uintptr_t)c - (uintptr_t)passed < sizeof passed; }
 
 /* What the report tells, beside the counts of entries. */
-static unsigned long passes[OPERATIONS][REASONS];
+static unsigned long passes[FORMS][REASONS];
 static int world_rank;
 
-static void note_passed(enum operation op, enum reason why)
+static void note_passed(int op, enum reason why)
 {
     if (reports)
         __atomic_fetch_add(&passes[op][why], 1, __ATOMIC_RELAXED);
 }
 
+/* The name of an operation and of its form. */
+static const char *form_name(int op, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s", op < NONBLOCKING ? "" : "i", operation_names[op % NONBLOCKING]);
+    return text;
+}
+
 static void report(void)
 {
     const struct tables *t;
+    char name[32];
     int op, why, i;
-    for (op = 0; op < OPERATIONS; op++) {
+    for (op = 0; op < FORMS; op++) {
+        form_name(op, name, sizeof name);
         for (t = all_tables; t; t = t->next)
             for (i = 0; i < t->entries; i++) {
                 const struct entry *e = &t->entry[i];
                 if (e->operation == (enum operation)op && e->taken)
-                    fprintf(stderr, "schedgen: %s: %lu by %s among %d ranks, %llu bytes in %.6f s\n", operation_names[op], e->taken, e->name,
+                    fprintf(stderr, "schedgen: %s: %lu by %s among %d ranks, %llu bytes in %.6f s\n", name, e->taken, e->name,
                             t->ranks, e->bytes, (double)e->nanoseconds * 1e-9);
             }
         if (go_entries[op].taken)
-            fprintf(stderr, "schedgen: %s: %lu by engine go, %llu bytes in %.6f s\n", operation_names[op], go_entries[op].taken,
+            fprintf(stderr, "schedgen: %s: %lu by engine go, %llu bytes in %.6f s\n", name, go_entries[op].taken,
                     go_entries[op].bytes, (double)go_entries[op].nanoseconds * 1e-9);
         for (why = 0; why < REASONS; why++)
             if (passes[op][why])
-                fprintf(stderr, "schedgen: %s: %lu by MPI, %s\n", operation_names[op], passes[op][why], reason_texts[why]);
+                fprintf(stderr, "schedgen: %s: %lu by MPI, %s\n", name, passes[op][why], reason_texts[why]);
     }
 }
 
@@ -114,8 +126,10 @@ static int delete_attribute(handle comm, int k, void *value, void *extra)
     if (is_passed(c) || finished)
         return 0;
     inside++;
-    if (c->go >= 0)
+    if (c->go >= 0) {
+        wait_for_ends(c->go);
         leave_one(c);
+    }
     err = P_Comm_free(&c->inner);
     inside--;
     free(c->rules);
@@ -128,6 +142,7 @@ static int finalize(handle comm, int k, void *value, void *extra)
 {
     (void)comm, (void)k, (void)value, (void)extra;
     inside++;
+    wait_for_ends(-1);
     leave_all();
     inside--;
     finished = 1;
@@ -162,8 +177,10 @@ static void start(void)
                 engine = OFF;
             }
         }
-        if (engine != OFF)
+        if (engine != OFF) {
             P_Comm_rank(mpi.comm_world, &world_rank);
+            know_types();
+        }
         __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&start_lock);
@@ -316,8 +333,8 @@ static struct communicator *make(handle comm)
     return c;
 }
 
-/* The communicator that an operation is taken over on, or NULL: MPI serves it. */
-static struct communicator *enter(enum operation op, handle comm)
+/* The attribute of a communicator, which is made by the first operation that blocks; NULL: the library is off. */
+static struct communicator *reach(handle comm)
 {
     static __thread handle last;
     static __thread struct communicator *last_found;
@@ -354,8 +371,43 @@ static struct communicator *enter(enum operation op, handle comm)
         join(c);
         inside--;
     }
-    if (!is_passed(c))
-        return c;
-    note_passed(op, (enum reason)(c - passed));
+    return c;
+}
+
+/* The communicator that an operation is taken over on, or NULL: MPI serves it. */
+static struct communicator *enter(enum operation op, handle comm)
+{
+    struct communicator *c = reach(comm);
+    if (c && is_passed(c)) {
+        note_passed(op, (enum reason)(c - passed));
+        c = NULL;
+    }
+    return c;
+}
+
+/*
+ * The communicator for an operation that does not block: one that has joined the engine go, for the engine c
+ * goes on in calls of its own only. Nothing is made here, since a rank that begins such an operation does not
+ * wait for others.
+ */
+static struct communicator *enter_nonblocking(enum operation op, handle comm)
+{
+    struct communicator *c = NULL;
+    enum reason why = ONLY_GO;
+    int found = 0;
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) && !inside)
+        start();
+    if (inside || finished || engine == OFF || comm == mpi.comm_null)
+        return NULL;
+    if (engine == GO_ENGINE) {
+        inside++;
+        if (P_Comm_get_attr(comm, key, &c, &found) || !found)
+            c = NULL;
+        inside--;
+        if (c && !is_passed(c) && c->go >= 0)
+            return c;
+        why = c && is_passed(c) ? (enum reason)(c - passed) : NOT_JOINED;
+    }
+    note_passed(NONBLOCKING + op, why);
     return NULL;
 }

@@ -5,7 +5,8 @@
  * In module mpi_f08 of Open MPI a handle is a structure of one integer, which has the same address, and
  * the last argument may be missing.
  */
-static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int);
+static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int);
+static int (*c2f_request)(handle);
 static const void *f_in_place[5], *f_bottom[5];
 
 static void find_names(const void **found, const char *lower, const char *upper)
@@ -34,10 +35,12 @@ static int converts(void)
         find_names(f_bottom, "mpi_fortran_bottom", "MPI_FORTRAN_BOTTOM");
         f2c_type = (handle(*)(int))symbol("PMPI_Type_f2c");
         f2c_op = (handle(*)(int))symbol("PMPI_Op_f2c");
+        f2c_request = (handle(*)(int))symbol("PMPI_Request_f2c");
+        c2f_request = (int (*)(handle))symbol("PMPI_Request_c2f");
         f2c_comm = (handle(*)(int))symbol("PMPI_Comm_f2c");
         __atomic_store_n(&known_now, 1, __ATOMIC_RELEASE);
     }
-    return f2c_comm && f2c_type && f2c_op;
+    return f2c_comm && f2c_type && f2c_op && f2c_request && c2f_request;
 }
 
 static void *address(void *p)
@@ -75,7 +78,7 @@ static void *next_fortran(const char *lower, const char *upper)
     static void fortran_##lower arguments \
     { \
         static void(*next) arguments; \
-        int error; \
+        int error, ignored; \
         if (converts()) { \
             error = call; \
             if (err) \
@@ -84,6 +87,8 @@ static void *next_fortran(const char *lower, const char *upper)
         } \
         if (!next) \
             next = (void(*) arguments)next_fortran(#lower, #UPPER); \
+        if (!err) \
+            err = &ignored; \
         next values; \
     } \
     ALIAS(mpi_##lower, fortran_##lower, arguments) \
@@ -148,3 +153,160 @@ FORTRAN(scatterv, SCATTERV, (void *in, int *n, int *d, int *t, void *out, int *m
         (in, n, d, t, out, m, s, root, comm, err), MPI_Scatterv(address(in), n, d, TYPE(t), address(out), *m, TYPE(s), *root, COMM))
 FORTRAN(alltoallv, ALLTOALLV, (void *in, int *n, int *d, int *t, void *out, int *m, int *e, int *s, int *comm, int *err),
         (in, n, d, t, out, m, e, s, comm, err), MPI_Alltoallv(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM))
+
+/* A function that begins an operation. */
+static int fortran_begun(int err, handle request, int *q)
+{
+    if (!err)
+        *q = c2f_request(request);
+    return err;
+}
+#define BEGUN(call) ({ handle begun = 0; int begun_error = call; fortran_begun(begun_error, read_handle(&begun), q); })
+
+FORTRAN(ibarrier, IBARRIER, (int *comm, int *q, int *err), (comm, q, err), BEGUN(MPI_Ibarrier(COMM, &begun)))
+FORTRAN(ibcast, IBCAST, (void *b, int *n, int *t, int *root, int *comm, int *q, int *err), (b, n, t, root, comm, q, err),
+        BEGUN(MPI_Ibcast(address(b), *n, TYPE(t), *root, COMM, &begun)))
+FORTRAN(ireduce, IREDUCE, (void *in, void *out, int *n, int *t, int *op, int *root, int *comm, int *q, int *err),
+        (in, out, n, t, op, root, comm, q, err), BEGUN(MPI_Ireduce(address(in), address(out), *n, TYPE(t), OP, *root, COMM, &begun)))
+FORTRAN(iallreduce, IALLREDUCE, (void *in, void *out, int *n, int *t, int *op, int *comm, int *q, int *err), (in, out, n, t, op, comm, q, err),
+        BEGUN(MPI_Iallreduce(address(in), address(out), *n, TYPE(t), OP, COMM, &begun)))
+FORTRAN(iscan, ISCAN, (void *in, void *out, int *n, int *t, int *op, int *comm, int *q, int *err), (in, out, n, t, op, comm, q, err),
+        BEGUN(MPI_Iscan(address(in), address(out), *n, TYPE(t), OP, COMM, &begun)))
+FORTRAN(iexscan, IEXSCAN, (void *in, void *out, int *n, int *t, int *op, int *comm, int *q, int *err), (in, out, n, t, op, comm, q, err),
+        BEGUN(MPI_Iexscan(address(in), address(out), *n, TYPE(t), OP, COMM, &begun)))
+FORTRAN(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, (void *in, void *out, int *n, int *t, int *op, int *comm, int *q, int *err),
+        (in, out, n, t, op, comm, q, err), BEGUN(MPI_Ireduce_scatter_block(address(in), address(out), *n, TYPE(t), OP, COMM, &begun)))
+FORTRAN(ireduce_scatter, IREDUCE_SCATTER, (void *in, void *out, int *n, int *t, int *op, int *comm, int *q, int *err),
+        (in, out, n, t, op, comm, q, err), BEGUN(MPI_Ireduce_scatter(address(in), address(out), n, TYPE(t), OP, COMM, &begun)))
+FORTRAN(iallgather, IALLGATHER, (void *in, int *n, int *t, void *out, int *m, int *s, int *comm, int *q, int *err),
+        (in, n, t, out, m, s, comm, q, err), BEGUN(MPI_Iallgather(address(in), *n, TYPE(t), address(out), *m, TYPE(s), COMM, &begun)))
+FORTRAN(ialltoall, IALLTOALL, (void *in, int *n, int *t, void *out, int *m, int *s, int *comm, int *q, int *err),
+        (in, n, t, out, m, s, comm, q, err), BEGUN(MPI_Ialltoall(address(in), *n, TYPE(t), address(out), *m, TYPE(s), COMM, &begun)))
+FORTRAN(igather, IGATHER, (void *in, int *n, int *t, void *out, int *m, int *s, int *root, int *comm, int *q, int *err),
+        (in, n, t, out, m, s, root, comm, q, err), BEGUN(MPI_Igather(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, &begun)))
+FORTRAN(iscatter, ISCATTER, (void *in, int *n, int *t, void *out, int *m, int *s, int *root, int *comm, int *q, int *err),
+        (in, n, t, out, m, s, root, comm, q, err), BEGUN(MPI_Iscatter(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, &begun)))
+
+/*
+ * Functions that wait or test: those of Open MPI, and of module mpi_f08 of MPICH, call PMPI_ functions. What is
+ * done before they are called is done for the handles in Fortran. Those of mpi_f08 have names and statuses of
+ * their own, and so have their next ones.
+ */
+static void *next_wait(int modern, const char *lower, const char *upper)
+{
+    char name[64];
+    void *p = NULL;
+    snprintf(name, sizeof name, "mpi_%s_f08_", lower);
+    if (modern)
+        p = symbol(name);
+    return p ? p : next_fortran(lower, upper);
+}
+
+/* Does something with requests as C has them. */
+static int with_requests(int (*what)(int, const void *), int n, const int *q)
+{
+    handle few[64], *all = few;
+    int i, result;
+    if (n <= 0)
+        return 0;
+    if (mpi.handle_size == sizeof(int))
+        return what(n, q);
+    if (!converts() || (n > 64 && !(all = malloc((size_t)n * sizeof *all))))
+        return 0;
+    for (i = 0; i < n; i++)
+        all[i] = f2c_request(q[i]);
+    result = what(n, all);
+    if (all != few)
+        free(all);
+    return result;
+}
+
+static int wait_before(int n, const void *requests)
+{
+    wait_for_mine(n, requests);
+    return 0;
+}
+
+#define WAIT_FORM(modern, prefix, lower, UPPER, arguments, values, before) \
+    static void prefix##lower arguments \
+    { \
+        static void(*next) arguments; \
+        if (IS_MINE) \
+            before; \
+        if (!next) \
+            next = (void(*) arguments)next_wait(modern, #lower, #UPPER); \
+        next values; \
+    }
+#define WAIT_NAMES(lower, UPPER, arguments) \
+    ALIAS(mpi_##lower, fortran_##lower, arguments) \
+    ALIAS(mpi_##lower##_, fortran_##lower, arguments) \
+    ALIAS(mpi_##lower##__, fortran_##lower, arguments) \
+    ALIAS(mpi_##lower##_f08_, modern_##lower, arguments) \
+    ALIAS(MPI_##UPPER, fortran_##lower, arguments)
+#define FORTRAN_WAIT(lower, UPPER, arguments, values, before) \
+    WAIT_FORM(0, fortran_, lower, UPPER, arguments, values, before) \
+    WAIT_FORM(1, modern_, lower, UPPER, arguments, values, before) \
+    WAIT_NAMES(lower, UPPER, arguments)
+
+/* One of several: until one is there, they are tested. done is what says that one is. */
+#define WAIT_SOME_FORM(modern, prefix, lower, UPPER, test, TEST, arguments, values, test_arguments, test_values, done) \
+    static void prefix##lower arguments \
+    { \
+        static void(*next) arguments; \
+        static void(*next_test) test_arguments; \
+        int rounds, flag = 0, ignored; \
+        if (!err) \
+            err = &ignored; \
+        if (!next_test) \
+            next_test = (void(*) test_arguments)next_wait(modern, #test, #TEST); \
+        for (rounds = 0; IS_MINE && with_requests(test_mine, *n, q); rounds++) { \
+            next_test test_values; \
+            if (*err || (done)) \
+                return; \
+            pause_after(rounds); \
+        } \
+        (void)flag; \
+        if (!next) \
+            next = (void(*) arguments)next_wait(modern, #lower, #UPPER); \
+        next values; \
+    }
+#define FORTRAN_WAIT_SOME(lower, UPPER, test, TEST, arguments, values, test_arguments, test_values, done) \
+    WAIT_SOME_FORM(0, fortran_, lower, UPPER, test, TEST, arguments, values, test_arguments, test_values, done) \
+    WAIT_SOME_FORM(1, modern_, lower, UPPER, test, TEST, arguments, values, test_arguments, test_values, done) \
+    WAIT_NAMES(lower, UPPER, arguments)
+
+FORTRAN_WAIT(wait, WAIT, (int *q, void *status, int *err), (q, status, err), with_requests(wait_before, 1, q))
+FORTRAN_WAIT(waitall, WAITALL, (int *n, int *q, void *statuses, int *err), (n, q, statuses, err), with_requests(wait_before, *n, q))
+FORTRAN_WAIT(test, TEST, (int *q, int *flag, void *status, int *err), (q, flag, status, err), with_requests(test_mine, 1, q))
+FORTRAN_WAIT(testall, TESTALL, (int *n, int *q, int *flag, void *statuses, int *err), (n, q, flag, statuses, err), with_requests(test_mine, *n, q))
+FORTRAN_WAIT(testany, TESTANY, (int *n, int *q, int *index, int *flag, void *status, int *err), (n, q, index, flag, status, err),
+             with_requests(test_mine, *n, q))
+FORTRAN_WAIT(testsome, TESTSOME, (int *n, int *q, int *done, int *indices, void *statuses, int *err), (n, q, done, indices, statuses, err),
+             with_requests(test_mine, *n, q))
+FORTRAN_WAIT(request_get_status, REQUEST_GET_STATUS, (int *q, int *flag, void *status, int *err), (q, flag, status, err),
+             with_requests(test_mine, 1, q))
+FORTRAN_WAIT_SOME(waitany, WAITANY, testany, TESTANY, (int *n, int *q, int *index, void *status, int *err), (n, q, index, status, err),
+                  (int *, int *, int *, int *, void *, int *), (n, q, index, &flag, status, err), flag)
+FORTRAN_WAIT_SOME(waitsome, WAITSOME, testsome, TESTSOME, (int *n, int *q, int *done, int *indices, void *statuses, int *err),
+                  (n, q, done, indices, statuses, err), (int *, int *, int *, int *, void *, int *), (n, q, done, indices, statuses, err), *done)
+
+/* Those of Open MPI call PMPI_Init. */
+#define BEGIN_FORM(modern, prefix, lower, UPPER, arguments, values) \
+    static void prefix##lower arguments \
+    { \
+        static void(*next) arguments; \
+        int ignored; \
+        if (!err) \
+            err = &ignored; \
+        if (!next) \
+            next = (void(*) arguments)next_wait(modern, #lower, #UPPER); \
+        next values; \
+        if (!*err) \
+            arrive(); \
+    }
+#define FORTRAN_BEGIN(lower, UPPER, arguments, values) \
+    BEGIN_FORM(0, fortran_, lower, UPPER, arguments, values) \
+    BEGIN_FORM(1, modern_, lower, UPPER, arguments, values) \
+    WAIT_NAMES(lower, UPPER, arguments)
+FORTRAN_BEGIN(init, INIT, (int *err), (err))
+FORTRAN_BEGIN(init_thread, INIT_THREAD, (int *required, int *provided, int *err), (required, provided, err))

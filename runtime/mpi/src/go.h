@@ -12,8 +12,16 @@ struct sg_go_call {
     size_t element;
     const int *counts; /* of elements, by block of src, or NULL: all blocks have the same length */
     int blocks, own;   /* how many counts there are, and which is that of dst */
+    int kernel;        /* the engine's own for the type and the operation; 0: fold */
     void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
     void *with;
+};
+
+/* An operation that has been started. When it has ended, the engine puts it before others that have. */
+struct sg_go_note {
+    uintptr_t next;
+    uint64_t token; /* no other has it */
+    int err;
 };
 
 #define GO_FUNCTIONS(F) \
@@ -22,6 +30,9 @@ struct sg_go_call {
     F(barrier, (int)) \
     F(bcast, (int, void *, size_t, int)) \
     F(run, (int, struct sg_go_call *)) \
+    F(start, (int, struct sg_go_call *, struct sg_go_note *, uintptr_t *)) \
+    F(wait, (int, uint64_t)) \
+    F(test, (int, uint64_t)) \
     F(close, (int))
 #define DECLARE(name, arguments) static int (*go_##name) arguments;
 GO_FUNCTIONS(DECLARE)

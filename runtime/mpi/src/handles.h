@@ -54,6 +54,8 @@ static struct constants mpi;
     F(Comm_split, (handle, int, int, void *)) \
     F(Comm_test_inter, (handle, int *)) \
     F(Errhandler_free, (void *)) \
+    F(Grequest_complete, (handle)) \
+    F(Grequest_start, (void *, void *, void *, void *, void *)) \
     F(Ibarrier, (handle, void *)) \
     F(Iprobe, (int, int, handle, int *, void *)) \
     F(Irecv, (void *, int, handle, int, int, handle, void *)) \
@@ -65,6 +67,13 @@ static struct constants mpi;
     F(Reduce_local, (const void *, void *, int, handle, handle)) \
     F(Send, (const void *, int, handle, int, int, handle)) \
     F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
+    F(Status_set_cancelled, (void *, int)) \
+    F(Status_set_elements, (void *, handle, int)) \
+    F(Testany, (int, void *, int *, int *, void *)) \
+    F(Testsome, (int, void *, int *, int *, void *)) \
+    F(Type_commit, (void *)) \
+    F(Type_contiguous, (int, handle, void *)) \
+    F(Type_free, (void *)) \
     F(Type_get_envelope, (handle, int *, int *, int *, int *)) \
     F(Type_get_extent, (handle, intptr_t *, intptr_t *)) \
     F(Type_get_true_extent, (handle, intptr_t *, intptr_t *)) \

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@
 #include "interpreter.h"
 
 #include "handles.h"
+#include "types.h"
 #include "tables.h"
 #include "rules.h"
 #include "communicators.h"
@@ -32,5 +34,7 @@
 #include "collectives.h"
 #include "wrappers.h"
 #include "tune.h"
+#include "requests.h"
+#include "nonblocking.h"
 #include "profile.h"
 #include "fortran.h"

@@ -293,16 +293,69 @@ static void mismatch(void)
     PMPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* So do ranks that begin it and go on: when they wait, at the latest. */
+static void mismatch_begun(void)
+{
+    int x[4] = {1, 2, 3, 4}, err;
+    MPI_Request q;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    err = MPI_Ibcast(x, rank % 2 == 0 ? 4 : 2, MPI_INT, 0, MPI_COMM_WORLD, &q);
+    if (!err)
+        err = MPI_Wait(&q, MPI_STATUS_IGNORE);
+    if (rank % 2 == 1 && err == MPI_SUCCESS)
+        fail("no error");
+    PMPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Threads begin operations, each on its communicator, and wait for them at the same time. */
+static void *begin(void *arg)
+{
+    enum { AT_ONCE = 5 };
+    MPI_Comm comm = *(MPI_Comm *)arg;
+    MPI_Request q[AT_ONCE];
+    int i, k, sum[AT_ONCE], flag;
+    for (k = 0; k < 60; k++) {
+        for (i = 0; i < AT_ONCE; i++)
+            MPI_Iallreduce(&rank, &sum[i], 1, MPI_INT, MPI_SUM, comm, &q[i]);
+        for (flag = k % 3 == 0; !flag;)
+            MPI_Testall(AT_ONCE, q, &flag, MPI_STATUSES_IGNORE);
+        if (k % 3 == 0)
+            MPI_Waitall(AT_ONCE, q, MPI_STATUSES_IGNORE);
+        for (i = 0; i < AT_ONCE; i++)
+            if (sum[i] != ranks * (ranks - 1) / 2)
+                fail("a sum of a thread");
+    }
+    return NULL;
+}
+
+static void threads_begin(void)
+{
+    static MPI_Comm comm[4];
+    pthread_t t[4];
+    int i;
+    for (i = 0; i < 4; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+        MPI_Barrier(comm[i]);
+    }
+    for (i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, begin, &comm[i]);
+    for (i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    for (i = 0; i < 4; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
         {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
         {"profiled", profiled}, {"profiled-before", profiled_before}, {"profiled-on-stack", profiled_on_stack}, {"fork", forks}, {"order", order},
+        {"mismatch-begun", mismatch_begun}, {"threads-begin", threads_begin},
     };
     int provided, i, multiple;
     if (argc != 2)
         return 2;
-    multiple = !strcmp(argv[1], "threads") || !strcmp(argv[1], "order");
+    multiple = !strncmp(argv[1], "threads", 7) || !strcmp(argv[1], "order");
     MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

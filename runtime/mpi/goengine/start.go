@@ -1,0 +1,93 @@
+package main
+
+// #include "call.h"
+import "C"
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// requests are a communicator's operations that have been started and have not ended, by their tokens.
+type requests struct {
+	mu   sync.Mutex
+	open map[uint64]*runtime.Request
+}
+
+// sg_go_start starts a collective, which goes on by itself. When it has ended, its note is put before
+// those to which ended points. A program's own function cannot fold in it.
+//
+//export sg_go_start
+func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_note, ended *C.uintptr_t) C.int {
+	c, token, over := comms[number], uint64(note.token), false
+	do := c.callOf(call)
+	do.Ended = func(err error) {
+		note.err = answer(err)
+		c.requests.mu.Lock()
+		defer c.requests.mu.Unlock() // who finds no request finds the note
+		over = true
+		delete(c.requests.open, token)
+		put(note, (*uintptr)(unsafe.Pointer(ended)))
+	}
+	r, err := c.comm.Start(context.Background(), do)
+	if err != nil {
+		return answer(err)
+	}
+	c.requests.mu.Lock()
+	defer c.requests.mu.Unlock()
+	if !over {
+		if c.requests.open == nil {
+			c.requests.open = make(map[uint64]*runtime.Request)
+		}
+		c.requests.open[token] = r
+	}
+	return 0
+}
+
+// put puts a note before others. Once it is there, the library may free it.
+func put(note *C.struct_sg_go_note, first *uintptr) {
+	for {
+		next := atomic.LoadUintptr(first)
+		note.next = C.uintptr_t(next)
+		if atomic.CompareAndSwapUintptr(first, next, uintptr(unsafe.Pointer(note))) {
+			return
+		}
+	}
+}
+
+// request returns the operation of a token, nil if it has ended.
+func request(number C.int, token C.uint64_t) *runtime.Request {
+	lock.Lock()
+	c := comms[number]
+	lock.Unlock()
+	if c == nil {
+		return nil
+	}
+	c.requests.mu.Lock()
+	defer c.requests.mu.Unlock()
+	return c.requests.open[uint64(token)]
+}
+
+// sg_go_wait waits until an operation has ended. Its note says how.
+//
+//export sg_go_wait
+func sg_go_wait(number C.int, token C.uint64_t) C.int {
+	if r := request(number, token); r != nil {
+		_ = r.Wait(context.Background())
+	}
+	return 0
+}
+
+// sg_go_test looks once for what has come for an operation.
+//
+//export sg_go_test
+func sg_go_test(number C.int, token C.uint64_t) C.int {
+	if r := request(number, token); r != nil {
+		_, _ = r.Test()
+	}
+	return 0
+}

@@ -1,0 +1,218 @@
+/*
+ * Collective operations that do not block, in the engine go: see requests.h. What decides whether one is taken
+ * over is known to all ranks. Packing is a rank's own matter.
+ */
+static struct entry *choose_nonblocking(enum operation op, long long all)
+{
+    if (all <= INT_MAX)
+        return &go_entries[NONBLOCKING + op];
+    note_passed(NONBLOCKING + op, TOO_LONG);
+    return NULL;
+}
+
+/* Has bytes unpacked at the end, to elements of a type. */
+static int unpack_at_end(struct pending *p, const char *from, int size, void *to, int count, handle type)
+{
+    int err;
+    p->type = 0;
+    if ((err = P_Type_contiguous(1, type, &p->type)))
+        return err;
+    p->type = read_handle(&p->type);
+    p->from = from;
+    p->to = to;
+    p->size = size;
+    p->count = count;
+    return P_Type_commit(&p->type);
+}
+
+/* Starts an operation, or frees what it has if there has been an error. */
+static int start_or_free(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *go, long long bytes, void *request, int err)
+{
+    if (!err)
+        return start_go(p, c, e, go, bytes, request);
+    if (p) {
+        release_pending(p);
+        free(p);
+    }
+    return err;
+}
+
+static int start_broadcast(const struct communicator *c, struct entry *e, void *buffer, int count, handle type, int root, const struct layout *l,
+                           void *request)
+{
+    struct pending *p = calloc(1, sizeof *p);
+    struct packed bytes;
+    struct sg_go_call go = {.root = root};
+    int size = count * l->size, err;
+    if (!p)
+        return SG_NO_MEMORY;
+    err = c->rank == root ? pack(c, &bytes, buffer, count, type, l) : room(&bytes, buffer, size, l);
+    go.dst = p->memory[0] = bytes.memory;
+    if (!err && bytes.memory && c->rank != root)
+        err = unpack_at_end(p, bytes.at, size, buffer, count, type);
+    go.dst = bytes.at;
+    go.dst_bytes = (size_t)size;
+    if (c->rank == root) {
+        go.src = bytes.at;
+        go.src_bytes = (size_t)size;
+    }
+    return start_or_free(p, c, e, &go, size, request, err);
+}
+
+static int start_move(const struct communicator *c, struct entry *e, const struct blocks *b, int root, void *request)
+{
+    struct pending *p = calloc(1, sizeof *p);
+    struct placed at;
+    struct sg_go_call go;
+    int err;
+    if (!p)
+        return SG_NO_MEMORY;
+    if (!(err = place(c, b, &at)))
+        err = call_of(b, &at, root, &go);
+    p->memory[0] = at.in.memory ? at.in.memory : at.copy; /* of both there is one at most, unless out is in place */
+    p->memory[1] = at.in.memory && at.copy ? at.copy : at.out.memory;
+    if (!err && at.out.memory)
+        err = unpack_at_end(p, at.out.at, b->bytes * b->wanted, b->out, b->out_count * b->wanted, b->out_type);
+    return start_or_free(p, c, e, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted), request, err);
+}
+
+/* A fold by a kernel of the engine's. counts is NULL if all blocks have the same length. */
+static int start_fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts, int inputs, int kernel,
+                      int root, long long all, const struct layout *l, void *request)
+{
+    enum operation op = (enum operation)(e - go_entries - NONBLOCKING);
+    int has = (op != REDUCE || c->rank == root) && (op != EXSCAN || c->rank > 0);
+    int own = !has ? 0 : counts ? counts[c->rank] : count, in_place = in == mpi.in_place;
+    struct pending *p = calloc(1, sizeof *p);
+    struct sg_go_call go = {.root = root, .dst = out, .src = in_place ? out : in, .element = (size_t)l->size, .counts = counts, .blocks = inputs,
+                            .own = own, .kernel = kernel};
+    int err = 0;
+    if (!p)
+        return SG_NO_MEMORY;
+    go.src_bytes = (size_t)all * (size_t)l->size;
+    go.dst_bytes = (size_t)own * (size_t)l->size;
+    if (in_place && inputs > 1) {
+        if ((p->memory[0] = malloc(go.src_bytes + 1)))
+            go.src = memcpy(p->memory[0], out, go.src_bytes);
+        else
+            err = SG_NO_MEMORY;
+    }
+    return start_or_free(p, c, e, &go, all * l->size, request, err);
+}
+
+MPI(Ibarrier)(handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(BARRIER, whole(comm));
+    struct pending *p;
+    struct sg_go_call go = {0};
+    if (!c)
+        PASS(Ibarrier, (handle, void *), (comm, request));
+    p = calloc(1, sizeof *p);
+    return failed(comm, start_or_free(p, c, &go_entries[NONBLOCKING + BARRIER], &go, 0, request, p ? 0 : SG_NO_MEMORY));
+}
+
+MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(BCAST, whole(comm));
+    struct entry *e;
+    struct layout l;
+    long long bytes;
+    type = whole(type);
+    if (!c || root < 0 || root >= c->size || (bytes = bytes_of(count, type, &l)) <= 0 || !(e = choose_nonblocking(BCAST, bytes)))
+        PASS(Ibcast, (void *, int, handle, int, handle, void *), (buffer, count, type, root, comm, request));
+    return failed(comm, start_broadcast(c, e, buffer, count, type, root, &l, request));
+}
+
+/* What is common to operations that fold. all is how many elements a contribution has. */
+static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root,
+                                             int *kernel, struct layout *l)
+{
+    if (!c || root < 0 || root >= c->size || all <= 0 || all > INT_MAX || !is_type(type))
+        return NULL;
+    if (!(*kernel = kernel_of(type, op_handle)) || layout_of(type, l)) {
+        note_passed(NONBLOCKING + op, NO_KERNEL);
+        return NULL;
+    }
+    return choose_nonblocking(op, all * l->size);
+}
+
+MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(REDUCE, whole(comm));
+    struct entry *e;
+    struct layout l;
+    int kernel;
+    if (!(e = choose_nonblocking_fold(REDUCE, c, count, whole(type), whole(op), root, &kernel, &l)))
+        PASS(Ireduce, (const void *, void *, int, handle, handle, int, handle, void *), (in, out, count, type, op, root, comm, request));
+    return failed(comm, start_fold(c, e, in, out, count, NULL, 1, kernel, root, count, &l, request));
+}
+
+#define START_FOLD(name, operation, inputs) \
+    MPI(name)(const void *in, void *out, int count, handle type, handle op, handle comm, void *request) \
+    { \
+        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        struct entry *e = NULL; \
+        struct layout l; \
+        int kernel; \
+        if (!c || !(e = choose_nonblocking_fold(operation, c, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
+            PASS(name, (const void *, void *, int, handle, handle, handle, void *), (in, out, count, type, op, comm, request)); \
+        return failed(comm, start_fold(c, e, in, out, count, NULL, inputs, kernel, 0, (long long)count * inputs, &l, request)); \
+    }
+START_FOLD(Iallreduce, ALLREDUCE, 1)
+START_FOLD(Iscan, SCAN, 1)
+START_FOLD(Iexscan, EXSCAN, 1)
+START_FOLD(Ireduce_scatter_block, REDUCE_SCATTER, c->size)
+
+MPI(Ireduce_scatter)(const void *in, void *out, const int *counts, handle type, handle op, handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(REDUCE_SCATTER, whole(comm));
+    struct entry *e;
+    struct layout l;
+    long long all = 0;
+    int kernel, i;
+    for (i = 0; c && counts && i < c->size; i++)
+        all = counts[i] < 0 || all < 0 ? -1 : all + counts[i];
+    if (!(e = choose_nonblocking_fold(REDUCE_SCATTER, c, all, whole(type), whole(op), 0, &kernel, &l)))
+        PASS(Ireduce_scatter, (const void *, void *, const int *, handle, handle, handle, void *), (in, out, counts, type, op, comm, request));
+    return failed(comm, start_fold(c, e, in, out, 0, counts, c->size, kernel, 0, all, &l, request));
+}
+
+static struct entry *choose_nonblocking_move(enum operation op, const struct communicator *c, struct blocks *b, int root, int blocks)
+{
+    long long bytes;
+    if (root < 0 || root >= c->size || (bytes = block_of(b)) <= 0)
+        return NULL;
+    b->bytes = bytes > INT_MAX ? 0 : (int)bytes;
+    return choose_nonblocking(op, bytes * blocks);
+}
+
+#define START_MOVE(name, operation, held, wanted, own_in, own_out) \
+    MPI(name)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, handle comm, void *request) \
+    { \
+        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        struct entry *e; \
+        if (c) { \
+            struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
+            if ((e = choose_nonblocking_move(operation, c, &b, 0, c->size))) \
+                return failed(comm, start_move(c, e, &b, 0, request)); \
+        } \
+        PASS(name, (const void *, int, handle, void *, int, handle, handle, void *), (in, in_count, in_type, out, out_count, out_type, comm, request)); \
+    }
+START_MOVE(Iallgather, ALLGATHER, 1, c->size, 0, c->rank)
+START_MOVE(Ialltoall, ALLTOALL, c->size, c->size, c->rank, c->rank)
+
+#define START_ROOTED(name, operation, held, wanted, own_in, own_out) \
+    MPI(name)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, int root, handle comm, void *request) \
+    { \
+        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        struct entry *e; \
+        if (c) { \
+            struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
+            if ((e = choose_nonblocking_move(operation, c, &b, root, c->size))) \
+                return failed(comm, start_move(c, e, &b, root, request)); \
+        } \
+        PASS(name, (const void *, int, handle, void *, int, handle, int, handle, void *), \
+             (in, in_count, in_type, out, out_count, out_type, root, comm, request)); \
+    }
+START_ROOTED(Igather, GATHER, 1, c->rank == root ? c->size : 0, 0, root)
+START_ROOTED(Iscatter, SCATTER, c->rank == root ? c->size : 0, 1, root, 0)

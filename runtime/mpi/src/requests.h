@@ -1,0 +1,315 @@
+/*
+ * Operations that the engine go has begun and that go on by themselves. To the program each is a generalized
+ * request of MPI. Only a thread of the program may tell MPI that it is complete. So the functions that wait
+ * for requests, or test them, first complete those of ours that have ended; while none of ours is under way
+ * they are MPI's alone.
+ */
+struct pending {
+    struct sg_go_note note; /* first: Go knows its address */
+    handle request;
+    int go;                 /* the number of the communicator */
+    struct entry *entry;
+    long long bytes;
+    unsigned long long begin;
+    char *memory[2];        /* of packed blocks, freed at the end */
+    const char *from;       /* what is unpacked at the end, unless it is NULL: so many elements of a type */
+    void *to;
+    int size, count;
+    handle type;            /* a copy: the program may free its own before */
+    struct pending *next;   /* with the same hash */
+    int users;              /* MPI, until it frees the request, and we, while it is in a bucket */
+};
+
+enum { BUCKETS = 1024 };
+static struct pending *buckets[BUCKETS]; /* those that MPI does not know to be complete */
+static int under_way;                    /* how many there are */
+static uintptr_t ended;                  /* those that Go has put here, by their notes */
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct pending **bucket(handle request) { return &buckets[(request >> 4 ^ request) % BUCKETS]; }
+
+static int query_pending(void *extra, void *status)
+{
+    struct pending *p = extra;
+    P_Status_set_elements(status, mpi.type_byte, 0);
+    P_Status_set_cancelled(status, 0);
+    return p->note.err ? mpi.err_other : 0;
+}
+
+static int free_pending(void *extra)
+{
+    struct pending *p = extra;
+    if (__atomic_sub_fetch(&p->users, 1, __ATOMIC_ACQ_REL) == 0)
+        free(p);
+    return 0;
+}
+
+/* To cancel a collective operation is an error of the program's; it goes on. */
+static int cancel_pending(void *extra, int complete)
+{
+    (void)extra, (void)complete;
+    return 0;
+}
+
+/* Frees what an operation needs no more. Its own memory stays until MPI frees the request. */
+static void release_pending(struct pending *p)
+{
+    free(p->memory[0]);
+    free(p->memory[1]);
+    if (p->from)
+        P_Type_free(&p->type);
+}
+
+/*
+ * Tells MPI that an operation that has ended is complete. Until then it is in its bucket: MPICH does not want to
+ * wait for it. MPI may give its handle to another one at once, which then stands before it there.
+ */
+static void complete(struct pending *p)
+{
+    struct pending **at;
+    int position = 0;
+    if (p->from && !p->note.err && P_Unpack(p->from, p->size, &position, p->to, p->count, p->type, mpi.comm_self))
+        p->note.err = -1;
+    release_pending(p);
+    if (reports) {
+        __atomic_fetch_add(&p->entry->taken, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&p->entry->bytes, (unsigned long long)p->bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&p->entry->nanoseconds, nanoseconds() - p->begin, __ATOMIC_RELAXED);
+    }
+    P_Grequest_complete(p->request);
+    pthread_mutex_lock(&pending_lock);
+    for (at = bucket(p->request); *at != p; at = &(*at)->next)
+        ;
+    *at = p->next;
+    pthread_mutex_unlock(&pending_lock);
+    __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
+    free_pending(p);
+}
+
+/* Completes the operations that have ended. */
+static void complete_ended(void)
+{
+    uintptr_t next;
+    if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+        return;
+    next = __atomic_exchange_n(&ended, 0, __ATOMIC_ACQUIRE);
+    inside++;
+    while (next) {
+        struct pending *p = (struct pending *)next;
+        next = p->note.next;
+        complete(p);
+    }
+    inside--;
+}
+
+/* Starts an operation in the engine go. p has what is to be done at its end. */
+static int start_go(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *call, long long bytes, void *request)
+{
+    static uint64_t tokens;
+    struct pending **at;
+    int err;
+    p->users = 2;
+    p->entry = e;
+    p->go = c->go;
+    p->bytes = bytes;
+    p->begin = reports ? nanoseconds() : 0;
+    p->note.token = __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED);
+    if ((err = P_Grequest_start((void *)query_pending, (void *)free_pending, (void *)cancel_pending, p, request))) {
+        release_pending(p);
+        free(p);
+        return err;
+    }
+    p->request = read_handle(request);
+    call->operation = (int)(e - go_entries) % OPERATIONS;
+    pthread_mutex_lock(&pending_lock);
+    at = bucket(p->request);
+    p->next = *at;
+    *at = p;
+    pthread_mutex_unlock(&pending_lock);
+    __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+    GO(err, go_start(c->go, call, &p->note, &ended));
+    if (err) { /* who waits for it hears of that */
+        p->note.err = err;
+        complete(p);
+    }
+    return 0;
+}
+
+/* An operation of ours that is not complete. */
+struct mine {
+    int go;
+    uint64_t token;
+};
+
+static int find_mine(handle request, struct mine *m)
+{
+    struct pending *p;
+    pthread_mutex_lock(&pending_lock);
+    for (p = *bucket(request); p && p->request != request; p = p->next)
+        ;
+    if (p) {
+        m->go = p->go;
+        m->token = p->note.token;
+    }
+    pthread_mutex_unlock(&pending_lock);
+    return p != NULL;
+}
+
+static handle request_at(const void *requests, int i) { return read_handle((const char *)requests + (size_t)i * mpi.handle_size); }
+
+/* Waits until all operations of ours among requests are complete. Messages of MPI go on meanwhile. */
+static void wait_for_mine(int n, const void *requests)
+{
+    struct mine m;
+    int i, ok;
+    complete_ended();
+    for (i = 0; i < n; i++)
+        while (find_mine(request_at(requests, i), &m)) {
+            GO(ok, go_wait(m.go, m.token));
+            if (__atomic_load_n(&ended, __ATOMIC_RELAXED))
+                complete_ended();
+            else
+                sched_yield(); /* another thread completes it */
+        }
+    (void)ok;
+}
+
+/* Looks for what has come for operations of ours among requests. Returns how many of them are not complete. */
+static int test_mine(int n, const void *requests)
+{
+    struct mine m;
+    int i, ok, found = 0, last = -1;
+    complete_ended();
+    for (i = 0; i < n; i++)
+        if (find_mine(request_at(requests, i), &m)) {
+            found++;
+            if (m.go != last)
+                GO(ok, go_test(last = m.go, m.token));
+        }
+    (void)ok;
+    if (__atomic_load_n(&ended, __ATOMIC_RELAXED)) {
+        complete_ended();
+        for (found = i = 0; i < n; i++)
+            found += find_mine(request_at(requests, i), &m);
+    }
+    return found;
+}
+
+/* Lets others run, longer the longer nothing has come; meanwhile the engine goes on in the background. */
+static void pause_after(int rounds)
+{
+    struct timespec t = {0, 20000};
+    if (rounds < 200) {
+        sched_yield();
+        return;
+    }
+    for (; rounds >= 220 && t.tv_nsec < 1000000; rounds -= 20)
+        t.tv_nsec *= 2;
+    if (t.tv_nsec > 1000000)
+        t.tv_nsec = 1000000;
+    nanosleep(&t, NULL);
+}
+
+/* Waits until the operations of a communicator have ended, or of all: -1. All ranks have begun them, or will. */
+static void wait_for_ends(int go)
+{
+    struct pending *p;
+    struct mine m;
+    int i, ok, found;
+    do {
+        complete_ended();
+        found = 0;
+        pthread_mutex_lock(&pending_lock);
+        for (i = 0; i < BUCKETS && !found; i++)
+            for (p = buckets[i]; p && !found; p = p->next)
+                if (go < 0 || p->go == go) {
+                    m.go = p->go;
+                    m.token = p->note.token;
+                    found = 1;
+                }
+        pthread_mutex_unlock(&pending_lock);
+        if (found) {
+            GO(ok, go_wait(m.go, m.token));
+            if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+                sched_yield(); /* another thread completes it */
+        }
+    } while (found);
+    (void)ok;
+}
+
+/* Functions that wait or test. */
+#define IS_MINE (__atomic_load_n(&under_way, __ATOMIC_RELAXED) && !inside)
+#define EXPORT __attribute__((visibility("default"))) int
+
+EXPORT MPI_Wait(void *request, void *status)
+{
+    if (IS_MINE)
+        wait_for_mine(1, request);
+    PASS(Wait, (void *, void *), (request, status));
+}
+
+EXPORT MPI_Waitall(int n, void *requests, void *statuses)
+{
+    if (IS_MINE)
+        wait_for_mine(n, requests);
+    PASS(Waitall, (int, void *, void *), (n, requests, statuses));
+}
+
+EXPORT MPI_Waitany(int n, void *requests, int *index, void *status)
+{
+    int rounds, found, err;
+    for (rounds = 0; IS_MINE && test_mine(n, requests); rounds++) {
+        if ((err = P_Testany(n, requests, index, &found, status)) || found)
+            return err;
+        pause_after(rounds);
+    }
+    PASS(Waitany, (int, void *, int *, void *), (n, requests, index, status));
+}
+
+EXPORT MPI_Waitsome(int n, void *requests, int *done, int *indices, void *statuses)
+{
+    int rounds, err;
+    for (rounds = 0; IS_MINE && test_mine(n, requests); rounds++) {
+        if ((err = P_Testsome(n, requests, done, indices, statuses)) || *done)
+            return err;
+        pause_after(rounds);
+    }
+    PASS(Waitsome, (int, void *, int *, int *, void *), (n, requests, done, indices, statuses));
+}
+
+EXPORT MPI_Test(void *request, int *flag, void *status)
+{
+    if (IS_MINE)
+        test_mine(1, request);
+    PASS(Test, (void *, int *, void *), (request, flag, status));
+}
+
+EXPORT MPI_Testall(int n, void *requests, int *flag, void *statuses)
+{
+    if (IS_MINE)
+        test_mine(n, requests);
+    PASS(Testall, (int, void *, int *, void *), (n, requests, flag, statuses));
+}
+
+EXPORT MPI_Testany(int n, void *requests, int *index, int *flag, void *status)
+{
+    if (IS_MINE)
+        test_mine(n, requests);
+    PASS(Testany, (int, void *, int *, int *, void *), (n, requests, index, flag, status));
+}
+
+EXPORT MPI_Testsome(int n, void *requests, int *done, int *indices, void *statuses)
+{
+    if (IS_MINE)
+        test_mine(n, requests);
+    PASS(Testsome, (int, void *, int *, int *, void *), (n, requests, done, indices, statuses));
+}
+
+EXPORT MPI_Request_get_status(handle request, int *flag, void *status)
+{
+    if (IS_MINE) {
+        handle h = whole(request);
+        test_mine(1, &h);
+    }
+    PASS(Request_get_status, (handle, int *, void *), (request, flag, status));
+}
