@@ -23,5 +23,6 @@
 //
 // An operation is taken over, or left to the MPI, for reasons that all its ranks know: the size of the
 // communicator, the length of a block, whether the operation commutes. [Choices] lists which schedule
-// serves which length. Arguments that are not valid go to the MPI, which says so.
+// serves which length. Operations that do not block are taken over by the engine in Go alone, which goes on
+// with them in the background: see requests.h. Arguments that are not valid go to the MPI, which says so.
 package mpi
