@@ -311,6 +311,23 @@ func TestGoThatIsMissing(t *testing.T) {
 	})
 }
 
+// If one rank cannot join the engine go, the others do not wait until their patience ends.
+func TestRankThatCannotJoin(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		own := filepath.Join(t.TempDir(), "program")
+		script := "#!/bin/sh\ntest \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 && export SCHEDGEN_TRANSPORT=pigeons\nexec \"$@\"\n"
+		require.NoError(t, os.WriteFile(own, []byte(script), 0o777))
+		out, err := w.run(t, 3, nil, own, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, `schedgen: rank 1 of 3: SCHEDGEN_TRANSPORT is "pigeons", want auto, hybrid or tcp`)
+		require.Contains(t, out, "schedgen: engine c in place of engine go: rank 1 of 3 could not join it")
+		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.NotContains(t, out, "have not met")
+	})
+}
+
 func TestBuildGoRefuses(t *testing.T) {
 	_, err := BuildGo(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -12,6 +12,8 @@ package main
 
 static void sg_go_progress(void (*progress)(void *), void *with) { progress(with); }
 
+static int sg_go_stop(int (*stop)(void *), void *with) { return stop(with); }
+
 static void sg_go_fold(struct sg_go_call *c, void *dst, void *left, void *right, size_t bytes)
 {
 	c->fold(c->with, dst, left, right, bytes);
@@ -22,6 +24,7 @@ import "C"
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -51,6 +54,12 @@ var (
 	lock      sync.Mutex
 	comms     [most]*communicator
 	listeners = make(map[string]net.Listener) // by what sg_go_listen has answered
+)
+
+// What sg_go_join returns in place of a number. The library in C has the same.
+const (
+	joinFailed  = -1
+	joinStopped = -2
 )
 
 // most is how many communicators may be open.
@@ -102,23 +111,28 @@ func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
 	return 0
 }
 
-// sg_go_join makes a communicator of so many ranks, which meet where rank 0 listens. It returns its number, or
-// -1. progress is called by callers while they wait. threads says that several threads may call at once.
+// sg_go_join makes a communicator of so many ranks, which meet where rank 0 listens. It returns the
+// communicator's number, or joinFailed or joinStopped. Callers call progress while they wait. threads says
+// that several threads may call at once. sg_go_join asks stop, again and again, whether to give up.
 //
 //export sg_go_join
-func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progress unsafe.Pointer, with unsafe.Pointer) C.int {
+func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progress, stop, with unsafe.Pointer) C.int {
 	at := C.GoString(where)
 	lock.Lock()
 	l := listeners[at]
 	delete(listeners, at)
 	lock.Unlock()
 	makePlaces(threads != 0)
-	comm, err := join(int(rank), int(size), at, C.GoString(network), l, func() {
-		C.sg_go_progress((*[0]byte)(progress), with)
+	meanwhile := func() { C.sg_go_progress((*[0]byte)(progress), with) }
+	comm, err := joinUnless(func() bool { return C.sg_go_stop((*[0]byte)(stop), with) != 0 }, member{
+		rank: int(rank), size: int(size), where: at, network: C.GoString(network), listener: l, meanwhile: meanwhile,
 	})
+	if errors.Is(err, errStopped) {
+		return joinStopped
+	}
 	if err != nil {
 		complain(err)
-		return -1
+		return joinFailed
 	}
 	lock.Lock()
 	defer lock.Unlock()
@@ -126,7 +140,7 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progres
 	if number < 0 {
 		_ = comm.Close() // it has done nothing
 		complain(fmt.Errorf("more than %d communicators", most))
-		return -1
+		return joinFailed
 	}
 	comms[number] = &communicator{comm: comm}
 	return C.int(number)

@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -23,25 +25,82 @@ import (
 // patience is how long ranks take to meet at most: all of them are there and call join.
 const patience = 30 * time.Second
 
-// join makes a communicator of ranks that meet where rank 0, which has a listener, waits.
-func join(rank, size int, where, network string, l net.Listener, meanwhile func()) (*runtime.Comm, error) {
+// errStopped says that joining was given up since another rank could not join.
+var errStopped = errors.New("another rank could not join")
+
+// member is a rank that joins.
+type member struct {
+	rank, size     int
+	where, network string       // where rank 0 waits, and the network interface of this host
+	listener       net.Listener // of rank 0
+	meanwhile      func()
+}
+
+// joinUnless joins, but gives up with errStopped when stop says so. It asks stop on the caller's own thread, for
+// MPI may not be called on another. After notice it says what it waits for.
+func joinUnless(stop func() bool, m member) (*runtime.Comm, error) {
+	type outcome struct {
+		comm *runtime.Comm
+		err  error
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	var here atomic.Bool // callers wait, and no longer the goroutine that joins
+	joined, meanwhile := make(chan outcome, 1), m.meanwhile
+	m.meanwhile = func() {
+		if here.Load() {
+			meanwhile()
+		}
+	}
+	go func() {
+		comm, err := m.join(ctx)
+		joined <- outcome{comm, err}
+	}()
+	ask := time.NewTicker(askAgain)
+	defer ask.Stop()
+	late := time.After(notice)
+	for {
+		select {
+		case o := <-joined:
+			here.Store(true)
+			if o.err != nil && errors.Is(context.Cause(ctx), errStopped) {
+				o.err = errStopped
+			}
+			return o.comm, o.err
+		case <-late:
+			complain(fmt.Errorf("rank %d of %d waits for other ranks to join engine go", m.rank, m.size))
+		case <-ask.C:
+			if stop() {
+				cancel(errStopped)
+			}
+		}
+	}
+}
+
+const (
+	askAgain = 2 * time.Millisecond
+	notice   = 2 * time.Second
+)
+
+// join makes a communicator of ranks that meet where rank 0 waits.
+func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	key, encrypt, err := launch.Key(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	coordinator, job, _ := strings.Cut(where, " ")
-	cfg := tcp.Config{Rank: rank, Size: size, Job: job, Key: key, Encrypt: encrypt, Coordinator: coordinator, Listener: l}
+	coordinator, job, _ := strings.Cut(m.where, " ")
+	cfg := tcp.Config{Rank: m.rank, Size: m.size, Job: job, Key: key, Encrypt: encrypt, Coordinator: coordinator, Listener: m.listener}
 	late := fmt.Errorf("the ranks have not met within %v: %w", patience, context.DeadlineExceeded)
-	ctx, stop := clock.WithTimeoutCause(context.Background(), clock.System{}, patience, late)
+	ctx, stop := clock.WithTimeoutCause(ctx, clock.System{}, patience, late)
 	defer stop()
-	transport, err := connect(ctx, cfg, network)
+	transport, err := connect(ctx, cfg, m.network)
 	if err != nil {
-		return nil, fmt.Errorf("rank %d of %d: %w", rank, size, err)
+		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
 	return runtime.Join(ctx, runtime.Config{
 		Transport: transport,
 		Silence:   -1, // a rank that is stopped is not lost: what dies is the MPI's to notice
-		Meanwhile: meanwhile,
+		Meanwhile: m.meanwhile,
 	})
 }
 

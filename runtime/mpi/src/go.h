@@ -17,6 +17,9 @@ struct sg_go_call {
     void *with;
 };
 
+/* What joining the engine answers in place of a number: it failed, or was stopped since another rank failed. */
+enum { GO_FAILED = -1, GO_STOPPED = -2 };
+
 /* An operation that has been started. When it has ended, the engine puts it before others that have. */
 struct sg_go_note {
     uintptr_t next;
@@ -26,7 +29,7 @@ struct sg_go_note {
 
 #define GO_FUNCTIONS(F) \
     F(listen, (int, const char *, char *, int)) \
-    F(join, (int, int, const char *, const char *, int, void (*)(void *), void *)) \
+    F(join, (int, int, const char *, const char *, int, void (*)(void *), int (*)(void *), void *)) \
     F(barrier, (int)) \
     F(bcast, (int, void *, size_t, int)) \
     F(run, (int, struct sg_go_call *)) \
@@ -139,16 +142,57 @@ static int all_can(struct communicator *c, int reserved)
     return first == INT_MAX;
 }
 
+/* What a rank that could not join sends to all others, which would wait for it. No other messages are under way then. */
+enum { FAILED_TAG = 1 };
+
+/* Whether a rank could not join: the others ask this while they try to. */
+static int another_failed(void *with)
+{
+    struct communicator *c = with;
+    int found = 0;
+    return !P_Iprobe(mpi.any_source, FAILED_TAG, c->inner, &found, mpi.status_ignore) && found;
+}
+
+/*
+ * Whether all ranks have joined. id is this rank's number in the engine, or what go_join answered. A rank that
+ * could not join tells all others before it meets them, since they may still wait for it. requests has room for
+ * a request and a number of each rank.
+ */
+static int all_joined(struct communicator *c, int id, char *requests)
+{
+    int tells = id == GO_FAILED, *told = (int *)(requests + (size_t)c->size * mpi.handle_size), first = -1, all, i;
+    for (i = 0; tells && i < c->size; i++)
+        if (i != c->rank)
+            P_Isend(&tells, 1, mpi.type_int, i, FAILED_TAG, c->inner, requests + (size_t)i * mpi.handle_size);
+    all = all_say(id >= 0, c->inner);
+    if (all || P_Allgather(&tells, 1, mpi.type_int, told, 1, mpi.type_int, c->inner))
+        return all;
+    for (i = c->size - 1; i >= 0; i--)
+        if (told[i])
+            first = i;
+    if (c->rank == 0)
+        fprintf(stderr, "schedgen: %s in place of engine go: rank %d of %d could not join it\n",
+                engine == AUTO_ENGINE ? "MPI" : "engine c", first, c->size);
+    for (i = 0; i < c->size; i++)
+        if (i != c->rank && told[i])
+            P_Recv(&told[i], 1, mpi.type_int, i, FAILED_TAG, c->inner, mpi.status_ignore);
+    for (i = 0; tells && i < c->size; i++)
+        if (i != c->rank)
+            P_Wait(requests + (size_t)i * mpi.handle_size, mpi.status_ignore);
+    return 0;
+}
+
 /* Has a communicator join: all of its ranks do so in the same operation. */
 static void join(struct communicator *c)
 {
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
     char where[ADDRESS] = "";
-    int reserved = reserve(), id = -1, level = 0, ok;
+    int reserved = reserve(), id = GO_STOPPED, level = 0, ok;
+    char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and what ranks tell */
     c->go = GO_NEVER;
     if (!network)
         network = "";
-    if (all_can(c, reserved)) {
+    if (all_can(c, reserved && requests)) {
         P_Query_thread(&level);
         if (c->rank == 0) {
             GO(ok, go_listen(c->together, network, where, sizeof where));
@@ -156,15 +200,17 @@ static void join(struct communicator *c)
                 where[0] = 0;
         }
         if (!P_Bcast(where, sizeof where, mpi.type_byte, 0, c->inner) && *where)
-            GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, progress, c));
-        if (all_say(id >= 0, c->inner)) {
+            GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, progress, another_failed, c));
+        if (all_joined(c, id, requests)) {
             c->go = id;
             keep(c, 1);
+            free(requests);
             return;
         }
         if (id >= 0)
             GO(ok, go_close(id));
     }
+    free(requests);
     if (reserved) {
         pthread_mutex_lock(&go_lock);
         joins--;

@@ -15,7 +15,7 @@ struct constants {
     handle comm_world, comm_self, comm_null, type_null, op_null, type_byte, type_int, op_min, errors_return, request_null;
     const char *names[10]; /* of the variables whose addresses are these handles, in this order, or NULL */
     void *in_place, *status_ignore;
-    int combiner_named;
+    int any_source, combiner_named;
     int err_count, err_other, err_no_mem;
 };
 
@@ -23,21 +23,22 @@ static const struct constants known[] = {
     {"Open MPI", "openmpi", sizeof(void *), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
      {"ompi_mpi_comm_world", "ompi_mpi_comm_self", "ompi_mpi_comm_null", "ompi_mpi_datatype_null", "ompi_mpi_op_null",
       "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_op_min", "ompi_mpi_errors_return", "ompi_request_null"},
-     (void *)1, NULL, 0, 2, 16, 39},
+     (void *)1, NULL, -1, 0, 2, 16, 39},
     {"MPICH", "mpich", sizeof(int), 0x44000000, 0x44000001, 0x04000000, 0x0c000000, 0x18000000, 0x4c00010d, 0x4c000405, 0x58000002, 0x54000001, 0x2c000000,
-     {NULL}, (void *)-1, (void *)1, 1, 2, 15, 34},
+     {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34},
 };
 
 /* The standard ABI of MPI 5, whatever is behind it; known by the name of its library. */
 static const struct constants standard = {
     "", "abi", sizeof(void *), 0x101, 0x102, 0x100, 0x200, 0x20, 0x247, 0x209, 0x22, 0x143, 0x180,
-    {NULL}, (void *)1, NULL, 101, 2, 16, 39,
+    {NULL}, (void *)1, NULL, -1, 101, 2, 16, 39,
 };
 
 static struct constants mpi;
 
 /* Functions of MPI, by their names without PMPI_. */
 #define FUNCTIONS(F) \
+    F(Allgather, (const void *, int, handle, void *, int, handle, handle)) \
     F(Allreduce, (const void *, void *, int, handle, handle, handle)) \
     F(Barrier, (handle)) \
     F(Bcast, (void *, int, handle, int, handle)) \
