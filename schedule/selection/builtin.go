@@ -24,6 +24,8 @@ const (
 	stepDegree = 4       // degree of dissemination from there on
 	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
+
+	longOnLinks = 256 << 10 // bytes: from here on a chain beside the multicast carries what was lost, and little else
 )
 
 // Of collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
@@ -86,6 +88,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "two hosts: a multicast saves no copy"},
 	{Collective: schedule.Bcast, Multicast: With, Place: OneEach, Ranks: Range{To: fewHosts}, Bytes: Range{To: shortToFew}, Algorithm: "bcast/binomial",
 		Reason: "a second copy of a short message takes less time than a multicast"},
+	{Collective: schedule.Bcast, Multicast: With, Place: OneEach, Bytes: Range{From: shortToFew, To: longOnLinks}, Algorithm: "bcast/mcast-acktree",
+		Reason: "links carry the message once; a chain beside the multicast would carry it again"},
 	{Collective: schedule.Bcast, Multicast: With, Algorithm: "bcast/mcast-chain",
 		Reason: "the time does not grow with the ranks, and a loss costs a hop"},
 	{Collective: schedule.Bcast, Bytes: Range{To: longMessage}, Algorithm: "bcast/binomial", Params: Params{Masters: true},
