@@ -357,6 +357,21 @@ func (h *Header) BlockChunks() int {
 	return 0
 }
 
+// InputBlocks returns how many blocks each rank contributes, 0 if the collective folds nothing.
+// They stand first in the caller's source buffer, and the blocks that the rank holds follow them.
+func (c *Collective) InputBlocks(ranks int) int {
+	if c.Inputs == nil {
+		return 0
+	}
+	return c.Inputs(ranks)
+}
+
+// SourceBlocks returns how many blocks the source buffer of a rank has: those that it contributes
+// and those that it holds at enter.
+func (c *Collective) SourceBlocks(ranks, root, rank int) int {
+	return c.InputBlocks(ranks) + c.Held(ranks, root, rank).Count
+}
+
 // Folds reports whether contributions of ranks are folded into the blocks.
 func (h *Header) Folds() bool {
 	c := h.Row()

@@ -201,7 +201,7 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 	if call.Fold != nil && call.Counted {
 		held = ir.Blocks{Step: 1, Count: row.Inputs(c.size)}
 	} else if call.Fold != nil {
-		return c.checkFolded(call, row, wanted, held)
+		return c.checkFolded(call, row, wanted)
 	}
 	if call.Counted {
 		n, err := checkCounts(call, element, wanted, held)
@@ -215,8 +215,8 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 }
 
 // checkFolded returns the bytes of a block of a call that folds.
-func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted, held ir.Blocks) (bytes int, err error) {
-	inputs := row.Inputs(c.size) + held.Count
+func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted ir.Blocks) (bytes int, err error) {
+	inputs := row.SourceBlocks(c.size, call.Root, c.rank)
 	if bytes, err = blockBytes(len(call.Dst), len(call.Src), wanted.Count, inputs); err != nil {
 		return 0, err
 	}

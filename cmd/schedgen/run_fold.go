@@ -158,7 +158,7 @@ func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
 // contributed returns the input blocks of a rank: the blocks that it contributes come first, and those
 // that it holds follow.
 func contributed(row *ir.Collective, ranks, root, rank int) ir.Blocks {
-	return ir.Blocks{First: 0, Step: 1, Count: row.Inputs(ranks) + row.Held(ranks, root, rank).Count}
+	return ir.Blocks{First: 0, Step: 1, Count: row.SourceBlocks(ranks, root, rank)}
 }
 
 // markContributions makes the blocks of [contributed] tell their iteration, at both ends.

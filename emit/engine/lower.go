@@ -130,7 +130,7 @@ func (l *lowering) begin(rank int) {
 	r := &l.ranks[rank]
 	held, wanted := l.s.Held(rank), l.s.Wanted(rank)
 	r.plan = Plan{Per: max(l.s.BlockChunks(), 1), Held: held.Count, Wanted: wanted.Count, OwnHeld: -1, OwnWanted: -1}
-	r.plan.Held += l.inputs()
+	r.plan.Held += l.s.Row().InputBlocks(l.s.Ranks)
 	r.actions = make([][]Action, len(l.s.Programs[rank].Rules))
 	l.setBy[l.layout.Slot(rank, ir.Enter)] = atEnter
 	for id := range l.layout.Held(l.s, rank) {
@@ -142,25 +142,17 @@ func (l *lowering) begin(rank int) {
 			continue
 		}
 		if r.plan.OwnHeld < 0 {
-			r.plan.OwnHeld, r.plan.OwnWanted = l.inputs()+held.Place(k)/held.Per, wanted.Place(k)/wanted.Per
+			r.plan.OwnHeld, r.plan.OwnWanted = l.s.Row().InputBlocks(l.s.Ranks)+held.Place(k)/held.Per, wanted.Place(k)/wanted.Per
 		}
 		r.copies = append(r.copies, ^Action(len(r.plan.Folds)))
 		r.plan.Folds = append(r.plan.Folds, Fold{Slot: ir.Chunk(k), Made: placeIn(ReceiveBuffer, wanted.Place(k)), Operands: []Place{l.heldAt(rank, k)}})
 	}
 }
 
-// inputs returns how many blocks a rank contributes. They stand first in its send buffer.
-func (l *lowering) inputs() int {
-	if row := l.s.Row(); row.Inputs != nil {
-		return row.Inputs(l.s.Ranks)
-	}
-	return 0
-}
-
 // heldAt returns where chunk k, which a rank holds at enter, stands.
 func (l *lowering) heldAt(rank, k int) Place {
 	held := l.s.Held(rank)
-	return placeIn(SendBuffer, l.inputs()*held.Per+held.Place(k))
+	return placeIn(SendBuffer, l.s.Row().InputBlocks(l.s.Ranks)*held.Per+held.Place(k))
 }
 
 // fire notes what the i-th rule of rank sends and folds.

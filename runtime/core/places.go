@@ -29,9 +29,7 @@ type both struct{ held, wanted int }
 // placesOf returns the places of a rank that sends what outline says.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
-	if row := h.Row(); row.Inputs != nil {
-		pl.inputs = row.Inputs(h.Ranks)
-	}
+	pl.inputs = h.Row().InputBlocks(h.Ranks)
 	header := *h
 	pl.wantedBy, pl.heldBy = header.Wanted, header.Held
 	if pl.whole = pl.blocks == 1 && pl.wanted.Count == 1; pl.blocks == 0 {
