@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // programs builds what the tests run, and skips them where there can be no
@@ -143,6 +146,39 @@ func TestMPIStartsOnAllHosts(t *testing.T) {
 			names := strings.Fields(string(out))
 			slices.Sort(names)
 			require.Equal(t, []string{"host0", "host1", "host2"}, names)
+		})
+	}
+}
+
+// On hosts whose network loses frames, operations of an MPI program leave in memory what the MPI's own
+// functions do. Engine go multicasts to the hosts.
+func TestMPIOverLossyHosts(t *testing.T) {
+	netns, schedgen := programs(t)
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	t.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where schedgen keeps what it compiles
+	for _, mpi := range heavy.Or([]string{"openmpi"}, []string{"openmpi", "mpich"}) {
+		t.Run(mpi, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "check")
+			if _, err := exec.LookPath("mpicc." + mpi); err != nil {
+				t.Skip(err)
+			}
+			text, err := exec.Command("mpicc."+mpi, "-o", program, "../../runtime/mpi/testdata/check.c").CombinedOutput()
+			require.NoError(t, err, "%s", text)
+			mpirun := map[string]string{
+				"openmpi": "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n 4 --host 10.77.0.1:2,10.77.0.2:2",
+				"mpich":   "mpirun.mpich -n 4 -hosts 10.77.0.1:2,10.77.0.2:2",
+			}[mpi]
+			args := append([]string{"--hosts", "2", "--rate", "1gbit", "--loss", "0.01", "--mpi", "--",
+				schedgen, "mpi", "--engine", "go", "--interface", "eth0", "--report", "--"}, strings.Fields(mpirun)...)
+			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer stop()
+			cmd := exec.CommandContext(ctx, netns, append(args, program, "brief")...)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), " by engine go, ")
 		})
 	}
 }
