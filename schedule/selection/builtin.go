@@ -17,8 +17,7 @@ const (
 	linearTo  = 64         // ranks that the root alone sends to, at most
 )
 
-// Of ranks each of which has a host, and so a processor, to itself (docs/selection.md, "Rules by
-// place"). The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
+// Of ranks each of which has a host, and so a processor, to itself (docs/notes/selection.md). The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
 const (
 	oneStep    = 7       // ranks: below this, one step in which everybody tells everybody is fastest
 	stepDegree = 4       // degree of dissemination from there on
@@ -29,7 +28,7 @@ const (
 )
 
 // Of collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
-// (docs/selection.md, "Rules for blocks"). They follow the LogGP model.
+// (docs/notes/selection.md). They follow the LogGP model.
 const (
 	fewRanks    = 8       // ranks: up to here the root's own messages to all take less than a tree
 	longBlock   = 8 << 10 // from here on a ring takes at most a tenth more than Bruck's rounds
