@@ -17,7 +17,8 @@ const (
 	linearTo  = 64         // ranks that the root alone sends to, at most
 )
 
-// Of ranks each of which has a host, and so a processor, to itself (docs/notes/selection.md). The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
+// Of ranks each of which has a host, and so a processor, to itself (docs/notes/selection.md).
+// The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
 const (
 	oneStep    = 7       // ranks: below this, one step in which everybody tells everybody is fastest
 	stepDegree = 4       // degree of dissemination from there on
