@@ -13,7 +13,7 @@ const (
 	alike      = 1.5                   // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
 	mostDoubts = 10                    // but no more often than that
 	suspect    = 4                     // so many times slower than the guest in the middle, or with losses than a quarter of them, seems slow
-	lossTakes  = 1.35                  // if each probe of a network has lost something it is taken to be so many times faster than they tell (docs/performance.md, Slow and lossy)
+	lossTakes  = 1.35                  // if each probe of a network has lost something it is taken to be so many times faster than they tell (docs/notes/performance.md, "Slow and lossy")
 )
 
 // settle measures guests again that seem slow, until it is known whether they are.
