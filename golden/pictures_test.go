@@ -117,7 +117,7 @@ func makespan(t *testing.T, s *ir.Schedule, bytes int) string {
 func factsOf(t *testing.T, name string) string {
 	t.Helper()
 	alg := algorithmOf(t, name)
-	return fmt.Sprintf("![Space-time diagram of %s](%s)\n\nParameters: `%s`. Messages: %s.\n",
+	return fmt.Sprintf("![%s](%s)\n\nParameters: `%s`. Messages: %s.\n",
 		name, path.Join("pictures", pictureName(name)), strings.Join(alg.Params, "`, `"), alg.Messages)
 }
 
