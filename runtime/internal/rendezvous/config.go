@@ -1,7 +1,3 @@
-// Package rendezvous is how ranks meet: rank 0, the coordinator, learns that all
-// others have come, and all learn each other's addresses, what each has published, and
-// the communicator's identity, which rank 0 draws. They do so in a tree, each rank
-// for those below it.
 package rendezvous
 
 import (
