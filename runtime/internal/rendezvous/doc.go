@@ -6,9 +6,9 @@
 // all of them at the rank above. When all have come, rank 0 sends a table down the tree. Each rank
 // prepares itself and says so up the tree, and rank 0 says down the tree that all are prepared.
 //
-// If all doors are known (Config.Doors), no rank has more connections than the tree has branches.
-// Otherwise every rank asks rank 0 once where the rank above it waits. Everything else goes through
-// the tree in both cases.
+// If all doors are known ([Config.Doors]), rank 0 has only as many connections as the tree has
+// branches. Otherwise every rank asks rank 0 once where the rank above it waits. Everything else goes
+// through the tree in both cases.
 //
 // # Strangers
 //
