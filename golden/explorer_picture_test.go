@@ -66,7 +66,7 @@ func manyRanks(b *browser) {
 	b.Logf("algorithms %d, %d, …", drawn, drawn+3)
 	seen := map[string]bool{} // collectives
 	for i, alg := range schedule.Algorithms() {
-		sizes := []int{100, heavy.Or(1000, 4096)}
+		sizes := []int{100, heavy.Or(500, 4096)}
 		if seen[alg.Collective] && !heavy.Tests() {
 			sizes = sizes[:1]
 			if i%3 != drawn && !alg.Multicasts() {

@@ -145,7 +145,7 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
 	names, groups := byName(tiny(t))
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
-	agreeOnMutants(t, heavy.Or(5000, 20000), names, groups,
+	agreeOnMutants(t, heavy.Or(2500, 20000), names, groups,
 		"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire", "recovery")
 }
 
@@ -157,7 +157,7 @@ func TestBothCheckersAgreeOnMutantsThatFold(t *testing.T) {
 		}
 	}
 	names, groups := byName(folding)
-	agreeOnMutants(t, heavy.Or(6000, 24000), names, groups,
+	agreeOnMutants(t, heavy.Or(3000, 24000), names, groups,
 		"wellformed", "coverage", "deadlock", "once", "typed", "contributes", "same-tree", "retire")
 }
 
@@ -195,7 +195,7 @@ func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string
 // check say that it does not apply: what a schedule lacks is never a reason.
 func TestMutantsKeepTheirChecks(t *testing.T) {
 	good := tiny(t)
-	for seed := range uint64(20000) {
+	for seed := range heavy.Or[uint64](5000, 20000) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		s := good[rnd.IntN(len(good))]
 		mutated, changes := mutate(s, rnd)

@@ -49,7 +49,7 @@ func TestAlgorithms(t *testing.T) {
 				}
 				explore := sound
 				if ranks == 3 && a.Name == "allgather/mcast" {
-					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(60_000, 0)
+					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(20_000, 0)
 				}
 				explore(t, o)
 			}
@@ -66,13 +66,13 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
 				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true}
 				if ranks == 3 && a.Name == "allgather/mcast" { // multicasts of three ranks: too many orders for all
-					o.States = heavy.Or(60_000, 0)
+					o.States = heavy.Or(20_000, 0)
 					soundAsFar(t, o)
 					continue
 				}
 				explore := sound
 				if ranks == 3 && !firstOfKind(a.Name) {
-					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(4_000, 0)
+					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(2_000, 0)
 				}
 				explore(t, o)
 				o.Losses, o.Early, o.Quit = 0, 1, true
@@ -112,7 +112,7 @@ func TestMulticasts(t *testing.T) {
 		}
 		t.Run(name+"/yields, early", func(t *testing.T) {
 			explore := heavy.Or(soundAsFar, sound)
-			explore(t, Options{Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1, Early: 1, States: heavy.Or(60_000, 0)})
+			explore(t, Options{Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1, Early: 1, States: heavy.Or(20_000, 0)})
 		})
 	}
 }

@@ -55,7 +55,7 @@ func TestTwoOpen(t *testing.T) {
 			t.Run(first+" "+second, func(t *testing.T) {
 				for ranks := 2; ranks <= 3; ranks++ {
 					soundAsFar(t, Options{
-						Ranks: ranks, Open: 2, Losses: 1, States: heavy.Or(4_000, 20_000),
+						Ranks: ranks, Open: 2, Losses: 1, States: heavy.Or(2_000, 20_000),
 						Calls: []Call{of(t, first, ranks, 0), of(t, second, ranks, ranks-1)},
 					})
 				}
@@ -105,7 +105,7 @@ func TestTwoOpenMulticasts(t *testing.T) {
 }
 
 // far is how many states are enough where there are more.
-func far() int { return heavy.Or(15_000, 100_000) }
+func far() int { return heavy.Or(8_000, 100_000) }
 
 // soundAsFar explores o as far as its bound and finds nothing wrong.
 func soundAsFar(t *testing.T, o Options) {

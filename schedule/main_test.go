@@ -1,0 +1,13 @@
+package schedule
+
+import (
+	"os"
+	"testing"
+
+	"github.com/schedgen/schedgen/internal/heavy"
+)
+
+func TestMain(m *testing.M) {
+	heavy.Rapid("25")
+	os.Exit(m.Run())
+}
