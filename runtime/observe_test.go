@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -172,6 +173,51 @@ func TestTraceOfABroadcast(t *testing.T) {
 	}
 	for rank := range events {
 		checkTrace(t, rank, size, rounds, events[rank])
+	}
+}
+
+// Each fold of an operation is told, a long one that is done in parts, too.
+func TestTraceOfFolds(t *testing.T) {
+	for _, bytes := range []int{8, 4 << 20} {
+		ts, err := mem.New(3, mem.Options{})
+		require.NoError(t, err)
+		comms, events := make([]*runtime.Comm, 3), make([][]runtime.Event, 3)
+		for r := range comms {
+			cfg := traced(&events[r])
+			cfg.Transport = ts[r]
+			cfg.Algorithms = runtime.Algorithms{"allreduce": {Name: "allreduce/doubling"}}
+			comms[r], err = runtime.Join(t.Context(), cfg)
+			require.NoError(t, err)
+		}
+		sum := &runtime.Fold{Name: "sum", Element: 1, Commutes: true, Kernel: func(dst, a, b []byte) {
+			for i := range dst {
+				dst[i] = a[i] + b[i]
+			}
+		}}
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			return c.Do(t.Context(), runtime.Call{Collective: "allreduce", Dst: make([]byte, bytes), Src: make([]byte, bytes), Fold: sum})
+		}))
+		s, err := schedule.New("allreduce/doubling", schedule.Params{Ranks: 3, Chunks: 1})
+		require.NoError(t, err)
+		for rank, c := range comms {
+			require.NoError(t, c.Close())
+			want := map[ir.Slot]int{}
+			for _, r := range s.Program(rank).Rules {
+				for _, a := range r.Do {
+					if a.Op == ir.Fold && !a.Joins {
+						want[a.As]++
+					}
+				}
+			}
+			got := map[ir.Slot]int{}
+			for _, e := range events[rank] {
+				if e.Kind == runtime.EventFolded {
+					got[e.Slot]++
+					require.Equal(t, -1, e.Peer)
+				}
+			}
+			require.Equal(t, want, got, "%d bytes, rank %d", bytes, rank)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	EventMcast    EventKind = "mcast"    // Slot is multicast; Peer is -1
 	EventRepair   EventKind = "repair"   // a repair is carried out, the first of whose puts is Slot to Peer
 	EventAsked    EventKind = "asked"    // Peer is asked for chunks that have not come
+	EventFolded   EventKind = "folded"   // Slot is folded, from what has come and what this rank contributes; Peer is -1
 	EventEnded    EventKind = "ended"    // the operation has ended; Err says how
 )
 
@@ -47,6 +48,7 @@ type Event struct {
 var traced = [...]EventKind{
 	core.EventArrived: EventArrived, core.EventReceived: EventReceived, core.EventPut: EventPut,
 	core.EventMcast: EventMcast, core.EventRepair: EventRepair, core.EventAsked: EventAsked,
+	core.EventFolded: EventFolded,
 }
 
 // coreTrace returns what the core is to tell of itself; nil: nothing.

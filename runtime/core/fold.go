@@ -244,6 +244,7 @@ func (ops *operations) work(o *op) {
 	}
 	made := fold[0].As
 	f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
+	ops.trace(EventFolded, o.seq, made, -1)
 	ops.set(o, made)
 }
 

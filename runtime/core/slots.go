@@ -143,6 +143,7 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	o.pulse.stirred = true
 	ops.setOne(o, s)
 	for i := 0; i < len(o.folds.made); i++ {
+		ops.trace(EventFolded, o.seq, o.folds.made[i], -1)
 		ops.setOne(o, o.folds.made[i])
 	}
 	o.folds.made = o.folds.made[:0]

@@ -21,6 +21,7 @@ const (
 	EventMcast                     // a chunk is multicast
 	EventRepair                    // a repair of the schedule is carried out; Slot is what its first action puts
 	EventAsked                     // Peer is asked for chunks that have not come
+	EventFolded                    // a fold has made a slot; Peer is -1
 )
 
 // trace tells who wants to know.

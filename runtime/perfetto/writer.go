@@ -213,6 +213,9 @@ func (t *Writer) name(e *runtime.Event, slot string) {
 	case runtime.EventMcast:
 		t.add("mcast ")
 		t.add(slot)
+	case runtime.EventFolded:
+		t.add("fold ")
+		t.add(slot)
 	case runtime.EventAsked:
 		t.num("ask ", int64(e.Peer))
 	default:
