@@ -56,9 +56,10 @@ func joinUnless(stop func() bool, m member) (*runtime.Comm, error) {
 		comm, err := m.join(ctx)
 		joined <- outcome{comm, err}
 	}()
-	ask := time.NewTicker(askAgain)
-	defer ask.Stop()
-	late := time.After(notice)
+	ask, late := make(chan struct{}, 1), make(chan struct{}, 1)
+	again := clock.System{}.AfterFunc(askAgain, func() { ask <- struct{}{} })
+	defer again.Stop()
+	defer clock.System{}.AfterFunc(notice, func() { late <- struct{}{} }).Stop()
 	for {
 		select {
 		case o := <-joined:
@@ -69,10 +70,11 @@ func joinUnless(stop func() bool, m member) (*runtime.Comm, error) {
 			return o.comm, o.err
 		case <-late:
 			complain(fmt.Errorf("rank %d of %d waits for other ranks to join engine go", m.rank, m.size))
-		case <-ask.C:
+		case <-ask:
 			if stop() {
 				cancel(errStopped)
 			}
+			again.Reset(askAgain)
 		}
 	}
 }
