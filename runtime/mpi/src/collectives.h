@@ -80,13 +80,6 @@ static int failed(handle comm, int err)
     return err;
 }
 
-static unsigned long long nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
-}
-
 /* Runs a schedule. The caller has set the buffers, the types and the extents. */
 static int run(struct entry *e, struct sg_call *call, struct use *u, long long bytes)
 {

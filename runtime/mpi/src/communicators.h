@@ -47,6 +47,17 @@ static void tune(struct communicator *c, double seconds);
 enum { NONBLOCKING = OPERATIONS, FORMS = 2 * OPERATIONS };
 static struct entry go_entries[FORMS];
 
+static unsigned long long nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
+/* How many communicators have joined the engine go, and how long that took, for the report. */
+static unsigned joins_done;
+static unsigned long long joins_nanoseconds;
+
 static int key; /* of the attribute */
 static int finished;                /* MPI_Finalize has begun: MPI frees what is left */
 static unsigned long deletions; /* of attributes: what a thread remembers from before is stale */
@@ -91,6 +102,8 @@ static void report(void)
     const struct tables *t;
     char name[32];
     int op, why, i;
+    if (joins_done)
+        fprintf(stderr, "schedgen: engine go: communicators that joined: %u, in %.6f s\n", joins_done, (double)joins_nanoseconds * 1e-9);
     for (op = 0; op < FORMS; op++) {
         form_name(op, name, sizeof name);
         for (t = all_tables; t; t = t->next)

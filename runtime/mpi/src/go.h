@@ -188,6 +188,7 @@ static void join(struct communicator *c)
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
     char where[ADDRESS] = "";
     int reserved = reserve(), id = GO_STOPPED, level = 0, ok;
+    unsigned long long begin = nanoseconds();
     char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and what ranks tell */
     c->go = GO_NEVER;
     if (!network)
@@ -205,6 +206,8 @@ static void join(struct communicator *c)
             c->go = id;
             keep(c, 1);
             free(requests);
+            __atomic_fetch_add(&joins_done, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&joins_nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
             return;
         }
         if (id >= 0)
