@@ -199,10 +199,14 @@ func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 		do.Fold = folds[call.kernel]
 	} else if call.fold != nil {
 		c.call = call
-		if element := int(call.element); c.fold.Element != element {
-			c.fold = runtime.Fold{Name: anOperation, Element: element, Commutes: true, Kernel: c.kernel}
+		if element, commutes := int(call.element), call.commutes != 0; c.fold.Element != element || c.fold.Commutes != commutes {
+			c.fold = runtime.Fold{Name: anOperation, Element: element, Commutes: commutes, Kernel: c.kernel}
 		}
 		do.Fold = &c.fold
+	}
+	if call.counted != 0 {
+		do.Counted = true
+		do.DstCounts, do.SrcCounts = lengths(call.dst_lengths, call.dst_blocks), lengths(call.src_lengths, call.src_blocks)
 	}
 	if call.counts != nil {
 		do.Counted, do.DstCounts = true, []int{int(call.own)}
@@ -211,6 +215,18 @@ func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 		}
 	}
 	return do
+}
+
+// lengths returns the lengths of blocks; nil if there is one block or none, which needs no length.
+func lengths(of *C.size_t, blocks C.int) []int {
+	if blocks < 2 {
+		return nil
+	}
+	all := make([]int, blocks)
+	for i, n := range unsafe.Slice(of, int(blocks)) {
+		all[i] = int(n)
+	}
+	return all
 }
 
 // kernel folds by the function of the call that runs.

@@ -152,8 +152,9 @@ func addressesOf(network string) ([]string, error) {
 	return all, nil
 }
 
-// names are those of the collectives whose blocks all have the same length.
+// names are those of the collectives.
 var names = [...]string{
 	mpi.Barrier: "barrier", mpi.Bcast: "bcast", mpi.Reduce: "reduce", mpi.Allreduce: "allreduce", mpi.ReduceScatter: "reduce-scatter",
 	mpi.Scan: "scan", mpi.Exscan: "exscan", mpi.Allgather: "allgather", mpi.Gather: "gather", mpi.Scatter: "scatter", mpi.Alltoall: "alltoall",
+	mpi.AllgatherV: "allgather", mpi.GatherV: "gather", mpi.ScatterV: "scatter", mpi.AlltoallV: "alltoall",
 }

@@ -40,7 +40,7 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     struct entry *best = NULL, *e, *end;
     enum engine by = measured != NOT_MEASURED ? (enum engine)measured : c->rules ? rule_for(c->rules, op, bytes) : engine;
     int any = 0;
-    if (by == GO_ENGINE && c->go >= 0 && op <= ALLTOALL && by_go && !ordered && all <= INT_MAX)
+    if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX)
         return &go_entries[op];
     if (by == OFF || (by == GO_ENGINE && engine == AUTO_ENGINE)) { /* engine c was not found to be better */
         note_passed(op, NO_ENTRY);
@@ -302,7 +302,7 @@ static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_c
     int in_place = in == mpi.in_place;
     char *copy = NULL, *result = NULL;
     struct sg_go_call go = {.root = root, .dst = out, .src = in_place ? out : in, .element = f.extent, .counts = counts,
-                            .blocks = inputs, .own = own, .fold = fold_by_mpi, .with = &f};
+                            .blocks = inputs, .own = own, .commutes = call->commutes, .fold = fold_by_mpi, .with = &f};
     go.src_bytes = (size_t)all * f.extent;
     go.dst_bytes = (size_t)own * f.extent;
     go.kernel = kernel_of(f.type, f.op);
@@ -481,6 +481,121 @@ static int move(const struct communicator *c, struct entry *e, const struct bloc
     return err;
 }
 
+/* One buffer of an operation whose blocks go straight from their senders to their receivers. */
+struct side {
+    const void *at;
+    int count;                         /* of the only block, unless there are counts */
+    const int *counts, *displacements; /* or NULL */
+    handle type;
+};
+
+/* The blocks of one buffer, as bytes that follow each other for the engine go. */
+struct line {
+    char *at, *memory; /* memory is a copy, or NULL: they lie so where the program has them */
+    size_t *lengths, bytes;
+    int blocks;
+};
+
+/* Packs elements, or unpacks them, in parts whose lengths an int can tell. */
+static int pack_block(const struct communicator *c, char *bytes, char *elements, int count, const struct layout *l, handle type, int unpacks)
+{
+    int most = l->size ? (1 << 30) / l->size : count, err = 0, n;
+    for (; !err && count > 0; count -= n) {
+        int position = 0, size;
+        n = count < most ? count : most > 0 ? most : 1;
+        size = n * l->size;
+        err = unpacks ? P_Unpack(bytes, size, &position, elements, n, type, c->inner) : P_Pack(elements, n, type, bytes, size, &position, c->inner);
+        bytes += size;
+        elements += n * l->extent;
+    }
+    return err;
+}
+
+/* The element of a side where a block begins, and how many it has. */
+static char *block_at(const struct side *s, const struct layout *l, int block, int *count)
+{
+    *count = s->counts ? s->counts[block] : s->count;
+    return (char *)s->at + (s->displacements ? s->displacements[block] : 0) * l->extent;
+}
+
+/*
+ * Lines up the blocks of a side: packs says that they are sent, copies that they must not stay where they are.
+ * A block that begins where the one before ends needs no copy, if its elements have no gaps.
+ */
+static int line_up(const struct communicator *c, struct line *b, const struct side *s, int packs, int copies)
+{
+    struct layout l;
+    size_t at = 0;
+    char *first = NULL;
+    int i, n, err, together = 1;
+    memset(b, 0, sizeof *b);
+    if (s->type == mpi.type_null)
+        return 0;
+    b->blocks = s->counts ? c->size : 1;
+    if (!(b->lengths = malloc((size_t)b->blocks * sizeof *b->lengths)))
+        return SG_NO_MEMORY;
+    if ((err = layout_of(s->type, &l)))
+        return err;
+    for (i = 0; i < b->blocks; i++) {
+        char *here = block_at(s, &l, i, &n);
+        b->lengths[i] = n > 0 ? (size_t)n * (size_t)l.size : 0;
+        if (b->lengths[i] && !first)
+            first = here;
+        together = together && (!b->lengths[i] || here == first + b->bytes);
+        b->bytes += b->lengths[i];
+    }
+    if (l.plain && together && !copies) {
+        b->at = first;
+        return 0;
+    }
+    if (!(b->at = b->memory = malloc(b->bytes + 1)))
+        return SG_NO_MEMORY;
+    for (i = 0; packs && !err && i < b->blocks; i++) {
+        char *here = block_at(s, &l, i, &n);
+        err = pack_block(c, b->at + at, here, n, &l, s->type, 0);
+        at += b->lengths[i];
+    }
+    return err;
+}
+
+/* Puts the blocks of a copy where the program wants them. */
+static int put_back(const struct communicator *c, const struct line *b, const struct side *s)
+{
+    struct layout l;
+    size_t at = 0;
+    int i, n, err = b->memory ? layout_of(s->type, &l) : 0;
+    for (i = 0; b->memory && !err && i < b->blocks; i++) {
+        char *here = block_at(s, &l, i, &n);
+        err = pack_block(c, b->at + at, here, n, &l, s->type, 1);
+        at += b->lengths[i];
+    }
+    return err;
+}
+
+/*
+ * Operations whose blocks have lengths of their own, in the engine go. in_place says that the rank's own
+ * block is in both sides: a root that scatters it leaves it there.
+ */
+static int move_by_go(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place)
+{
+    struct line from, to;
+    int stays = in_place && e == &go_entries[SCATTERV];
+    int err = line_up(c, &to, out, 0, stays), second = line_up(c, &from, in, 1, 0);
+    struct sg_go_call go = {.root = root, .dst = to.at, .src = from.at, .dst_bytes = to.bytes, .src_bytes = from.bytes, .dst_lengths = to.lengths,
+                            .src_lengths = from.lengths, .dst_blocks = to.blocks, .src_blocks = from.blocks, .counted = 1};
+    if (!err)
+        err = second;
+    if (!err)
+        err = run_go(e, c, &go, (long long)(to.bytes > from.bytes ? to.bytes : from.bytes));
+    if (!err && !stays)
+        err = put_back(c, &to, out);
+    free(to.memory);
+    free(from.memory);
+    free(to.lengths);
+    free(from.lengths);
+    return err;
+}
+
 /* An allgather of blocks of different lengths, as bytes. Every rank knows all of the lengths. */
 static int move_all(const struct communicator *c, struct entry *e, const void *in, int in_count, handle in_type, const struct layout *in_layout,
                     void *out, const int *counts, const int *displacements, handle out_type, const struct layout *out_layout, int bytes)
@@ -490,6 +605,15 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
     struct use u;
     struct packed from = {NULL, NULL}, to = {NULL, NULL};
     int i, own = counts[c->rank] * out_layout->size, err;
+    if (is_go(e)) {
+        struct side ours = {in, in_count, NULL, NULL, in_type}, all = {out, 0, counts, displacements, out_type};
+        if (in == mpi.in_place) {
+            ours.at = (char *)out + displacements[c->rank] * out_layout->extent;
+            ours.count = counts[c->rank];
+            ours.type = out_type;
+        }
+        return move_by_go(c, e, &ours, &all, 0, in == mpi.in_place);
+    }
     as_bytes(&call, &u, c, 0, 0);
     err = room(&to, out, bytes, out_layout);
     if (!err)
@@ -526,20 +650,12 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
     return err;
 }
 
-/* One buffer of an operation whose blocks go straight from their senders to their receivers. */
-struct side {
-    const void *at;
-    int count;                         /* of the only block, unless there are counts */
-    const int *counts, *displacements; /* or NULL */
-    handle type;
-};
-
 /*
  * Operations whose blocks go straight: gatherv, scatterv, alltoallv. Only the two ends of a message know how
  * long it is, and each describes it by a type of its own. own is how many elements a rank receives from
  * itself.
  */
-static int move_straight(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int own, int root)
+static int move_straight(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int own, int root, int in_place)
 {
     static const ptrdiff_t zero;
     const struct side *sides[2];
@@ -547,6 +663,8 @@ static int move_straight(const struct communicator *c, struct entry *e, const st
     struct use u;
     struct layout l;
     int i, err = 0;
+    if (is_go(e))
+        return move_by_go(c, e, in, out, root, in_place);
     sides[SG_SEND] = in;
     sides[SG_RECEIVE] = out;
     as_bytes(&call, &u, c, 0, root);

@@ -12,6 +12,9 @@ struct sg_go_call {
     size_t element;
     const int *counts; /* of elements, by block of src, or NULL: all blocks have the same length */
     int blocks, own;   /* how many counts there are, and which is that of dst */
+    const size_t *dst_lengths, *src_lengths; /* of blocks that have lengths of their own, in bytes; or NULL */
+    int dst_blocks, src_blocks, counted;     /* how many there are; whether blocks have lengths of their own */
+    int commutes;                            /* fold does */
     int kernel;        /* the engine's own for the type and the operation; 0: fold */
     void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
     void *with;

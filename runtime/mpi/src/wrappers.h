@@ -226,7 +226,7 @@ MPI(Gatherv)(const void *in, int in_count, handle in_type, void *out, const int 
             from.type = to.type;
         }
     }
-    return failed(comm, move_straight(c, e, &from, &to, own, root));
+    return failed(comm, move_straight(c, e, &from, &to, own, root, in == mpi.in_place));
 }
 
 MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root, handle comm)
@@ -256,7 +256,7 @@ MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handl
             to.type = from.type;
         }
     }
-    return failed(comm, move_straight(c, e, &from, &to, to.count, root));
+    return failed(comm, move_straight(c, e, &from, &to, to.count, root, out == mpi.in_place));
 }
 
 MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts, const int *out_displacements,
@@ -268,5 +268,5 @@ MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements
     if (!c || in == mpi.in_place || !(e = choose(ALLTOALLV, c, 0, 0, 0, 1)))
         PASS(Alltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm));
-    return failed(comm, move_straight(c, e, &from, &to, out_counts[c->rank], 0));
+    return failed(comm, move_straight(c, e, &from, &to, out_counts[c->rank], 0, 0));
 }
