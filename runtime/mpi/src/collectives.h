@@ -489,6 +489,18 @@ struct side {
     handle type;
 };
 
+/* Makes a side of one block of another side. */
+static int own_block(struct side *own, const struct side *all, int block)
+{
+    struct layout l;
+    int err = layout_of(all->type, &l);
+    own->at = (char *)all->at + all->displacements[block] * (err ? 0 : l.extent);
+    own->count = all->counts[block];
+    own->counts = own->displacements = NULL;
+    own->type = all->type;
+    return err;
+}
+
 /* The blocks of one buffer, as bytes that follow each other for the engine go. */
 struct line {
     char *at, *memory; /* memory is a copy, or NULL: they lie so where the program has them */
@@ -497,14 +509,14 @@ struct line {
 };
 
 /* Packs elements, or unpacks them, in parts whose lengths an int can tell. */
-static int pack_block(const struct communicator *c, char *bytes, char *elements, int count, const struct layout *l, handle type, int unpacks)
+static int pack_block(handle comm, char *bytes, char *elements, int count, const struct layout *l, handle type, int unpacks)
 {
     int most = l->size ? (1 << 30) / l->size : count, err = 0, n;
     for (; !err && count > 0; count -= n) {
         int position = 0, size;
         n = count < most ? count : most > 0 ? most : 1;
         size = n * l->size;
-        err = unpacks ? P_Unpack(bytes, size, &position, elements, n, type, c->inner) : P_Pack(elements, n, type, bytes, size, &position, c->inner);
+        err = unpacks ? P_Unpack(bytes, size, &position, elements, n, type, comm) : P_Pack(elements, n, type, bytes, size, &position, comm);
         bytes += size;
         elements += n * l->extent;
     }
@@ -552,24 +564,31 @@ static int line_up(const struct communicator *c, struct line *b, const struct si
         return SG_NO_MEMORY;
     for (i = 0; packs && !err && i < b->blocks; i++) {
         char *here = block_at(s, &l, i, &n);
-        err = pack_block(c, b->at + at, here, n, &l, s->type, 0);
+        err = pack_block(c->inner, b->at + at, here, n, &l, s->type, 0);
         at += b->lengths[i];
     }
     return err;
 }
 
 /* Puts the blocks of a copy where the program wants them. */
-static int put_back(const struct communicator *c, const struct line *b, const struct side *s)
+static int put_back(handle comm, const struct line *b, const struct side *s)
 {
     struct layout l;
     size_t at = 0;
     int i, n, err = b->memory ? layout_of(s->type, &l) : 0;
     for (i = 0; b->memory && !err && i < b->blocks; i++) {
         char *here = block_at(s, &l, i, &n);
-        err = pack_block(c, b->at + at, here, n, &l, s->type, 1);
+        err = pack_block(comm, b->at + at, here, n, &l, s->type, 1);
         at += b->lengths[i];
     }
     return err;
+}
+
+static struct sg_go_call lined_up(const struct line *from, const struct line *to, int root)
+{
+    struct sg_go_call go = {.root = root, .dst = to->at, .src = from->at, .dst_bytes = to->bytes, .src_bytes = from->bytes, .dst_lengths = to->lengths,
+                            .src_lengths = from->lengths, .dst_blocks = to->blocks, .src_blocks = from->blocks, .counted = 1};
+    return go;
 }
 
 /*
@@ -581,14 +600,13 @@ static int move_by_go(const struct communicator *c, struct entry *e, const struc
     struct line from, to;
     int stays = in_place && e == &go_entries[SCATTERV];
     int err = line_up(c, &to, out, 0, stays), second = line_up(c, &from, in, 1, 0);
-    struct sg_go_call go = {.root = root, .dst = to.at, .src = from.at, .dst_bytes = to.bytes, .src_bytes = from.bytes, .dst_lengths = to.lengths,
-                            .src_lengths = from.lengths, .dst_blocks = to.blocks, .src_blocks = from.blocks, .counted = 1};
+    struct sg_go_call go = lined_up(&from, &to, root);
     if (!err)
         err = second;
     if (!err)
         err = run_go(e, c, &go, (long long)(to.bytes > from.bytes ? to.bytes : from.bytes));
     if (!err && !stays)
-        err = put_back(c, &to, out);
+        err = put_back(c->inner, &to, out);
     free(to.memory);
     free(from.memory);
     free(to.lengths);
@@ -607,12 +625,11 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
     int i, own = counts[c->rank] * out_layout->size, err;
     if (is_go(e)) {
         struct side ours = {in, in_count, NULL, NULL, in_type}, all = {out, 0, counts, displacements, out_type};
-        if (in == mpi.in_place) {
-            ours.at = (char *)out + displacements[c->rank] * out_layout->extent;
-            ours.count = counts[c->rank];
-            ours.type = out_type;
-        }
-        return move_by_go(c, e, &ours, &all, 0, in == mpi.in_place);
+        if (in == mpi.in_place)
+            err = own_block(&ours, &all, c->rank);
+        else
+            err = 0;
+        return err ? err : move_by_go(c, e, &ours, &all, 0, in == mpi.in_place);
     }
     as_bytes(&call, &u, c, 0, 0);
     err = room(&to, out, bytes, out_layout);

@@ -186,6 +186,14 @@ FORTRAN(igather, IGATHER, (void *in, int *n, int *t, void *out, int *m, int *s, 
         (in, n, t, out, m, s, root, comm, q, err), BEGUN(MPI_Igather(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, &begun)))
 FORTRAN(iscatter, ISCATTER, (void *in, int *n, int *t, void *out, int *m, int *s, int *root, int *comm, int *q, int *err),
         (in, n, t, out, m, s, root, comm, q, err), BEGUN(MPI_Iscatter(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, &begun)))
+FORTRAN(iallgatherv, IALLGATHERV, (void *in, int *n, int *t, void *out, int *m, int *d, int *s, int *comm, int *q, int *err),
+        (in, n, t, out, m, d, s, comm, q, err), BEGUN(MPI_Iallgatherv(address(in), *n, TYPE(t), address(out), m, d, TYPE(s), COMM, &begun)))
+FORTRAN(igatherv, IGATHERV, (void *in, int *n, int *t, void *out, int *m, int *d, int *s, int *root, int *comm, int *q, int *err),
+        (in, n, t, out, m, d, s, root, comm, q, err), BEGUN(MPI_Igatherv(address(in), *n, TYPE(t), address(out), m, d, TYPE(s), *root, COMM, &begun)))
+FORTRAN(iscatterv, ISCATTERV, (void *in, int *n, int *d, int *t, void *out, int *m, int *s, int *root, int *comm, int *q, int *err),
+        (in, n, d, t, out, m, s, root, comm, q, err), BEGUN(MPI_Iscatterv(address(in), n, d, TYPE(t), address(out), *m, TYPE(s), *root, COMM, &begun)))
+FORTRAN(ialltoallv, IALLTOALLV, (void *in, int *n, int *d, int *t, void *out, int *m, int *e, int *s, int *comm, int *q, int *err),
+        (in, n, d, t, out, m, e, s, comm, q, err), BEGUN(MPI_Ialltoallv(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM, &begun)))
 
 /*
  * Functions that wait or test: those of Open MPI, and of module mpi_f08 of MPICH, call PMPI_ functions. What is

@@ -10,19 +10,25 @@ static struct entry *choose_nonblocking(enum operation op, long long all)
     return NULL;
 }
 
+/* Keeps a copy of a type until the operation has ended. */
+static int keep_type(struct pending *p, handle type)
+{
+    handle copy = 0;
+    int err = P_Type_contiguous(1, type, &copy);
+    if (err)
+        return err;
+    p->type = read_handle(&copy);
+    return P_Type_commit(&p->type);
+}
+
 /* Has bytes unpacked at the end, to elements of a type. */
 static int unpack_at_end(struct pending *p, const char *from, int size, void *to, int count, handle type)
 {
-    int err;
-    p->type = 0;
-    if ((err = P_Type_contiguous(1, type, &p->type)))
-        return err;
-    p->type = read_handle(&p->type);
     p->from = from;
     p->to = to;
     p->size = size;
     p->count = count;
-    return P_Type_commit(&p->type);
+    return keep_type(p, type);
 }
 
 /* Starts an operation, or frees what it has if there has been an error. */
@@ -74,6 +80,34 @@ static int start_move(const struct communicator *c, struct entry *e, const struc
     if (!err && at.out.memory)
         err = unpack_at_end(p, at.out.at, b->bytes * b->wanted, b->out, b->out_count * b->wanted, b->out_type);
     return start_or_free(p, c, e, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted), request, err);
+}
+
+/* An operation whose blocks have lengths of their own. */
+static int start_line(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place, void *request)
+{
+    struct pending *p = calloc(1, sizeof *p);
+    struct line from;
+    struct sg_go_call go;
+    size_t bytes;
+    int err, second;
+    if (!p)
+        return SG_NO_MEMORY;
+    p->stays = in_place && e == &go_entries[NONBLOCKING + SCATTERV];
+    err = line_up(c, &p->line, out, 0, p->stays);
+    second = line_up(c, &from, in, 1, 0);
+    if (!err)
+        err = second;
+    p->memory[0] = from.memory;
+    p->side = *out;
+    if (!err && p->line.memory && !p->stays) {
+        err = keep_type(p, out->type);
+        p->side.type = p->type;
+    }
+    bytes = p->line.bytes > from.bytes ? p->line.bytes : from.bytes;
+    go = lined_up(&from, &p->line, root);
+    err = start_or_free(p, c, e, &go, (long long)bytes, request, err);
+    free(from.lengths);
+    return err;
 }
 
 /* A fold by a kernel of the engine's. counts is NULL if all blocks have the same length. */
@@ -216,3 +250,64 @@ START_MOVE(Ialltoall, ALLTOALL, c->size, c->size, c->rank, c->rank)
     }
 START_ROOTED(Igather, GATHER, 1, c->rank == root ? c->size : 0, 0, root)
 START_ROOTED(Iscatter, SCATTER, c->rank == root ? c->size : 0, 1, root, 0)
+
+MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, handle comm,
+                 void *request)
+{
+    const struct communicator *c = enter_nonblocking(ALLGATHERV, whole(comm));
+    struct entry *e;
+    struct layout l;
+    struct side from = {in, in_count, NULL, NULL, whole(in_type)}, to = {out, 0, counts, displacements, whole(out_type)};
+    long long all = 0;
+    int i, err = 0;
+    if (c && (bytes_of(0, to.type, &l) < 0 || (in != mpi.in_place && in_count < 0)))
+        c = NULL;
+    for (i = 0; c && i < c->size; i++)
+        all = counts[i] < 0 || all < 0 ? -1 : all + (long long)counts[i] * l.size;
+    if (!c || all <= 0 || !(e = choose_nonblocking(ALLGATHERV, all)))
+        PASS(Iallgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle, void *),
+             (in, in_count, in_type, out, counts, displacements, out_type, comm, request));
+    if (in == mpi.in_place)
+        err = own_block(&from, &to, c->rank);
+    return failed(comm, err ? err : start_line(c, e, &from, &to, 0, in == mpi.in_place, request));
+}
+
+MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root, handle comm,
+              void *request)
+{
+    const struct communicator *c = enter_nonblocking(GATHERV, whole(comm));
+    struct entry *e;
+    struct side from, to;
+    int err;
+    if (!c || root < 0 || root >= c->size || !(e = choose_nonblocking(GATHERV, 0)))
+        PASS(Igatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, void *),
+             (in, in_count, in_type, out, counts, displacements, out_type, root, comm, request));
+    err = sides_of_gatherv(c, in, in_count, in_type, out, counts, displacements, out_type, root, &from, &to);
+    return failed(comm, err ? err : start_line(c, e, &from, &to, root, in == mpi.in_place, request));
+}
+
+MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root,
+               handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(SCATTERV, whole(comm));
+    struct entry *e;
+    struct side from, to;
+    int err;
+    if (!c || root < 0 || root >= c->size || !(e = choose_nonblocking(SCATTERV, 0)))
+        PASS(Iscatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, void *),
+             (in, counts, displacements, in_type, out, out_count, out_type, root, comm, request));
+    err = sides_of_scatterv(c, in, counts, displacements, in_type, out, out_count, out_type, root, &from, &to);
+    return failed(comm, err ? err : start_line(c, e, &from, &to, root, out == mpi.in_place, request));
+}
+
+MPI(Ialltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts,
+                const int *out_displacements, handle out_type, handle comm, void *request)
+{
+    const struct communicator *c = enter_nonblocking(ALLTOALLV, whole(comm));
+    struct entry *e;
+    struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
+    if (!c || in == mpi.in_place || !(e = choose_nonblocking(ALLTOALLV, 0)))
+        PASS(Ialltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, void *),
+             (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request));
+    return failed(comm, start_line(c, e, &from, &to, 0, 0, request));
+}

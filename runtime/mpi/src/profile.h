@@ -268,6 +268,17 @@ STARTED(Igather, GATHER, BLOCK(profiled_bytes(n, t)), (const void *in, int n, ha
         (in, n, t, out, m, s, root, comm, q))
 STARTED(Iscatter, SCATTER, out == mpi.in_place ? profiled_bytes(n, t) : profiled_bytes(m, s),
         (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm, void *q), (in, n, t, out, m, s, root, comm, q))
+STARTED(Iallgatherv, ALLGATHERV, in == mpi.in_place ? 0 : profiled_bytes(n, t),
+        (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, handle comm, void *q), (in, n, t, out, m, d, s, comm, q))
+STARTED(Igatherv, GATHERV, in == mpi.in_place ? 0 : profiled_bytes(n, t),
+        (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, int root, handle comm, void *q),
+        (in, n, t, out, m, d, s, root, comm, q))
+STARTED(Iscatterv, SCATTERV, out == mpi.in_place ? 0 : profiled_bytes(m, s),
+        (const void *in, const int *n, const int *d, handle t, void *out, int m, handle s, int root, handle comm, void *q),
+        (in, n, d, t, out, m, s, root, comm, q))
+STARTED(Ialltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_sum(n, comm), t),
+        (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s, handle comm, void *q),
+        (in, n, d, t, out, m, e, s, comm, q))
 
 /*
  * With engine go MPI_COMM_WORLD joins it when MPI begins: an operation that does not block could not do so.

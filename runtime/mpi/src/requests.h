@@ -16,6 +16,9 @@ struct pending {
     void *to;
     int size, count;
     handle type;            /* a copy: the program may free its own before */
+    struct line line;       /* blocks with lengths of their own, which are put back at the end if line.memory is there */
+    struct side side;       /* where they go, with type */
+    int stays;              /* they do not */
     struct pending *next;   /* with the same hash */
     int users;              /* MPI, until it frees the request, and we, while it is in a bucket */
 };
@@ -56,7 +59,9 @@ static void release_pending(struct pending *p)
 {
     free(p->memory[0]);
     free(p->memory[1]);
-    if (p->from)
+    free(p->line.memory);
+    free(p->line.lengths);
+    if (p->type)
         P_Type_free(&p->type);
 }
 
@@ -69,6 +74,8 @@ static void complete(struct pending *p)
     struct pending **at;
     int position = 0;
     if (p->from && !p->note.err && P_Unpack(p->from, p->size, &position, p->to, p->count, p->type, mpi.comm_self))
+        p->note.err = -1;
+    if (p->line.memory && !p->stays && !p->note.err && put_back(mpi.comm_self, &p->line, &p->side))
         p->note.err = -1;
     release_pending(p);
     if (reports) {

@@ -197,66 +197,54 @@ MPI(Allgatherv)(const void *in, int in_count, handle in_type, void *out, const i
     return failed(comm, move_all(c, e, in, in_count, whole(in_type), &in_layout, out, counts, displacements, whole(out_type), &out_layout, (int)all));
 }
 
+/* The sides of a gatherv. Only the root gets blocks; in place its own is there already. */
+static int sides_of_gatherv(const struct communicator *c, const void *in, int in_count, handle in_type, void *out, const int *counts,
+                            const int *displacements, handle out_type, int root, struct side *from, struct side *to)
+{
+    struct side none = {NULL, 0, NULL, NULL, mpi.type_null}, given = {in, in_count, NULL, NULL, whole(in_type)},
+                all = {out, 0, counts, displacements, whole(out_type)};
+    *to = c->rank == root ? all : none;
+    *from = given;
+    return c->rank == root && in == mpi.in_place ? own_block(from, to, root) : 0;
+}
+
 MPI(Gatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root, handle comm)
 {
     const struct communicator *c = enter(GATHERV, whole(comm));
     struct entry *e;
-    struct side from, to = {NULL, 0, NULL, NULL, mpi.type_null};
-    struct layout l;
-    int own = 0;
+    struct side from, to;
+    int err;
     if (!c || root < 0 || root >= c->size || !(e = choose(GATHERV, c, 0, 0, 0, 1)))
         PASS(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm));
-    from.at = in;
-    from.count = in_count;
-    from.counts = from.displacements = NULL;
-    from.type = whole(in_type);
-    if (c->rank == root) {
-        to.at = out;
-        to.counts = counts;
-        to.displacements = displacements;
-        to.type = whole(out_type);
-        own = counts[root];
-        if (in == mpi.in_place) {
-            int err = layout_of(to.type, &l);
-            if (err)
-                return failed(comm, err);
-            from.at = (char *)out + displacements[root] * l.extent;
-            from.count = own;
-            from.type = to.type;
-        }
-    }
-    return failed(comm, move_straight(c, e, &from, &to, own, root, in == mpi.in_place));
+    if (!(err = sides_of_gatherv(c, in, in_count, in_type, out, counts, displacements, out_type, root, &from, &to)))
+        err = move_straight(c, e, &from, &to, c->rank == root ? counts[root] : 0, root, in == mpi.in_place);
+    return failed(comm, err);
+}
+
+/* The sides of a scatterv. Only the root sends blocks; in place its own stays there. */
+static int sides_of_scatterv(const struct communicator *c, const void *in, const int *counts, const int *displacements, handle in_type, void *out,
+                             int out_count, handle out_type, int root, struct side *from, struct side *to)
+{
+    struct side none = {NULL, 0, NULL, NULL, mpi.type_null}, given = {out, out_count, NULL, NULL, whole(out_type)},
+                all = {in, 0, counts, displacements, whole(in_type)};
+    *from = c->rank == root ? all : none;
+    *to = given;
+    return c->rank == root && out == mpi.in_place ? own_block(to, from, root) : 0;
 }
 
 MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root, handle comm)
 {
     const struct communicator *c = enter(SCATTERV, whole(comm));
     struct entry *e;
-    struct side from = {NULL, 0, NULL, NULL, mpi.type_null}, to;
-    struct layout l;
+    struct side from, to;
+    int err;
     if (!c || root < 0 || root >= c->size || !(e = choose(SCATTERV, c, 0, 0, 0, 1)))
         PASS(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm));
-    to.at = out;
-    to.count = out_count;
-    to.counts = to.displacements = NULL;
-    to.type = whole(out_type);
-    if (c->rank == root) {
-        from.at = in;
-        from.counts = counts;
-        from.displacements = displacements;
-        from.type = whole(in_type);
-        if (out == mpi.in_place) {
-            int err = layout_of(from.type, &l);
-            if (err)
-                return failed(comm, err);
-            to.at = (const char *)in + displacements[root] * l.extent;
-            to.count = counts[root];
-            to.type = from.type;
-        }
-    }
-    return failed(comm, move_straight(c, e, &from, &to, to.count, root, out == mpi.in_place));
+    if (!(err = sides_of_scatterv(c, in, counts, displacements, in_type, out, out_count, out_type, root, &from, &to)))
+        err = move_straight(c, e, &from, &to, to.count, root, out == mpi.in_place);
+    return failed(comm, err);
 }
 
 MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts, const int *out_displacements,

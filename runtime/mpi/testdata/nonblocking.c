@@ -176,6 +176,45 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
     }
 }
 
+/*
+ * Blocks with lengths of their own, n elements or fewer. They follow each other, or have gaps between them, or stand in
+ * the opposite order.
+ */
+static void lengths(MPI_Comm comm, MPI_Datatype type, int words, const char *what, int n)
+{
+    int counts[64], starts[64], to[64], at[64], order, root, i;
+    for (order = 0; order < 3; order++) {
+        int sum = 0;
+        for (i = 0; i < ranks; i++) {
+            int k = order == 2 ? ranks - 1 - i : i;
+            counts[k] = n * (k % 3) / 2;
+            starts[k] = sum;
+            sum += counts[k] + (order == 1);
+        }
+        if ((long)(sum + 1) * words > WORDS / 2)
+            return;
+        for (root = 0; root < ranks; root += 1 + ranks / 3) {
+            taken = go;
+            BOTH(what, n, root, Igatherv, Gatherv, in, counts[rank], type, out, counts, starts, type, root, comm);
+            BOTH(what, n, 100 + root, Igatherv, Gatherv, rank == root ? MPI_IN_PLACE : in, counts[rank], type, out, counts, starts, type, root, comm);
+            BOTH(what, n, 200 + root, Iscatterv, Scatterv, in, counts, starts, type, out, counts[rank], type, root, comm);
+            BOTH(what, n, 300 + root, Iscatterv, Scatterv, in, counts, starts, type, rank == root ? MPI_IN_PLACE : out, counts[rank], type, root, comm);
+        }
+        taken = go && sum > 0 && (order != 1 || sum > ranks);
+        BOTH(what, n, -1, Iallgatherv, Allgatherv, in, counts[rank], type, out, counts, starts, type, comm);
+        BOTH(what, n, -2, Iallgatherv, Allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, counts, starts, type, comm);
+        taken = go;
+        /* To every rank goes what its count says; what comes has the length of this rank's. */
+        for (i = 0; i < ranks; i++) {
+            to[i] = counts[rank];
+            at[i] = i * (counts[rank] + order);
+        }
+        if ((long)ranks * (counts[rank] + 2) * words < WORDS / 2)
+            BOTH(what, n, -3, Ialltoallv, Alltoallv, in, counts, starts, type, out, to, at, type, comm);
+    }
+    taken = go && n > 0;
+}
+
 /* Ranks describe the same bytes by two types: `other` has two of `type`. */
 static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int words, const char *what, int longest)
 {
@@ -199,6 +238,7 @@ static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int word
         BOTH(what, n, -2, Iallgather, Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, n, type, comm);
         BOTH(what, n, -3, Ialltoall, Alltoall, in, m, t, out, n, type, comm);
         BOTH(what, n, -4, Ialltoall, Alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, n, type, comm);
+        lengths(comm, type, words, what, n);
     }
 }
 

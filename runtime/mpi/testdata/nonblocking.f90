@@ -14,6 +14,7 @@ program nonblocking
 #endif
    integer :: rank, ranks, err, i, k, wrong, index, done, indices(3)
    integer :: one(3), all(300)
+   integer, allocatable :: counts(:), starts(:)
    double precision :: x, sum
    logical :: flag
 
@@ -103,6 +104,15 @@ program nonblocking
    call MPI_Ireduce(rank, i, 1, MPI_INTEGER, MPI_SUM, 0, comm, q(1), err)
    call MPI_Wait(q(1), MPI_STATUS_IGNORE, err)
    if (rank == 0 .and. i /= ranks * (ranks - 1) / 2) wrong = wrong + 1
+   allocate (counts(ranks), starts(ranks))
+   counts = 3
+   starts = (/ (3 * (ranks - 1 - i), i = 0, ranks - 1) /)
+   one = rank
+   call MPI_Iallgatherv(one, 3, MPI_INTEGER, all, counts, starts, MPI_INTEGER, comm, q(1), err)
+   call MPI_Wait(q(1), MPI_STATUS_IGNORE, err)
+   do i = 0, ranks - 1
+      if (any(all(3 * i + 1:3 * i + 3) /= ranks - 1 - i)) wrong = wrong + 1
+   end do
    call MPI_Ibarrier(comm, q(1), err)
    call MPI_Wait(q(1), MPI_STATUS_IGNORE, err)
 
