@@ -1,9 +1,8 @@
 package ir
 
-// arena hands out slices cut from larger blocks, so that a schedule of a
-// million rules is not as many million allocations. A block is at most as
-// large as all blocks before it together: the whole stays within twice what
-// was asked for.
+// arena cuts slices from larger blocks, so a schedule of a million rules does not need a million
+// allocations. Each block is at most as large as all earlier blocks together, so the arena
+// allocates at most twice what its callers ask for.
 type arena[T any] struct {
 	free []T
 	next int // length of the next block

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dissemination is the mode 2 barrier of degree 2, large and with long waits.
+// dissemination returns the mode 2 barrier of degree 2. It is large and has long waits.
 func dissemination(ranks int) *Schedule {
 	s := &Schedule{Header: Header{
 		Collective: "barrier", Algorithm: "dissemination", Ranks: ranks, Params: []Param{{"degree", 2}},
@@ -31,7 +31,7 @@ func dissemination(ranks int) *Schedule {
 	return s
 }
 
-// linear is a broadcast whose root has one rule of many actions.
+// linear returns a broadcast whose root has one rule of many actions.
 func linear(ranks int) *Schedule {
 	s := &Schedule{Header: Header{Collective: "bcast", Algorithm: "linear", Ranks: ranks, Chunks: 1}}
 	root := Rule{When: []Slot{Enter}}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// exactBound is ⌊k·n/f⌋ without a bound on the product.
+// exactBound returns ⌊k·n/f⌋ without a bound on the product.
 func exactBound(n, f, k int) int {
 	product := new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(int64(k)))
 	return int(product.Div(product, big.NewInt(int64(f))).Int64())
@@ -31,8 +31,8 @@ func TestChunkBoundsAgainstBigNumbers(t *testing.T) {
 	})
 }
 
-// The chunks are a partition of the message into parts that differ by at most
-// one byte.
+// TestChunksPartitionTheMessage checks that the chunks partition the message into parts whose
+// lengths differ by at most one byte.
 func TestChunksPartitionTheMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.IntRange(1, 500).Draw(t, "chunks")

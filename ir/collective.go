@@ -7,70 +7,71 @@ import (
 	"slices"
 )
 
-// Collective is a row of the table that says what each collective is: how many blocks an operation
-// moves, which rank holds which of them at enter, and which rank wants which of them at the end.
-// Everything else, from the readers of files to the runtime, asks the row.
+// Collective is a row of the table of collectives. It says how many blocks an operation moves,
+// which blocks a rank holds at enter, and which blocks a rank wants at the end. All other code,
+// from the readers of files to the runtime, asks the row and never compares names.
 //
-// With F chunks a block, block b is the chunks b·F … b·F+F-1 (see [Header.BlockChunks]). A chunk
-// names one value of the whole operation: wherever it stands, it has the same bytes.
+// If a block has F chunks, block b consists of the chunks b·F … b·F+F-1 (see [Header.BlockChunks]).
+// A chunk names one value of the whole operation: it has the same bytes at every rank.
 type Collective struct {
-	Name   string // what stands before the slash in the name of an algorithm: "bcast"
-	Rooted bool   // Header.Root means something: the root, or the origin of a message
+	Name   string // the part before the slash in the name of an algorithm, such as "bcast"
+	Rooted bool   // Header.Root has a meaning: it is the root or the origin of a message
 	Origin bool   // users call Header.Root the origin, not the root
 
-	// Blocks returns the number of blocks among so many ranks. It is nil for a collective that moves
-	// no bytes: if it has chunks, they tell something, and nobody holds them at enter.
+	// Blocks returns the number of blocks among the given number of ranks. It is nil for a
+	// collective that moves no bytes. The chunks of such a collective only tell something, and no
+	// rank holds them at enter.
 	Blocks func(ranks int) int
 
-	// Held returns the blocks that rank holds at enter, among ranks with that root.
+	// Held returns the blocks that rank holds at enter.
 	Held func(ranks, root, rank int) Blocks
 
-	// Wanted returns the blocks that rank has at the end, among ranks with that root. Those that it
-	// holds may be among them.
+	// Wanted returns the blocks that rank has at the end. They may include blocks that it holds.
 	Wanted func(ranks, root, rank int) Blocks
 
-	// Inputs returns how many blocks of its own each rank contributes. It is nil for a collective
-	// that folds nothing. Block b of the operation is folded from block b mod Inputs of the
-	// contributions: all blocks of a scan are folded from the one block that each rank has.
+	// Inputs returns how many blocks each rank contributes. It is nil for a collective that folds
+	// nothing. Block b of the operation is folded from block b mod Inputs of every contribution. In
+	// a scan, for example, each rank contributes one block, and all blocks are folded from these.
 	Inputs func(ranks int) int
 
-	// Folded returns of how many ranks the contributions are folded into a block: those of the ranks
-	// 0 … Folded-1, each once. It is nil if Inputs is.
+	// Folded returns the number of ranks whose contributions are folded into a block. These are the
+	// ranks 0 … Folded-1, each once. Folded is nil if Inputs is nil.
 	Folded func(ranks, block int) int
 
-	// Question is the number of blocks that say what the ranks are to contribute: the blocks
-	// 0 … Question-1. What a rank contributes is its answer, so it has no contribution before it has all of
-	// them. It is 0 where ranks contribute what they have at enter.
+	// Question is the number of blocks that ask the ranks for their contributions: the blocks 0 …
+	// Question-1. A rank contributes its answer, so it has no contribution before it has all of
+	// these blocks. Question is 0 if ranks contribute what they have at enter.
 	Question int
 
-	// Rotated returns what a block becomes when every rank r becomes rank r+by, modulo ranks: who
-	// holds and wants the one are then who held and wanted the other, each by ranks further. It is
-	// nil if there is no such block, because a root is unlike other ranks, or if there are no blocks.
-	// by is in 0 … ranks-1.
+	// Rotated returns the block that a block becomes when every rank r becomes rank r+by, modulo
+	// ranks. If rank r holds or wants the old block, rank r+by holds or wants the new one. by is in
+	// 0 … ranks-1. Rotated is nil if there is no such block, because the root differs from other
+	// ranks or because there are no blocks.
 	Rotated func(ranks, by, block int) int
 
-	// Alike says that all ranks contribute to, and want, all of every block. Pieces of a block may then
-	// move with the ranks: see [Header.Rotation].
+	// Alike says that all ranks contribute to every block, and want all of it. Pieces of a block
+	// may then move with the ranks: see [Header.Rotation].
 	Alike bool
 
 	// Synchronizes says that no rank leaves before all ranks have entered.
 	Synchronizes bool
 
-	// Published says that the root sends whenever it likes, and that the others take what comes as
-	// a message: they make no call of their own for it, and need not know who the root is. One
-	// algorithm is therefore agreed on before, and serves messages of all lengths.
+	// Published says that the root sends whenever it likes. The other ranks take each operation as
+	// a message: they make no call of their own for it and need not know the root in advance. So
+	// the ranks agree on one algorithm beforehand, for messages of all lengths.
 	Published bool
 
-	// Caller names the collective whose calls run a schedule of this one that a program was given.
-	// "" stands for its own. Published messages have no call at the ranks that take them, so their
-	// schedules run as broadcasts from the origin.
+	// Caller names the collective whose calls run a program's own schedule of this collective. It
+	// is "" if the collective has calls of its own. Ranks that take a published message make no
+	// call, so its schedules run as broadcasts from the origin.
 	Caller string
 }
 
-// CalledBy returns the name of the collective whose calls run a schedule of c: Caller, or its own.
+// CalledBy returns the name of the collective whose calls run a schedule of c: Caller, or Name if
+// Caller is "".
 func (c *Collective) CalledBy() string { return cmp.Or(c.Caller, c.Name) }
 
-// RootWord returns what users call the root, "root" or "origin", and "" if c has none.
+// RootWord returns the users' word for the root: "root", "origin", or "" if c has no root.
 func (c *Collective) RootWord() string {
 	switch {
 	case !c.Rooted:
@@ -81,19 +82,19 @@ func (c *Collective) RootWord() string {
 	return "root"
 }
 
-// Blocks are the blocks First, First+Step, First+2·Step …, Count of them. The zero value is none.
+// Blocks are the Count blocks First, First+Step, First+2·Step …. The zero value is empty.
 type Blocks struct{ First, Step, Count int }
 
 // At returns the i-th of the blocks, 0 ≤ i < Count.
 func (b Blocks) At(i int) int { return b.First + i*b.Step }
 
-// Index returns the place of a block among b, -1 if it is not among them.
+// Index returns the position of block in b, or -1 if b does not contain it.
 func (b Blocks) Index(block int) int {
 	i := block - b.First
 	if b.Count == 0 || i < 0 {
 		return -1
 	}
-	if b.Step != 1 { // a division takes longer than all the rest
+	if b.Step != 1 { // avoids the division, which would take most of the time
 		if i%b.Step != 0 {
 			return -1
 		}
@@ -194,7 +195,7 @@ var collectives = []Collective{
 		},
 	},
 	{
-		// Block 0 is what the origin asks, and block 1 is what all answer.
+		// Block 0 is the origin's question. Block 1 is the answer, to which all ranks contribute.
 		Name: "anyreduce", Rooted: true, Origin: true, Question: 1, Inputs: one,
 		Blocks: func(int) int { return 2 },
 		Folded: func(ranks, block int) int { return ranks * block },
@@ -216,8 +217,8 @@ func heldByRoot(_, root, rank int) Blocks {
 	return Blocks{0, 1, 1}
 }
 
-// Everywhere reports whether every rank holds or wants every block, among ranks with that root. A rank
-// then knows as much of each block as any other.
+// Everywhere reports whether every rank holds or wants every block. Then all ranks have the same
+// knowledge of each block.
 func (c *Collective) Everywhere(ranks, root int) bool {
 	if c.Blocks == nil {
 		return false
@@ -231,8 +232,8 @@ func (c *Collective) Everywhere(ranks, root int) bool {
 	return true
 }
 
-// Relays reports whether a schedule brings a rank a block that it neither holds nor wants, for it to
-// pass on, or has it fold one. programs are those of the schedule.
+// Relays reports whether a schedule gives a rank a block that the rank neither holds nor wants,
+// either to pass it on or by folding it there. programs returns the schedule's program of a rank.
 func (h *Header) Relays(programs func(rank int) Program) bool {
 	if h.BlockChunks() == 0 || h.Row().Everywhere(h.Ranks, h.Root) {
 		return false
@@ -257,10 +258,10 @@ func (h *Header) Relays(programs func(rank int) Program) bool {
 	return false
 }
 
-// Collectives returns the table. It is a copy.
+// Collectives returns a copy of the table.
 func Collectives() []Collective { return slices.Clone(collectives) }
 
-// CollectiveNamed returns the row of the given name; ok is false if there is none.
+// CollectiveNamed returns the row with the given name. ok is false if there is none.
 func CollectiveNamed(name string) (row Collective, ok bool) {
 	if c := rowOf(name); c != nil {
 		return *c, true
@@ -268,13 +269,13 @@ func CollectiveNamed(name string) (row Collective, ok bool) {
 	return Collective{}, false
 }
 
-// Define adds a row to the table: a collective of a program's own. It is to be called before
-// anything else looks at the table, in an init function or in TestMain. It fails if the name is
-// taken or is no name, and if a row with Blocks lacks Held or Wanted.
+// Define adds a collective of the program's own to the table. Call it from an init function or
+// TestMain, before other code reads the table. It fails if c.Name is taken or is not a name, or if
+// the row lacks functions that its other fields require, such as Held and Wanted beside Blocks.
 func Define(c Collective) error {
 	switch {
 	case !isName(c.Name):
-		return fmt.Errorf("defining a collective: %.*q is no name", MaxName, c.Name)
+		return fmt.Errorf("defining a collective: %.*q is not a name", MaxName, c.Name)
 	case rowOf(c.Name) != nil:
 		return fmt.Errorf("defining a collective: there is a %s already", c.Name)
 	case c.Blocks != nil && (c.Held == nil || c.Wanted == nil):
@@ -301,7 +302,7 @@ func rowOf(name string) *Collective {
 
 func isCollective(name string) bool { return rowOf(name) != nil }
 
-// collectiveNames returns the names in the table's order.
+// collectiveNames returns the names in the order of the table.
 func collectiveNames() []string {
 	var names []string
 	for i := range collectives {
@@ -310,23 +311,23 @@ func collectiveNames() []string {
 	return names
 }
 
-// Row returns what the collective of h is, nil if there is no collective of that name.
+// Row returns the row of h.Collective, or nil if there is none.
 func (h *Header) Row() *Collective { return rowOf(h.Collective) }
 
-// HasMessage reports whether the operation moves blocks of bytes. A barrier moves none: its chunks
-// have no bytes. They are what a multicast, or a repair of it, tells, and nobody has them before.
+// HasMessage reports whether the operation moves blocks of bytes. A barrier moves none. Its chunks
+// have no bytes: a rank has one when a multicast, or the repair of a multicast, has reached it.
 func (h *Header) HasMessage() bool {
 	c := h.Row()
 	return c != nil && c.Blocks != nil
 }
 
-// Rooted reports whether Root means something.
+// Rooted reports whether Root has a meaning.
 func (h *Header) Rooted() bool {
 	c := h.Row()
 	return c != nil && c.Rooted
 }
 
-// RootWord returns what users call Root: "root" or "origin", and "" if the collective has neither.
+// RootWord returns the users' word for Root: "root", "origin", or "" if the collective has no root.
 func (h *Header) RootWord() string {
 	if c := h.Row(); c != nil {
 		return c.RootWord()
@@ -349,7 +350,7 @@ func (h *Header) Blocks() int {
 	return 0
 }
 
-// BlockChunks returns F, the number of chunks of each block, 0 if there are no blocks.
+// BlockChunks returns F, the number of chunks of each block, or 0 if there are no blocks.
 func (h *Header) BlockChunks() int {
 	if n := h.Blocks(); n > 0 {
 		return h.Chunks / n
@@ -357,8 +358,8 @@ func (h *Header) BlockChunks() int {
 	return 0
 }
 
-// InputBlocks returns how many blocks each rank contributes, 0 if the collective folds nothing.
-// They stand first in the caller's source buffer, and the blocks that the rank holds follow them.
+// InputBlocks returns how many blocks each rank contributes, 0 if the collective folds nothing. In
+// the caller's source buffer they come first, and the blocks that the rank holds come after them.
 func (c *Collective) InputBlocks(ranks int) int {
 	if c.Inputs == nil {
 		return 0
@@ -366,20 +367,20 @@ func (c *Collective) InputBlocks(ranks int) int {
 	return c.Inputs(ranks)
 }
 
-// SourceBlocks returns how many blocks the source buffer of a rank has: those that it contributes
-// and those that it holds at enter.
+// SourceBlocks returns how many blocks the source buffer of a rank has: the blocks that the rank
+// contributes and those that it holds at enter.
 func (c *Collective) SourceBlocks(ranks, root, rank int) int {
 	return c.InputBlocks(ranks) + c.Held(ranks, root, rank).Count
 }
 
-// Folds reports whether contributions of ranks are folded into the blocks.
+// Folds reports whether the collective folds contributions of ranks.
 func (h *Header) Folds() bool {
 	c := h.Row()
 	return c != nil && c.Inputs != nil
 }
 
-// InputChunks returns the number of parts, of a chunk each, of every rank's own contribution: the
-// slots x0 … x<InputChunks-1>. It is 0 if nothing is folded.
+// InputChunks returns the number of parts of every rank's contribution, each as long as a chunk.
+// The parts are the slots x0 … x<InputChunks-1>. It is 0 if the collective folds nothing.
 func (h *Header) InputChunks() int {
 	if c := h.Row(); c != nil && c.Inputs != nil {
 		return c.Inputs(h.Ranks) * h.BlockChunks()
@@ -387,11 +388,12 @@ func (h *Header) InputChunks() int {
 	return 0
 }
 
-// InputOf returns the number of the part of each contribution from which chunk k is folded: x<InputOf>
-// goes into c<k>.
+// InputOf returns the index of the part of each contribution that is folded into chunk k:
+// x<InputOf(k)> goes into c<k>.
 func (h *Header) InputOf(k int) int { return k % h.InputChunks() }
 
-// FoldedRanks returns of how many ranks the contributions are folded into chunk k, from rank 0 on.
+// FoldedRanks returns the number of ranks whose contributions are folded into chunk k. These are
+// the ranks from 0 on.
 func (h *Header) FoldedRanks(k int) int {
 	if c := h.Row(); c != nil && c.Folded != nil {
 		return c.Folded(h.Ranks, k/h.BlockChunks())
@@ -399,8 +401,8 @@ func (h *Header) FoldedRanks(k int) int {
 	return 0
 }
 
-// QuestionChunks returns how many chunks a rank must have before it has a contribution: the chunks
-// c0 … c<QuestionChunks-1>. See [Collective.Question].
+// QuestionChunks returns how many chunks a rank must have before it has a contribution. They are
+// the chunks c0 … c<QuestionChunks-1>. See [Collective.Question].
 func (h *Header) QuestionChunks() int {
 	if c := h.Row(); c != nil {
 		return c.Question * h.BlockChunks()
@@ -408,10 +410,10 @@ func (h *Header) QuestionChunks() int {
 	return 0
 }
 
-// Rotation returns how chunks move when every rank r becomes rank r+by, modulo ranks: in groups of per
-// chunks, of which the i-th becomes the rotated(ranks, by, i)-th. The groups are blocks or, where all
-// ranks are alike, as many pieces of the vector as there are ranks. Contributions x<k> move as the
-// chunks c<k> do that are folded from them. rotated is nil if chunks cannot move so.
+// Rotation says how chunks move when every rank r becomes rank r+by, modulo ranks. Chunks move in
+// groups of per chunks, and group i becomes group rotated(ranks, by, i). A group is a block. If all
+// ranks are alike, the vector has one group for each rank instead. Contribution x<k> moves like the
+// chunks that are folded from it. rotated is nil if the chunks cannot move.
 func (h *Header) Rotation() (per int, rotated func(ranks, by, group int) int) {
 	c := h.Row()
 	switch {
@@ -433,7 +435,7 @@ func (h *Header) Held(rank int) Chunks {
 	return Chunks{}
 }
 
-// Wanted returns the chunks that rank has at the end, with those that it holds.
+// Wanted returns the chunks that rank has at the end. They may include chunks that it holds.
 func (h *Header) Wanted(rank int) Chunks {
 	if c := h.Row(); c != nil && c.Blocks != nil {
 		return Chunks{c.Wanted(h.Ranks, h.Root, rank), h.BlockChunks()}
@@ -447,19 +449,19 @@ func (h *Header) Holds(rank, k int) bool {
 	return held.Has(k)
 }
 
-// Chunks are the chunks of some blocks, Per chunks a block.
+// Chunks are the chunks of some blocks. Each block has Per chunks.
 type Chunks struct {
 	Blocks
 	Per int
 }
 
-// Len returns how many chunks there are.
+// Len returns the number of chunks.
 func (c Chunks) Len() int { return c.Count * c.Per }
 
-// Has reports whether chunk k is among c.
+// Has reports whether c contains chunk k.
 func (c Chunks) Has(k int) bool { return c.Per > 0 && c.Index(k/c.Per) >= 0 }
 
-// Place returns the place of chunk k among c, -1 if it is not among them.
+// Place returns the position of chunk k in c, or -1 if c does not contain it.
 func (c Chunks) Place(k int) int {
 	if !c.Has(k) {
 		return -1
@@ -467,7 +469,7 @@ func (c Chunks) Place(k int) int {
 	return c.Index(k/c.Per)*c.Per + k%c.Per
 }
 
-// All returns the numbers of the chunks, ascending.
+// All yields the numbers of the chunks in ascending order.
 func (c Chunks) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := range c.Count {

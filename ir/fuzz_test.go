@@ -12,8 +12,8 @@ func FuzzParseText(f *testing.F) { fuzz(f, forms[0], "*/*.txt") }
 
 func FuzzParseJSON(f *testing.F) { fuzz(f, forms[1], "*/*.json") }
 
-// fuzz holds a reader to this: it does not panic, and what it accepts is valid
-// and comes back equal from both forms. The text form is canonical besides, except for
+// fuzz checks that a reader does not panic, that the schedules it accepts are valid, and that they
+// come back equal from both forms. It also checks that the text form is canonical, except for
 // comments, blank lines and blanks at the ends of lines.
 func fuzz(f *testing.F, form form, seeds string) {
 	for _, path := range inputs(f, seeds) {

@@ -6,8 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomSchedule draws any schedule that the two forms can spell, sensible or
-// not.
+// randomSchedule draws any schedule that the two forms can express, whether it makes sense or not.
 func randomSchedule() *rapid.Generator[*Schedule] {
 	return rapid.Custom(func(t *rapid.T) *Schedule {
 		s := &Schedule{Header: randomHeader(t)}
@@ -59,8 +58,8 @@ func randomHeader(t *rapid.T) Header {
 	return h
 }
 
-// held returns the slots that rank has, Enter among them if enter is set; of
-// many chunks the first and the last.
+// held returns slots that rank has: of the chunks the first and the last, and Enter if enter is
+// true.
 func held(s *Schedule, rank int, enter bool) []Slot {
 	var slots []Slot
 	if enter {
@@ -80,7 +79,7 @@ func held(s *Schedule, rank int, enter bool) []Slot {
 	return slots
 }
 
-// operands returns what rank can fold or put under another name.
+// operands returns the slots that rank can fold, or put under another name.
 func operands(s *Schedule, rank int) []Slot {
 	slots := []Slot{Chunk(0), Chunk(s.Chunks - 1)}
 	for i := range s.Programs[rank].Values {
@@ -92,7 +91,7 @@ func operands(s *Schedule, rank int) []Slot {
 	return slots
 }
 
-// randomFold draws the operands of what rank makes.
+// randomFold draws the actions of a fold at rank.
 func randomFold(t *rapid.T, s *Schedule, rank int) []Action {
 	made := Chunk(s.Chunks / 2)
 	if n := s.Programs[rank].Values; n > 0 && rapid.Bool().Draw(t, "partial result") {
@@ -102,7 +101,8 @@ func randomFold(t *rapid.T, s *Schedule, rank int) []Action {
 	return FoldOf(made, of.Draw(t, "operands")...)
 }
 
-// randomRenamed draws a message of slots of rank that become partial results, and perhaps a chunk, at to.
+// randomRenamed draws a message of slots of rank that become partial results, and perhaps a chunk,
+// at rank to.
 func randomRenamed(t *rapid.T, s *Schedule, rank, to int) []Action {
 	of := rapid.SliceOfNDistinct(rapid.SampledFrom(operands(s, rank)), 1, s.Programs[to].Values, rapid.ID[Slot]).Draw(t, "renamed")
 	message := PutAll(to, of...)
@@ -120,7 +120,7 @@ func randomSlots(t *rapid.T, s *Schedule, rank, least int) []Slot {
 	return slots
 }
 
-// randomRule draws a rule; there may be no action to draw.
+// randomRule draws a rule. ok is false if there is no action to draw.
 func randomRule(t *rapid.T, s *Schedule, rank int) (r Rule, ok bool) {
 	r.When = randomSlots(t, s, rank, 1)
 	if rapid.Bool().Draw(t, "repair") {

@@ -9,18 +9,21 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON forms schedgen/1 to schedgen/4. It is strict: an unknown, missing or
-// duplicate field, a field that the document's form does not have, a form that WriteJSON would not
-// have chosen, a value of another type or out of range, a rank without a program or with two and
-// anything after the document are errors. The members of an
-// object and the programs may come in any order. It reads in a stream and holds
-// memory in proportion to what it has read, whatever counts the document claims.
-// The error is a [*ParseError] with the path, line, column and byte of the first
-// fault; a fault that only the whole document shows is placed at the start of the
-// program or the field it is in.
+// ParseJSON reads the JSON forms schedgen/1 to schedgen/4. It is strict. It refuses
 //
-// What it accepts is in range ([Validate]); whether it is a correct schedule is
-// for package verify to say.
+//   - an unknown, missing or duplicate field, or a field that the document's form does not have;
+//   - a form that [WriteJSON] would not have chosen;
+//   - a value of a wrong type or out of range;
+//   - a rank without a program or with two programs;
+//   - anything after the document.
+//
+// The members of an object may come in any order, and so may the programs. ParseJSON reads a stream
+// and needs memory in proportion to the input read, whatever numbers the document claims. The error
+// is a [*ParseError] with the path, line, column and byte of the first fault. If only the whole
+// document shows the fault, the error points to the start of the program or field that is at fault.
+//
+// [Validate] accepts every schedule that ParseJSON returns. Package verify checks whether the
+// schedule is correct.
 func ParseJSON(r io.Reader) (*Schedule, error) {
 	p := jsonReader{jsonScanner: jsonScanner{source: newSource(r)}}
 	p.path = p.where
@@ -39,22 +42,22 @@ type jsonReader struct {
 	s            Schedule
 	fields       [len(topFields)]mark // where the values of the header are
 	starts       []mark               // where the programs are, in the order of the document
-	ranks        []int32              // the rank of each, in the order of the document
+	ranks        []int32              // the rank of each program, in the order of the document
 	seen         []uint64             // bit set of the ranks that have a program
 	form         string               // the format, "" until it has been read
-	early        map[string]string    // form that has a field -> the first such field seen before the format
+	early        map[string]string    // by form: its first field that was seen before the format
 	saidRecovery bool                 // the header's member recovery has been read
 	noValues     mark                 // the first program without the member values
 
-	// Bounds for what is being read: the limits until the document has named
-	// its own numbers.
+	// Bounds for the values that follow: the limits of the package until the document has named its
+	// own numbers.
 	rankBound, chunkBound, signalBound, valueBound int
 
 	slots   arena[Slot]
 	actions arena[Action]
 	rules   arena[Rule]
 	peers   arena[int32]
-	// What is being read, before its length is known.
+	// Buffers for lists whose length is not known yet.
 	slotBuf   []Slot
 	actionBuf []Action
 	peerBuf   []int32
@@ -67,7 +70,7 @@ var topFields = [...]string{
 
 // Bits of topFields.
 const (
-	allTop    = 1<<(len(topFields)-1) - 1 // of every form
+	allTop    = 1<<(len(topFields)-1) - 1 // the fields of every form
 	headerTop = allTop >> 1               // all but the programs
 )
 
@@ -124,7 +127,7 @@ func (p *jsonReader) checkHeader() {
 	p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
 }
 
-// checkForm checks that the document has the form of its header, as far as that alone decides.
+// checkForm checks that the document has the form that its header requires.
 func (p *jsonReader) checkForm() *fault {
 	h := &p.s.Header
 	barrier := !h.HasMessage() && h.Chunks > 0
@@ -142,7 +145,7 @@ func (p *jsonReader) checkForm() *fault {
 	return nil
 }
 
-// failPath fails elsewhere than at the one being read.
+// failPath fails at m with the given path instead of the current one.
 func (p *jsonReader) failPath(m mark, path, msg string) {
 	if p.ok() {
 		p.steps = append(p.steps[:0], step{name: path})
@@ -158,7 +161,7 @@ func (p *jsonReader) params() {
 		p.colon()
 		p.push(name, 0)
 		if p.ok() && !isParam(name) {
-			p.failAt(m, "%s is no name of a parameter", quote([]byte(name)))
+			p.failAt(m, "%s is not the name of a parameter", quote([]byte(name)))
 		}
 		if n == MaxParams {
 			p.failAt(m, "more than %d parameters", MaxParams)
@@ -198,7 +201,8 @@ func (p *jsonReader) checkEnd() {
 	}
 }
 
-// checkBlocks checks what schedgen/4 asks for beside what is in range.
+// checkBlocks checks the further requirements of schedgen/4: the schedule needs this form, and the
+// document has the members recovery and values.
 func (p *jsonReader) checkBlocks() {
 	switch form := p.s.format(); {
 	case form != FormatBlocks:
@@ -210,14 +214,13 @@ func (p *jsonReader) checkBlocks() {
 	}
 }
 
-// fault fails with what check has found in a program. The header has been
-// checked before.
+// fault fails with a fault in a program. The header has been checked before.
 func (p *jsonReader) fault(f *fault) {
 	i := slices.Index(p.ranks, int32(f.rank))
 	p.failPath(p.starts[i], f.path(i), f.msg)
 }
 
-// missing names the ranks without a program, the first few of them.
+// missing names the first few ranks that have no program.
 func (p *jsonReader) missing() string {
 	const few = 5
 	var names []string

@@ -9,7 +9,7 @@ var (
 	reportFields  = []string{"to", "from"}
 )
 
-// Bits of the fields, for what is required and what has been seen.
+// Bits of the fields that are required or have been seen.
 const (
 	allProgram    = 1<<4 - 1
 	plainRule     = 1<<0 | 1<<3
@@ -54,7 +54,7 @@ func (p *jsonReader) program(int) {
 	p.ranks = append(p.ranks, int32(g.Rank))
 }
 
-// rank reads the rank of a program and checks that it is the rank's first.
+// rank reads the rank of a program and checks that the rank has no program yet.
 func (p *jsonReader) rank() int {
 	m := p.here()
 	r := p.int(0, p.rankBound-1)
@@ -101,24 +101,24 @@ func (p *jsonReader) atLeastOne(slots []Slot) []Slot {
 	return slots
 }
 
-// awaitedList reads slots that a rule or done may wait for.
+// awaitedList reads slots for which a rule or done may wait.
 func (p *jsonReader) awaitedList() []Slot {
 	p.slotBuf = p.slotBuf[:0]
 	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.awaited()) })
 	return p.slots.copyOf(p.slotBuf)
 }
 
-// awaited reads a slot that a rule or done may wait for.
+// awaited reads a slot for which a rule or done may wait.
 func (p *jsonReader) awaited() Slot {
 	m := p.here()
 	s := p.slot(p.signalBound, p.valueBound)
 	if p.ok() && s.Kind() == KindInput {
-		p.failAt(m, "%v: a contribution is there from enter on, nothing waits for it", s)
+		p.failAt(m, "%v: a contribution is there from enter on, so no rule waits for it", s)
 	}
 	return s
 }
 
-// slotList reads slots of which values is the number of partial results of their rank.
+// slotList reads slots of a rank that has the given number of partial results.
 func (p *jsonReader) slotList(values int) []Slot {
 	p.slotBuf = p.slotBuf[:0]
 	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.slot(MaxSignals, values)) })
@@ -135,7 +135,7 @@ func (p *jsonReader) slot(signals, values int) Slot {
 	s, ok := ParseSlot(text)
 	switch {
 	case !ok:
-		p.failAt(m, `%s is no slot ("enter", "c0" …, "s0" …, "v0" …, "x0" …)`, quote(text))
+		p.failAt(m, `%s is not a slot ("enter", "c0" …, "s0" …, "v0" …, "x0" …)`, quote(text))
 	case s.Kind() == KindChunk && s.Index() >= p.chunkBound:
 		p.failAt(m, "%s: the message has %d chunks", s, p.chunkBound)
 	case s.Kind() == KindSignal && s.Index() >= signals:
@@ -146,7 +146,8 @@ func (p *jsonReader) slot(signals, values int) Slot {
 	return s
 }
 
-// ParseSlot returns the slot that text spells canonically.
+// ParseSlot returns the slot with the canonical spelling text, as [Slot.String] returns it. It
+// returns false if there is none.
 func ParseSlot(text []byte) (Slot, bool) {
 	if string(text) == "enter" {
 		return Enter, true
@@ -183,7 +184,7 @@ func (p *jsonReader) actionList() []Action {
 	return p.actions.copyOf(p.actionBuf)
 }
 
-// message reads a multicast, a fold, or what is put in one message, and appends its actions.
+// message reads a multicast, a fold, or the puts of one message, and appends its actions.
 func (p *jsonReader) message(int) {
 	a, start := Action{}, p.here()
 	var several, as, of []Slot
@@ -220,7 +221,7 @@ func (p *jsonReader) message(int) {
 	case a.Op == Fold:
 		p.failAt(start, `a fold has the fields "op", "slot" and "of"`)
 	case seen&(1<<5) != 0:
-		p.failAt(start, `field "of" in an action that is no fold`)
+		p.failAt(start, `field "of" in an action that is not a fold`)
 	case several != nil && a.Op != Put:
 		p.failAt(start, `field "slots" in a multicast`)
 	case seen&(1<<3) != 0:
@@ -242,7 +243,7 @@ func (p *jsonReader) message(int) {
 	p.actionBuf = append(p.actionBuf, a)
 }
 
-// puts appends the puts of a message of several slots, or of one that is renamed.
+// puts appends the puts of a message that has several slots or gives a slot another name.
 func (p *jsonReader) puts(start mark, to int, slots, as []Slot, seen uint) {
 	want := uint(messageAction)
 	if as != nil {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// jsonRecovery writes the members of a program that schedgen/2 adds, those
-// that say something.
+// jsonRecovery writes the members of a program that schedgen/2 adds. It leaves out empty ones.
 func (p printer) jsonRecovery(r *Recovery) {
 	if len(r.Ask) > 0 {
 		p.str(`,"ask":`)
@@ -47,7 +46,7 @@ func (p printer) jsonRanks(ranks []int32) {
 	p.str("]")
 }
 
-// format reads which form the document has.
+// format reads the form of the document.
 func (p *jsonReader) format() {
 	m := p.here()
 	switch v := p.string("a string"); {
@@ -59,7 +58,7 @@ func (p *jsonReader) format() {
 		p.s.Recovers = p.s.Recovers || p.form == FormatRecovery
 		for _, of := range formats {
 			if field := p.early[of]; field != "" && !p.has(of) {
-				p.failAt(m, "%s has no field %q, but a program has: that is of %s", p.form, field, of)
+				p.failAt(m, "%s has no field %q, but a program has it: %s has this field", p.form, field, of)
 			}
 		}
 	}
@@ -67,15 +66,15 @@ func (p *jsonReader) format() {
 
 var formats = []string{Format, FormatRecovery, FormatBarrier, FormatBlocks}
 
-// has reports whether the document's form has the fields that the form named of has brought.
+// has reports whether the document's form has the fields that were new in form of.
 func (p *jsonReader) has(of string) bool { return p.form == of || p.form == FormatBlocks }
 
-// ofForm fails unless the document's form has the field, which the form named of has brought. If the
-// form is still to come, format looks at the field then.
+// ofForm fails unless the document's form has a field that was new in form of. If the form has not
+// been read yet, ofForm notes the field for format to check.
 func (p *jsonReader) ofForm(field, of string) {
 	switch {
 	case p.form != "" && !p.has(of):
-		p.failAt(p.here(), "%s has no such field: it is of %s", p.form, of)
+		p.failAt(p.here(), "%s has no such field: %s has it", p.form, of)
 	case p.form == "" && p.early[of] == "":
 		if p.early == nil {
 			p.early = make(map[string]string)
@@ -84,8 +83,8 @@ func (p *jsonReader) ofForm(field, of string) {
 	}
 }
 
-// recovery reads a member of a program that schedgen/2 adds. What is in range
-// is checked when the whole program is known.
+// recovery reads a member of a program that schedgen/2 adds. The ranges are checked when the whole
+// program is known.
 func (p *jsonReader) recovery(g *Program, field string) {
 	p.ofForm(field, FormatRecovery)
 	switch field {
@@ -104,7 +103,7 @@ func (p *jsonReader) recovery(g *Program, field string) {
 	}
 }
 
-// peerList reads ranks, as many as most.
+// peerList reads at most most ranks.
 func (p *jsonReader) peerList(most int) []int32 {
 	p.peerBuf = p.peerBuf[:0]
 	p.array(func(i int) {

@@ -8,23 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxString bounds a string of the document. The longest legal one is a name
-// of MaxName bytes, each of which may be spelled as an escape.
+// maxString bounds a string of the document in bytes. The longest legal string is a name of MaxName
+// bytes, each of which may be spelled as an escape.
 const maxString = 256
 
-// jsonScanner reads the values of a JSON document whose structure its caller
-// knows, and keeps the path of the value being read. Nothing is buffered but
-// one string.
+// jsonScanner reads the values of a JSON document whose structure its caller knows. It keeps the
+// path of the current value. It buffers one string and nothing else.
 type jsonScanner struct {
 	source
 	steps []step
-	text  []byte // the string read last
+	text  []byte // the last string read
 }
 
 // step is one element of a path: the name of a member or an index.
 type step struct {
 	name  string
-	index int // where name is empty
+	index int // if name is empty
 }
 
 func (p *jsonScanner) push(name string, index int) {
@@ -33,7 +32,7 @@ func (p *jsonScanner) push(name string, index int) {
 
 func (p *jsonScanner) pop() { p.steps = p.steps[:len(p.steps)-1] }
 
-// where spells the current path: programs[3].rules[1].do[0].to.
+// where returns the current path: programs[3].rules[1].do[0].to.
 func (p *jsonScanner) where() string {
 	var b strings.Builder
 	for i, s := range p.steps {
@@ -52,7 +51,7 @@ func (p *jsonScanner) where() string {
 	return b.String()
 }
 
-// here skips white space and returns where the next value is.
+// here skips white space and returns the position of the next value.
 func (p *jsonScanner) here() mark {
 	for {
 		switch p.peek() {
@@ -76,8 +75,8 @@ func (p *jsonScanner) open(bracket int, what string) {
 	p.skip()
 }
 
-// more reports whether an object or array goes on after n elements, and
-// consumes the comma or the closing bracket.
+// more reports whether an object or array continues after n elements. It consumes the comma or the
+// closing bracket.
 func (p *jsonScanner) more(n int, closing int) bool {
 	m := p.here()
 	switch c := p.peek(); {
@@ -94,7 +93,7 @@ func (p *jsonScanner) more(n int, closing int) bool {
 	return false
 }
 
-// array reads an array; element reads its i-th element.
+// array reads an array. It calls element to read element i.
 func (p *jsonScanner) array(element func(i int)) {
 	p.open('[', "an array")
 	for n := 0; p.ok() && p.more(n, ']'); n++ {
@@ -107,9 +106,9 @@ func (p *jsonScanner) array(element func(i int)) {
 	}
 }
 
-// object reads an object whose members are among names, in any order, each at
-// most once. member reads the value of names[i]. Bit i of required says that
-// names[i] must be there; bit i of the result that it was.
+// object reads an object whose members are among names, in any order, each at most once. It calls
+// member to read the value of names[i]. Bit i of required says that names[i] must be there. Bit i
+// of the result says that it was.
 func (p *jsonScanner) object(names []string, required uint, member func(i int)) (seen uint) {
 	p.open('{', "an object")
 	for n := 0; p.ok() && p.more(n, '}'); n++ {
@@ -181,7 +180,7 @@ func (p *jsonScanner) bool() bool {
 	return word == "true"
 }
 
-// int reads a whole number lo … hi.
+// int reads a whole number in lo … hi.
 func (p *jsonScanner) int(lo, hi int) int {
 	m := p.here()
 	if p.peek() == '-' {
@@ -227,8 +226,8 @@ func (p *jsonScanner) string(want string) []byte {
 	}
 }
 
-// escape reads what follows a backslash. No legal string needs a rune beyond
-// the basic plane, so halves of surrogate pairs stand for nothing.
+// escape reads the rest of an escape after its backslash. It takes surrogates as they come, because
+// no legal string has a rune beyond the basic plane.
 func (p *jsonScanner) escape(m mark) {
 	const from, to = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	c := p.peek()
@@ -264,7 +263,7 @@ func (p *jsonScanner) hex4(m mark) rune {
 	return rune(v)
 }
 
-// quote quotes text for a message and cuts it to maxQuote bytes.
+// quote quotes text for a message. It cuts text to maxQuote bytes.
 func quote(text []byte) string {
 	if len(text) > maxQuote {
 		return strconv.Quote(string(text[:maxQuote])) + "…"

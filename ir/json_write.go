@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// The JSON forms that WriteJSON writes and ParseJSON reads. Each schedule is written in the first
-// of them that can say it, so a program that reads only the older forms reads as many schedules as
-// it can understand.
+// The JSON forms that [WriteJSON] writes and [ParseJSON] reads. WriteJSON uses the first of them
+// that can express the schedule. So a program that reads only older forms can still read every
+// schedule that they can express.
 const (
 	Format         = "schedgen/1" // bcast, barrier and anycast
 	FormatRecovery = "schedgen/2" // the same with recovery
@@ -16,7 +16,7 @@ const (
 	FormatBlocks   = "schedgen/4" // any other collective, several slots in one message, or folds
 )
 
-// format returns the name of the form that s is written in.
+// format returns the form in which s is written.
 func (s *Schedule) format() string {
 	h := &s.Header
 	switch {
@@ -30,13 +30,13 @@ func (s *Schedule) format() string {
 	return Format
 }
 
-// inOldForms reports whether the forms before schedgen/4 have the collective.
+// inOldForms reports whether the forms before schedgen/4 can express the collective.
 func inOldForms(collective string) bool {
 	return collective == "bcast" || collective == "barrier" || collective == "anycast"
 }
 
-// hasNewActions reports whether s needs schedgen/4 for what its ranks do: a message has several slots,
-// or there are partial results.
+// hasNewActions reports whether the actions of s need schedgen/4, because a message has several
+// slots or because there are partial results or folds.
 func (s *Schedule) hasNewActions() bool {
 	for rank := range s.Programs {
 		if s.Programs[rank].Values > 0 {
@@ -53,9 +53,9 @@ func (s *Schedule) hasNewActions() bool {
 	return false
 }
 
-// WriteJSON writes s in the first of the JSON forms that can say it, one rule a line. Equal schedules
-// have equal bytes and [ParseJSON] gives back an equal schedule. What [Validate] refuses is not
-// written.
+// WriteJSON writes s, one rule a line, in the first JSON form that can express it. Equal schedules
+// have equal bytes, and [ParseJSON] returns an equal schedule. WriteJSON writes nothing and returns
+// an error if [Validate] refuses s.
 func WriteJSON(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {
 		return fmt.Errorf("writing %s as JSON: %w", s.Name(), err)
@@ -75,8 +75,8 @@ func WriteJSON(w io.Writer, s *Schedule) error {
 	return out.flush(s.Name() + " as JSON")
 }
 
-// jsonHeader writes the members before the programs. The names need no
-// escapes: Validate has let only letters, digits and hyphens through.
+// jsonHeader writes the members before the programs. The names need no escapes, because Validate
+// accepts only letters, digits and hyphens.
 func (p printer) jsonHeader(h *Header, form string) {
 	p.str(`{"format":"` + form + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
 	p.member("ranks", h.Ranks)
@@ -97,7 +97,7 @@ func (p printer) jsonHeader(h *Header, form string) {
 	p.str("},\n")
 }
 
-// member writes a member with a number as its value.
+// member writes a member whose value is a number.
 func (p printer) member(name string, v int) {
 	p.str(`"`)
 	p.str(name)
@@ -198,7 +198,7 @@ func (p printer) jsonAction(message []Action) {
 	p.str("}")
 }
 
-// jsonEach writes a slot of each action of a message.
+// jsonEach writes one slot of each action of a message.
 func (p printer) jsonEach(message []Action, slot func(Action) Slot) {
 	p.str("[")
 	for i, a := range message {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repeat is a reader of n bytes c between two strings.
+// repeat returns a reader of n bytes c between two strings.
 func repeat(before string, c byte, n int64, after string) io.Reader {
 	return io.MultiReader(strings.NewReader(before), io.LimitReader(endless(c), n), strings.NewReader(after))
 }
@@ -26,8 +26,8 @@ func (e endless) Read(p []byte) (int, error) {
 
 const hundredMB = 100 << 20
 
-// A large input that is no schedule, or one that only claims to be large, is
-// refused without memory for what it claims.
+// TestHostileInputsAllocateLittle checks that a large input that is not a schedule, or a small one
+// that claims to be large, is refused without much memory.
 func TestHostileInputsAllocateLittle(t *testing.T) {
 	const start = `{"format":"schedgen/1","collective":"bcast","algorithm":"a",`
 	const program = `{"format":"schedgen/2","collective":"bcast","algorithm":"a","ranks":2,"root":0,"chunks":1,"params":{},"programs":[{"rank":0,"signals":0,"rules":[],"done":[],`
@@ -70,7 +70,7 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 	}
 }
 
-// repeated is an endless reader of s.
+// repeated returns an endless reader of s.
 func repeated(s string) io.Reader { return &cycle{text: s} }
 
 type cycle struct {
@@ -86,7 +86,8 @@ func (c *cycle) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What a reader holds of a legal schedule is in proportion to its length.
+// TestMemoryInProportionToInput checks that a reader of a legal schedule needs memory in proportion
+// to its length.
 func TestMemoryInProportionToInput(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, WriteText(&text, dissemination(1<<12)))
@@ -99,7 +100,8 @@ func TestMemoryInProportionToInput(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*text.Cap()))
 }
 
-// Signals are bounded for the schedule as a whole. Chunks are not: what a header claims costs nothing.
+// TestTooManySignals checks that the signals of a whole schedule are bounded. Its chunks are not,
+// because claimed chunks cost nothing.
 func TestTooManySignals(t *testing.T) {
 	s := &Schedule{Header: Header{Collective: "bcast", Algorithm: "a", Ranks: 65, Chunks: MaxChunks}}
 	for r := range s.Ranks {
@@ -128,8 +130,8 @@ func TestValidate(t *testing.T) {
 		{"root: 2 is out of range 0 … 1", func(s *Schedule) { s.Root = 2 }},
 		{"chunks: 0 is out of range", func(s *Schedule) { s.Chunks = 0 }},
 		{"root: 1: a barrier has no root", func(s *Schedule) { s.Collective = "barrier" }},
-		{"params: \"Degree\" is no name", func(s *Schedule) { s.Params[0].Name = "Degree" }},
-		{"params: \"ranks\" is no name", func(s *Schedule) { s.Params[0].Name = "ranks" }},
+		{"params: \"Degree\" is not the name", func(s *Schedule) { s.Params[0].Name = "Degree" }},
+		{"params: \"ranks\" is not the name", func(s *Schedule) { s.Params[0].Name = "ranks" }},
 		{"params: hosts after hosts", func(s *Schedule) { s.Params[0].Name = "hosts" }},
 		{"params.degree: -1 is out of range", func(s *Schedule) { s.Params[0].Value = -1 }},
 		{"params: 17 is out of range", func(s *Schedule) { s.Params = make([]Param, 17) }},
@@ -162,7 +164,7 @@ func TestValidate(t *testing.T) {
 		{"programs[0].rules[0].do[1].of: x0: no rank of a", func(s *Schedule) {
 			s.Programs[0].Rules[0].Do = FoldOf(Chunk(0), Chunk(1), Input(0))
 		}},
-		{"programs[0].rules[0].do[1].slot: c1 is no operand of c0", func(s *Schedule) {
+		{"programs[0].rules[0].do[1].slot: c1 cannot be an action of the fold of c0", func(s *Schedule) {
 			s.Programs[0].Rules[0].Do = append(FoldOf(Chunk(0), Chunk(1)), Action{Op: Put, Joins: true, Slot: Chunk(1), To: 1})
 		}},
 	} {

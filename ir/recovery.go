@@ -5,32 +5,30 @@ import (
 	"slices"
 )
 
-// Recovery is what a rank does about multicasts that have not reached it, and
-// what it does for others: who then talks to whom is decided when the schedule
-// is made. Its zero value is none, and it is that of every program of a schedule
-// whose Header says nothing of recovery.
+// Recovery says what a rank does when a multicast has not reached it, and what it does for other
+// ranks. The schedule fixes in advance which ranks talk to each other for this. The zero value is
+// no recovery. All programs have it if the schedule's Header.Recovers is false.
 //
-// It only ever brings slots that rules bring as well, earlier or again: what
-// the rules say holds whether anybody acts on it or not.
+// Recovery only brings slots that rules bring as well. So the effect of the rules does not depend
+// on whether ranks use recovery.
 type Recovery struct {
-	// Ask are the ranks that this one asks for chunks that a multicast has not
-	// brought. The first is asked at once for what the multicast has passed
-	// over, the next for what an earlier request has not brought, and the last
-	// one again and again: at most MaxAsk, no rank twice.
+	// Ask lists the ranks that this rank asks for chunks that a multicast has not brought: at most
+	// MaxAsk, without duplicates. The rank asks the first one as soon as the multicast has skipped
+	// a chunk. It asks the next one for chunks that earlier requests have not brought, and repeats
+	// its requests to the last one.
 	Ask []int32
 
-	// Reports says that the rank tells ReportTo how far a long multicast has
-	// come at it and at all ranks that report to it, directly or not. The root
-	// reports to nobody: it multicasts no further than a window beyond what it
-	// is told. If the root puts chunks to a rank that reports to it, puts of chunks to ranks that
-	// report to the putting rank yield at all ranks: see [Program.Yields].
+	// Reports says that the rank tells ReportTo how much of a long multicast has arrived, at itself
+	// and at all ranks that report to it, directly or indirectly. The root reports to no rank. It
+	// multicasts at most one window beyond the reported progress. If the root puts chunks to a rank
+	// that reports to it, then at all ranks puts of chunks to ranks that report to the putting rank
+	// yield: see [Program.Yields].
 	Reports    bool
 	ReportTo   int32   // 0 unless Reports
 	ReportFrom []int32 // the ranks that report to this one, ascending
 
-	// Twice are puts of signals among those of the rules that are sent a second
-	// time, as a datagram beside the put, while losses are seen; ascending by
-	// rank and slot.
+	// Twice lists puts of signals, taken from the rules, that the rank sends a second time as a
+	// datagram beside the put while it sees losses. They are in ascending order by rank and slot.
 	Twice []Action
 }
 
@@ -39,9 +37,9 @@ func (r *Recovery) IsNone() bool {
 	return len(r.Ask) == 0 && !r.Reports && r.ReportTo == 0 && len(r.ReportFrom) == 0 && len(r.Twice) == 0
 }
 
-// Yields reports whether plain rules of p put chunks to ranks that report to it:
-// such puts yield to the multicast of the same chunks. That of a long message may
-// wait until the rank has told how much it has, and is left out if it has the chunk.
+// Yields reports whether plain rules of p put chunks to ranks that report to it. Such a put yields
+// to the multicast of the same chunk. For a long message the put may wait until the destination has
+// reported its progress, and it is left out if the destination has the chunk.
 func (p *Program) Yields() bool {
 	for i := range p.Rules {
 		if len(p.ReportFrom) == 0 || p.Rules[i].IsRepair() {
@@ -59,9 +57,9 @@ func (p *Program) Yields() bool {
 	return false
 }
 
-// ValidateRecovery returns an error that says where, at first, the
-// recovery of p, a program of a schedule with header h, is none: what [Validate]
-// says of it as far as one program shows.
+// ValidateRecovery returns an error that names the first fault in the recovery of p, a program of a
+// schedule with header h. It checks everything that [Validate] checks of recovery and that one
+// program shows.
 func ValidateRecovery(h *Header, p *Program) error {
 	if field, why := recoveryFault(h, p); why != "" {
 		return fmt.Errorf("%s: %s", field, why)
@@ -69,11 +67,11 @@ func ValidateRecovery(h *Header, p *Program) error {
 	return nil
 }
 
-// recoveryFault returns the field of p's recovery that is at fault and the
-// reason, or "".
+// recoveryFault returns the field of p's recovery that is at fault and the reason. The reason is ""
+// if there is no fault.
 func recoveryFault(h *Header, p *Program) (field, why string) {
 	if !h.Recovers && !p.Recovery.IsNone() {
-		return recoveryField(&p.Recovery), "the schedule is one without recovery"
+		return recoveryField(&p.Recovery), "the schedule has no recovery"
 	}
 	for i := range p.Ask {
 		if why := askFault(h, p.Rank, p.Ask[:i+1]); why != "" {
@@ -100,7 +98,7 @@ func recoveryFault(h *Header, p *Program) (field, why string) {
 	return "", ""
 }
 
-// recoveryField names the first field of r that says something.
+// recoveryField names the first field of r that is not empty.
 func recoveryField(r *Recovery) string {
 	switch {
 	case len(r.Ask) > 0:
@@ -111,7 +109,7 @@ func recoveryField(r *Recovery) string {
 	return "twice"
 }
 
-// peerFault returns the reason why rank cannot do with other what verb says.
+// peerFault returns the reason why rank cannot do to other what verb says, or "".
 func peerFault(h *Header, rank int, other int32, verb string) string {
 	switch {
 	case other < 0 || int(other) >= h.Ranks:
@@ -122,7 +120,7 @@ func peerFault(h *Header, rank int, other int32, verb string) string {
 	return ""
 }
 
-// askFault returns the reason why the last of ask cannot follow the others.
+// askFault returns the reason why the last rank of ask cannot follow the others, or "".
 func askFault(h *Header, rank int, ask []int32) string {
 	last := len(ask) - 1
 	if why := peerFault(h, rank, ask[last], "asks"); why != "" {
@@ -139,8 +137,7 @@ func askFault(h *Header, rank int, ask []int32) string {
 	return ""
 }
 
-// reporterFault returns the reason why the last of from cannot follow the
-// others.
+// reporterFault returns the reason why the last rank of from cannot follow the others, or "".
 func reporterFault(h *Header, rank int, from []int32) string {
 	last := len(from) - 1
 	if why := peerFault(h, rank, from[last], "reports to"); why != "" {
@@ -152,7 +149,7 @@ func reporterFault(h *Header, rank int, from []int32) string {
 	return ""
 }
 
-// twiceFault returns the reason why the last of twice cannot follow the others.
+// twiceFault returns the reason why the last action of twice cannot follow the others, or "".
 func twiceFault(h *Header, rank int, twice []Action) string {
 	last := len(twice) - 1
 	a := twice[last]

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recovering is a broadcast among 20 ranks in which rank 1 has every kind of
-// recovery.
+// recovering returns a broadcast among 20 ranks in which rank 1 has every kind of recovery.
 func recovering() *Schedule {
 	s := &Schedule{Header: Header{Collective: "bcast", Algorithm: "of-mine", Ranks: 20, Chunks: 1, Recovers: true}}
 	for rank := range s.Ranks {
@@ -31,9 +30,9 @@ func TestValidateRecovery(t *testing.T) {
 		want  string
 		spoil func(*Schedule, *Recovery)
 	}{
-		{"programs[1].ask: the schedule is one without", func(s *Schedule, r *Recovery) { s.Recovers = false }},
-		{"programs[1].report: the schedule is one without", func(s *Schedule, r *Recovery) { s.Recovers, r.Ask = false, nil }},
-		{"programs[1].twice: the schedule is one without", func(s *Schedule, r *Recovery) { s.Recovers, *r = false, Recovery{Twice: r.Twice} }},
+		{"programs[1].ask: the schedule has no recovery", func(s *Schedule, r *Recovery) { s.Recovers = false }},
+		{"programs[1].report: the schedule has no recovery", func(s *Schedule, r *Recovery) { s.Recovers, r.Ask = false, nil }},
+		{"programs[1].twice: the schedule has no recovery", func(s *Schedule, r *Recovery) { s.Recovers, *r = false, Recovery{Twice: r.Twice} }},
 		{"format: a barrier has no recovery", func(s *Schedule, r *Recovery) { s.Collective, s.Chunks = "barrier", 0 }},
 		{"programs[1].ask[0]: rank 1 asks itself", func(s *Schedule, r *Recovery) { r.Ask[0] = 1 }},
 		{"programs[1].ask[1]: 20 is out of range 0 … 19", func(s *Schedule, r *Recovery) { r.Ask[1] = 20 }},
@@ -64,8 +63,8 @@ func TestValidateRecovery(t *testing.T) {
 	}
 }
 
-// Whether a schedule is written as schedgen/1 or schedgen/2 does not depend on
-// whether any of its ranks has something to recover.
+// TestFormatFollowsTheHeader checks that the header chooses between schedgen/1 and schedgen/2,
+// whether or not a rank has something to recover.
 func TestFormatFollowsTheHeader(t *testing.T) {
 	s := small()
 	require.Contains(t, string(forms[1].print(t, s)), `"format":"schedgen/1"`)
@@ -74,7 +73,7 @@ func TestFormatFollowsTheHeader(t *testing.T) {
 	require.NotEqual(t, forms[0].print(t, small()), forms[0].print(t, s))
 }
 
-// What is read as schedgen/2 may spell out that there is nothing.
+// TestJSONOfNoRecovery checks that a schedgen/2 document may have empty members of recovery.
 func TestJSONOfNoRecovery(t *testing.T) {
 	s := small()
 	s.Recovers = true

@@ -1,17 +1,16 @@
 package ir
 
-// Requests returns, by signal number, which of p's signals are requests: those
-// by which another rank asks this one for chunks. They are the signals that done
-// does not wait for and upon which rules, at least one of them, only put chunks, as
-// chunks. nil stands for none.
+// Requests returns, by signal number, which of p's signals are requests. By a request another rank
+// asks this one for chunks. A signal is a request if Done does not wait for it, at least one rule
+// waits for it, and all rules that wait for it only put chunks as chunks. The result is nil if p
+// has no request.
 //
-// A rule that waits for a request may never fire, since only repairs make one.
-// That is the writers' part, which one program does not show. So package verify
-// refutes a schedule in which a rule that is no repair waits for a request that
-// such a rule puts, or for another signal that only repairs put.
+// A rule that waits for a request may never fire, because only repairs send requests. One program
+// does not show its senders. So package verify refutes a schedule in which a plain rule puts a
+// request and a plain rule waits for it. It also refutes one in which a plain rule waits for any
+// other signal that only repairs put.
 //
-// Slots that p does not have are passed over. It takes time in proportion to the
-// program.
+// Requests ignores slots that p does not have. It takes time in proportion to the program.
 func (p *Program) Requests() []bool {
 	var request []bool
 	each := func(slots []Slot, is bool) {
@@ -50,8 +49,8 @@ func (r *Rule) onlyPutsChunks() bool {
 	return true
 }
 
-// AwaitsAny reports whether r waits for one of the signals that are marked by
-// their numbers, such as [Program.Requests].
+// AwaitsAny reports whether r waits for a signal j for which signals[j] is true. [Program.Requests]
+// returns such a list.
 func (r *Rule) AwaitsAny(signals []bool) bool {
 	for _, s := range r.When {
 		if s.Kind() == KindSignal && s.Index() < len(signals) && signals[s.Index()] {

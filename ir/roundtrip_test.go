@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The chunks in which a reader delivers must not matter.
+// TestReadsInAnyPieces checks that it does not matter in which pieces a reader delivers the input.
 func TestReadsInAnyPieces(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, rapid.MakeCheck(func(t *rapid.T) {
@@ -59,8 +59,8 @@ func TestReadsInAnyPieces(t *testing.T) {
 	}
 }
 
-// A file cut anywhere is refused, save the text form's last line feed and the
-// JSON form's white space at the end.
+// TestTruncated checks that a file cut off anywhere is refused. Exceptions are the text form's last
+// line feed and the JSON form's white space at the end.
 func TestTruncated(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, rapid.MakeCheck(func(t *rapid.T) {
@@ -68,7 +68,8 @@ func TestTruncated(t *testing.T) {
 			n := rapid.IntRange(0, len(printed)-2).Draw(t, "bytes")
 			_, err := f.parse(bytes.NewReader(printed[:n]))
 			if f.name == "text" && err == nil {
-				// What is cut off a number, or off the lists and lines at the end, may leave a schedule.
+				// A text that is cut within a number, or within the lists and lines at the end, may
+				// still be a schedule.
 				again, err := f.parse(bytes.NewReader(printed[:n]))
 				require.NoError(t, err)
 				require.Equal(t, plain(printed[:n]), string(f.print(t, again)))
@@ -81,8 +82,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// The standard library agrees that the output is JSON, also sorted by key and
-// indented, which the reader takes as well.
+// TestJSONOfOtherWriters checks that the standard library accepts the output as JSON, and that
+// ParseJSON accepts it sorted by key and indented.
 func TestJSONOfOtherWriters(t *testing.T) {
 	f := forms[1]
 	rapid.Check(t, func(t *rapid.T) {
@@ -126,7 +127,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// small is a broadcast with every construct of the forms.
+// small returns a broadcast with every construct of the forms.
 func small() *Schedule {
 	return &Schedule{
 		Header: Header{

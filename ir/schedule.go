@@ -1,17 +1,21 @@
 package ir
 
-// Header says what a schedule is a schedule of.
+// Header says what a schedule does.
 type Header struct {
-	Collective string  // the name of a row of the table of collectives, such as "bcast"; see Collective
-	Algorithm  string  // the name after the slash, such as "mcast-chain"
-	Ranks      int     // number of ranks, 1 … MaxRanks
-	Root       int     // the root, or the origin of an anycast; 0 for a collective that has none
-	Chunks     int     // chunks of all blocks, a multiple of their number, at most MaxChunks; of a barrier those that it multicasts, 0 … MaxChunks, of no bytes
-	Recovers   bool    // the programs say who recovers what from whom; never of a barrier
-	Params     []Param // the algorithm's parameters, sorted by name
+	// the name of a row of the table of collectives, such as "bcast"; see [Collective]
+	Collective string
+	Algorithm  string // the name after the slash, such as "mcast-chain"
+	Ranks      int    // number of ranks, 1 … MaxRanks
+	Root       int    // the root, or the origin of a published message; 0 for a collective that has none
+	// Chunks is the number of chunks of all blocks together. It is a multiple of the number of
+	// blocks and at most MaxChunks. For a barrier it is the number of chunks that the barrier
+	// multicasts, 0 … MaxChunks, and these have no bytes.
+	Chunks   int
+	Recovers bool    // the programs say how ranks recover lost multicasts; false for a barrier
+	Params   []Param // the algorithm's parameters, sorted by name
 }
 
-// Name returns the algorithm's full name, "bcast/mcast-chain".
+// Name returns the algorithm's full name, such as "bcast/mcast-chain".
 func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
 
 // Param is one named parameter of an algorithm, such as degree=3.
@@ -20,9 +24,9 @@ type Param struct {
 	Value int    // 0 … MaxParam
 }
 
-// Schedule is the programs of all ranks: Programs[r].Rank == r for r in
-// 0 … Ranks-1. It is plain data; what an analysis computes lies beside it. In
-// all of it an empty list is nil, so that equal schedules are deeply equal.
+// Schedule is the programs of all ranks: Programs[r].Rank == r for r in 0 … Ranks-1. It is plain
+// data without results of analyses. Every empty list in it is nil, so equal schedules are deeply
+// equal.
 type Schedule struct {
 	Header
 	Programs []Program
@@ -33,22 +37,21 @@ type Program struct {
 	Rank    int
 	Signals int    // the rank has the signal slots s0 … s<Signals-1>
 	Values  int    // the rank has the partial results v0 … v<Values-1>
-	Rules   []Rule // fired in this order where several are ready at once
-	Done    []Slot // the operation returns when these are set
+	Rules   []Rule // in the order in which ready rules fire
+	Done    []Slot // the operation returns when all these are set
 	Recovery
 }
 
-// Rule fires once, when every slot of When is set, and then does Do in order.
+// Rule fires once, when every slot of When is set. It then does the actions of Do in order.
 //
-// A rule with Unless set is a repair: while When holds and Unless is not set,
-// it does Do after After times the base timeout (0: at once) and again with
-// growing waits. The slices may be shared between rules and must not be
-// modified.
+// A rule with Unless set is a repair. A repair acts if When holds and Unless is not set after After
+// times the base timeout. An After of 0 means at once. It then repeats Do, at growing intervals,
+// until Unless is set. Rules may share slices, so callers must not modify them.
 type Rule struct {
 	When   []Slot
 	Do     []Action
 	Unless Slot // None: the rule is not a repair
-	After  int  // multiples of the base timeout, ≥ 0; 0 unless a repair
+	After  int  // multiples of the base timeout, ≥ 0; 0 unless the rule is a repair
 }
 
 // IsRepair reports whether the rule is a repair rule.
@@ -64,7 +67,7 @@ const (
 	Fold                // local: one operand of a fold
 )
 
-// String returns the operation's spelling, "put", "mcast" or "fold".
+// String returns the operation's spelling: "put", "mcast" or "fold".
 func (o Op) String() string {
 	switch o {
 	case Put:
@@ -77,25 +80,26 @@ func (o Op) String() string {
 	return "op?"
 }
 
-// Action moves one slot, or is one operand of a fold. For a Put of a signal, Slot is the signal's
+// Action moves one slot, or is one operand of a fold. In a Put of a signal, Slot is the signal's
 // number at the destination.
 //
-// Puts of several slots to one rank may make up one message, and a fold may have several operands.
-// Then the actions follow each other in a rule, and all but the first of them have Joins set.
-// Whatever a check proves of each put by itself is right for such a message too.
+// Several puts to one rank may form one message, and a fold may have several operands. The actions
+// of such a message or fold follow each other in a rule, and all but the first have Joins set. A
+// property that a check proves of each single put also holds for the message.
 type Action struct {
 	Op    Op
-	Joins bool  // of a Put: it goes in the message of the action before it; of a Fold: it is the next operand
-	Slot  Slot  // what is sent, or the operand
-	To    int32 // destination rank of a Put, 0 for others
+	Joins bool  // Put: it belongs to the message of the action before it; Fold: it is the next operand
+	Slot  Slot  // the slot that is sent, or the operand
+	To    int32 // destination rank of a Put, else 0
 
-	// As is the partial result that a Put makes at the destination, None if it sets Slot there. Of a Fold it is the partial result or the chunk that is made: it
-	// becomes ((A·B)·C)… for operands A, B, C …, and a copy of a single operand.
+	// As is the slot that a Put sets at the destination if that is a partial result. It is None if
+	// the Put sets Slot there. For a Fold, As is the partial result or chunk that the fold makes:
+	// ((A·B)·C)… for operands A, B, C …, or a copy of a single operand.
 	As Slot
 }
 
-// Sets returns the slot that the action sets where it acts: at the destination of a put, at all
-// other ranks for a multicast, at its own rank for a fold, which only its last operand completes.
+// Sets returns the slot that the action sets. A put sets it at the destination, a multicast at all
+// other ranks, and a fold at its own rank. Only the last operand completes a fold.
 func (a Action) Sets() Slot {
 	if a.As != None {
 		return a.As
@@ -115,11 +119,12 @@ func PutAll(to int, chunks ...Slot) []Action {
 	return message
 }
 
-// PutAs returns the action that puts slot s to rank to, where it becomes partial result v.
+// PutAs returns the action that puts slot s to rank to, where it sets partial result v.
 func PutAs(s Slot, to int, v Slot) Action { return Action{Op: Put, Slot: s, To: int32(to), As: v} }
 
-// PutAllAs returns the actions that put slots to rank to in one message, where they are what as
-// calls them, which is as long: partial results, or chunks that keep their names.
+// PutAllAs returns the actions that put slots to rank to in one message. as is as long as slots and
+// holds the name of each slot at the destination. That is a partial result, or the slot itself if
+// it is a chunk that keeps its name.
 func PutAllAs(to int, slots, as []Slot) []Action {
 	message := PutAll(to, slots...)
 	for i, v := range as {
@@ -130,7 +135,7 @@ func PutAllAs(to int, slots, as []Slot) []Action {
 	return message
 }
 
-// FoldOf returns the actions that make slot made of the operands, from left to right.
+// FoldOf returns the actions that fold the operands, from left to right, into slot made.
 func FoldOf(made Slot, operands ...Slot) []Action {
 	fold := make([]Action, len(operands))
 	for i, x := range operands {
@@ -139,7 +144,8 @@ func FoldOf(made Slot, operands ...Slot) []Action {
 	return fold
 }
 
-// MessageOf returns the first actions of do that make up one message or one fold. do is not empty.
+// MessageOf returns the first actions of do that form one message or one fold. do must not be
+// empty.
 func MessageOf(do []Action) []Action {
 	n := 1
 	for n < len(do) && do[n].Joins {
@@ -151,16 +157,15 @@ func MessageOf(do []Action) []Action {
 // McastOf returns the action that multicasts chunk slot s.
 func McastOf(s Slot) Action { return Action{Op: Mcast, Slot: s} }
 
-// ChunkBounds returns the half-open byte range [lo, hi) of chunk k of a
-// message of n bytes cut into chunks chunks (paper 004, equation 3, counted
-// from 0): n ≥ 0, 1 ≤ chunks ≤ MaxChunks, 0 ≤ k < chunks. It does not overflow
-// for any n that fits an int.
+// ChunkBounds returns the half-open byte range [lo, hi) of chunk k of a message of n bytes with the
+// given number of chunks (paper 004, equation 3, counted from 0). It requires n ≥ 0, 1 ≤ chunks ≤
+// MaxChunks and 0 ≤ k < chunks. It does not overflow for any n.
 func ChunkBounds(n, chunks, k int) (lo, hi int) {
 	return scale(n, chunks, k), scale(n, chunks, k+1)
 }
 
-// scale returns ⌊k·n/f⌋ without computing k·n: with n = q·f + r it is
-// k·q + ⌊k·r/f⌋, where k·q ≤ n and k·r < f² fit an int.
+// scale returns ⌊k·n/f⌋ without computing k·n, which may overflow. With n = q·f + r the result is
+// k·q + ⌊k·r/f⌋. Both k·q ≤ n and k·r < f² fit an int.
 func scale(n, f, k int) int {
 	q, r := n/f, n%f
 	return k*q + k*r/f

@@ -9,24 +9,24 @@ import (
 // eof is what peek returns at the end of the input.
 const eof = -1
 
-// maxQuote is how many bytes of the input an error message shows.
+// maxQuote is the number of input bytes that an error message shows.
 const maxQuote = 24
 
-// source reads its input byte by byte through a small buffer and knows where
-// it is. It holds the first error: once something has failed the input is at
-// its end, so that a parser runs out without asking after every step.
+// source reads its input byte by byte through a small buffer and keeps the position. It keeps the
+// first error, and from then on behaves as if the input had ended. So a parser need not check for
+// errors after every step.
 type source struct {
 	r         io.Reader
 	store     []byte // storage of buf
-	buf       []byte // what of the input is here
+	buf       []byte // the part of the input that is in memory
 	pos       int    // next byte of buf
 	base      int64  // offset of buf
 	line      int
-	lineStart int64         // offset of the line
+	lineStart int64         // offset of the current line
 	readErr   error         // why r ended, nil at a clean end
-	path      func() string // where in the document, for errors; may be nil
+	path      func() string // returns the place in the document, for errors; may be nil
 	err       *ParseError
-	run       [maxQuote]byte // the digits read last
+	run       [maxQuote]byte // the last digits read
 }
 
 func newSource(r io.Reader) source {
@@ -43,7 +43,7 @@ func (s *source) mark() mark {
 	return mark{offset: s.base + int64(s.pos), lineStart: s.lineStart, line: s.line}
 }
 
-// ok reports that nothing has failed.
+// ok reports whether nothing has failed.
 func (s *source) ok() bool { return s.err == nil }
 
 // peek returns the next byte, or eof.
@@ -64,7 +64,7 @@ func (s *source) newline() {
 	s.lineStart = s.base + int64(s.pos)
 }
 
-// fill reads on and returns the next byte, or eof.
+// fill reads more input and returns the next byte, or eof.
 func (s *source) fill() int {
 	s.base += int64(len(s.buf))
 	s.buf, s.pos = nil, 0
@@ -94,12 +94,11 @@ func (s *source) end(after string) {
 	if s.peek() != eof {
 		s.unexpected(m, "the end of the input after "+after, "")
 	} else if s.readErr != nil {
-		s.failAt(m, "") // failAt puts the reader's error in
+		s.failAt(m, "") // failAt uses the reader's error
 	}
 }
 
-// failAt records a fault at m, unless there is one already, and ends the
-// input.
+// failAt records a fault at m, unless there is one already, and ends the input.
 func (s *source) failAt(m mark, format string, args ...any) {
 	if s.err != nil {
 		return
@@ -118,7 +117,7 @@ func (s *source) failAt(m mark, format string, args ...any) {
 	s.r, s.buf, s.pos = nil, nil, 0
 }
 
-// unexpected fails at m, from where the bytes of read were consumed in vain.
+// unexpected fails at m. read is the input from m on that the caller has consumed.
 func (s *source) unexpected(m mark, want, read string) {
 	if s.err != nil {
 		return
@@ -130,7 +129,7 @@ func (s *source) unexpected(m mark, want, read string) {
 	}
 }
 
-// found describes the input from the bytes of read, already consumed, on. It
+// found describes the input for an error. read is the part that has been consumed already. found
 // consumes what it shows.
 func (s *source) found(read string) (text string, atEnd bool) {
 	c := s.peek()
@@ -163,8 +162,8 @@ func endsWord(c int) bool {
 	return false
 }
 
-// number consumes a decimal number in canonical spelling, lo … hi. The fault
-// is at m, what says what the number is of, such as "rank"; it may be empty.
+// number consumes a decimal number in canonical spelling in lo … hi. A fault is reported at m. what
+// says what the number counts, such as "rank", and may be empty.
 func (s *source) number(m mark, what string, lo, hi int) int {
 	v, n := 0, 0
 	for c := s.peek(); c != eof && isDigit(byte(c)) && n < len(s.run); c = s.peek() {
@@ -198,7 +197,7 @@ func prefix(what string) string {
 	return what + " "
 }
 
-// shorten marks as many digits as a message quotes as cut off.
+// shorten returns digits as text. It appends "…" if they may have been cut off.
 func shorten(digits []byte) string {
 	if len(digits) == maxQuote {
 		return string(digits) + "…"

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// golden holds got against a file, or writes it if SCHEDGEN_UPDATE=1.
+// golden compares got with a file, or writes the file if SCHEDGEN_UPDATE=1.
 func golden(t *testing.T, path string, got []byte) {
 	if os.Getenv("SCHEDGEN_UPDATE") == "1" {
 		require.NoError(t, os.WriteFile(path, got, 0o644))
@@ -21,7 +21,7 @@ func golden(t *testing.T, path string, got []byte) {
 	require.Equal(t, string(want), string(got))
 }
 
-// inputs returns the files of a folder of testdata that match pattern.
+// inputs returns the files below testdata that match pattern.
 func inputs(t testing.TB, pattern string) []string {
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func parserOf(path string) form {
 	return forms[0]
 }
 
-// testdata/good holds each schedule as text, the original, and as JSON.
+// TestGood checks testdata/good, which holds each schedule as text, the original, and as JSON.
 func TestGood(t *testing.T) {
 	for _, path := range inputs(t, "good/*.txt") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// testdata/commented holds schedules as people write them, with comments, blank lines and
-// blanks at the ends of lines. All that is lost is those.
+// TestCommented checks testdata/commented, which holds schedules as people write them. Reading
+// drops comments, blank lines and blanks at the ends of lines, and nothing else.
 func TestCommented(t *testing.T) {
 	for _, path := range inputs(t, "commented/*.txt") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestCommented(t *testing.T) {
 	}
 }
 
-// plain returns a text without comments, blank lines and blanks at the ends of lines, as
-// WriteText writes it. It shares nothing with the reader.
+// plain returns a text as WriteText writes it, without comments, blank lines and blanks at the ends
+// of lines. It shares no code with the reader.
 func plain(text []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
@@ -88,7 +88,8 @@ func plain(text []byte) string {
 	return b.String()
 }
 
-// Comments and blanks in any place between lines, and behind them, change nothing.
+// TestCommentsAnywhere checks that comments and blanks between lines, and at their ends, change
+// nothing.
 func TestCommentsAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomSchedule().Draw(t, "schedule")
@@ -105,8 +106,8 @@ func TestCommentsAnywhere(t *testing.T) {
 	})
 }
 
-// testdata/bad holds inputs that are no schedule, each with the error that its
-// reader returns.
+// TestBad checks testdata/bad, which holds inputs that are not schedules and the errors of their
+// readers.
 func TestBad(t *testing.T) {
 	for _, pattern := range []string{"bad/*.txt", "bad/*.json"} {
 		for _, path := range inputs(t, pattern) {
@@ -125,7 +126,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// The last line feed of the text form may be missing.
+// TestTextWithoutLastLineFeed checks that the last line feed of the text form may be missing.
 func TestTextWithoutLastLineFeed(t *testing.T) {
 	text := forms[0].print(t, small())
 	s, err := ParseText(bytes.NewReader(bytes.TrimSuffix(text, []byte("\n"))))
@@ -133,7 +134,7 @@ func TestTextWithoutLastLineFeed(t *testing.T) {
 	require.Equal(t, small(), s)
 }
 
-// Escapes and white space are of no meaning in JSON.
+// TestJSONSpellings checks that escapes and white space do not matter in JSON.
 func TestJSONSpellings(t *testing.T) {
 	document := string(forms[1].print(t, small()))
 	for from, to := range map[string]string{

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// ParseText reads the text form: the canonical spelling, in which a line may
-// also end in blanks and in a comment, from # on, and between which lines of
-// blanks or comments may stand. The last line feed may be missing. It reads in a
-// stream and holds memory in proportion to what it has read. The error is a
-// [*ParseError] with the line and column of the first fault.
+// ParseText reads the text form: the canonical spelling, and also the blanks, blank lines and
+// comments that the package documentation describes. The last line feed may be missing. ParseText
+// reads a stream and needs memory in proportion to the input read. The error is a [*ParseError]
+// with the line and column of the first fault.
 //
-// What it accepts is in range ([Validate]); whether it is a correct schedule is
-// for package verify to say.
+// [Validate] accepts every schedule that ParseText returns. Package verify checks whether the
+// schedule is correct.
 func ParseText(r io.Reader) (*Schedule, error) {
 	p := textReader{source: newSource(r)}
 	p.startLine()
@@ -36,7 +35,7 @@ type textReader struct {
 	s     Schedule
 	named []counts // where each program names its numbers of signals and partial results
 
-	// How the line being read is indented.
+	// The indentation of the current line.
 	lead   []byte // the blanks, at most maxQuote of them
 	leadAt mark
 
@@ -44,21 +43,21 @@ type textReader struct {
 	actions arena[Action]
 	rules   arena[Rule]
 	ranks   arena[int32]
-	// What is being read, before its length is known.
+	// Buffers for lists whose length is not known yet.
 	slotBuf   []Slot
 	actionBuf []Action
 	rankBuf   []int32
 	ruleBuf   []Rule
 }
 
-// counts are where the line of a rank says how many signals and partial results it has; the zero
-// mark: it says nothing.
+// counts are the places where the line of a rank names its numbers of signals and partial results.
+// A zero mark means that the line does not name the number.
 type counts struct{ signals, values mark }
 
 // expect consumes lit.
 func (p *textReader) expect(lit string) { p.expectAs(lit, "") }
 
-// expectAs consumes lit, which an error calls want if that is not empty.
+// expectAs consumes lit. An error says that want was expected, or lit if want is empty.
 func (p *textReader) expectAs(lit, want string) {
 	for i := range len(lit) {
 		if p.peek() != int(lit[i]) {
@@ -80,8 +79,8 @@ const (
 	wantPut      = "another slot, or @ and a rank"
 )
 
-// startLine skips lines that hold nothing but blanks or a comment, and consumes the
-// blanks before the first word of the next one.
+// startLine skips lines that hold only blanks or a comment. It then consumes the blanks before the
+// first word of the next line.
 func (p *textReader) startLine() {
 	for {
 		p.lead, p.leadAt = p.lead[:0], p.mark()
@@ -103,7 +102,7 @@ func (p *textReader) startLine() {
 	}
 }
 
-// indented reports whether the line is indented, which must be by two spaces.
+// indented reports whether the line is indented. It fails if the indentation is not two spaces.
 func (p *textReader) indented(want string) bool {
 	if len(p.lead) > 0 && string(p.lead) != indent {
 		p.unexpected(p.leadAt, want, string(p.lead))
@@ -118,8 +117,7 @@ func (p *textReader) flush(want string) {
 	}
 }
 
-// more reports whether another word follows in the line, and consumes the space
-// before it.
+// more reports whether another word follows in the line. It consumes the space before the word.
 func (p *textReader) more() bool {
 	if p.peek() != ' ' {
 		return false
@@ -140,8 +138,8 @@ func (p *textReader) more() bool {
 	return p.ok()
 }
 
-// endLine consumes the end of a line, the blanks and the comment before it, and what
-// of the next line startLine consumes.
+// endLine consumes the end of a line, with the blanks and the comment before it. It also starts the
+// next line.
 func (p *textReader) endLine() {
 	for isBlank(p.peek()) {
 		p.skip()
@@ -158,7 +156,7 @@ func (p *textReader) endLine() {
 	}
 }
 
-// comment consumes a comment, up to the end of its line.
+// comment consumes a comment, but not the end of its line.
 func (p *textReader) comment() {
 	if p.peek() != '#' {
 		return
@@ -217,8 +215,8 @@ func (p *textReader) header() {
 	p.endLine()
 }
 
-// param consumes a parameter, or before the first the word that says that the
-// schedule has recovery, or the chunks of a barrier that multicasts.
+// param consumes a parameter. Before the first parameter it also accepts the word recovery, or the
+// chunks of a barrier that multicasts.
 func (p *textReader) param() {
 	m := p.mark()
 	name := p.name("the name of a parameter")
@@ -335,7 +333,7 @@ func (p *textReader) when() []Slot {
 	return p.slots.copyOf(p.slotBuf)
 }
 
-// awaited consumes a slot that a rule or done may wait for.
+// awaited consumes a slot for which a rule or done may wait.
 func (p *textReader) awaited(want string) Slot {
 	if m := p.mark(); p.peek() == 'x' {
 		p.unexpected(m, want, "")
@@ -343,7 +341,7 @@ func (p *textReader) awaited(want string) Slot {
 	return p.slot(want)
 }
 
-// message consumes a multicast, a fold, or what is put in one message, and appends its actions.
+// message consumes a multicast, a fold, or the puts of one message, and appends its actions.
 func (p *textReader) message() {
 	m := p.mark()
 	switch p.peek() {
@@ -366,7 +364,7 @@ func (p *textReader) message() {
 	}
 }
 
-// fold consumes what is made and what it is folded from.
+// fold consumes the slot that a fold makes, and its operands.
 func (p *textReader) fold() {
 	m, first := p.mark(), len(p.actionBuf)
 	made := p.slot("a chunk or a partial result (c0 …, v0 …)")
@@ -396,7 +394,7 @@ func (p *textReader) fold() {
 	}
 }
 
-// puts consumes the slots of one message and where they are put to.
+// puts consumes the slots of one message and their destination.
 func (p *textReader) puts() {
 	start, first := p.mark(), len(p.actionBuf)
 	for want := "a slot (c0 …, s0 …, v0 …, x0 …)"; p.ok(); want = wantPut {
@@ -431,7 +429,7 @@ func (p *textReader) puts() {
 	}
 }
 
-// as consumes the names of the slots of a message at the destination, if they follow.
+// as consumes the names of the slots of a message at the destination, if the text gives any.
 func (p *textReader) as(message []Action) {
 	if !p.more() {
 		return
@@ -454,7 +452,7 @@ func (p *textReader) as(message []Action) {
 	}
 }
 
-// place consumes what is put and where to.
+// place consumes a slot and its destination.
 func (p *textReader) place() Action {
 	m := p.mark()
 	s := p.slot(wantSlot)
@@ -465,7 +463,7 @@ func (p *textReader) place() Action {
 	return PutTo(s, p.number(p.mark(), "rank", 0, p.s.Ranks-1))
 }
 
-// slot consumes a slot in the range that is known so far.
+// slot consumes a slot. It checks the range as far as that is known.
 func (p *textReader) slot(want string) Slot {
 	m := p.mark()
 	switch p.peek() {
@@ -497,8 +495,8 @@ func (p *textReader) slot(want string) Slot {
 	return None
 }
 
-// checkEnd derives the numbers of signals that the text does not name, and
-// checks what could be known only at the end.
+// checkEnd derives the numbers of signals and partial results that the text does not name. It then
+// checks what only the whole text shows.
 func (p *textReader) checkEnd() {
 	if !p.ok() {
 		return
@@ -517,11 +515,11 @@ func (p *textReader) checkEnd() {
 	}
 }
 
-// count sets n to the number that the rules speak of, or checks the larger one that the text names.
+// count sets n to the number that the rules show, or checks that the number in the text is larger.
 func (p *textReader) count(n *int, derived int, named mark, what string) {
 	if named == (mark{}) {
 		*n = derived
 	} else if *n <= derived {
-		p.failAt(named, "%s %d where the rules speak of %d: name more than that, or none", what, *n, derived)
+		p.failAt(named, "%s=%d, but the rules use %d: name a larger number, or none", what, *n, derived)
 	}
 }

@@ -54,7 +54,7 @@ func (p printer) textRanks(ranks []int32) {
 	}
 }
 
-// recovers takes in the word, found at m, that says that there is recovery.
+// recovers handles the word recovery, found at m.
 func (p *textReader) recovers(m mark) {
 	switch h := &p.s.Header; {
 	case !h.HasMessage():
@@ -78,7 +78,7 @@ func (p *textReader) recovery(g *Program) {
 		case !p.ok():
 			return
 		case !p.s.Recovers:
-			p.failAt(m, "the schedule is one without recovery: its first line does not say so")
+			p.failAt(m, "the schedule has no recovery: its first line does not say so")
 		}
 		switch words[i] {
 		case "ask":
@@ -93,8 +93,7 @@ func (p *textReader) recovery(g *Program) {
 	}
 }
 
-// word consumes one of words and returns which; they differ in their first
-// letters.
+// word consumes one of words and returns its index. The words differ in their first letters.
 func (p *textReader) word(words []string) int {
 	for i, w := range words {
 		if p.peek() == int(w[0]) {
@@ -106,8 +105,8 @@ func (p *textReader) word(words []string) int {
 	return 0
 }
 
-// rankList consumes ranks, at least one; fault returns the reason why the last
-// one cannot follow the others.
+// rankList consumes one or more ranks. fault returns the reason why the last rank cannot follow the
+// others, or "".
 func (p *textReader) rankList(fault func([]int32) string) []int32 {
 	p.rankBuf = p.rankBuf[:0]
 	p.expectAs(" ", "a rank")

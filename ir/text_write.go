@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// WriteText writes the canonical text form of s: two spaces of indent, one
-// rule a line, parameters sorted by name, every line ended by a line feed.
-// Equal schedules have equal text and [ParseText] gives back an equal
-// schedule. What [Validate] refuses is not written.
+// WriteText writes the canonical text form of s: an indent of two spaces, one rule a line,
+// parameters sorted by name, and a line feed after every line. Equal schedules have equal text, and
+// [ParseText] returns an equal schedule. WriteText writes nothing and returns an error if
+// [Validate] refuses s.
 func WriteText(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {
 		return fmt.Errorf("writing %s as text: %w", s.Name(), err)
@@ -25,9 +25,9 @@ func WriteText(w io.Writer, s *Schedule) error {
 	return out.flush(s.Name() + " as text")
 }
 
-// derivedCounts returns, for each rank, the numbers of signals and of partial results that the
-// rules speak of: one more than the highest index that the rank waits for, uses or makes, or that
-// is put to it. Only where a rank has another number does the text name it.
+// derivedCounts returns, by rank, the numbers of signals and of partial results that the rules
+// show. The number is one more than the highest index that the rank waits for, uses or makes, or
+// that another rank puts to it. The text names a number only if it differs.
 func derivedCounts(s *Schedule) (signals, values []int) {
 	signals, values = make([]int, s.Ranks), make([]int, s.Ranks)
 	see := func(rank int, slot Slot) {
@@ -68,8 +68,8 @@ func derivedCounts(s *Schedule) (signals, values []int) {
 	return signals, values
 }
 
-// printer writes the pieces that both forms are made of. Its errors stick in
-// the bufio.Writer and come out of flush.
+// printer writes the pieces of both forms. The bufio.Writer keeps the first error, and flush
+// returns it.
 type printer struct{ *bufio.Writer }
 
 func newPrinter(w io.Writer) printer { return printer{bufio.NewWriterSize(w, 1<<15)} }
@@ -193,7 +193,7 @@ func renames(message []Action) bool {
 	return slices.ContainsFunc(message, func(a Action) bool { return a.As != None })
 }
 
-// textPlace writes what is put and where to.
+// textPlace writes the slot and the destination of a put.
 func (p printer) textPlace(a Action) {
 	p.slot(a.Slot)
 	p.str(" @")

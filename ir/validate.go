@@ -2,10 +2,9 @@ package ir
 
 import "fmt"
 
-// Validate returns an error that says where, at first, s is no schedule
-// at all: a count, rank, slot or operation out of range. The readers return no
-// schedule for which it fails and the writers write none. Whether a schedule
-// does what it should is another question (package verify).
+// Validate returns an error that names the first fault if s is not a schedule, because a count,
+// rank, slot or operation is out of range. The readers return only schedules that Validate accepts,
+// and the writers write no others. Package verify checks whether a schedule does what it should.
 func Validate(s *Schedule) error {
 	if f := check(s); f != nil {
 		return fmt.Errorf("%s: %s", f.path(f.rank), f.msg)
@@ -13,16 +12,16 @@ func Validate(s *Schedule) error {
 	return nil
 }
 
-// fault says where, and why, a schedule is none. The indices are
-// -1 where the fault is outside of a program, rule or action.
+// fault says where, and why, s is not a schedule. An index is -1 if the fault is not in a program,
+// rule or action.
 type fault struct {
 	rank, rule, action int
 	field              string
 	msg                string
 }
 
-// path spells where it is in the words of the JSON form; program is the
-// position of the rank's program in the document.
+// path spells the place of the fault in the words of the JSON form. program is the position of the
+// rank's program in the document.
 func (f *fault) path(program int) string {
 	var p []byte
 	if f.rank >= 0 {
@@ -37,7 +36,7 @@ func (f *fault) path(program int) string {
 	return string(append(p, f.field...))
 }
 
-// at returns a fault there.
+// at returns a fault at the given place.
 func at(rank, rule, action int, field, format string, args ...any) *fault {
 	return &fault{rank, rule, action, field, fmt.Sprintf(format, args...)}
 }
@@ -73,7 +72,7 @@ func checkHeader(h *Header) *fault {
 		return at(-1, -1, -1, "collective", "unknown collective %.*q", MaxName, h.Collective)
 	}
 	if !isName(h.Algorithm) {
-		return at(-1, -1, -1, "algorithm", "%.*q is no name", MaxName, h.Algorithm)
+		return at(-1, -1, -1, "algorithm", "%.*q is not a name", MaxName, h.Algorithm)
 	}
 	if f := inRange("ranks", h.Ranks, 1, MaxRanks); f != nil {
 		return f
@@ -84,7 +83,8 @@ func checkHeader(h *Header) *fault {
 	return checkParams(h.Params)
 }
 
-// checkMessage checks what the message is and where it comes from.
+// checkMessage checks the fields of the header that describe the message: root, chunks and
+// recovery.
 func checkMessage(h *Header) *fault {
 	if !h.HasMessage() && h.Recovers {
 		return at(-1, -1, -1, "format", "a barrier has no recovery: its rules repair what it multicasts")
@@ -94,7 +94,7 @@ func checkMessage(h *Header) *fault {
 			return f
 		}
 	} else if h.Root != 0 {
-		return at(-1, -1, -1, "root", "%d: %s has no root, it is written as 0", h.Root, withArticle(h.Collective))
+		return at(-1, -1, -1, "root", "%d: %s has no root, so root must be 0", h.Root, withArticle(h.Collective))
 	}
 	if !h.HasMessage() {
 		return inRange("chunks", h.Chunks, 0, MaxChunks)
@@ -108,7 +108,7 @@ func checkMessage(h *Header) *fault {
 	return nil
 }
 
-// chunksFault returns the reason why the blocks cannot have so many chunks, or "".
+// chunksFault returns the reason why the blocks cannot have h.Chunks chunks, or "".
 func chunksFault(h *Header) string {
 	if n := h.Blocks(); n > 0 && h.Chunks%n != 0 {
 		return fmt.Sprintf("%d: %s among %d ranks has %d blocks, and each has the same number of chunks",
@@ -117,7 +117,7 @@ func chunksFault(h *Header) string {
 	return ""
 }
 
-// withArticle returns "a barrier", "an allgather".
+// withArticle returns "a barrier" or "an allgather".
 func withArticle(collective string) string {
 	switch collective[0] {
 	case 'a', 'e', 'i', 'o':
@@ -132,7 +132,7 @@ func checkParams(params []Param) *fault {
 	}
 	for i, p := range params {
 		if !isParam(p.Name) {
-			return at(-1, -1, -1, "params", "%.*q is no name of a parameter", MaxName, p.Name)
+			return at(-1, -1, -1, "params", "%.*q is not the name of a parameter", MaxName, p.Name)
 		}
 		if i > 0 && params[i-1].Name >= p.Name {
 			return at(-1, -1, -1, "params", "%s after %s: not sorted by name", p.Name, params[i-1].Name)
@@ -144,8 +144,7 @@ func checkParams(params []Param) *fault {
 	return nil
 }
 
-// checkSlots checks the numbers of signals and partial results, which the slots of the rules are
-// held against.
+// checkSlots checks the numbers of signals and partial results. The checks of rules rely on them.
 func checkSlots(s *Schedule) *fault {
 	total, values := 0, 0
 	for r := range s.Programs {
@@ -234,8 +233,8 @@ func checkRule(s *Schedule, rank, rule int) *fault {
 	return nil
 }
 
-// repairedFault returns the reason why the repair r cannot do a, or "". Repairs put chunks and signals
-// only: what they put may be put again and again.
+// repairedFault returns the reason why a repair r cannot do a, or "". A repair may act several
+// times, so it puts only chunks and signals, which a rank can receive again.
 func repairedFault(r *Rule, a Action) string {
 	switch {
 	case !r.IsRepair():
@@ -247,8 +246,8 @@ func repairedFault(r *Rule, a Action) string {
 	return ""
 }
 
-// messageFault returns which of the actions that make up a message, or a fold, cannot be in it, and
-// why; the reason is "" if all can.
+// messageFault returns the index of an action that cannot be part of a message or fold, and the
+// reason. The reason is "" if all actions can.
 func messageFault(message []Action) (i int, why string) {
 	if message[0].Joins {
 		return 0, fmt.Sprintf("%v joins no message: no action stands before it", message[0].Slot)
@@ -257,7 +256,7 @@ func messageFault(message []Action) (i int, why string) {
 		for i, a := range message {
 			switch {
 			case a.Op != Fold || a.As != message[0].As:
-				return i, fmt.Sprintf("%v is no operand of %v, to whose fold it belongs", a.Slot, message[0].As)
+				return i, fmt.Sprintf("%v cannot be an action of the fold of %v", a.Slot, message[0].As)
 			case a.Slot == a.As:
 				return i, fmt.Sprintf("%v is folded from itself", a.As)
 			}
@@ -300,7 +299,8 @@ func checkRepair(s *Schedule, rank, rule int) *fault {
 	return nil
 }
 
-// actionFault returns the field of a, an action of rank, and the reason why it is none.
+// actionFault returns the field of a, an action of rank, that is at fault, and the reason. The
+// reason is "" if there is no fault.
 func actionFault(s *Schedule, rank int, a Action) (field, why string) {
 	switch a.Op {
 	case Put:
@@ -352,13 +352,13 @@ func actionFault(s *Schedule, rank int, a Action) (field, why string) {
 	return "op", fmt.Sprintf("unknown operation %d", a.Op)
 }
 
-// renamedFault returns the reason why slot cannot be put as as, or "".
+// renamedFault returns the reason why slot cannot be put under the name as, or "".
 func renamedFault(slot, as Slot) string {
 	switch kind := slot.Kind(); {
 	case kind == KindEnter || kind == KindNone:
 		return fmt.Sprintf("%v cannot be put", slot)
 	case as == None && (kind == KindValue || kind == KindInput):
-		return fmt.Sprintf("%v becomes a partial result at its destination, and as names which", slot)
+		return fmt.Sprintf("%v becomes a partial result at its destination, so as must name one", slot)
 	case as == None:
 		return ""
 	case kind == KindSignal:
@@ -390,12 +390,12 @@ func madeFault(slot Slot) string {
 // awaitedFault returns the reason why rank cannot wait for slot, or "".
 func awaitedFault(s *Schedule, rank int, slot Slot) string {
 	if slot.Kind() == KindInput {
-		return fmt.Sprintf("%v: a contribution is there from enter on, nothing waits for it", slot)
+		return fmt.Sprintf("%v: a contribution is there from enter on, so no rule waits for it", slot)
 	}
 	return slotFault(s, rank, slot)
 }
 
-// slotFault returns the reason why rank has no slot, or "".
+// slotFault returns the reason why rank does not have slot, or "".
 func slotFault(s *Schedule, rank int, slot Slot) string {
 	switch slot.Kind() {
 	case KindEnter:

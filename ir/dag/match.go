@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// channel is what the messages between two ranks with one tag share.
+// channel identifies the messages between two ranks with one tag.
 type channel struct{ from, to, tag int }
 
-// end is a send or receive at its channel.
+// end is a send or a receive, and its channel.
 type end struct {
 	channel
 	ref Ref
@@ -19,11 +19,11 @@ func compareEnds(a, b end) int {
 		cmp.Compare(a.ref.I, b.ref.I))
 }
 
-// Match pairs every send with its receive: the i-th send of a channel with the
-// i-th receive. The result holds for each operation's number that of its mate,
-// -1 for local work. An operation without mate, mates of different sizes, and
-// messages of one channel that may overtake each other are a [*Fault]. Other
-// errors say that the graph is too large to be looked at.
+// Match pairs the i-th send of each channel with the i-th receive. A channel is a sender, a
+// receiver and a tag. The result holds, by operation number, the number of the operation's mate,
+// and -1 for local work. The error is a [*Fault] if an operation has no mate, if mates have
+// different sizes, or if messages of a channel may overtake each other. It is [ErrTooLarge] if the
+// graph is too large to check.
 func Match(g *Graph, x Index) ([]int, error) {
 	sends, recvs := ends(g, Send), ends(g, Recv)
 	mates := make([]int, x.Len())
@@ -54,7 +54,7 @@ func Match(g *Graph, x Index) ([]int, error) {
 	return mates, nil
 }
 
-// ends returns the operations of one kind, channel by channel.
+// ends returns the operations of one kind, sorted by channel.
 func ends(g *Graph, kind Kind) []end {
 	var all []end
 	for rank := range g.Ranks {
@@ -74,8 +74,8 @@ func ends(g *Graph, kind Kind) []end {
 	return all
 }
 
-// compareHeads compares the channels of the first of each; one that is at its
-// end comes last.
+// compareHeads compares the channels of the first elements of a and b. An empty list compares
+// greater.
 func compareHeads(a, b []end) int {
 	switch {
 	case len(a) == 0:
@@ -107,8 +107,8 @@ func (g *Graph) checkPair(s, r Ref) error {
 		g.Tell(s), send.Size, g.Unit, g.Tell(r), recv.Size)
 }
 
-// checkOrdered wants that of two operations of one channel the second starts
-// After the first has ended: else either could come first.
+// checkOrdered checks that of any two successive operations of a channel, the second starts after
+// the first has ended. Otherwise either of them could take the first message.
 func (g *Graph) checkOrdered(w *Walker, all []end) error {
 	for i := 1; i < len(all); i++ {
 		a, b := all[i-1], all[i]

@@ -2,9 +2,8 @@ package dag
 
 import "strings"
 
-// Order returns the numbers of all operations, each after all that must end
-// before it can. Where operations wait for each other in a cycle that is a
-// [*Fault].
+// Order returns the numbers of all operations, each after all operations that must end before it.
+// The error is a [*Fault] if operations wait for each other in a cycle.
 func Order(g *Graph, x Index, mates []int) ([]int, error) {
 	o := newOrder(g, x, mates)
 	for head := 0; head < len(o.done); head++ {
@@ -24,8 +23,8 @@ type order struct {
 	g       *Graph
 	x       Index
 	mates   []int
-	missing []int32 // how many operations each still waits for
-	start   []int32 // by number: where its local successors begin in next
+	missing []int32 // by number: how many operations it still waits for
+	start   []int32 // by number: the index in next of its first local successor
 	next    []int32
 	done    []int
 }
@@ -70,7 +69,7 @@ func (o *order) each(f func(id, rank int, op *Op)) {
 	}
 }
 
-// eachNext calls f with the operations that wait for id.
+// eachNext calls f with each operation that waits for id.
 func (o *order) eachNext(id int, f func(int)) {
 	for _, n := range o.next[o.start[id]:o.start[id+1]] {
 		f(int(n))
@@ -81,8 +80,8 @@ func (o *order) eachNext(id int, f func(int)) {
 	}
 }
 
-// cycle walks from an operation that cannot end to one that it waits for, until
-// it has come round.
+// cycle returns the fault of a cycle. It walks from an operation that cannot end to one that it
+// waits for, until it meets an operation again.
 func (o *order) cycle() *Fault {
 	at := 0
 	for o.missing[at] == 0 {
@@ -100,7 +99,7 @@ func (o *order) cycle() *Fault {
 	}
 }
 
-// stuckBefore returns an operation that cannot end and that id waits for.
+// stuckBefore returns an operation that cannot end and for which operation id waits.
 func (o *order) stuckBefore(id int) int {
 	ref := o.x.Ref(id)
 	op := &o.g.Ranks[ref.Rank][ref.I]

@@ -2,24 +2,24 @@ package dag
 
 import "github.com/schedgen/schedgen/ir"
 
-// Waits is a graph seen as signals: each receive from another rank is a signal of
-// its rank.
+// Waits represents a graph as signals: each receive from another rank is a signal of the receiving
+// rank.
 type Waits struct {
-	Recvs [][]int // by rank and signal: the operation
+	Recvs [][]int // by rank and signal: the number of the receive
 
 	g      *Graph
 	index  Index
 	mates  []int
-	slot   []int32   // by operation: of a receive from another rank its signal, else -1
+	slot   []int32   // by operation: the signal of a receive from another rank, else -1
 	waited [][]int32 // by operation: the signals of its rank that are set when it ends, ascending
-	size   int       // of waited
+	size   int       // total length of the lists in waited
 }
 
-// maxWaited bounds the lists of signals that operations wait for.
+// maxWaited bounds the total length of the lists of signals that operations wait for.
 const maxWaited = 1 << 25
 
-// NewWaits returns the signals of g, whose operations are numbered, paired and in an
-// order by [NewIndex], [Match] and [Order].
+// NewWaits returns the signals of g. x, mates and order are the results of [NewIndex], [Match] and
+// [Order] for g. The error is [ErrTooLarge] if the operations wait for too many signals in all.
 func NewWaits(g *Graph, x Index, mates, order []int) (*Waits, error) {
 	w := &Waits{
 		Recvs: make([][]int, len(g.Ranks)), g: g, index: x, mates: mates,
@@ -41,7 +41,7 @@ func NewWaits(g *Graph, x Index, mates, order []int) (*Waits, error) {
 	return w, nil
 }
 
-// collect finds what the operation waits for, given that of all before it.
+// collect computes waited[id]. The lists of all operations before id must be there already.
 func (w *Waits) collect(id int) {
 	ref, op := w.op(id)
 	var all []int32
@@ -57,8 +57,8 @@ func (w *Waits) collect(id int) {
 	w.waited[id] = all
 }
 
-// join returns the union of two ascending lists, one of them itself if it holds
-// the other.
+// join returns the union of two ascending lists. If both are the same list, or one is empty, it
+// returns a list as it is, without a copy.
 func (w *Waits) join(a, b []int32) []int32 {
 	switch {
 	case len(b) == 0 || sameList(a, b):
@@ -82,13 +82,13 @@ func (w *Waits) join(a, b []int32) []int32 {
 	return out
 }
 
-// sameList reports whether both are the very same list.
+// sameList reports whether a and b are one list in memory.
 func sameList(a, b []int32) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Schedule returns the schedule of signals: a rank enters when it starts and is
-// done when all its receives are.
+// Schedule returns the graph as a schedule of signals with header h. A rank enters when it starts.
+// It is done when all its receives have ended.
 func (w *Waits) Schedule(h ir.Header) *ir.Schedule {
 	s := &ir.Schedule{Header: h}
 	for rank := range w.g.Ranks {
@@ -102,7 +102,7 @@ func (w *Waits) Schedule(h ir.Header) *ir.Schedule {
 	return s
 }
 
-// addRules adds a rule for each send, or run of sends that wait for the same.
+// addRules adds one rule for each run of sends that wait for the same signals.
 func (w *Waits) addRules(p *ir.Program) {
 	var last []int32
 	for i := range w.g.Ranks[p.Rank] {
@@ -128,7 +128,7 @@ func slotsOf(signals []int32) []ir.Slot {
 	return slots
 }
 
-// op returns the operation with the number, and where it is.
+// op returns the operation with number id and its place.
 func (w *Waits) op(id int) (Ref, *Op) {
 	ref := w.index.Ref(id)
 	return ref, &w.g.Ranks[ref.Rank][ref.I]

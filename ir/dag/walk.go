@@ -2,16 +2,16 @@ package dag
 
 import "errors"
 
-// maxWalk bounds the steps of all walks through one graph together.
+// maxWalk bounds the steps of all walks of one Walker together.
 const maxWalk = 1 << 28
 
-// ErrTooLarge says that a graph would take too long to be looked at.
+// ErrTooLarge is the error of a graph that would take too long to check.
 var ErrTooLarge = errors.New("too large: the operations of a rank depend on each other in too many ways")
 
-// Walker answers which operations of a rank end before others start.
+// Walker finds out which operations of a rank end before others start.
 type Walker struct {
 	g     *Graph
-	stamp []int32 // by operation of the rank: the walk that has seen it
+	stamp []int32 // by operation of the rank: the number of the last walk that has visited it
 	walk  int32
 	todo  []int32
 	steps int
@@ -26,8 +26,8 @@ func NewWalker(g *Graph) *Walker {
 	return &Walker{g: g, stamp: make([]int32, longest)}
 }
 
-// After reports whether operation late of the rank starts after early has
-// ended, because of what the rank itself waits for.
+// After reports whether operation late of rank starts only after operation early has ended. It
+// follows the dependencies within the rank alone. The error is [ErrTooLarge].
 func (w *Walker) After(rank, late, early int) (bool, error) {
 	if w.walk++; w.walk < 0 {
 		return false, ErrTooLarge

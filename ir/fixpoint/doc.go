@@ -1,9 +1,8 @@
-// Package fixpoint runs a schedule to its least fixpoint: which slots end up
-// set, which rules fire, and in which round at the earliest.
+// Package fixpoint runs a schedule to its least fixpoint. It computes which slots end up set, which
+// rules fire, and the earliest round of each.
 //
-// Slots only become set and rules only wait for set slots, so whatever order
-// the network delivers in, the slots that end up set are the same. One pass
-// over flat arrays therefore speaks for every interleaving. It takes time and
-// memory in proportion to the schedule: a chunk that no program mentions costs
-// nothing, whatever the header says of it.
+// A slot, once set, stays set, and rules only wait for set slots. So the same slots end up set in
+// whatever order the network delivers, and one pass over flat arrays covers every interleaving. The
+// pass takes time and memory in proportion to the schedule. A chunk that no program mentions costs
+// nothing, even if the header counts it.
 package fixpoint

@@ -2,15 +2,15 @@ package fixpoint
 
 import "github.com/schedgen/schedgen/ir"
 
-// Whose multicast of a chunk has happened: nobody's, a rank's (≥ 0), or those
-// of two ranks, after which no rank is left out.
+// engine.cast holds by multicast chunk the rank that has multicast it, or one of these. Once two
+// ranks have multicast a chunk, every rank has it.
 const (
 	castNobody = -1
 	castAll    = -2
 )
 
-// engine is the state of one run. Slots are queued in the order they become
-// set, which is the order of their rounds.
+// engine is the state of one run. The queue holds slots in the order in which they become set,
+// which is the order of their rounds.
 type engine struct {
 	s       *ir.Schedule
 	l       *Layout
@@ -18,15 +18,15 @@ type engine struct {
 	m       Model
 	slots   []int32
 	rules   []int32
-	missing []int32 // slots that a rule still waits for
+	missing []int32 // by rule: how many slots it still waits for
 	queue   []int32 // slots that are set
-	head    int     // first slot of the queue whose waiters do not know yet
-	local   []int32 // slots that folds have set in the present round; their waiters do not know yet
+	head    int     // index in queue of the first slot whose waiters have not been woken
+	local   []int32 // slots that folds have set in this round and whose waiters have not been woken
 	causes  []int32
 	fired   []int32
 	ready   []int32 // repairs whose When holds and that have not fired
 	blocked map[int]bool
-	cast    []int32 // by multicast chunk: whose multicast of it has happened
+	cast    []int32 // by multicast chunk: the rank that has multicast it, castNobody or castAll
 }
 
 func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
@@ -54,8 +54,7 @@ func filled(n int, v int32) []int32 {
 	return a
 }
 
-// start sets what is set from the beginning and fires the rules that wait for
-// nothing.
+// start sets the slots that are set from the beginning and fires the rules that wait for nothing.
 func (e *engine) start() {
 	for r := range e.s.Programs {
 		e.set(e.l.Slot(r, ir.Enter), -1, 0)
@@ -92,7 +91,8 @@ func (e *engine) set(slot, cause int, round int32) {
 	e.queue = append(e.queue, int32(slot))
 }
 
-// run tells the waiters of all slots that are set, those of the present round first.
+// run wakes the waiters of all slots that are set. It wakes those of slots that folds set in this
+// round before those of later slots.
 func (e *engine) run() {
 	for e.head < len(e.queue) {
 		e.wake(int(e.queue[e.head]))
@@ -104,7 +104,7 @@ func (e *engine) run() {
 	}
 }
 
-// wake tells the rules that wait for the slot that it is set.
+// wake tells the rules that wait for slot that it is set.
 func (e *engine) wake(slot int) {
 	for _, rule := range e.w.Of(slot) {
 		e.missing[rule]--
@@ -114,7 +114,8 @@ func (e *engine) wake(slot int) {
 	}
 }
 
-// complete deals with a rule that waits for nothing any more.
+// complete fires a rule that waits for nothing more. If the rule is a repair, complete keeps it for
+// later or drops it, as the model says.
 func (e *engine) complete(id int, round int32) {
 	rank, i := e.l.RuleOf(id)
 	switch rule := &e.s.Programs[rank].Rules[i]; {
@@ -140,7 +141,7 @@ func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
 	}
 }
 
-// fold sets what a fold makes, in the round of its rule: folds take no time.
+// fold sets a slot that a fold makes, in the round of the fold's rule, because folds take no time.
 func (e *engine) fold(slot, cause int, round int32) {
 	if e.slots[slot] >= 0 || e.blocked[slot] {
 		return
@@ -158,7 +159,7 @@ func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
 	if e.m.LoseMcast || *cast == castAll || *cast == int32(from) {
 		return
 	}
-	if *cast != castNobody { // only the first sender may be without it
+	if *cast != castNobody { // the first sender is the only rank that may still lack the chunk
 		e.set(e.l.Slot(int(*cast), a.Slot), cause, round)
 		*cast = castAll
 		return
@@ -180,8 +181,8 @@ func (e *engine) mcastSome(cause, from int, chunk ir.Slot, round int32) {
 	}
 }
 
-// repair fires the repairs that are needed in the state at rest, in its last
-// round. It reports whether any fired.
+// repair fires the repairs that are needed when nothing else can happen, in the last round so far.
+// It reports whether any fired.
 func (e *engine) repair() bool {
 	needed := e.neededRepairs()
 	last := int32(0)
@@ -195,8 +196,8 @@ func (e *engine) repair() bool {
 	return len(needed) > 0
 }
 
-// neededRepairs empties ready and returns those of it whose Unless is not set.
-// The others are no longer of interest: what is set stays set.
+// neededRepairs empties ready and returns the repairs of it whose Unless is not set. The others
+// will never be needed, because a slot stays set.
 func (e *engine) neededRepairs() []int32 {
 	needed := e.ready[:0]
 	for _, id := range e.ready {

@@ -9,9 +9,8 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// MaxSlots bounds how many slots, and how many rules, a schedule may have in
-// all to be analysed. An analysis keeps some ten numbers of four bytes for
-// each.
+// MaxSlots bounds the slots, and the rules, of a schedule that can be analysed. An analysis keeps
+// about ten numbers of four bytes for each.
 const MaxSlots = 1 << 26
 
 // Place is one slot of one rank.
@@ -20,29 +19,28 @@ type Place struct {
 	Slot ir.Slot
 }
 
-// String returns "s3 of rank 5".
+// String returns the place as "s3 of rank 5".
 func (p Place) String() string { return fmt.Sprintf("%v of rank %d", p.Slot, p.Rank) }
 
-// MarshalText writes the place as "5:s3", rank first.
+// MarshalText returns the place as "5:s3", the rank first. The error is always nil.
 func (p Place) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d:%v", p.Rank, p.Slot), nil }
 
-// Layout numbers the slots and rules of a schedule consecutively over all
-// ranks, so that analyses can keep what they find in flat arrays. Of each
-// rank come enter, its chunks, its signals and its partial results, in this order.
-// Contributions have no numbers: see [ir.Input].
+// Layout numbers the slots and rules of a schedule consecutively over all ranks, so that analyses
+// can use flat arrays. The slots of a rank are in this order: enter, chunks, signals, partial
+// results. Contributions have no numbers: see [ir.Input].
 //
-// Beside enter, a rank has the slots that the schedule mentions: those that the
-// rank's rules and done name, those that are put to it, and every chunk that any
-// rank multicasts. So there are as many as the schedule is long. What the header
-// says that a rank holds or wants has no number unless it is mentioned: such a
-// chunk is there from enter on, or never (see [Result.Slot]).
+// A rank has enter and the slots that the schedule mentions: the slots that the rank's rules and
+// Done name, the slots that other ranks put to it, and every chunk that any rank multicasts. So the
+// number of slots is in proportion to the length of the schedule. A chunk that the rank holds or
+// wants but that the schedule does not mention has no number. Such a chunk is set from enter on or
+// never (see [Result.Slot]).
 type Layout struct {
-	slotBase []int32 // first slot of each rank, and the number of slots
-	ruleBase []int32 // first rule of each rank, and the number of rules
+	slotBase []int32 // by rank: its first slot; one more entry: the number of slots
+	ruleBase []int32 // by rank: its first rule; one more entry: the number of rules
 	casts    numbering.Slots
 
-	// Where every rank has the chunks 0 … chunks-1, its signals from 0 on and no partial
-	// results, as in most broadcasts and barriers, ranks is nil.
+	// ranks is nil if every rank has the chunks 0 … chunks-1, its signals from 0 on and no partial
+	// results, as in most broadcasts and barriers.
 	chunks int
 	ranks  []numbering.Slots
 }
@@ -56,7 +54,7 @@ func (l *Layout) Slots() int { return int(l.slotBase[l.Ranks()]) }
 // Rules returns the number of rules of all ranks.
 func (l *Layout) Rules() int { return int(l.ruleBase[l.Ranks()]) }
 
-// Slot returns the number of slot s of rank, -1 if there is no such slot.
+// Slot returns the number of slot s of rank, or -1 if there is no such slot.
 func (l *Layout) Slot(rank int, s ir.Slot) int {
 	if rank < 0 || rank >= l.Ranks() {
 		return -1
@@ -90,7 +88,7 @@ func (l *Layout) search(rank int, s ir.Slot) int {
 	return int(l.slotBase[rank]) + i
 }
 
-// Rule returns the number of the i-th rule of rank, -1 if there is none.
+// Rule returns the number of rule i of rank, or -1 if there is none.
 func (l *Layout) Rule(rank, i int) int {
 	if rank < 0 || rank >= l.Ranks() || i < 0 {
 		return -1
@@ -101,8 +99,7 @@ func (l *Layout) Rule(rank, i int) int {
 	return -1
 }
 
-// PlaceOf returns the rank and slot that have the given number, which must be
-// in 0 … Slots-1.
+// PlaceOf returns the rank and the slot with the given number, which must be in 0 … Slots-1.
 func (l *Layout) PlaceOf(slot int) Place {
 	r := rankOf(l.slotBase, slot)
 	i := slot - int(l.slotBase[r])
@@ -118,20 +115,20 @@ func (l *Layout) PlaceOf(slot int) Place {
 	}
 }
 
-// RuleOf returns the rank that has the rule of the given number, which must be
-// in 0 … Rules-1, and the rule's index there.
+// RuleOf returns the rank and the index of the rule with the given number, which must be in 0 …
+// Rules-1.
 func (l *Layout) RuleOf(rule int) (rank, i int) {
 	r := rankOf(l.ruleBase, rule)
 	return r, rule - int(l.ruleBase[r])
 }
 
-// rankOf returns the rank whose half-open part [base[r], base[r+1]) holds id.
+// rankOf returns the rank r for which id is in [base[r], base[r+1]).
 func rankOf(base []int32, id int) int {
 	return sort.Search(len(base)-1, func(r int) bool { return int(base[r+1]) > id })
 }
 
-// Held returns the numbers of the chunks that rank of s holds at enter and that
-// have a number, ascending.
+// Held yields the numbers of the chunks that rank of s holds at enter, ascending. It leaves out
+// chunks that have no number.
 func (l *Layout) Held(s *ir.Schedule, rank int) iter.Seq[int] {
 	held := s.Held(rank)
 	first, end := int(l.slotBase[rank]), int(l.slotBase[rank+1])
@@ -156,7 +153,7 @@ func (l *Layout) Held(s *ir.Schedule, rank int) iter.Seq[int] {
 	}
 }
 
-// slotOf returns the i-th slot of rank.
+// slotOf returns slot i of rank.
 func (l *Layout) slotOf(rank, i int) ir.Slot {
 	if l.ranks != nil {
 		return l.ranks[rank].At(i)
@@ -167,7 +164,7 @@ func (l *Layout) slotOf(rank, i int) ir.Slot {
 	return ir.Signal(i - 1 - l.chunks)
 }
 
-// cast returns the place of a chunk among those that are multicast.
+// cast returns the position of chunk among the chunks that are multicast.
 func (l *Layout) cast(chunk ir.Slot) int { return l.casts.Index(chunk) - 1 }
 
 // Casts returns the number of chunks that any rank multicasts.

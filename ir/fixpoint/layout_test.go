@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// alltoall has each rank put each other one its block.
+// alltoall returns a schedule in which each rank puts its block to each other rank.
 func alltoall(ranks int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "alltoall", Algorithm: "linear", Ranks: ranks, Chunks: ranks * ranks}}
 	for r := range ranks {
@@ -31,8 +31,8 @@ func alltoall(ranks int) *ir.Schedule {
 	return s
 }
 
-// inverts checks that PlaceOf and Slot are each other's inverse, and what the layout has against
-// the definition, with maps.
+// inverts checks that PlaceOf and Slot are inverse to each other. It also compares the slots of the
+// layout with the definition, using maps.
 func inverts(t *testing.T, s *ir.Schedule) {
 	t.Helper()
 	l, err := fixpoint.NewLayout(s)
@@ -88,7 +88,8 @@ func inverts(t *testing.T, s *ir.Schedule) {
 	}
 }
 
-// A rank has the slots that are mentioned of it, and no others.
+// TestLayoutNumbersWhatIsMentioned checks that a rank has exactly the slots that the schedule
+// mentions.
 func TestLayoutNumbersWhatIsMentioned(t *testing.T) {
 	for ranks := 1; ranks < 20; ranks++ {
 		inverts(t, alltoall(ranks))
@@ -120,7 +121,7 @@ func TestAlltoallAmongManyRanks(t *testing.T) {
 		for other := range ranks {
 			want := 1
 			if other == rank {
-				want = 0 // nobody mentions it
+				want = 0 // no program mentions it
 			}
 			require.Equal(t, want, res.Slot(rank, ir.Chunk(other*ranks+rank)), "rank %d, from rank %d", rank, other)
 			require.Zero(t, res.Slot(rank, ir.Chunk(rank*ranks+other)), "its own")
@@ -130,7 +131,8 @@ func TestAlltoallAmongManyRanks(t *testing.T) {
 	require.Equal(t, 1, res.Rounds())
 }
 
-// A header may claim as many chunks as there can be: what is not mentioned costs nothing.
+// TestClaimsCostNothing checks that chunks that no program mentions cost nothing, even if the
+// header claims as many as possible.
 func TestClaimsCostNothing(t *testing.T) {
 	for _, collective := range []string{"bcast", "scatter", "gather", "allgather", "alltoall", "barrier"} {
 		for _, multicast := range []bool{false, true} {

@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// NewLayout numbers the slots and rules of s. It fails if the programs are
-// not those of ranks 0 … Ranks-1, if they mention ranks or slots that do not
-// exist, or if there are more than [MaxSlots].
+// NewLayout numbers the slots and rules of s. It fails if the programs are not those of ranks 0 …
+// Ranks-1, if they mention ranks or slots that do not exist, or if there are more than [MaxSlots]
+// slots or rules.
 func NewLayout(s *ir.Schedule) (*Layout, error) {
 	if s.Ranks < 1 || len(s.Programs) != s.Ranks {
 		return nil, fmt.Errorf("numbering slots: %d programs for %d ranks", len(s.Programs), s.Ranks)
@@ -43,8 +43,9 @@ func tooMany(rank int) error {
 	return fmt.Errorf("numbering slots: more than %d slots or rules up to rank %d", MaxSlots, rank)
 }
 
-// numberAll numbers every chunk of the header and every signal that a program says it has, at each
-// rank. It reports false, and numbers nothing, unless the schedule mentions all of them.
+// numberAll numbers every chunk of the header and every signal that a program claims, at each rank.
+// It does so only if the schedule mentions all of them. Otherwise it returns false and leaves the
+// layout empty.
 func (l *Layout) numberAll(m *mentions) (all bool, err error) {
 	s, slots, most := m.s, 0, 0
 	for r := range s.Programs {
@@ -80,25 +81,25 @@ func (l *Layout) numberAll(m *mentions) (all bool, err error) {
 	return true, nil
 }
 
-// mentions are the slots that a schedule mentions, by rank. What is mentioned
-// more than once may be there as often. A multicast chunk, which all ranks have,
-// stands apart.
+// mentions are the slots that a schedule mentions, by rank, possibly with duplicates. Multicast
+// chunks are in a list of their own, because all ranks have them.
 type mentions struct {
 	s     *ir.Schedule
 	casts []ir.Slot
 
-	// While what the header and the programs claim is held against what is mentioned.
-	seen     []bool  // by number in a layout of all slots: whether it is mentioned
+	// numberAll uses these to compare the slots that are claimed with those that are mentioned.
+	seen     []bool  // by number in a layout of all claimed slots: whether it is mentioned
 	base     []int32 // by rank: its first number
-	distinct int     // numbers seen, without enter
+	distinct int     // how many numbers have been seen, enter excluded
 
-	// While what is mentioned is listed.
+	// collect uses these to list the slots that are mentioned.
 	slots []ir.Slot
 	start []int // by rank: where its part of slots starts; one more entry at the end
 	most  int   // length of the longest part
 }
 
-// collect lists what the schedule mentions: first it is counted, then filled in.
+// collect lists the slots that the schedule mentions. It first counts them and then fills in the
+// list.
 func (m *mentions) collect() error {
 	m.start = make([]int, m.s.Ranks+2)
 	if err := m.programs(); err != nil {
@@ -116,7 +117,7 @@ func (m *mentions) collect() error {
 	return nil
 }
 
-// signalsMissing reports whether some signal of the claimed ones is not mentioned.
+// signalsMissing reports whether the schedule fails to mention a signal that a program claims.
 func (m *mentions) signalsMissing() bool {
 	for r := range m.s.Programs {
 		for _, seen := range m.seen[int(m.base[r])+1+m.s.Chunks : m.base[r+1]] {
@@ -128,9 +129,9 @@ func (m *mentions) signalsMissing() bool {
 	return false
 }
 
-// add takes in that slot of rank is mentioned. While slots are listed and m.slots is nil, the part of
-// rank r is counted in start[r+2]: the sums then make start[r+1] the place where it begins, and filling
-// moves that to its end.
+// add records that slot of rank is mentioned. While collect counts, m.slots is nil, and add counts
+// the slots of rank r in start[r+2]. After the prefix sums, start[r+1] is the index where the part
+// of rank r begins, and filling moves it to the part's end.
 func (m *mentions) add(rank int, slot ir.Slot) {
 	switch {
 	case m.seen != nil:
@@ -155,7 +156,7 @@ func (m *mentions) add(rank int, slot ir.Slot) {
 	}
 }
 
-// programs adds what all programs mention.
+// programs adds the slots that all programs mention.
 func (m *mentions) programs() error {
 	m.casts = m.casts[:0]
 	for rank := range m.s.Programs {
@@ -166,7 +167,7 @@ func (m *mentions) programs() error {
 	return nil
 }
 
-// program adds what the program of rank mentions, at whichever rank.
+// program adds the slots that the program of rank mentions, at all ranks.
 func (m *mentions) program(rank int) error {
 	p := &m.s.Programs[rank]
 	for i := range p.Rules {
@@ -232,7 +233,7 @@ func (m *mentions) action(rank int, a ir.Action) error {
 	return nil
 }
 
-// exists reports whether the header and the program of rank let it have the slot.
+// exists reports whether rank may have the slot, according to the header and the rank's program.
 func (m *mentions) exists(rank int, slot ir.Slot) bool {
 	switch slot.Kind() {
 	case ir.KindEnter:
@@ -249,7 +250,7 @@ func (m *mentions) exists(rank int, slot ir.Slot) bool {
 	return false
 }
 
-// number gives the mentioned slots their numbers.
+// number numbers the mentioned slots.
 func (l *Layout) number(m *mentions) error {
 	l.casts = numbering.Of(m.casts)
 	ranks, casts := len(m.start)-1, l.Casts()
@@ -264,7 +265,7 @@ func (l *Layout) number(m *mentions) error {
 		p.casts = -1
 	}
 	slots := 0
-	var all []ir.Slot // those of a rank
+	var all []ir.Slot // the slots of one rank
 	for r := range ranks {
 		named := m.slots[m.start[r]:m.start[r+1]]
 		own, ok := p.of(named)
@@ -283,8 +284,8 @@ func (l *Layout) number(m *mentions) error {
 	return nil
 }
 
-// add gives numbers to the slots of the next rank; prefix says that they are those of
-// [numbering.Prefix].
+// add numbers the slots of the next rank. prefix says that own is a numbering that
+// [numbering.Prefix] returns.
 func (l *Layout) add(own numbering.Slots, prefix bool) {
 	rank := l.Ranks()
 	chunks, _, values := own.Counts()
@@ -303,16 +304,16 @@ func (l *Layout) add(own numbering.Slots, prefix bool) {
 	l.slotBase = append(l.slotBase, l.slotBase[rank]+int32(own.Len()))
 }
 
-// prefixes finds out, without sorting, which ranks have the chunks, signals and
-// partial results from 0 on.
+// prefixes finds out, without sorting, which ranks have chunks, signals and partial results without
+// gaps from 0 on.
 type prefixes struct {
-	casts   int      // all ranks have the chunks 0 … casts-1; -1: some that are no prefix
-	chunks  distinct // from casts on
+	casts   int      // all ranks have the chunks 0 … casts-1; -1: the multicast chunks have gaps
+	chunks  distinct // those from casts on
 	signals distinct
 	values  distinct
 }
 
-// distinct counts the distinct numbers of a rank, and finds their end.
+// distinct counts the distinct numbers of a rank, and finds the largest.
 type distinct struct {
 	seen   []int32 // by number: the last rank that had it, counted from 1
 	rank   int32
@@ -321,8 +322,8 @@ type distinct struct {
 
 func (d *distinct) restart() { d.rank, d.n, d.end = d.rank+1, 0, 0 }
 
-// add takes in number i of a rank that has at most that many numbers. It reports false if they
-// cannot be those from 0 on.
+// add records number i of a rank that has at most most numbers. It returns false if i shows that
+// the numbers have gaps.
 func (d *distinct) add(i, most int) bool {
 	if i >= most {
 		return false
@@ -335,8 +336,8 @@ func (d *distinct) add(i, most int) bool {
 	return true
 }
 
-// of returns the numbering of the next rank, which has the named slots and the
-// multicast chunks; ok is false if they are not those from 0 on.
+// of returns the numbering of the next rank, which has the named slots and the multicast chunks. ok
+// is false if they have gaps.
 func (p *prefixes) of(named []ir.Slot) (own numbering.Slots, ok bool) {
 	if p.casts < 0 {
 		return own, false

@@ -6,12 +6,11 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Returns tells for each rank the round after which its call returns: its done
-// slots are set, and what its rules ask for has been handed over. So it is the
-// latest of the rounds in which done slots are set and of those in which the
-// rank sends, each the one after a rule has fired. Folds take no time. Repairs and answers to
-// requests do not hold a call: they are served after it. -1 stands for a rank
-// that does not enter or lacks a done slot for ever: its call never returns.
+// Returns returns, by rank, the round after which the rank's call returns, or -1 if the call never
+// returns. A call returns when its Done slots are set and the sends of its rules are over. A send
+// is over in the round after its rule has fired, and folds take no time. Repairs and answers to
+// requests do not delay a call, because the rank serves them after the call. A call never returns
+// if the rank does not enter or never gets a Done slot.
 func (r *Result) Returns() []int {
 	out := make([]int, r.layout.Ranks())
 	for rank := range out {
@@ -32,9 +31,8 @@ func (r *Result) Returns() []int {
 	return out
 }
 
-// Rounds returns how many rounds the operation takes: the one after which the
-// last call has returned. Calls that never return do not count, see
-// [Result.Returns]; it is 0 if there are no others.
+// Rounds returns the number of rounds that the operation takes: the last round of [Result.Returns].
+// Calls that never return do not count. Rounds is 0 if no call returns.
 func (r *Result) Rounds() int {
 	last := 0
 	for _, round := range r.Returns() {
@@ -43,8 +41,8 @@ func (r *Result) Rounds() int {
 	return last
 }
 
-// doneRound returns the round in which the last done slot of rank is set, -1
-// if one never is or if the rank does not enter.
+// doneRound returns the round in which the last Done slot of rank is set, or -1 if one never is or
+// the rank does not enter.
 func (r *Result) doneRound(rank int) int {
 	last := r.Slot(rank, ir.Enter)
 	for _, slot := range r.schedule.Programs[rank].Done {
@@ -57,9 +55,9 @@ func (r *Result) doneRound(rank int) int {
 	return last
 }
 
-// OnRequest tells for each rule by its number whether it has fired as a repair
-// or because of one: it waits for a signal that such a rule has sent. A chunk
-// that came by repair is a chunk like any other.
+// OnRequest returns, by rule number, whether the rule has fired as a repair or because of one. A
+// rule fires because of a repair if it waits for a signal that such a rule has sent. A rule that
+// waits for a chunk does not, even if a repair has brought the chunk.
 func (r *Result) OnRequest() []bool {
 	out := make([]bool, len(r.rules))
 	for _, id := range r.fired {

@@ -17,8 +17,8 @@ func run(t *testing.T, s *ir.Schedule, m fixpoint.Model) *fixpoint.Result {
 	return res
 }
 
-// TestACallReturnsOnceItHasSent has a chain with a multicast: all have the
-// chunk after round 1, and hand it on in round 2.
+// TestACallReturnsOnceItHasSent runs a chain with a multicast. All ranks have the chunk after round
+// 1 and pass it on in round 2.
 func TestACallReturnsOnceItHasSent(t *testing.T) {
 	s := bcast(
 		[]ir.Rule{rule(when(ir.Enter), ir.McastOf(c0), ir.PutTo(c0, 1))},
@@ -48,7 +48,7 @@ func TestWhoWaitsForEverNeverReturns(t *testing.T) {
 	require.Zero(t, res.Rounds())
 }
 
-// TestAnswersDoNotHoldACall has rank 1, which lacks the chunk, ask rank 2.
+// TestAnswersDoNotHoldACall lets rank 1, which lacks the chunk, ask rank 2.
 func TestAnswersDoNotHoldACall(t *testing.T) {
 	ask := ir.Rule{When: when(ir.Enter), Unless: c0, Do: []ir.Action{ir.PutTo(s0, 2)}}
 	s := bcast(
@@ -62,7 +62,7 @@ func TestAnswersDoNotHoldACall(t *testing.T) {
 	require.Equal(t, []bool{false, true, true, false}, res.OnRequest())
 }
 
-// TestReturnsHoldInRandomSchedules compares with the definition, rule by rule.
+// TestReturnsHoldInRandomSchedules compares Returns with its definition, rule by rule.
 func TestReturnsHoldInRandomSchedules(t *testing.T) {
 	for seed := range uint64(2000) {
 		s := randomSchedule(rand.New(rand.NewPCG(seed, 2)))

@@ -19,7 +19,7 @@ func when(slots ...ir.Slot) []ir.Slot { return slots }
 
 func rule(when []ir.Slot, do ...ir.Action) ir.Rule { return ir.Rule{When: when, Do: do} }
 
-// schedule of a broadcast of one chunk from rank 0; every rank has two signals.
+// bcast returns a schedule of a broadcast of one chunk from rank 0. Every rank has two signals.
 func bcast(rules ...[]ir.Rule) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "test", Ranks: len(rules), Chunks: 1}}
 	for r, rs := range rules {
@@ -106,7 +106,7 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 	}
 }
 
-// naive repeats "fire whatever can fire" until nothing changes, with maps.
+// naive fires every rule that can fire until nothing changes. It uses maps.
 func naive(s *ir.Schedule, m fixpoint.Model) map[fixpoint.Place]bool {
 	set := map[fixpoint.Place]bool{}
 	for r := range s.Programs {
@@ -126,8 +126,8 @@ func naive(s *ir.Schedule, m fixpoint.Model) map[fixpoint.Place]bool {
 	}
 }
 
-// naivePass fires the plain rules or the repairs that are ready in a copy of
-// the state, so that no repair is switched off by another of the same pass.
+// naivePass fires all ready plain rules, or all ready repairs, in a copy of the state. So no repair
+// prevents another repair of the same pass.
 func naivePass(s *ir.Schedule, m fixpoint.Model, set map[fixpoint.Place]bool, repairs bool) bool {
 	add := map[fixpoint.Place]bool{}
 	for r := range s.Programs {

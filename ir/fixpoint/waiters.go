@@ -6,14 +6,13 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Waiters lists, for every slot, the rules that wait for it, in one flat
-// array: a slot's list is a subslice.
+// Waiters lists the rules that wait for each slot. All lists share one flat array.
 type Waiters struct {
 	start []int32 // by slot number; one more entry at the end
 	rules []int32
 }
 
-// NewWaiters builds the lists. It fails if there is too much to wait for.
+// NewWaiters builds the lists. It fails if the rules wait for more than 4·[MaxSlots] slots in all.
 func NewWaiters(s *ir.Schedule, l *Layout) (*Waiters, error) {
 	w := &Waiters{start: make([]int32, l.Slots()+2)}
 	total, err := w.count(s, l)
@@ -28,8 +27,8 @@ func NewWaiters(s *ir.Schedule, l *Layout) (*Waiters, error) {
 	return w, nil
 }
 
-// count leaves the length of slot k's list in start[k+2]: prefix sums then make
-// start[k+1] the index where the list begins, and filling moves it to its end.
+// count puts the length of slot k's list in start[k+2]. After the prefix sums, start[k+1] is the
+// index where the list begins, and filling moves it to the list's end.
 func (w *Waiters) count(s *ir.Schedule, l *Layout) (int, error) {
 	total := 0
 	for r := range s.Programs {
@@ -59,6 +58,6 @@ func (w *Waiters) fill(s *ir.Schedule, l *Layout) {
 	}
 }
 
-// Of returns the numbers of the rules that wait for the slot of the given
-// number, once for every time it occurs in their When.
+// Of returns the numbers of the rules that wait for the slot with the given number. A rule occurs
+// as often as the slot occurs in its When.
 func (w *Waiters) Of(slot int) []int32 { return w.rules[w.start[slot]:w.start[slot+1]] }

@@ -1,5 +1,6 @@
-// Package goal reads GOAL text, the input of the simulator LogGOPSim: for every
-// rank labelled sends, receives and calculations, and which requires which.
+// Package goal reads and writes GOAL text, the input of the simulator LogGOPSim. A GOAL file has
+// the labelled sends, receives and calculations of every rank, and says which operations require
+// which others.
 //
 //	file = {NL|comment} "num_ranks" INT {NL|comment} {rank} .
 //	rank = "rank" INT "{" {line} "}" {NL|comment} .
@@ -7,8 +8,8 @@
 //	op   = "send" INT "b" "to" INT opt | "recv" INT "b" "from" (INT|"-1") opt | "calc" INT ["cpu" INT] .
 //	opt  = ["tag" (INT|"-1")] ["cpu" INT] ["nic" INT] .
 //
-// Labels are of one rank, and defined before they are used.
+// A label belongs to one rank and is defined before it is used.
 //
-// GOAL does not say how long a block is, such as the message of a broadcast. A comment
-// "// message: 4096b" above num_ranks does, to those who know it.
+// GOAL has no word for the length of a block, such as the message of a broadcast. This package
+// reads it from a comment "// message: 4096b" above num_ranks.
 package goal

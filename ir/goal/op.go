@@ -2,7 +2,7 @@ package goal
 
 import "github.com/schedgen/schedgen/ir/dag"
 
-// operation reads what follows the word of an operation.
+// operation reads an operation after its first word.
 func (p *parser) operation(label, word token) {
 	op := dag.Op{Name: label.text, Line: word.line}
 	switch word.text {
@@ -50,7 +50,7 @@ func (p *parser) options(op *dag.Op) {
 	op.NIC = p.option("nic")
 }
 
-// option reads which CPU or interface an operation takes, 0 if the file does not say.
+// option reads the number of the CPU or interface that an operation uses, 0 if the file names none.
 func (p *parser) option(name string) int32 {
 	if p.t.kind != tokenWord || p.t.text != name {
 		return 0
@@ -59,7 +59,7 @@ func (p *parser) option(name string) int32 {
 	return int32(p.number("the number of the "+name, 0, maxTag))
 }
 
-// refuseAny refuses -1.
+// refuseAny fails if the next number is negative. GOAL spells "any" as -1.
 func (p *parser) refuseAny(what string) {
 	if !p.at("-") {
 		return
@@ -72,7 +72,7 @@ func (p *parser) refuseAny(what string) {
 	p.failAt(minus.line, minus.col, "a negative number")
 }
 
-// edge reads "requires b" or "irequires b" of a line.
+// edge reads the rest of a line "a requires b" or "a irequires b".
 func (p *parser) edge(first token) {
 	starts := p.t.text == "irequires"
 	p.advance()

@@ -7,12 +7,12 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// Parse reads a file. It is strict, reads in a stream and holds memory in
-// proportion to what it has read, whatever the file claims. The error is an
-// [*ir.ParseError] with the line and column of the first fault.
+// Parse reads a file. It is strict: the error is an [*ir.ParseError] with the line and column of
+// the first fault. It reads a stream and needs memory in proportion to the input read, whatever
+// numbers the file claims.
 //
-// A receive from any rank or with any tag is refused: what it takes depends on
-// timing, so nothing could be proved of it.
+// Parse refuses a receive from any rank or with any tag, because the message that it takes depends
+// on timing and nothing could be proved.
 func Parse(r io.Reader) (*dag.Graph, error) {
 	p := &parser{scanner: newScanner(r), graph: dag.Graph{Unit: "bytes"}}
 	p.advance()
@@ -25,13 +25,13 @@ func Parse(r io.Reader) (*dag.Graph, error) {
 
 type parser struct {
 	*scanner
-	t     token // the next one
+	t     token // the next token
 	graph dag.Graph
 	ranks int // as the file says
 	ops   int // of all ranks
 	edges int
 
-	// Of the rank being read.
+	// The rank that is being read.
 	rank
 }
 
@@ -66,7 +66,7 @@ func (p *parser) file() {
 	}
 }
 
-// word consumes a certain word.
+// word consumes the word w.
 func (p *parser) word(w string) {
 	if p.t.kind != tokenWord || p.t.text != w {
 		p.expected(`"` + w + `"`)
@@ -75,7 +75,7 @@ func (p *parser) word(w string) {
 	p.advance()
 }
 
-// number consumes a number of the range.
+// number consumes a number in lo … hi.
 func (p *parser) number(what string, lo, hi int) int {
 	if p.t.kind != tokenNumber {
 		p.expected(what)
@@ -125,7 +125,7 @@ func (p *parser) program() {
 	}
 }
 
-// lineOf reads a line of a rank.
+// lineOf reads one line of a rank.
 func (p *parser) lineOf() {
 	switch {
 	case p.t.kind == tokenLine:

@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 	}, g.Ranks)
 }
 
-// A comment above num_ranks may say how long the message of a broadcast is.
+// TestParseMessage checks that a comment above num_ranks may state the length of the message.
 func TestParseMessage(t *testing.T) {
 	const rest = "num_ranks 1\nrank 0 {\n}\n"
 	for head, want := range map[string]int{
@@ -77,7 +77,7 @@ func TestParseMessage(t *testing.T) {
 	require.Zero(t, g.Message)
 }
 
-// A start of what starts with another one waits for that one's start.
+// TestStartsInAChain has starts that wait for the starts of other operations.
 func TestStartsInAChain(t *testing.T) {
 	g, err := goal.Parse(strings.NewReader("num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 1\n c: calc 1\n d: calc 1\n" +
 		" a irequires b\n b irequires c\n c requires d\n d irequires d\n}\n"))
@@ -89,7 +89,8 @@ func TestStartsInAChain(t *testing.T) {
 	require.ErrorContains(t, err, "d (line 6) waits for", "it cannot start before it starts")
 }
 
-// requireComesBack writes a graph, reads it, and wants the same text of that.
+// requireComesBack writes a graph, reads the text, and requires that writing again gives the same
+// text.
 func requireComesBack(t *testing.T, g *dag.Graph) (text string) {
 	t.Helper()
 	var first, second bytes.Buffer
@@ -144,7 +145,8 @@ idle: calc 0
 `, requireComesBack(t, g))
 }
 
-// Names that are no labels are replaced; lengths are in units.
+// TestWriteOfAnotherGraph checks that names that are not labels are replaced, and that lengths are
+// in units.
 func TestWriteOfAnotherGraph(t *testing.T) {
 	g := &dag.Graph{Ranks: [][]dag.Op{
 		{{Kind: dag.Send, Peer: 0, Size: 3, Name: "tb 0 step 0"}, {Kind: dag.Recv, Peer: 0, Size: 3, Name: "r"}, {Name: "r", After: []int32{0}}},

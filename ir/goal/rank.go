@@ -2,16 +2,16 @@ package goal
 
 import "github.com/schedgen/schedgen/ir/dag"
 
-// rank is the rank being read.
+// rank is the rank that is being read.
 type rank struct {
 	opList   []dag.Op
 	labels   map[string]int32
-	together [][2]int32 // the first starts no earlier than the second starts
+	together [][2]int32 // pairs: the first operation starts no earlier than the second starts
 }
 
 func newRank() rank { return rank{labels: make(map[string]int32)} }
 
-// define adds an operation; label may be the zero token.
+// define adds an operation. label is the zero token if the operation has none.
 func (r *rank) define(s *scanner, label token, op dag.Op) {
 	i := int32(len(r.opList))
 	if label.text != "" {
@@ -32,9 +32,10 @@ func (r *rank) find(s *scanner, label token) int32 {
 	return i
 }
 
-// finish returns the operations of the rank. An operation whose start others
-// wait for is cut in two: what it requires is required by a start of no
-// duration, which they then require like the operation itself.
+// finish returns the operations of the rank. If other operations wait for the start of an
+// operation, finish cuts that operation in two. The new first part is a start without duration,
+// which gets the requirements. The operation then requires its start, and so do the operations that
+// wait for the start.
 func (r *rank) finish() []dag.Op {
 	starts := make(map[int32]int32)
 	for _, pair := range r.together {
@@ -52,7 +53,8 @@ func (r *rank) finish() []dag.Op {
 	return r.opList
 }
 
-// waitForStart lets operation a, or its start if it has been cut off, wait.
+// waitForStart makes operation a wait for start. If the start of a has been cut off, that start
+// waits instead.
 func (r *rank) waitForStart(starts map[int32]int32, a, start int32) {
 	if own, cut := starts[a]; cut {
 		a = own

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Bounds of what is read.
+// Bounds of the input.
 const (
 	maxWord  = 64        // bytes of a label or number
 	maxOps   = 1 << 24   // operations of all ranks
@@ -21,18 +21,18 @@ const (
 	maxTag   = 1<<31 - 1 // also of cpu and nic
 )
 
-// kind of a token.
+// kind is the kind of a token.
 type kind uint8
 
 const (
-	tokenEnd kind = iota // of the file
+	tokenEnd kind = iota // the end of the file
 	tokenLine
 	tokenWord
 	tokenNumber
 	tokenMark // one of : { } -
 )
 
-// token is one word, number or mark and where it starts.
+// token is one word, number or mark, and the place where it starts.
 type token struct {
 	kind      kind
 	text      string
@@ -40,15 +40,15 @@ type token struct {
 	line, col int
 }
 
-// scanner cuts the input into tokens. It holds the first error, after which the
-// input is at its end.
+// scanner cuts the input into tokens. It keeps the first error, and behaves from then on as if the
+// input had ended.
 type scanner struct {
 	r         *bufio.Reader
 	line, col int // of the next byte
 	word      []byte
 	err       error
-	remarks   bool // look at what comments say
-	message   int  // bytes of the message, if a comment says that
+	remarks   bool // read the message's length from comments
+	message   int  // bytes of the message according to a comment, else 0
 }
 
 func newScanner(r io.Reader) *scanner {
@@ -69,7 +69,7 @@ func (s *scanner) peek() byte {
 	b, err := s.r.Peek(1)
 	switch {
 	case err == nil && b[0] == 0:
-		s.failAt(s.line, s.col, "a byte 0: this is no text")
+		s.failAt(s.line, s.col, "a zero byte: the input is not text")
 	case err == nil:
 		return b[0]
 	case !errors.Is(err, io.EOF):
@@ -89,7 +89,7 @@ func (s *scanner) skip() {
 	}
 }
 
-// next returns the next token. Comments are part of the white space.
+// next returns the next token. It skips white space and comments.
 func (s *scanner) next() token {
 	s.blanks()
 	t := token{line: s.line, col: s.col}
@@ -126,7 +126,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// comment skips a comment; of one that starts with // not the end of its line.
+// comment skips a comment. It leaves the end of the line behind a // comment.
 func (s *scanner) comment() {
 	line, col := s.line, s.col
 	s.skip()
@@ -152,8 +152,8 @@ func (s *scanner) comment() {
 	}
 }
 
-// lineComment skips the rest of a line, and takes from it how long the message
-// is. Of several comments that say so the first counts.
+// lineComment skips the rest of a line, and takes the length of the message from it. The first
+// comment with a length counts.
 func (s *scanner) lineComment() {
 	s.skip()
 	s.word = s.word[:0]
@@ -168,7 +168,7 @@ func (s *scanner) lineComment() {
 	}
 }
 
-// messageIn returns the length of the message that a comment tells, or 0.
+// messageIn returns the length of the message that a comment states, or 0.
 func messageIn(comment string) int {
 	rest, tells := strings.CutPrefix(strings.TrimSpace(comment), "message: ")
 	digits, bytes := strings.CutSuffix(rest, "b")
@@ -179,7 +179,7 @@ func messageIn(comment string) int {
 	return n
 }
 
-// run consumes the longest run of bytes that belong.
+// run consumes the longest run of bytes for which belongs is true.
 func (s *scanner) run(belongs func(byte) bool) string {
 	line, col := s.line, s.col
 	s.word = s.word[:0]
@@ -194,8 +194,8 @@ func (s *scanner) run(belongs func(byte) bool) string {
 	return string(s.word)
 }
 
-// value returns the number that a token of digits spells; too large ones all
-// count as one that is out of every range.
+// value returns the number that a token of digits spells. It returns maxBytes+1, which is out of
+// every range, for all larger numbers.
 func (s *scanner) value(t token) int {
 	v := 0
 	for i := range len(t.text) {
@@ -210,7 +210,7 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
 
-// spell shows a token in an error.
+// spell describes a token in an error text.
 func (t token) spell() string {
 	switch t.kind {
 	case tokenEnd:

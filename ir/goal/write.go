@@ -8,11 +8,11 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// Write prints a graph as text, which [Parse] takes. What messages carry is not in it. A
-// unit of a message's size is so many bytes. An operation has the name that it has in the
-// graph, if that is a label, or else one that no other has. A rank without operations gets
-// a calculation of no time, as LogGOPSim does not survive one that has none. It fails if a
-// message is longer than may be read.
+// Write writes a graph as text that [Parse] accepts. One unit of a message's size becomes unit
+// bytes. The text does not say what messages carry. An operation keeps its name from the graph if
+// that is a label, and otherwise gets a label that no other operation has. A rank without
+// operations gets a calculation of zero time, because LogGOPSim crashes on an empty rank. Write
+// fails if a message is longer than Parse accepts.
 func Write(w io.Writer, g *dag.Graph, unit int) error {
 	longest := g.Message
 	for _, ops := range g.Ranks {
@@ -36,14 +36,15 @@ func Write(w io.Writer, g *dag.Graph, unit int) error {
 	return out.Flush()
 }
 
-// writeRank prints the operations of a rank, and what each requires as soon as all that
-// has been printed.
+// writeRank writes the operations of a rank. It writes the requirements of an operation as soon as
+// all the operations they name are written.
 func writeRank(out *bufio.Writer, ops []dag.Op, unit int) {
 	if len(ops) == 0 {
 		fmt.Fprintln(out, "idle: calc 0")
 	}
 	labels := labelsOf(ops)
-	due := make([][]int, len(ops)) // by operation: whose requirements stand behind it
+	// by operation: the operations whose requirements are written behind it
+	due := make([][]int, len(ops))
 	for i := range ops {
 		last := i
 		for _, a := range dag.Before(ops, i) {
@@ -71,7 +72,8 @@ func writeRank(out *bufio.Writer, ops []dag.Op, unit int) {
 	}
 }
 
-// shown returns the operation that stands in the text for operation a.
+// shown returns the operation that represents operation a in the text. For a start it is the
+// operation that starts.
 func shown(ops []dag.Op, a int32) int {
 	if s := ops[a].StartOf; s > 0 {
 		return int(s - 1)
@@ -79,7 +81,7 @@ func shown(ops []dag.Op, a int32) int {
 	return int(a)
 }
 
-// writeOp prints what follows the label of an operation.
+// writeOp writes an operation after its label.
 func writeOp(out *bufio.Writer, op *dag.Op, unit int) {
 	switch op.Kind {
 	case dag.Send:

@@ -8,22 +8,22 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// gpu is the GPU being read.
+// gpu is the GPU that is being read.
 type gpu struct {
 	*parser
 	layout
 	id     int
 	ops    []dag.Op
 	blocks map[int]block
-	used   map[connection]int // which block sends or receives there
+	used   map[connection]int // the block that sends or receives there
 	waits  []wait
 }
 
-// block is one thread block: its steps, each by the last of its operations.
+// block is one thread block. It refers to each of its steps by the step's last operation.
 type block struct {
 	send, recv, channel int
 	last                []int32
-	posts               []bool // hasdep
+	posts               []bool // by step: its attribute hasdep
 }
 
 // connection is one direction between this GPU and a peer on a channel.
@@ -32,7 +32,7 @@ type connection struct {
 	peer, channel int
 }
 
-// wait is what a step waits for, resolved when all blocks are there.
+// wait is a step's dependency. finish resolves it when all blocks are known.
 type wait struct {
 	op, block, step int
 	line, col       int
@@ -51,7 +51,7 @@ func (g *gpu) block(e xml.StartElement) {
 	g.blocks[id] = b
 }
 
-// connect notes that the block uses a connection, which no other may.
+// connect records that block id uses a connection. No other block may use it.
 func (g *gpu) connect(id int, c connection) {
 	if c.peer < 0 {
 		return
@@ -106,8 +106,8 @@ func (g *gpu) step(id int, b *block, e xml.StartElement) {
 	g.children("step", g.noChild)
 }
 
-// append adds an operation after the one before of the block: of the step
-// before, or of the same step.
+// append adds an operation of block b. first says that it is the first operation of its step. It
+// comes after the block's previous operation.
 func (g *gpu) append(b *block, op dag.Op, first bool) {
 	switch {
 	case !first:
@@ -120,7 +120,7 @@ func (g *gpu) append(b *block, op dag.Op, first bool) {
 
 func (g *gpu) noChild(e xml.StartElement) { g.fail("<%s> within <step>", e.Name.Local) }
 
-// finish resolves what steps wait for and returns the operations.
+// finish resolves the dependencies of steps and returns the operations.
 func (g *gpu) finish() []dag.Op {
 	for _, w := range g.waits {
 		b, ok := g.blocks[w.block]
@@ -131,7 +131,7 @@ func (g *gpu) finish() []dag.Op {
 		case !ok || w.step < 0 || w.step >= len(b.last):
 			g.err = &ir.ParseError{Line: w.line, Col: w.col, Msg: fmt.Sprintf("<step>: waits for step %d of block %d, which gpu %d does not have", w.step, w.block, g.id)}
 		case !b.posts[w.step]:
-			g.err = &ir.ParseError{Line: w.line, Col: w.col, Msg: fmt.Sprintf("<step>: waits for step %d of block %d, which tells nobody: its hasdep is 0", w.step, w.block)}
+			g.err = &ir.ParseError{Line: w.line, Col: w.col, Msg: fmt.Sprintf("<step>: waits for step %d of block %d, whose hasdep is 0", w.step, w.block)}
 		default:
 			g.ops[w.op].After = append(g.ops[w.op].After, b.last[w.step])
 		}

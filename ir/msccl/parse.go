@@ -9,17 +9,17 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// Bounds of what is read.
+// Bounds of the input.
 const (
 	maxSteps  = 1 << 22 // of all GPUs
 	maxMoved  = 1 << 22 // chunks that all steps move
-	maxChunks = 1 << 16 // of a buffer; the runtimes take far fewer
-	maxBlocks = 1 << 20 // of a GPU, and its channels
+	maxChunks = 1 << 16 // of a buffer; the runtimes accept far fewer
+	maxBlocks = 1 << 20 // of a GPU; also bounds its channels
 )
 
-// Parse reads a file. It is strict, reads in a stream and holds memory in
-// proportion to what it has read, whatever the file claims. The error is an
-// [*ir.ParseError] with the line of the first fault.
+// Parse reads a file. It is strict: the error is an [*ir.ParseError] with the line of the first
+// fault. It reads a stream and needs memory in proportion to the input read, whatever numbers the
+// file claims.
 func Parse(r io.Reader) (*dag.Graph, error) {
 	p := &parser{document: newDocument(r)}
 	p.file()
@@ -35,14 +35,14 @@ type parser struct {
 	gpus     int
 	channels int
 	inPlace  bool
-	header   ir.Header // of what the file says that it does
+	header   ir.Header // the collective and ranks that the file claims
 	layouts  []layout  // by GPU
 	steps    int       // so far
 	moved    int       // chunks, so far
 }
 
-// layout is how many cells the buffers of a GPU have, and where they begin. In place, input and
-// output share memory.
+// layout holds the number of cells of each buffer of a GPU, and the first cell of each. In an
+// in-place algorithm, input and output share memory.
 type layout struct {
 	in, out, scratch       int
 	inAt, outAt, scratchAt int
@@ -80,7 +80,7 @@ func (p *parser) algo(e xml.StartElement) {
 	}
 	p.children("algo", p.gpu)
 	if p.err == nil && len(p.layouts) < p.gpus {
-		p.fail("%d of %d GPUs are there", len(p.layouts), p.gpus)
+		p.fail("the file has only %d of %d GPUs", len(p.layouts), p.gpus)
 	}
 	if p.err == nil {
 		p.graph.Unit = "chunks"
@@ -111,8 +111,8 @@ func (p *parser) gpu(e xml.StartElement) {
 }
 
 // share puts input and output into one buffer. A block that the GPU both holds and wants has one
-// place there, so the input of an allgather lies in the middle of its output; and so has a block that
-// is folded, so the output of a reduce-scatter lies in the middle of its input.
+// place there, so the input of an allgather is part of its output. A block that is folded has one
+// place too, so the output of a reduce-scatter is part of its input.
 func (p *parser) share(id int, l layout) layout {
 	whole := max(l.in, l.out)
 	l.scratchAt = whole
@@ -141,8 +141,8 @@ func (p *parser) share(id int, l layout) layout {
 	return l
 }
 
-// cells describes the memory: of each GPU the output, then the input, of which in
-// place one is part of the other, then the scratch buffer.
+// cells describes the memory. Each GPU has the output, then the input, then the scratch buffer. In
+// place, input and output overlap.
 func (p *parser) cells() *dag.Cells {
 	c := &dag.Cells{Spell: p.spell}
 	for _, l := range p.layouts {
@@ -152,7 +152,7 @@ func (p *parser) cells() *dag.Cells {
 	return c
 }
 
-// base returns where a buffer begins.
+// base returns the first cell of a buffer.
 func (l *layout) base(buffer string) int {
 	switch buffer {
 	case "o":
@@ -163,7 +163,7 @@ func (l *layout) base(buffer string) int {
 	return l.scratchAt
 }
 
-// spell names a cell as the file does: buffer and offset.
+// spell names a cell as the file does: by buffer and offset.
 func (p *parser) spell(rank, cell int) string {
 	l := p.layouts[rank]
 	switch {

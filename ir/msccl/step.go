@@ -2,15 +2,15 @@ package msccl
 
 import "github.com/schedgen/schedgen/ir/dag"
 
-// form is what a type of step does.
+// form describes a type of step.
 type form struct {
-	reads, writes bool // the source, the destination
+	reads, writes bool // whether it reads the source and writes the destination
 	recv, send    bool
-	mix           bool // it computes
+	mix           bool // it folds
 }
 
-// types are those of steps. In their names c is copy and r, but for a first one,
-// reduce; r first is receive, s last send.
+// types are the types of steps. In their names, a first r is receive, other r's are reduce, c is
+// copy, and a last s is send.
 var types = []string{"nop", "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re"}
 
 var forms = map[string]form{
@@ -25,8 +25,7 @@ var forms = map[string]form{
 	"re":   {reads: true, writes: true, mix: true},
 }
 
-// ops returns the operations of a step: what it does locally or receives, then
-// what it sends.
+// ops returns the operations of a step: a local operation or a receive, then a send.
 func (f form) ops(g *gpu, a attributes, b *block, count int) []dag.Op {
 	var src, dst dag.Span
 	if f.reads {

@@ -2,8 +2,8 @@ package msccl
 
 import "strings"
 
-// words are the values of the attribute coll and the collectives that they name. The first
-// collective of a word is what a file with it is read as.
+// words are the values of the attribute coll and the collectives that they name. A file with a word
+// is read as the first collective of that word.
 var words = []struct{ word, collective string }{
 	{"broadcast", "bcast"},
 	{"broadcast", "anycast"},
@@ -17,10 +17,10 @@ var words = []struct{ word, collective string }{
 	{"reducescatter", "reduce-scatter"},
 }
 
-// custom is the word of a file that does not say what it does.
+// custom is the value of coll in a file that does not say what it does.
 const custom = "custom"
 
-// Word returns the value of the attribute coll for a collective, custom if there is none.
+// Word returns the value of the attribute coll for a collective, or "custom" if there is none.
 func Word(collective string) string {
 	for _, w := range words {
 		if w.collective == collective {
@@ -30,7 +30,8 @@ func Word(collective string) string {
 	return custom
 }
 
-// collectiveOf returns the collective that a value of the attribute coll names.
+// collectiveOf returns the collective that a value of the attribute coll names. For "custom" it
+// returns "" and true.
 func collectiveOf(word string) (name string, ok bool) {
 	for _, w := range words {
 		if w.word == word {
@@ -40,7 +41,7 @@ func collectiveOf(word string) (name string, ok bool) {
 	return "", word == custom
 }
 
-// known spells the words that are read, custom left out.
+// known lists the words that Parse reads, without custom.
 func known() string {
 	var list []string
 	for i, w := range words {

@@ -15,7 +15,7 @@ import (
 // maxToken bounds the bytes of one element or text of the file.
 const maxToken = 1 << 16
 
-// metered ends a token that is too long.
+// metered fails when a token is too long.
 type metered struct {
 	r    io.Reader
 	left int
@@ -30,12 +30,12 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// document reads elements with their lines. It holds the first error.
+// document reads elements and their positions. It keeps the first error.
 type document struct {
 	in  *metered
 	xml *xml.Decoder
 	err error
-	// Of the token read last.
+	// Position of the last token.
 	line, col int
 }
 
@@ -50,8 +50,8 @@ func (d *document) fail(format string, args ...any) {
 	}
 }
 
-// next returns the next start or end of an element, nil at the end of the file.
-// Comments and white space are skipped.
+// next returns the next start or end of an element, or nil at the end of the file. It skips
+// comments and white space.
 func (d *document) next() xml.Token {
 	for d.err == nil {
 		d.in.left = maxToken
@@ -104,14 +104,15 @@ func (d *document) children(name string, f func(xml.StartElement)) {
 	}
 }
 
-// attributes are those of one element.
+// attributes are the attributes of one element.
 type attributes struct {
 	d       *document
 	element string
 	value   map[string]string
 }
 
-// open checks that the element is called name and has the attributes.
+// open checks that the element is called name and that it has all required and no unknown
+// attributes.
 func (d *document) open(e xml.StartElement, name string, required, optional []string) attributes {
 	a := attributes{d, name, make(map[string]string, len(e.Attr))}
 	if e.Name.Local != name || e.Name.Space != "" {
@@ -137,7 +138,7 @@ func (d *document) open(e xml.StartElement, name string, required, optional []st
 	return a
 }
 
-// int returns the number of an attribute.
+// int returns the value of an attribute that is a number in lo … hi.
 func (a attributes) int(name string, lo, hi int) int {
 	text := a.value[name]
 	v, err := strconv.Atoi(text)
@@ -148,7 +149,7 @@ func (a attributes) int(name string, lo, hi int) int {
 	return v
 }
 
-// optional is int with a value for an attribute that is missing.
+// optional is like int but returns missing if the element does not have the attribute.
 func (a attributes) optional(name string, missing, lo, hi int) int {
 	if _, ok := a.value[name]; !ok {
 		return missing
@@ -156,7 +157,7 @@ func (a attributes) optional(name string, missing, lo, hi int) int {
 	return a.int(name, lo, hi)
 }
 
-// word returns an attribute that is one of the words.
+// word returns the value of an attribute that is one of words.
 func (a attributes) word(name string, words ...string) string {
 	if v := a.value[name]; slices.Contains(words, v) {
 		return v

@@ -1,8 +1,8 @@
 // Package numbering numbers the slots of a rank densely.
 //
-// The number of a chunk is that among all chunks of an operation: an alltoall among 1,024 ranks has
-// a million of them. A rank knows few of these, and what is kept by slot should be as long as a
-// rank's own program. So tables are indexed by the numbers that [Slots] gives.
+// Chunks are numbered over the whole operation, so an alltoall among 1,024 ranks has a million of
+// them. One rank uses few of these, and tables by slot should be as short as the rank's own
+// program. So tables are indexed by the numbers that [Slots] assigns.
 package numbering
 
 import (
@@ -12,40 +12,43 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Slots numbers some slots of a rank: enter is 0, then come the chunks, the signals and the partial
-// results, each ascending. Contributions have no numbers: they are there from enter on, and nothing
-// waits for them. The zero value has enter alone. Slots are never changed, and may be shared.
+// Slots numbers some slots of a rank. Enter is 0. The chunks, the signals and the partial results
+// follow in this order, each ascending. Contributions have no numbers, because they are there from
+// enter on and nothing waits for them. The zero value has only enter. Slots is immutable and may be
+// shared.
 //
-// Most programs name chunks, signals and partial results from 0 on without a gap, and their numbers
-// are computed. Those of others are found by a search, among arithmetic progressions where there are
-// few: the blocks that a rank of an alltoall holds are one, and the blocks that it wants another.
+// Most programs use chunks, signals and partial results from 0 on without gaps. Then Slots computes
+// their numbers. Otherwise it searches, among arithmetic progressions if there are few of them. In
+// an alltoall, for example, the blocks that a rank holds are one progression, and the blocks that
+// it wants are another.
 type Slots struct {
 	chunks  int32
 	signals int32
 	values  int32
-	odd     *odd // nil: all are computed
+	odd     *odd // nil: all numbers are computed
 
 	// By kind: the slots below end have computed numbers. Slot x has the number x - zero.
 	end, zero [8]ir.Slot
 }
 
-// odd are slots that are not those from 0 on.
+// odd holds slots that have gaps.
 type odd struct {
 	runs []run     // progressions in ascending order
-	list []ir.Slot // or, if runs is nil, the slots themselves, ascending, without enter
+	list []ir.Slot // if runs is nil: the slots themselves, ascending, without enter
 }
 
-// run is the slots first, first+step … of a number; they have the numbers from at on.
+// run is the slots first, first+step … last. Their numbers start at at.
 type run struct {
 	first, last ir.Slot
 	step        uint32
 	at          int32
 }
 
-// kindShift is by how many bits the kind of a slot stands above its index, [ir.MaxIndex].
+// kindShift is the lowest bit of a slot's kind: [ir.MaxIndex] is the largest index below it.
 const kindShift = 29
 
-// Prefix numbers enter and the given numbers of chunks, signals and partial results, from 0 on.
+// Prefix numbers enter and the given numbers of chunks, signals and partial results, each from 0
+// on.
 func Prefix(chunks, signals, values int) Slots {
 	c0, s0, v0 := ir.Chunk(0), ir.Signal(0), ir.Value(0)
 	return Slots{
@@ -59,8 +62,8 @@ func Prefix(chunks, signals, values int) Slots {
 	}
 }
 
-// Of numbers enter and the given slots, which may occur more than once; contributions are left out. It
-// sorts named.
+// Of numbers enter and the slots of named, which may have duplicates. It leaves out contributions.
+// It sorts named.
 func Of(named []ir.Slot) Slots {
 	slices.Sort(named)
 	named = slices.Compact(named)
@@ -82,12 +85,13 @@ func Of(named []ir.Slot) Slots {
 	return s
 }
 
-// isPrefix reports whether the sorted slots, all of one kind, are those from 0 on.
+// isPrefix reports whether the sorted slots, all of one kind, are those from 0 on without gaps.
 func isPrefix(sorted []ir.Slot) bool {
 	return len(sorted) == 0 || sorted[len(sorted)-1].Index() == len(sorted)-1
 }
 
-// progressions cuts sorted slots into at most that many arithmetic progressions; nil: it needs more.
+// progressions cuts sorted slots into arithmetic progressions. It returns nil if more than most are
+// needed.
 func progressions(sorted []ir.Slot, most int) []run {
 	var runs []run
 	for i := 0; i < len(sorted); {
@@ -106,15 +110,15 @@ func progressions(sorted []ir.Slot, most int) []run {
 	return runs
 }
 
-// Len returns how many slots there are, enter among them.
+// Len returns the number of slots, including enter.
 func (s *Slots) Len() int { return 1 + int(s.chunks) + int(s.signals) + int(s.values) }
 
-// Counts returns how many of the slots are chunks, how many signals and how many partial results.
+// Counts returns the numbers of chunks, signals and partial results.
 func (s *Slots) Counts() (chunks, signals, values int) {
 	return int(s.chunks), int(s.signals), int(s.values)
 }
 
-// Index returns the number of x, -1 if it is not among s.
+// Index returns the number of x, or -1 if s does not contain it.
 func (s *Slots) Index(x ir.Slot) int {
 	if x < s.end[x>>kindShift] {
 		return int(x - s.zero[x>>kindShift])
@@ -157,7 +161,7 @@ func (s *Slots) search(x ir.Slot) int {
 	return int(r.at) + int(d/r.step)
 }
 
-// At returns the slot that has the number i, 0 ≤ i < Len.
+// At returns the slot with number i, 0 ≤ i < Len.
 func (s *Slots) At(i int) ir.Slot {
 	switch {
 	case i == 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// holds compares a numbering with the sorted list of the slots, enter among them.
+// holds compares a numbering with the sorted list of its slots, which includes enter.
 func holds(t require.TestingT, s numbering.Slots, want []ir.Slot, others ...ir.Slot) {
 	require.Equal(t, len(want), s.Len())
 	for i, x := range want {
@@ -44,7 +44,8 @@ func TestPartialResults(t *testing.T) {
 	holds(t, numbering.Of(slices.Clone(odd)), odd, ir.Value(0), ir.Value(2), ir.Input(1))
 }
 
-// A rank of an alltoall names what it holds, a run, and what it wants, a stride.
+// TestAlltoall numbers the slots of an alltoall, where a rank holds a run of chunks and wants
+// chunks with a stride.
 func TestAlltoall(t *testing.T) {
 	const ranks = 64
 	for rank := range ranks {

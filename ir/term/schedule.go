@@ -5,15 +5,15 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// Run is the terms of a run of a schedule.
+// Run holds the terms of all slots in one run of a schedule.
 type Run struct {
 	Table
 	layout *fixpoint.Layout
-	slots  []Term // by number of the layout
+	slots  []Term // by slot number of the layout
 }
 
-// Of returns the terms of what slots have in a run of s: the first copy that comes counts, as where
-// programs run. Slots that carry nothing, and chunks that ranks hold, have no term.
+// Of returns the terms of the slots in a run of s. If a slot is set several times, the first copy
+// counts, as at run time. Slots without bytes, and chunks that ranks hold, have no term.
 func Of(s *ir.Schedule, run *fixpoint.Result) *Run {
 	r := &Run{layout: run.Layout()}
 	r.slots = make([]Term, r.layout.Slots())
@@ -47,14 +47,15 @@ func Of(s *ir.Schedule, run *fixpoint.Result) *Run {
 	return r
 }
 
-// set notes what a rule has brought to a slot, if it is the first to do so.
+// set records the term that a rule has brought to a slot, if that rule was the first to set the
+// slot.
 func (r *Run) set(run *fixpoint.Result, rank int, s ir.Slot, rule int, x Term) {
 	if id := r.layout.Slot(rank, s); id >= 0 && run.Cause(id) == rule {
 		r.slots[id] = x
 	}
 }
 
-// Slot returns the term of what a slot of rank has at the end.
+// Slot returns the term that a slot of rank has at the end, 0 if it has none.
 func (r *Run) Slot(rank int, s ir.Slot) Term {
 	if s.Kind() == ir.KindInput {
 		return r.Table.Of(rank)

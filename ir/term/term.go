@@ -1,12 +1,12 @@
-// Package term tells what contributions a value has been folded from, and in which order.
+// Package term records which contributions a value is folded from, and in which order.
 //
-// A term is the contribution of one rank, or two terms of which one is folded onto the right of the
-// other. Equal terms have one number, so that they compare with == and a fold takes constant time.
+// A term is the contribution of one rank, or a fold of two terms, left and right. Equal terms have
+// equal numbers. So terms compare with ==, and a fold takes constant time.
 package term
 
 import "strconv"
 
-// Term is the number of a term in its [Table]. The zero value is no term: nothing is known.
+// Term is the number of a term in its [Table]. The zero value means that nothing is known.
 type Term int32
 
 // node is the rank of a contribution, or two terms.
@@ -15,16 +15,16 @@ type node struct {
 	rank        int32
 }
 
-// Table numbers terms. The zero value has none.
+// Table numbers terms. The zero value is an empty table.
 type Table struct {
-	nodes  []node // of term 1, 2 …
+	nodes  []node // of the terms 1, 2 …
 	number map[node]Term
 }
 
-// Of returns the contribution of a rank.
+// Of returns the term of a rank's contribution.
 func (t *Table) Of(rank int) Term { return t.add(node{rank: int32(rank)}) }
 
-// Fold returns left with right folded onto it. It is no term if one of them is none.
+// Fold returns the fold of left and right, in this order. It returns 0 if either is 0.
 func (t *Table) Fold(left, right Term) Term {
 	if left == 0 || right == 0 {
 		return 0
@@ -45,8 +45,7 @@ func (t *Table) add(n node) Term {
 	return x
 }
 
-// Parts returns the two terms that x has been folded from. ok is false if x is a contribution or no
-// term.
+// Parts returns the two terms from which x is folded. ok is false if x is a contribution or 0.
 func (t *Table) Parts(x Term) (left, right Term, ok bool) {
 	if x == 0 || t.nodes[x-1].left == 0 {
 		return 0, 0, false
@@ -55,7 +54,7 @@ func (t *Table) Parts(x Term) (left, right Term, ok bool) {
 	return n.left, n.right, true
 }
 
-// Rank returns the rank of a contribution, -1 if x is none.
+// Rank returns the rank of contribution x, or -1 if x is not a contribution.
 func (t *Table) Rank(x Term) int {
 	if x == 0 || t.nodes[x-1].left != 0 {
 		return -1
@@ -63,9 +62,10 @@ func (t *Table) Rank(x Term) int {
 	return int(t.nodes[x-1].rank)
 }
 
-// Text spells a term: its contributions as the numbers of their ranks, from left to right, and a pair
-// of parentheses around each fold: ((01)(23)). Numbers of several digits are set apart from others by
-// blanks: ((9 10)11). What is longer than most bytes ends in "…"; most is at least 3. No term is "?".
+// Text spells a term: the ranks of its contributions from left to right, with parentheses around
+// each fold, such as ((01)(23)). Blanks separate numbers of several digits from others: ((9 10)11).
+// A text longer than most bytes is cut and ends in "…". most must be at least 3. Text returns "?"
+// for 0.
 func (t *Table) Text(x Term, most int) string {
 	if x == 0 {
 		return "?"
@@ -79,12 +79,12 @@ func (t *Table) Text(x Term, most int) string {
 	return string(w.text[:most-len(ellipsis)]) + ellipsis
 }
 
-// writer spells a term, and stops once the text is longer than most.
+// writer spells a term. It stops once the text is longer than most.
 type writer struct {
 	t    *Table
 	text []byte
 	most int
-	long bool // the number at the end of the text has several digits
+	long bool // the number at the end of text has several digits
 }
 
 func (w *writer) write(x Term) {

@@ -7,8 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Has reports whether signals of s may be flags: it is a barrier without chunks and without
-// repairs, which may come late, and each signal is put once, by another rank that waits for it.
+// Has reports whether signals of s may be flags. s must be a barrier without chunks and without
+// repairs, because repairs may come late. No signal may be put twice, or by the rank that waits for
+// it.
 func Has(s *ir.Schedule) bool {
 	if !s.Synchronizes() || s.Chunks > 0 {
 		return false
@@ -25,8 +26,8 @@ func Has(s *ir.Schedule) bool {
 	return true
 }
 
-// once notes what p puts, and reports whether that are signals that others wait for and that
-// have not been put before.
+// once records the signals that p puts. It reports whether other ranks have these signals and none
+// of them has been put before.
 func once(p *ir.Program, put [][]bool) (ok bool) {
 	ok = true
 	eachRun(p, func(run []ir.Action) {
@@ -45,9 +46,10 @@ func Mends(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Rules, func(r ir.Rule) bool { return r.IsRepair() })
 }
 
-// Of returns the places of a rank of so many, whose schedule [Has] some. program returns the programs of ranks, which must tell their
-// rules apart; it is asked once for each. A rank for which it returns an empty one is left out. ok is
-// false if one of them has repairs: nothing is a flag then.
+// Of returns the places of rank, in a schedule among the given number of ranks for which [Has] is
+// true. program returns the program of a rank, with its rules kept apart as in the schedule. Of
+// asks once for each program. It leaves a rank out if the program is empty. ok is false if a
+// program has repairs: then no signal is a flag.
 func Of(rank, ranks int, program func(rank int) ir.Program) (places Places, ok bool) {
 	for from := range ranks {
 		p := program(from)
@@ -70,7 +72,7 @@ func Of(rank, ranks int, program func(rank int) ir.Program) (places Places, ok b
 	return places, true
 }
 
-// All returns the places of all ranks of s, which [Has] some.
+// All returns the places of all ranks of s, for which [Has] must be true.
 func All(s *ir.Schedule) []Places {
 	all := make([]Places, len(s.Programs))
 	for from := range s.Programs {
@@ -87,7 +89,7 @@ func All(s *ir.Schedule) []Places {
 	return all
 }
 
-// put notes what the rank puts, if that is posted.
+// put records a signal that the rank puts, if it is posted.
 func (p *Places) put(signal int, to []ir.Action, posted bool) {
 	if !posted {
 		return
@@ -101,14 +103,15 @@ func (p *Places) put(signal int, to []ir.Action, posted bool) {
 
 func (p *Places) awaited(a Await) { p.Awaits = append(p.Awaits, a) }
 
-// sort puts what is awaited into its order.
+// sort sorts the awaited signals.
 func (p *Places) sort() {
 	slices.SortFunc(p.Awaits, func(a, b Await) int { return cmp.Compare(a.Signal, b.Signal) })
 }
 
-// each visits the signals that p puts: with those that one rule puts one directly after the
-// other, and whether they are posted. They are if there are several, unless another rule
-// does the same with that signal: it has one line only in the window of its sender.
+// each visits the signals that p puts. For each it passes the puts of the signal that follow each
+// other in one rule, and whether they are a post. They are a post if there are several of them and
+// no other rule has several puts of the same signal. A second rule would need a second line in the
+// window of the sender.
 func each(p *ir.Program, visit func(signal int, to []ir.Action, posted bool)) {
 	var times map[ir.Slot]int // signal -> how often several puts of it follow each other
 	eachRun(p, func(run []ir.Action) {
@@ -124,7 +127,7 @@ func each(p *ir.Program, visit func(signal int, to []ir.Action, posted bool)) {
 	})
 }
 
-// eachRun visits the puts of one signal that follow each other in a rule of p.
+// eachRun visits each run of consecutive puts of one signal in a rule of p.
 func eachRun(p *ir.Program, visit func(run []ir.Action)) {
 	for _, r := range p.Rules {
 		for rest := r.Do; len(rest) > 0; {

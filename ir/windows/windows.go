@@ -1,13 +1,13 @@
-// Package windows says in whose windows the signals of a barrier may stand as flags
-// (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, sections 4.1 and 4.2).
+// Package windows says in which windows the signals of a barrier may be flags (Bierbaum, Wassen,
+// Lankes, Bemmerl: SCI Collectives, sections 4.1 and 4.2).
 //
-// A flag stands where it is looked at: in the window of the rank that waits for it, or, if
-// one rule puts a signal to several ranks, once in the window of the rank that puts it, and
-// all of them look there. That is a post. Which of a rank's puts are posts follows from its
-// program alone, so that who puts a signal and who waits for it agree without a message.
+// A flag is in the window of the rank that waits for it. If one rule puts a signal to several
+// ranks, the flag is in the window of the rank that puts it instead, and the other ranks look
+// there. This is a post. A rank's program alone says which of its puts are posts. So the ranks
+// agree on the places without a message.
 //
-// Places are what is possible. Ranks that do not reach each other by windows use none of
-// them, and of a post those take part that its sender reaches.
+// Places say where flags may be. Ranks that cannot reach each other by windows use no flags between
+// them. The ranks that the sender of a post reaches take part in it.
 package windows
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Places are where the signals of one rank may stand. The zero Places have none.
+// Places are where the signals of one rank may be. The zero value has no places.
 type Places struct {
-	// Awaits are the signals that others put to the rank, in order, each once.
+	// Awaits are the signals that other ranks put to the rank, in ascending order, each once.
 	Awaits []Await
-	// Posts are the signals that the rank puts to several at once, in the order of its
-	// rules. Each signal is in one of them at most.
+	// Posts are the signals that the rank puts to several ranks at once, in the order of its rules.
+	// Each signal is in at most one of them.
 	Posts []Post
 }
 
-// Await is where a signal may stand that a rank waits for.
+// Await says where a signal may be for which the rank waits.
 type Await struct {
 	Signal int  // index of the slot
 	From   int  // the rank that puts it
-	Posted bool // it stands in the window of From, else in the own one
+	Posted bool // the flag is in the window of From; otherwise in the rank's own
 }
 
-// Post is a signal that stands in the window of who puts it.
+// Post is a signal whose flag is in the window of the rank that puts it.
 type Post struct {
 	Signal int   // index of the slot
-	To     []int // the ranks that one rule puts it to, one directly after the other
+	To     []int // the ranks to which one rule puts it, one directly after the other
 }
 
-// Check returns an error unless the places can be those of a rank of a barrier of so many
-// ranks whose program is own: all ranks and signals exist, and what is posted are puts of
-// one signal that follow each other.
+// Check returns an error unless the places can be those of a rank with program own in a barrier
+// among the given number of ranks. All ranks and signals must exist, and each post must consist of
+// consecutive puts of one signal.
 func (p *Places) Check(own *ir.Program, ranks int) error {
 	for i, a := range p.Awaits {
 		switch {
@@ -61,7 +61,7 @@ func (p *Places) Check(own *ir.Program, ranks int) error {
 	return nil
 }
 
-// of reports whether the post is some of the puts of own, one directly after the other.
+// of reports whether the post consists of consecutive puts of own.
 func (p *Post) of(own *ir.Program) bool {
 	isNext := func(a ir.Action, to int) bool {
 		return a.Op == ir.Put && a.Slot.Kind() == ir.KindSignal && a.Slot.Index() == p.Signal && int(a.To) == to

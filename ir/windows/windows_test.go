@@ -19,9 +19,9 @@ func parsed(t *testing.T, text string) *ir.Schedule {
 	return s
 }
 
-// mixed has a signal that is posted and put to one rank by itself too (s0), one that two
-// rules put to several (s1), one that two rules put to one each (s2), and several posts of
-// one rule.
+// mixed has four kinds of signals. s0 is posted, and also put to one rank by itself. s1 is put to
+// several ranks by two rules. s2 is put to one rank each by two rules. s3 and others make several
+// posts of one rule.
 const mixed = `schedule barrier/mixed ranks=5
 rank 0
   enter -> put s0 @1, put s0 @3, put s1 @1, put s1 @2, put s3 @2, put s3 @3
@@ -63,7 +63,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// barriers are those whose signals may be flags.
+// barriers returns the barriers whose signals may be flags.
 func barriers() (names []string) {
 	for _, a := range schedule.Algorithms() {
 		if spec, err := schedule.New(a.Name, schedule.Params{Ranks: 3}); err == nil && windows.Has(spec.Schedule()) {
@@ -118,8 +118,8 @@ func drawn(t *rapid.T) *schedule.Spec {
 	return spec
 }
 
-// Whoever asks, for one rank or for all: who puts a signal and who waits for it agree where
-// it stands, and each line of a rank says one thing.
+// TestRanksAgree checks that Of and All agree. It also checks that the rank that puts a signal and
+// the rank that waits for it agree where it is, and that each line of a rank has one meaning.
 func TestRanksAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := drawn(t)
@@ -131,7 +131,7 @@ func TestRanksAgree(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, all[rank], one)
 			require.NoError(t, one.Check(&s.Programs[rank], s.Ranks))
-			lines := make(map[[2]int]bool) // whose window, which signal
+			lines := make(map[[2]int]bool) // the rank of the window, the signal
 			for _, a := range one.Awaits {
 				at := [2]int{rank, a.Signal}
 				if a.Posted {
