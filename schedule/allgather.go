@@ -2,27 +2,27 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// spread is an allgather among hosts in rounds: in each of them a host sends the blocks of hosts
-// that follow each other to one other host, and gets as many from another one. A rank waits for
-// what it sends, never for a round, so the rounds of different ranks may overlap.
+// spread is an allgather among hosts in rounds. In each round a host sends the blocks of
+// consecutive hosts to one other host, and gets as many blocks from another host. A rank waits for
+// the blocks that it sends and never for a round, so rounds of different ranks may overlap.
 //
-// On hosts, slaves put their blocks to their master. It puts to each of them what they lack, its
-// own host's blocks in one message and then what every round has brought, after it has served
-// other hosts.
+// On each host the slaves put their blocks to their master. After it has served other hosts, the
+// master puts to each slave the blocks that the slave lacks: first the host's own blocks in one
+// message, then those of each round.
 type spread struct {
 	rounds func(hosts int) int
-	// sends returns where v sends in a round, and the first and the number of hosts whose blocks it
-	// sends, all virtual ranks.
+	// sends returns the destination of v's message in a round, and the hosts whose blocks the
+	// message has: the first one and their number. All are virtual ranks.
 	sends func(l layout, v, round int) (to, first, hosts int)
-	// gets returns the first and the number of hosts whose blocks v gets in a round.
+	// gets returns the hosts whose blocks v gets in a round: the first one and their number.
 	gets func(l layout, v, round int) (first, hosts int)
 	// sum returns the size of the rules that send.
 	sum func(n node) size
-	// fillFlat writes the rules that send, and the same ones as fill, where each host is one rank.
-	// nil: there are so few rounds that fill does it as fast.
+	// fillFlat writes the rules that send if each host is one rank. It writes the same rules as
+	// fill, but faster. It is nil if there are too few rounds for that to matter.
 	fillFlat func(n node, a arena) arena
-	// together says that a host sends its own blocks alone, in all rounds: then one rule sends a chunk
-	// of them to all others.
+	// together says that in all rounds a host sends only its own blocks. Then one rule sends a
+	// chunk of them to all other hosts.
 	together bool
 }
 
@@ -48,11 +48,11 @@ func (s spread) size(n node) size {
 	return z
 }
 
-// sumOfRounds returns the size of the rules that send, round by round.
+// sumOfRounds returns the size of the rules that send, by going through all rounds.
 func (s spread) sumOfRounds(n node) (z size) {
 	for i := range s.rounds(n.hosts) {
 		_, first, hosts := s.sends(n.layout, n.v, i)
-		blocks := n.ranksOf(first, hosts).n // enter takes the place of the own one
+		blocks := n.ranksOf(first, hosts).n // enter takes the place of the node's own block
 		z = z.plus(n.eachChunkSize(blocks, blocks))
 	}
 	return z
@@ -110,7 +110,7 @@ func (s spread) fillTogether(n *node, a *arena) {
 	})
 }
 
-// spreadOnHost puts blocks to the node's slaves, each of which holds its own one.
+// spreadOnHost puts blocks to the node's slaves. It leaves out each slave's own block.
 func (a *arena) spreadOnHost(n *node, blocks run, own bool) {
 	a.eachChunk(n, func(f int) {
 		if own {

@@ -2,14 +2,15 @@ package schedule
 
 import "math/bits"
 
-// allgatherBruck is the concatenation of J. Bruck et al. (1997, §4): in round i a rank puts its own
-// block and the min(2^i, P-2^i)-1 that follow it to the rank 2^i before it. ⌈log2 P⌉ rounds, the
-// fewest there are with one message a rank and round, for every P, and P-1 blocks from every rank,
-// the fewest there are.
+// allgatherBruck is the concatenation of J. Bruck et al. (1997, §4). In round i a rank puts its own
+// block and the min(2^i, P-2^i)-1 blocks that follow it to the rank 2^i before it. It takes ⌈log2
+// P⌉ rounds for every P, the minimum if a rank sends one message a round. Every rank sends P-1
+// blocks, also the minimum.
 //
-// The blocks need not be rotated in the end, as in the paper: they have numbers. A round that sends
-// the own block alone waits for nothing. The last one does where P is one more than a power of two,
-// and then a rank is done a round earlier if it can send two messages at once.
+// The paper rotates the blocks at the end. That is not necessary here, because blocks have numbers.
+// A round that sends only the own block waits for nothing. If P is one more than a power of two,
+// the last round is such a round. Then a rank is done a round earlier if it can send two messages
+// at once.
 func allgatherBruck() Algorithm {
 	s := spread{rounds: logRounds}
 	s.sends = func(l layout, v, i int) (to, first, hosts int) {

@@ -1,10 +1,11 @@
 package schedule
 
-// allgatherDoubling is all ranks' binomial trees by distance doubling at once (see
-// bcast/binomial-doubling), the mirror image of allgather/bruck: in round i a rank puts its own
-// block and the min(2^i, P-2^i)-1 before it to the rank 2^i after it. Where P is a power of two, it
-// sends as much in each round as the recursive doubling of R. Thakur et al. (2005, §4.1), which
-// exchanges with the rank whose number differs in one bit, and needs further rounds elsewhere.
+// allgatherDoubling runs the binomial trees by distance doubling of all ranks at once (see
+// bcast/binomial-doubling). It is the mirror image of allgather/bruck: in round i a rank puts its
+// own block and the min(2^i, P-2^i)-1 blocks before it to the rank 2^i after it. If P is a power of
+// two, each round sends as much as in the recursive doubling of R. Thakur et al. (2005, §4.1).
+// There a rank exchanges with the rank whose number differs in one bit, which needs additional
+// rounds for other P.
 func allgatherDoubling() Algorithm {
 	s := spread{rounds: logRounds}
 	s.sends = func(l layout, v, i int) (to, first, hosts int) {

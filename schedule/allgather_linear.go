@@ -1,9 +1,9 @@
 package schedule
 
-// allgatherLinear has every rank put its block to all others at once, beginning with the rank that
-// follows, so that not all ranks begin with the same one. No rank waits for another one before it
-// sends. Where ranks share memory a rank writes its block once, and all others read it there.
-// Elsewhere a rank sends P-1 messages.
+// allgatherLinear lets every rank put its block to all others at once. A rank starts with the rank
+// that follows it, so that not all ranks start with the same one. No rank waits for another before
+// it sends. If ranks share memory, a rank writes its block once, and all others read it there.
+// Otherwise a rank sends P-1 messages.
 func allgatherLinear() Algorithm {
 	return spread{
 		rounds:   func(hosts int) int { return hosts - 1 },

@@ -2,14 +2,14 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allgatherMcast is the two-stage allgather of UCC's tl_mlx5: every rank multicasts its own block,
-// and a ring passes every block on, as in allgather/ring, which makes up for what multicasts lose.
-// As in bcast/mcast-chain, a rule that passes a chunk on does not care which of the two has brought
-// it: a rank that a multicast has reached passes its block on at once.
+// allgatherMcast is the two-stage allgather of UCC's tl_mlx5. Every rank multicasts its own block.
+// A ring passes every block on, as in allgather/ring, and so repairs lost multicasts. As in
+// bcast/mcast-chain, a rule that passes on a chunk fires whether the multicast or the ring has
+// brought the chunk. So a rank that a multicast reaches passes the block on at once.
 //
-// A rank multicasts its block before it puts it: that is one send for everybody. It has as many
-// multicasters beside it as there are other ranks, so no rank is the root of anything, and there is
-// no parameter hosts: in the order of ranks the ring crosses from one host to another once a host.
+// A rank multicasts its block before it puts the block, because one multicast serves all ranks. All
+// ranks multicast at the same time, so no rank plays the part of a root. There is no parameter
+// hosts: in the order of the ranks the ring leaves each host only once.
 func allgatherMcast() Algorithm {
 	return Algorithm{
 		Name:       "allgather/mcast",

@@ -2,9 +2,10 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allgatherRing passes every block along a ring (R. Thakur et al., 2005, §4.1): a rank puts its own
-// block to the next one, and what it gets as well, but for the last. Every rank talks to its
-// neighbours alone, so it is as fast as links are, whatever lies between them, and takes P-1 steps.
+// allgatherRing passes every block along a ring (R. Thakur et al., 2005, §4.1). A rank puts its own
+// block to the next rank, and then every block that it gets except the last. Every rank talks only
+// to its neighbours, so the ring is as fast as its links, whatever network lies between them. It
+// takes P-1 steps.
 func allgatherRing() Algorithm {
 	return spread{
 		rounds: func(hosts int) int { return hosts - 1 },
@@ -23,8 +24,8 @@ func allgatherRing() Algorithm {
 	})
 }
 
-// sumOfRing returns what sumOfRounds would, without going round: the blocks of all hosts but the
-// next one's, those of the own host first.
+// sumOfRing returns the same as sumOfRounds without going through all rounds. The node sends the
+// blocks of its own host first, then those of all other hosts except the next one.
 func sumOfRing(n node) size {
 	if n.hosts == 1 {
 		return size{}
@@ -35,7 +36,7 @@ func sumOfRing(n node) size {
 	return z.plus(size{rules: n.hosts - 2, slots: passed, acts: passed}.times(n.chunks))
 }
 
-// fillFlatRing writes each rule by itself: a million ranks have a million rules each.
+// fillFlatRing writes each rule directly, because a million ranks have a million rules each.
 func fillFlatRing(n node, a arena) arena {
 	if n.ranks == 1 {
 		return a
@@ -64,8 +65,8 @@ func fillFlatRing(n node, a arena) arena {
 			}
 		}
 	}
-	// In a Maker's memory are the rules of another rank. They are the same slices of the same arrays,
-	// and rules are three quarters of the memory.
+	// The memory of a Maker may still hold the rules of another rank. If these use the same slices
+	// of the same arrays, they are right already. Rules are three quarters of the memory.
 	if i := len(rules) - 1; i >= 0 && len(rules[i].When) == 1 && len(rules[i].Do) == 1 &&
 		&rules[i].When[0] == &slots[i] && &rules[i].Do[0] == &acts[i] {
 		return a

@@ -2,9 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceCirculant is reduce-scatter/circulant of the vector in P pieces, and then the allgather that
-// is its mirror image (J. L. Träff, 2024): the same rounds backwards, in which a rank puts the results
-// that it has to the rank from which it has got partial results.
+// allreduceCirculant is reduce-scatter/circulant of the vector in P pieces, followed by the
+// allgather that mirrors it (J. L. Träff, 2024). The allgather runs the same rounds backwards: a
+// rank puts the results that it has to the rank from which it got partial results.
 func allreduceCirculant() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/circulant",
@@ -39,8 +39,8 @@ func writeAllreduceCirculant(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, 0, n.chunks)
 }
 
-// skipAfter returns the skip before the given one in the rounds of circulate, the number of hosts
-// before the first.
+// skipAfter returns the skip that precedes the given one in the rounds of circulate. Before the
+// first skip that is the number of hosts.
 func (l *layout) skipAfter(skip int) int {
 	left := l.hosts
 	for (left+1)/2 > skip {

@@ -2,8 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceHalving is R. Rabenseifner's algorithm by distance doubling: halving (see halving.go), and then
-// the same rounds backwards, in which ranks put the results that they have to each other.
+// allreduceHalving is R. Rabenseifner's algorithm by distance doubling. It is halving (see
+// halving.go), followed by the same rounds backwards, in which ranks put their results to each
+// other.
 func allreduceHalving() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/halving",
@@ -20,7 +21,7 @@ func allreduceHalving() Algorithm {
 	}
 }
 
-// halvedChunks returns the chunks of a vector that is halved: one a piece.
+// halvedChunks returns the default number of chunks of a vector that is halved: one a piece.
 func halvedChunks(group int) int {
 	p2, _ := powerBelow(group)
 	return p2

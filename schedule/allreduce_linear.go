@@ -2,8 +2,8 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceLinear takes one round: every rank puts its contribution to all others, those that follow it
-// first, and each of them folds all contributions, by the tree of doubling.
+// allreduceLinear takes one round. Every rank puts its contribution to all others, first to those
+// that follow it. Each rank then folds all contributions by the tree of doubling.
 func allreduceLinear() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/linear",
@@ -44,7 +44,8 @@ func writeAllreduceLinear(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, 0, n.chunks)
 }
 
-// fromHost returns the partial result that virtual rank v puts to another one, to which all put theirs.
+// fromHost returns the index, at virtual rank to, of the partial result that virtual rank v puts to
+// it when all hosts put one.
 func (n *node) fromHost(v, to int) int {
 	if v > to {
 		v--
@@ -52,8 +53,8 @@ func (n *node) fromHost(v, to int) int {
 	return n.ofHost(to) + v
 }
 
-// foldHosts writes the folds by which a master to which all others have put what their hosts contribute
-// gets the result; have is what its own host contributes.
+// foldHosts writes the folds by which a master gets the result from the contributions that all
+// other hosts have put to it. have is the partial result of its own host.
 func (a *arena) foldHosts(n *node, c *layer, have int) {
 	first := n.ofHost(n.v)
 	t := foldTree{node: n, arena: a, layer: c, at: n.v, own: have, first: first, next: first + n.hosts - 1}

@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// allreduceMcastAckTree is reduce/binomial to rank 0, which then multicasts the result as the root
-// of bcast/mcast-acktree does, with the acknowledgements, repairs and requests of paper 002, §3.
+// allreduceMcastAckTree is reduce/binomial to rank 0. Rank 0 then multicasts the result like the
+// root of bcast/mcast-acktree, with the acknowledgements, repairs and requests of paper 002, §3.
 func allreduceMcastAckTree() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/mcast-acktree",

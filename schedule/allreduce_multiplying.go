@@ -2,13 +2,14 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceMultiplying is recursive multiplying, as MPICH has it: k^m ranks take part, the largest power
-// of k up to P. In round i each rank puts what it has to the k-1 others whose numbers differ from its own
-// in digit i alone, and all of them fold the k partial results in the order of that digit. So they all
-// fold one tree, with k-1 messages a rank in each of log_k P rounds.
+// allreduceMultiplying is recursive multiplying as in MPICH. k^m ranks take part, where k^m is the
+// largest power of k up to P. In round i each rank exchanges partial results with the k-1 ranks
+// whose numbers differ from its own only in digit i. All of them fold the k partial results in the
+// order of that digit. So all ranks fold the same tree, and each sends k-1 messages in each of
+// log_k P rounds.
 //
-// Rank e ≥ k^m puts its contribution to rank e mod k^m before and gets the result in the end. Then
-// contributions are not folded in the order of the ranks.
+// Rank e ≥ k^m puts its contribution to rank e mod k^m before the rounds and gets the result at the
+// end. Then contributions are not folded in the order of the ranks.
 func allreduceMultiplying() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/multiplying",
@@ -57,10 +58,12 @@ func writeAllreduceMultiplying(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, 0, n.chunks)
 }
 
-// beyond returns how many hosts put their contributions to v, one of p that take part.
+// beyond returns how many hosts put their contributions to v. v is one of the p hosts that take
+// part.
 func (l *layout) beyond(v, p int) int { return (l.hosts - 1 - v) / p }
 
-// ofBeyond returns how many partial results v, one of p that take part, has before the first round.
+// ofBeyond returns how many partial results v has before the first round. v is one of the p hosts
+// that take part.
 func (l *layout) ofBeyond(v, p int) int {
 	more := l.beyond(v, p)
 	return l.ofHost(v) + more + count(more > 0 && p > 1)
@@ -99,7 +102,8 @@ func (a *arena) multiply(n *node, c *layer, p int) {
 	}
 }
 
-// foldRow writes the fold of so many partial results, from first on, with the rank's own one at place at.
+// foldRow writes the fold of the partial results first … first+others-1 with the rank's own, which
+// is operand number at.
 func (a *arena) foldRow(n *node, f, made, own, at, first, others int) {
 	from := a.begin()
 	a.uses(from, n.slot(own, f))

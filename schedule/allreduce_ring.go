@@ -2,13 +2,13 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceRing cuts the vector into P pieces (P. Patarasuk and X. Yuan, 2009). The partial result of
-// piece i sets out from rank i+1 and goes round the ring; each rank folds its own contribution into it.
-// It comes to an end at rank i, and the result goes round once more. Every link carries 2(P-1) pieces,
-// the fewest there are, and a rank talks to its neighbours alone.
+// allreduceRing cuts the vector into P pieces (P. Patarasuk and X. Yuan, 2009). The partial result
+// of piece i starts at rank i+1 and goes round the ring, and each rank folds its contribution into
+// it. At rank i it is the result, which then goes round the ring once more. Every link carries
+// 2(P-1) pieces, the minimum, and a rank talks only to its neighbours.
 //
-// Each piece is folded in an order of the ranks that is turned, for operations that commute. Chunks of
-// a piece follow each other.
+// Each piece is folded in a rotated order of the ranks, so the operation must commute. The chunks
+// of a piece follow each other.
 func allreduceRing() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/ring",
@@ -43,8 +43,8 @@ func writeAllreduceRing(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, 0, n.chunks)
 }
 
-// ring writes what a master does with a layer. It puts pieces in the order v-1, v-2 …, v+1, and gets v-2,
-// v-3 …, v, and then results in the order v-1, v-2 …, v+1.
+// ring writes the program of a master for one layer. The master puts pieces in the order v-1, v-2
+// …, v+1, and gets v-2, v-3 …, v and then results in the order v-1, v-2 …, v+1.
 func (a *arena) ring(n *node, c *layer) {
 	next, base := n.after(n.v, 1), n.ofHost(n.v)
 	put, got := 0, 0 // pieces that are not empty

@@ -2,9 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceStar takes two rounds with the fewest messages there are: every rank puts its contribution
-// to rank 0, which folds them all, by the tree of doubling, and puts the result to all. Where ranks share
-// cores, or messages are what takes the time, that is fast as long as rank 0 keeps up.
+// allreduceStar takes two rounds and the minimum of messages. Every rank puts its contribution to
+// rank 0. Rank 0 folds them by the tree of doubling and puts the result to all ranks. This is fast
+// if ranks share cores or if the number of messages decides the time, as long as rank 0 keeps up.
 func allreduceStar() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/star",

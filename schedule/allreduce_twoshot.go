@@ -2,11 +2,11 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceTwoShot takes two rounds: every rank gets all contributions to its own piece of the vector,
-// folds them by the tree of doubling, and puts the result to all others. A vector is cut into P
-// pieces. It moves no more than a ring, 2(P-1) pieces from each rank, and no rank waits for more than two
-// messages one after the other; but each has 2(P-1) of them. Libraries for accelerators call it so,
-// beside the one shot of allreduce/linear.
+// allreduceTwoShot takes two rounds. It cuts the vector into P pieces. Every rank gets all
+// contributions to its own piece, folds them by the tree of doubling, and puts the result to all
+// others. Each rank sends 2(P-1) pieces, no more than in a ring, and waits for at most two messages
+// in sequence. In return each rank sends 2(P-1) messages. Libraries for accelerators call this
+// two-shot, and allreduce/linear one-shot.
 func allreduceTwoShot() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/two-shot",
@@ -40,11 +40,11 @@ func writeAllreduceTwoShot(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, 0, n.chunks)
 }
 
-// ofHost stands for what the host contributes, whichever partial result that is.
+// ofHost stands for the contribution of the host, whichever partial result that is.
 const ofHost = -3
 
-// twoShot writes what a master does. For the i-th chunk of its own piece it has hosts-1 partial results
-// of others, in their order, and then those that its folds make.
+// twoShot writes the program of a master. For each chunk of its own piece, a master has hosts-1
+// partial results of others, in their order, and then those that its own folds make.
 func (a *arena) twoShot(n *node) {
 	have := own
 	for k := range n.chunks {

@@ -2,23 +2,25 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// An alltoall has a block for each pair of ranks: block s·P+d goes from rank s to rank d. Among
-// hosts an item is the blocks of all pairs of two hosts, and goes in one message with others to the
-// same host.
+// crossing is an alltoall. An alltoall has a block for each pair of ranks: block s·P+d goes from
+// rank s to rank d. Among hosts an item is the blocks of all pairs of ranks of two hosts. An item
+// goes in one message with the other items to the same host.
 //
-// On hosts, slaves put all their blocks to their master in one message. It puts to each of them
-// what comes for them: the blocks of its own host, and those of every message from another one,
-// after it has served other hosts.
+// On each host the slaves put all their blocks to their master in one message. After it has served
+// other hosts, the master puts to each slave the blocks for that slave: those of its own host, and
+// those of every message from another host.
 type crossing struct {
 	// sends returns the size of what fillSends writes: the rules that put blocks to other hosts.
 	sends     func(n node) size
 	fillSends func(n node, a arena) arena
-	// deliveries returns how many messages with blocks for its own ranks a host gets, delivery the
-	// hosts from which those of one message are, as a virtual rank and a number of hosts.
+	// deliveries returns how many messages with blocks for its own ranks a host gets. delivery
+	// returns the hosts from which the blocks of one message come, as a virtual rank and a number
+	// of hosts.
 	deliveries func(hosts int) int
 	delivery   func(l layout, v, i int) (first, hosts int)
-	// passes returns how many slots fillPasses writes: of chunk f of the blocks that come from other
-	// hosts and go to other hosts. nil: none do.
+	// passes returns how many slots fillPasses writes. fillPasses writes the slots of chunk f of
+	// the blocks that come from other hosts and go to other hosts. Both are nil if there are no
+	// such blocks.
 	passes     func(n node) int
 	fillPasses func(n node, a arena, f int) arena
 }
@@ -34,8 +36,8 @@ func (c crossing) algorithm(a Algorithm) Algorithm {
 // pair returns chunk f of the block from rank s to rank d.
 func (n *node) pair(s, d, f int) ir.Slot { return n.block(s*n.ranks+d, f) }
 
-// waitPairs writes the slots of chunk f of the blocks from ranks to ranks, but for those of the node
-// itself: what it holds, and what is for it.
+// waitPairs writes the slots of chunk f of the blocks from ranks to ranks. It leaves out the blocks
+// from the node, which it holds, and the blocks for the node.
 func (a *arena) waitPairs(n *node, from, to run, f int) {
 	for i := range from.n {
 		s := n.at(from, i)
@@ -47,8 +49,8 @@ func (a *arena) waitPairs(n *node, from, to run, f int) {
 	}
 }
 
-// putPairs adds puts of chunk f of the blocks from ranks to ranks. They go to one rank, which need
-// not be the one that they are for.
+// putPairs adds puts of chunk f of the blocks from ranks to ranks. All go to rank dest, which may
+// pass them on.
 func (a *arena) putPairs(n *node, from, to run, f, dest int) {
 	for i := range from.n {
 		s := n.at(from, i)
@@ -64,7 +66,7 @@ func (c crossing) size(n node) size {
 	k := n.slaves()
 	others := n.ranks - 1 - k // ranks of other hosts
 	z := c.sends(n)
-	waited := k*others + k*(n.ranks-2) // for slaves, and from slaves for any but the master
+	waited := k*others + k*(n.ranks-2) // for slaves, and from slaves for any rank except the master
 	if c.passes != nil {
 		waited += c.passes(n)
 	}
@@ -102,7 +104,7 @@ func (c crossing) fill(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(done, len(a.slots)))
 }
 
-// deliver puts the blocks of some ranks to the node's slaves, for each that is theirs.
+// deliver puts the blocks of some ranks to the node's slaves, to each slave its own.
 func (a *arena) deliver(n *node, from run, own bool) {
 	host := n.ranksOf(n.v, 1)
 	a.eachChunk(n, func(f int) {
@@ -147,8 +149,8 @@ func fillAlltoallSlave(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(1, len(a.slots)))
 }
 
-// The messages of an alltoall in which blocks go straight from host to host come from the nearest
-// host before first.
+// directDeliveries and directDelivery describe an alltoall in which blocks go straight from host to
+// host. The messages come from the nearest host before first.
 func directDeliveries(hosts int) int { return hosts - 1 }
 
 func directDelivery(l layout, v, i int) (first, hosts int) { return l.after(v, -1-i), 1 }

@@ -2,15 +2,16 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// alltoallBruck is the index operation of J. Bruck et al. (1997, §3): a block whose destination is
-// j ranks after its source moves by 2^i in round i for every bit i of j, together with all blocks at
-// the same rank whose distance has that bit. ⌈log2 P⌉ messages a rank in place of P-1, of about half
-// of the blocks each, so it is for short blocks.
+// alltoallBruck is the index operation of J. Bruck et al. (1997, §3). A block whose destination is
+// j ranks after its source moves by 2^i in round i for every bit i of j. It moves in one message
+// with all blocks at the same rank whose distance has that bit. A rank sends ⌈log2 P⌉ messages
+// instead of P-1, of about half of the blocks each. So the algorithm is for short blocks.
 //
-// Of the blocks with bit i, those of distances h·2^(i+1) + 2^i + l for l = 0, 1 … below 2^i have come
-// from the ranks l before to where they are, and are for the same rank.
+// Among the blocks with bit i, consider those with distances h·2^(i+1) + 2^i + l for l = 0, 1 …
+// 2^i-1. Before round i they are l ranks after their sources, and they are for the same rank.
 //
-// The blocks need not be rotated before and after, as in the paper: they have numbers.
+// The paper rotates the blocks before and after. That is not necessary here, because blocks have
+// numbers.
 func alltoallBruck() Algorithm {
 	return crossing{
 		sends:      sizeAlltoallBruck,
@@ -34,7 +35,7 @@ func alltoallBruck() Algorithm {
 // bundle is the items of a round that are for one host.
 type bundle struct {
 	to      int // the host, a virtual rank
-	sources int // those of the rank itself and of so many less one ranks before it
+	sources int // number of source hosts: the host itself and those just before it
 }
 
 // bundles calls f for all bundles that v sends in round i.
@@ -53,7 +54,7 @@ func sizeAlltoallBruck(n node) (z size) {
 }
 
 // blocksOfBruck returns how many blocks the node sends in round i, and how many of them are its
-// own. Where hosts have several ranks, that takes time in proportion to the number of hosts.
+// own. If hosts have several ranks, it takes time in proportion to the number of hosts.
 func (n *node) blocksOfBruck(i int) (all, own int) {
 	if n.flat() {
 		return withBit(n.hosts, i), (n.hosts - 1<<i + 2<<i - 1) >> (i + 1)
@@ -66,7 +67,7 @@ func (n *node) blocksOfBruck(i int) (all, own int) {
 	return all, own
 }
 
-// withBit returns how many of the numbers 0 … n-1 have bit i.
+// withBit returns how many of the numbers 0 … n-1 have bit i set.
 func withBit(n, i int) int {
 	return n>>(i+1)<<i + max(0, n&(2<<i-1)-1<<i)
 }

@@ -2,9 +2,10 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// alltoallLinear has every rank put all its blocks at once, each to its rank (R. Thakur et al.,
-// 2005, §4.3). They go round from the rank that follows, so that ranks do not all begin with the
-// same one. Nothing keeps them from meeting later: alltoall/pairwise is for long blocks.
+// alltoallLinear lets every rank put all its blocks at once, each to its rank (R. Thakur et al.,
+// 2005, §4.3). A rank starts with the rank that follows it, so that not all ranks start with the
+// same one. Messages may still meet later at one rank; alltoall/pairwise avoids this for long
+// blocks.
 func alltoallLinear() Algorithm {
 	return crossing{
 		sends: func(n node) size {
@@ -40,7 +41,7 @@ func alltoallLinear() Algorithm {
 	})
 }
 
-// putAcross adds a message with chunk f of all blocks from the node's host to the one d behind it.
+// putAcross adds a message with chunk f of all blocks from the node's host to the host d after it.
 func (a *arena) putAcross(n *node, d, f int) {
 	start, to := len(a.acts), n.after(n.v, d)
 	a.putPairs(n, n.ranksOf(n.v, 1), n.ranksOf(to, 1), f, n.master(to))

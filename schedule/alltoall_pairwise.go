@@ -2,10 +2,10 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// alltoallPairwise goes round (R. Thakur et al., 2005, §4.3): in round i a rank puts a block to the
-// rank i after it and gets one from the rank i before it. It puts the next one when that has come,
-// so every rank sends one block and takes in one at any time, and no link is crowded, however long
-// the blocks are. Chunk f of a block waits for chunk f of the one before.
+// alltoallPairwise goes round (R. Thakur et al., 2005, §4.3). In round i a rank puts a block to the
+// rank i after it and gets one from the rank i before it. It puts the next block when that one has
+// arrived. So every rank sends one block and receives one at any time, and no link is crowded even
+// with long blocks. Chunk f of a block waits for chunk f of the previous block.
 func alltoallPairwise() Algorithm {
 	return crossing{
 		sends:      sizePairwise,

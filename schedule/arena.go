@@ -6,16 +6,15 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// size is what a program takes, counted before it is written.
+// size is the memory that a program needs, counted before it is written.
 type size struct {
 	rules int
-	slots int // all of When and Done, where slices that overlap count once
+	slots int // all of When and Done; slices that overlap count once
 	acts  int
 	peers int // ranks that the recovery names
 }
 
-// memory is memory for programs, each of which takes the place of the one before;
-// the zero value has none yet.
+// memory is memory for programs, each of which overwrites the one before. The zero value is empty.
 type memory struct {
 	rules []ir.Rule
 	slots []ir.Slot
@@ -23,30 +22,29 @@ type memory struct {
 	peers []int32
 }
 
-// arena is the memory of one program, of known size: rules and what they are slices
-// of, and ranks if its recovery names any. A program writes its slots first and then the
-// actions of one rule after the other.
+// arena is the memory of one program whose size is known: its rules, the slots and actions that
+// these refer to, and the ranks that its recovery names. A program writes its slots first and then
+// the actions of its rules, one rule after the other.
 type arena struct {
 	rules []ir.Rule
 	slots []ir.Slot
 	acts  []ir.Action
 	peers []int32
 	made  ir.Recovery
-	open  int // first action of the rule that is being written
+	open  int // first action of the current rule
 
-	// Of programs that fold: which slot has the present partial result of each part of the vector, and
-	// slots that the rank may not return without.
+	// For programs that fold: the slot with the current partial result of each part of the vector,
+	// and the slots without which the rank may not return.
 	now, late []ir.Slot
-	to        []int // ranks that one rule puts to
+	to        []int // the ranks to which a rule puts
 }
 
-// arena returns an arena of just the size that is asked for.
+// arena returns an arena of exactly size z.
 func (m *memory) arena(z size) arena {
 	return arena{rules: room(&m.rules, z.rules), slots: room(&m.slots, z.slots), acts: room(&m.acts, z.acts), peers: room(&m.peers, z.peers)}
 }
 
-// room returns an empty slice of capacity n, nil for none, in memory that is made
-// larger if it has to be.
+// room returns an empty slice of capacity n, or nil if n is 0. It enlarges the memory if necessary.
 func room[T any](of *[]T, n int) []T {
 	if n == 0 {
 		return nil
@@ -60,7 +58,7 @@ func room[T any](of *[]T, n int) []T {
 // wait writes one slot.
 func (a *arena) wait(s ir.Slot) { a.slots = append(a.slots, s) }
 
-// waitChunks writes the slots of n chunks.
+// waitChunks writes the slots of chunks 0 … n-1.
 func (a *arena) waitChunks(n int) { a.waitRange(0, n) }
 
 // waitRange writes the slots of chunks from … to-1.
@@ -81,14 +79,14 @@ func (a *arena) waitSignals(from, to int) {
 	}
 }
 
-// span returns the slots written from lo to before hi.
+// span returns the slots lo … hi-1 that have been written.
 func (a *arena) span(lo, hi int) []ir.Slot { return a.slots[lo:hi:hi] }
 
-// put adds an action to the rule that is being written.
+// put adds an action to the current rule.
 func (a *arena) put(s ir.Slot, to int) { a.acts = append(a.acts, ir.PutTo(s, to)) }
 
-// again adds the last n actions once more, for chunk k. Working out who they go
-// to costs more than copying them.
+// again repeats the last n actions for chunk k. Copying them costs less than computing their
+// destinations again.
 func (a *arena) again(n, k int) {
 	from := len(a.acts)
 	a.acts = append(a.acts, a.acts[from-n:]...)
@@ -97,7 +95,7 @@ func (a *arena) again(n, k int) {
 	}
 }
 
-// putChunks adds n actions, which put chunks 0 … n-1 to one rank.
+// putChunks adds n actions that put chunks 0 … n-1 to one rank.
 func (a *arena) putChunks(n, to int) {
 	from := len(a.acts)
 	a.acts = slices.Grow(a.acts, n)[:from+n]
@@ -106,17 +104,17 @@ func (a *arena) putChunks(n, to int) {
 	}
 }
 
-// mcastChunks adds n actions, which multicast chunks 0 … n-1.
+// mcastChunks adds n actions that multicast chunks 0 … n-1.
 func (a *arena) mcastChunks(n int) {
 	for k := range n {
 		a.acts = append(a.acts, ir.McastOf(ir.Chunk(k)))
 	}
 }
 
-// rule ends the rule that is being written; one without actions is left out.
+// rule ends the current rule. It leaves out a rule without actions.
 func (a *arena) rule(when []ir.Slot) { a.repair(when, ir.None, 0) }
 
-// repair ends a repair rule.
+// repair ends the current rule as a repair.
 func (a *arena) repair(when []ir.Slot, unless ir.Slot, after int) {
 	do := a.acts[a.open:len(a.acts):len(a.acts)]
 	if len(do) == 0 {
@@ -126,7 +124,7 @@ func (a *arena) repair(when []ir.Slot, unless ir.Slot, after int) {
 	a.open = len(a.acts)
 }
 
-// last returns the n actions written last.
+// last returns the last n actions.
 func (a *arena) last(n int) []ir.Action { return a.acts[len(a.acts)-n : len(a.acts) : len(a.acts)] }
 
 // program returns the finished program.
@@ -134,8 +132,8 @@ func (a *arena) program(n *node, signals int, done []ir.Slot) ir.Program {
 	return ir.Program{Rank: n.rank, Signals: signals, Values: valuesOf(a.acts, a.slots), Rules: a.rules, Done: done, Recovery: a.made}
 }
 
-// valuesOf returns how many partial results a rank has whose program waits for the slots and does the
-// actions: all that it waits for, uses or makes.
+// valuesOf returns the number of partial results of a rank whose program waits for slots and does
+// acts.
 func valuesOf(acts []ir.Action, slots []ir.Slot) int {
 	n := 0
 	see := func(s ir.Slot) {
@@ -155,7 +153,7 @@ func valuesOf(acts []ir.Action, slots []ir.Slot) int {
 	return n
 }
 
-// count returns 1 for true, for sizes.
+// count returns 1 for true and 0 for false.
 func count(b bool) int {
 	if b {
 		return 1

@@ -2,15 +2,14 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// dissemination is the n-ary dissemination barrier (paper 003, §4.2, mode 2 of
-// the exchange algorithms): in step i rank r sets flags at r + j·n^i modulo P
-// for j = 1 … n-1 where j·n^i < P, after it has the flags of all earlier
-// steps. Waiting for all of them, not only for those of the step before, is
-// what makes it a barrier.
+// dissemination is the n-ary dissemination barrier (paper 003, §4.2, mode 2 of the exchange
+// algorithms). In step i rank r sets flags at r + j·n^i modulo P for j = 1 … n-1 where j·n^i < P.
+// It does so when it has the flags of all earlier steps. Flags of the previous step alone would not
+// make it a barrier.
 //
-// All ranks do the same, so within a step only that they go round together
-// matters: j backwards takes exactly as long in LogGP, and the order of the ranks'
-// numbers up to 28 % longer, since all would begin with rank 0 (doc.go, Order).
+// All ranks do the same, so within a step it only matters that all go round together. Going through
+// j backwards takes exactly as long in LogGP. Putting in the order of the ranks' numbers takes up
+// to 28 % longer, because all ranks would start with rank 0 (doc.go, Order).
 //
 // Signal i·(n-1) + j-1 is the flag of step i from rank r - j·n^i.
 func dissemination() Algorithm {
@@ -27,8 +26,7 @@ func dissemination() Algorithm {
 	}
 }
 
-// stepFlags returns how many flags a rank of a group sets in the step of
-// the given stride n^i.
+// stepFlags returns how many flags a rank of a group sets in the step of the given stride n^i.
 func stepFlags(group, degree, stride int) int { return min(degree-1, (group-1)/stride) }
 
 func sizeDissemination(n node) size {

@@ -2,24 +2,24 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// exchange is the n-ary exchange barrier (paper 003, §4.2, mode 1): in step i
-// groups of n ranks meet whose numbers differ only in digit i to base n. That
-// needs a power of n. Where P is none, the ranks from the largest power C on, the
-// extras, check in before at a rank of the core and are released after: extra e
-// belongs to rank e modulo C.
+// exchange is the n-ary exchange barrier (paper 003, §4.2, mode 1). In step i, groups of n ranks
+// meet whose numbers differ only in digit i to base n. That needs a power of n. If P is not a
+// power, let C be the largest power below P. The ranks from C on, the extras, check in at a rank of
+// the core before the steps, and that rank releases them afterwards. Extra e belongs to rank e
+// modulo C.
 //
-// Rounds: log_n P where P is a power of n; ⌊log_n P⌋+1 where there are at most C/n
-// extras, since a rank is held up in its last step only by one that differs from it
-// in every digit, and of the ranks 0 … C/n-1 no two do; ⌊log_n P⌋+2 otherwise. The
-// paper allows ⌈log_n P⌉+2.
+// It takes log_n P rounds if P is a power of n, ⌊log_n P⌋+1 rounds if there are at most C/n extras,
+// and ⌊log_n P⌋+2 rounds otherwise. In its last step a rank is delayed only by a rank that differs
+// from it in every digit. No two of the ranks 0 … C/n-1 do, hence the second case. The paper allows
+// ⌈log_n P⌉+2.
 //
-// A rank serves its group backwards, from its predecessor on. In LogGP
-// forwards takes as long where there are no extras. Those hold up the ranks of low
-// numbers, and then it takes up to 15 % longer, 0.9 % on average (doc.go, Order).
+// A rank serves its group backwards, starting with its predecessor. Without extras, forwards takes
+// as long in LogGP. Extras delay the ranks of low numbers, and then forwards takes up to 15 %
+// longer, 0.9 % on average (doc.go, Order).
 //
-// Signals of a rank of the core: the check-ins of its extras, then flag
-// i·(n-1) + j-1 of step i from the rank whose digit i is smaller by j modulo n.
-// An extra has one signal, its release.
+// The signals of a rank of the core are first the check-ins of its extras. Then follow the flags:
+// flag i·(n-1) + j-1 belongs to step i and comes from the rank whose digit i is smaller by j modulo
+// n. An extra has one signal, its release.
 func exchange() Algorithm {
 	return Algorithm{
 		Name:       "barrier/exchange",
@@ -34,8 +34,7 @@ func exchange() Algorithm {
 	}
 }
 
-// corePower returns the largest power of degree that is at most group, and its
-// exponent.
+// corePower returns the largest power of degree that is at most group, and its exponent.
 func corePower(group, degree int) (power, steps int) {
 	power = 1
 	for power*degree <= group {
@@ -88,7 +87,7 @@ func fillExchange(n node, a arena) ir.Program {
 	return a.program(&n, signals, a.arrived())
 }
 
-// meet sets the flags of one step at the others of the node's group.
+// meet sets the flags of one step at the other ranks of the node's group.
 func (a *arena) meet(n *node, core, step, stride int) {
 	digit := n.v / stride % n.degree
 	for j := n.degree - 1; j > 0; j-- {

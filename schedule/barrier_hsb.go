@@ -2,18 +2,16 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// hsb is the hierarchical shared memory barrier (paper 003, §4.2): arrivals
-// are gathered to node 0 up a tree of fan f_in, the release is sent down a
-// tree of fan f_out. Both trees are shaped like a heap: the children of i are
-// i·f+1 … i·f+f.
+// hsb is the hierarchical shared memory barrier (paper 003, §4.2). Arrivals climb a tree of fan
+// f_in to node 0, and the release descends a tree of fan f_out. Both trees have the shape of a
+// heap: the children of i are i·f+1 … i·f+f.
 //
-// A heap is filled from the left, so the child of the lowest number has the largest
-// sub-tree and is released first: in LogGP backwards is never shorter, and up to
-// 21 % longer. Slaves, which release nobody, come after the children (doc.go,
-// Order).
+// A heap is filled from the left, so the child with the lowest number has the largest sub-tree and
+// is released first. In LogGP backwards is never shorter and up to 21 % longer. Slaves release no
+// rank, so they come after the children (doc.go, Order).
 //
-// Signals of a rank: the arrivals of its children in the gather tree in the
-// order of their ranks, then its release.
+// The signals of a rank are the arrivals of its children in the gather tree, in the order of their
+// ranks, and then its release.
 func hsb() Algorithm {
 	return Algorithm{
 		Name:       "barrier/hsb",
@@ -28,8 +26,8 @@ func hsb() Algorithm {
 	}
 }
 
-// heapDegree returns how many children node v has in a heap-shaped tree of a
-// group with the given fan; they are v·fan+1 and following.
+// heapDegree returns how many children node v has in a heap-shaped tree of a group with the given
+// fan. The children are v·fan+1 and following.
 func heapDegree(v, group, fan int) int { return max(0, min(fan, group-1-v*fan)) }
 
 func sizeHsb(n node) size {

@@ -2,32 +2,31 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// hsbMcast is barrier/hsb whose release is one multicast: arrivals are gathered
-// to node 0 up a tree of fan f_in (paper 003, §4.2), which then multicasts the
-// release, a chunk without bytes, to all at once (paper 000, §2, does so with a
-// broadcast). A release sent down a tree costs P-1 puts; this one costs one send.
+// hsbMcast is barrier/hsb with a multicast as release. Arrivals climb a tree of fan f_in to node 0
+// (paper 003, §4.2). Node 0 then multicasts the release, a chunk without bytes, to all ranks at
+// once (paper 000, §2, does so with a broadcast). A release along a tree costs P-1 puts, and this
+// one costs one send.
 //
-// The tree of fan f_out is there for who has lost the multicast. Who has announced
-// its arrival and hears nothing for a base timeout asks the rank above it in that
-// tree, which answers as soon as it is released itself. Nobody acknowledges the
-// release: who asks nothing has it, and an answer is due for as long as somebody may
-// ask, since whoever has returned from a barrier knows that it is over.
+// The tree of fan f_out serves ranks that have lost the multicast. A rank that has announced its
+// arrival and hears nothing for a base timeout asks the rank above it in that tree. That rank
+// answers as soon as it is released itself. No rank acknowledges the release: a rank that does not
+// ask has it. A rank that has returned from the barrier knows that the barrier is over, so it
+// answers as long as another rank may ask.
 //
-// Below node 0 the tree of f_out has one node, 1, and the others are below that as in
-// a heap. Node 0 knows that all have come only by the arrivals of all its children;
-// so its answer waits for all of them again, and there is one of it.
+// In the tree of f_out, node 0 has one child, node 1, and the other nodes are below node 1 as in a
+// heap. Node 0 knows only by the arrivals of all its children that all ranks have entered. So its
+// answer waits for all of them again, and one child keeps the number of such answers at one.
 //
-// Slaves are released by their master, as in barrier/hsb, and hear no multicast.
+// As in barrier/hsb, a master releases its slaves, and slaves receive no multicast.
 //
-// Signals of a rank: the arrivals of its slaves, those of its children in the gather
-// tree in the order of their ranks, then the requests of its children in the tree of
-// f_out.
+// The signals of a rank are the arrivals of its slaves, then those of its children in the gather
+// tree in the order of their ranks, then the requests of its children in the tree of f_out.
 func hsbMcast() Algorithm {
 	return Algorithm{
 		Name:       "barrier/hsb-mcast",
 		Collective: Barrier,
 		Paper:      "000 §2, 003 §4.2",
-		Summary:    "gather up a fan-in tree, release by one unreliable multicast; who lost it asks up a fan-out tree",
+		Summary:    "gather up a fan-in tree, release by one unreliable multicast; ranks that lost it ask up a fan-out tree",
 		Messages:   "1 mcast, P-1 puts",
 		Params:     []string{"fan-in", "fan-out", "hosts"},
 		tells:      true,
@@ -37,8 +36,8 @@ func hsbMcast() Algorithm {
 	}
 }
 
-// askedBy returns how many nodes ask node v in a group with the given fan; they are
-// askAt(v, fan) and following.
+// askedBy returns how many nodes ask node v in a group with the given fan. They are askAt(v, fan)
+// and following.
 func askedBy(v, group, fan int) int {
 	if v == 0 {
 		return count(group > 1)
@@ -54,7 +53,7 @@ func askAt(v, fan int) int {
 	return (v-1)*fan + 2
 }
 
-// askAbove returns whom node v ≥ 1 asks.
+// askAbove returns the node that node v ≥ 1 asks.
 func askAbove(v, fan int) int {
 	if v == 1 {
 		return 0
@@ -105,7 +104,7 @@ func fillHsbMcast(n node, a arena) ir.Program {
 	return a.program(&n, arrivals+asks, released)
 }
 
-// release is the chunk that tells that all have come.
+// release is the chunk that tells that all ranks have entered.
 var release = ir.Chunk(0)
 
 // releaseAll multicasts the release, and puts it to the node that asks for it.

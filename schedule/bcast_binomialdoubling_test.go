@@ -11,8 +11,8 @@ import (
 // bcast/binomial-doubling passes the conformance suite.
 func TestBinomialDoubling(t *testing.T) { conform(t, "bcast/binomial-doubling") }
 
-// The pattern of paper 000, §4.1: in round i every rank that has the message sends
-// it to the rank 2^(i-1) after it.
+// TestBinomialDoublingFigure3 checks the pattern of paper 000, §4.1: in round i every rank that has
+// the message sends it to the rank 2^(i-1) after it.
 func TestBinomialDoublingFigure3(t *testing.T) {
 	s := build(t, "bcast/binomial-doubling", Params{Ranks: 8})
 	for rank, want := range [][]int{{1, 2, 4}, {3, 5}, {6}, {7}, nil, nil, nil, nil} {
@@ -20,8 +20,8 @@ func TestBinomialDoublingFigure3(t *testing.T) {
 	}
 }
 
-// Both binomial trees are the same tree where P is a power of two; elsewhere the
-// one by distance doubling is never longer in the LogGP model.
+// TestBinomialDoublingIsNeverLonger checks that both binomial trees are the same if P is a power of
+// two. Otherwise the tree by distance doubling is never longer in the LogGP model.
 func TestBinomialDoublingIsNeverLonger(t *testing.T) {
 	for ranks := 2; ranks <= 300; ranks++ {
 		halving, doubling := build(t, "bcast/binomial", Params{Ranks: ranks}), build(t, "bcast/binomial-doubling", Params{Ranks: ranks})
@@ -35,8 +35,8 @@ func TestBinomialDoublingIsNeverLonger(t *testing.T) {
 	}
 }
 
-// Distance halving keeps the ranks of a sub-tree together, distance doubling
-// scatters them.
+// TestBinomialBetweenHosts checks that distance halving keeps the ranks of a sub-tree together and
+// that distance doubling scatters them.
 func TestBinomialBetweenHosts(t *testing.T) {
 	between := func(s *ir.Schedule) int {
 		n := 0

@@ -1,14 +1,13 @@
 package schedule
 
-// chain is the fragmented chain broadcast (paper 000, §2.2, its second stage
-// alone): every rank puts each chunk to its successor as it gets it. The edge
-// from the last rank back to the root is left out.
+// chain is the fragmented chain broadcast (the second stage of paper 000, §2.2). Every rank puts
+// each chunk to its successor when it gets the chunk. The edge from the last rank back to the root
+// is left out.
 //
-// On hosts a master puts each chunk to the next host first and then to its slaves:
-// the other way round is never shorter in LogGP and takes 1.3 times as long on
-// average. If the root served its slaves when all chunks have left, that would be
-// faster by up to 28 % in some cases and slower by up to 53 % in others (doc.go,
-// Order).
+// On hosts a master puts each chunk to the next host first and then to its slaves. The other way
+// round is never shorter in LogGP and takes 1.3 times as long on average. If the root served its
+// slaves after all chunks have left, the broadcast would be up to 28 % faster in some cases and up
+// to 53 % slower in others (doc.go, Order).
 func chain() Algorithm {
 	t := tree{degree: chainDegree, child: chainChild}
 	return Algorithm{

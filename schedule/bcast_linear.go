@@ -1,10 +1,10 @@
 package schedule
 
-// linear is the broadcast from a single source (paper 004, §2): the root puts
-// every chunk to every rank.
+// linear is the broadcast from a single source (paper 004, §2): the root puts every chunk to every
+// rank.
 //
-// It goes chunk by chunk: rank by rank is never shorter in LogGP (doc.go, Order),
-// and as long where a receiver keeps up with the root.
+// It goes chunk by chunk. Rank by rank is never shorter in LogGP (doc.go, Order), and takes as long
+// if a receiver keeps up with the root.
 func linear() Algorithm {
 	t := tree{late: true, degree: linearDegree, child: linearChild}
 	return Algorithm{

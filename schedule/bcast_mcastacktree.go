@@ -6,29 +6,27 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// mcastAckTree is the reliable multicast of paper 002, §3: the root multicasts,
-// and acknowledgements climb the binomial tree. A rank acknowledges to its
-// parent once it has every chunk and the acknowledgement of every child, so
-// the ACK of a rank speaks for its whole sub-tree and the root is done only
-// when every rank has the message.
+// mcastAckTree is the reliable multicast of paper 002, §3. The root multicasts, and
+// acknowledgements climb the binomial tree. A rank acknowledges to its parent when it has every
+// chunk and the acknowledgement of every child. So the ACK of a rank covers its whole sub-tree, and
+// the root is done only when every rank has the message.
 //
-// Two repairs make up for what the multicast loses (§3.3.4). A rank that has
-// the message and misses the ACK of its child of level j puts the message to
-// it after j+1 base timeouts, since that ACK takes j+1 cycles. A rank that gets
-// the ACK of a child but lacks a chunk asks that child for it at once: the ask
-// is a signal, and the child has a rule that answers it. Children of the root
-// need no such rule.
+// Two repairs make up for lost multicasts (§3.3.4). First, a rank that has the message and misses
+// the ACK of its child of level j puts the message to it after j+1 base timeouts, because that ACK
+// takes j+1 cycles. Second, a rank that gets the ACK of a child but lacks a chunk asks that child
+// for it at once. The ask is a signal, and the child has a rule that answers it. Children of the
+// root need no such rule.
 //
-// A rank acknowledges to one other, so there is little to order: the root
-// multicasts before it puts to its slaves, 1.4 times as fast on average in LogGP as
-// the other way round (doc.go, Order). A repair is a rule for itself, for one child:
-// its time comes by the child's level, the smallest sub-tree first.
+// A rank acknowledges to one other rank, so there is little to order. The root multicasts before it
+// puts to its slaves, which is 1.4 times as fast on average in LogGP as the other way round
+// (doc.go, Order). Each repair is a rule of its own for one child. It is due according to the
+// child's level, the smallest sub-tree first.
 //
-// What the multicast has not brought is asked for by those who hear of it, which
-// costs a chunk where a repair costs the message; see recovery.go.
+// A rank that learns of a chunk that the multicast has not brought asks for it. That costs one
+// chunk, where a repair costs the message; see recovery.go.
 //
-// Signals of a rank: the ACKs of its slaves, the ACK of its child of level
-// j = 0, 1, …, then, if its parent may ask, one ask a chunk.
+// The signals of a rank are the ACKs of its slaves, then the ACKs of its children of levels j = 0,
+// 1, …, then one ask a chunk if its parent may ask.
 func mcastAckTree() Algorithm {
 	return Algorithm{
 		Name:       "bcast/mcast-acktree",
@@ -45,7 +43,7 @@ func mcastAckTree() Algorithm {
 	}
 }
 
-// asked reports whether the parent of v may ask it for a chunk.
+// asked reports whether the parent of v may ask v for a chunk.
 func asked(v int) bool { return v != 0 && binomialParent(v) != 0 }
 
 func sizeAckTree(n node) size {
@@ -110,7 +108,7 @@ func fillAckRoot(n *node, a arena) ir.Program {
 	return a.program(n, acks, a.span(0, 1+acks))
 }
 
-// shareEach puts each chunk to the slaves as it comes; slots starts with the chunks.
+// shareEach puts each chunk to the slaves when it comes. slots starts with the chunks.
 func (a *arena) shareEach(n *node, slots []ir.Slot) {
 	for k := range n.chunks {
 		a.share(n, k)
@@ -118,8 +116,8 @@ func (a *arena) shareEach(n *node, slots []ir.Slot) {
 	}
 }
 
-// answerAsks puts each chunk to the parent when it asks for it; the pairs of
-// chunk and ask stand in the arena from slot first on.
+// answerAsks puts each chunk to the parent when it asks for it. The pairs of chunk and ask are in
+// the arena from slot first on.
 func (a *arena) answerAsks(n *node, asks, first int) {
 	parent := n.master(binomialParent(n.v))
 	for k := range asks {
@@ -136,8 +134,8 @@ func (a *arena) repairChildren(n *node, children int, when []ir.Slot) {
 	}
 }
 
-// askChildren asks each child that has acknowledged for each chunk that is
-// missing here. slots is the chunks and the acknowledgements.
+// askChildren asks each child that has acknowledged for each chunk that is missing here. slots
+// holds the chunks and the acknowledgements.
 func (a *arena) askChildren(n *node, children int, slots []ir.Slot) {
 	for j := range children {
 		child := n.v + 1<<j

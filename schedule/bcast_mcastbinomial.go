@@ -2,10 +2,11 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// mcastBinomial is bcast/mcast-chain with the tree of bcast/binomial as its second stage. Paper 000,
-// §2.2, names it for the worst case: where nobody hears the multicast, the last rank gets a chunk
-// after ⌈log2 P⌉ puts in place of P-1. In return a rank serves several others, so ranks return less
-// evenly, and where about half hear the multicast, as the paper finds, the chain is done as early.
+// mcastBinomial is bcast/mcast-chain with the tree of bcast/binomial as its second stage. Paper
+// 000, §2.2, mentions it for the worst case: if no rank receives the multicast, the last rank gets
+// a chunk after ⌈log2 P⌉ puts instead of P-1. In return a rank serves several others, so ranks
+// return less evenly. If about half of the ranks receive the multicast, as the paper finds, the
+// chain is done as early.
 //
 // Every rank reports to its parent in the tree, so the puts of a long message yield to the
 // multicast; see recovery.go.

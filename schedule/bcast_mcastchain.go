@@ -2,19 +2,17 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// mcastChain is the two-stage broadcast (paper 000, §2): the root multicasts
-// every chunk and at the same time starts the chain that makes up for what the
-// multicast loses. A rule that forwards a chunk does not care which of the two
-// brought it, so every rank that the multicast reached is a new root of the
-// chain.
+// mcastChain is the two-stage broadcast (paper 000, §2). The root multicasts every chunk. At the
+// same time it starts the chain that makes up for lost multicasts. A rule that forwards a chunk
+// fires whether the multicast or the chain has brought the chunk. So every rank that the multicast
+// reaches is a new root of the chain.
 //
-// The root multicasts all chunks before it puts any: multicasts last take 1.3 times
-// as long on average in LogGP, chunk by chunk as long. What it puts is needed where
-// the multicast is lost, so it goes as in bcast/chain (doc.go, Order).
+// The root multicasts all chunks before it puts any. Multicasts last takes 1.3 times as long on
+// average in LogGP, and chunk by chunk takes as long. The root's puts are needed where the
+// multicast is lost, so they are ordered as in bcast/chain (doc.go, Order).
 //
-// Every rank reports to its predecessor, so the puts of a long message yield to the
-// multicast: a successor gets by put what it lacks, not all of it once more; see
-// recovery.go.
+// Every rank reports to its predecessor, so the puts of a long message yield to the multicast. A
+// successor gets only the chunks that it lacks by put; see recovery.go.
 func mcastChain() Algorithm {
 	t := tree{mcast: true, degree: chainDegree, child: chainChild}
 	return Algorithm{

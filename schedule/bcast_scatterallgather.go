@@ -2,18 +2,18 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// scatterAllgather is the broadcast of R. van de Geijn for long messages (M. Barnett et al., 1994; R.
-// Thakur et al., 2005, §4.2): the message is cut into a piece for each rank, the pieces go down the
-// tree of scatter/binomial, and then round the ring of allgather/ring. The root sends about twice
-// the message, whatever P is, and so does every other rank at most.
+// scatterAllgather is the broadcast of R. van de Geijn for long messages (M. Barnett et al., 1994;
+// R. Thakur et al., 2005, §4.2). The message is cut into a piece for each rank. The pieces go down
+// the tree of scatter/binomial and then round the ring of allgather/ring. The root sends about
+// twice the message, whatever P is, and every other rank sends at most as much.
 //
-// Nobody gets a piece twice. What a rank has got by the scatter, for itself and for its sub-tree, its
-// predecessor on the ring leaves out, and nobody passes anything to the root. So the ring is a chain
-// from the root on, which begins without waiting for the scatter.
+// No rank gets a piece twice. The predecessor of a rank on the ring leaves out the pieces that the
+// rank gets by the scatter, for itself and for its sub-tree. No rank passes anything to the root.
+// So the ring is a chain from the root on, which starts without waiting for the scatter.
 //
 // Piece i of P is the chunks ⌊iF/P⌋ … ⌊(i+1)F/P⌋-1, and empty pieces send nothing. The chunks of a
-// sub-tree are one message of the scatter; on the ring each chunk goes by itself.
-// bcast/symmetric is a relative: its scatter goes straight to the ranks, its allgather as well.
+// sub-tree are one message of the scatter. On the ring each chunk goes by itself. bcast/symmetric
+// is related: its scatter and its allgather both go straight to the ranks.
 func scatterAllgather() Algorithm {
 	return Algorithm{
 		Name:       "bcast/scatter-allgather",
@@ -37,7 +37,7 @@ func (n *node) pieces(from, to int) (lo, hi int) {
 // scattered returns the chunks lo … hi-1 that v gets by the scatter.
 func (n *node) scattered(v int) (lo, hi int) { return n.pieces(v, v+binomialSpan(v, n.hosts)) }
 
-// passes reports how many chunks the node passes along the ring, all but lo … hi-1.
+// passes returns how many chunks the node passes along the ring: all except lo … hi-1.
 func (n *node) passes() (chunks, lo, hi int) {
 	if n.v+1 == n.hosts {
 		return 0, 0, n.chunks
@@ -84,9 +84,9 @@ func fillScatterAllgather(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(0, n.chunks))
 }
 
-// eachRoundRing calls f for all chunks in the order in which they go round: those of the node's own
-// piece, of the piece before it and so on. It takes time in proportion to the chunks, however many
-// pieces are empty.
+// eachRoundRing calls f for all chunks in the order in which they go round the ring: first those of
+// the node's own piece, then those of the piece before it, and so on. It takes time in proportion
+// to the number of chunks, even if many pieces are empty.
 func (n *node) eachRoundRing(f func(k int)) {
 	lo, hi := n.pieces(n.v, n.v+1)
 	for left := n.chunks; left > 0; {
@@ -105,7 +105,8 @@ func (n *node) eachRoundRing(f func(k int)) {
 // pieceOf returns the virtual rank whose piece has chunk k: the last i with ⌊iF/P⌋ ≤ k.
 func (n *node) pieceOf(k int) int { return ((k+1)*n.hosts - 1) / n.chunks }
 
-// putPieces puts to a child in the tree what it gets by the scatter, the chunks lo … hi-1.
+// putPieces puts the chunks lo … hi-1, which a child in the tree gets by the scatter, to that
+// child.
 func (a *arena) putPieces(n *node, child int) (lo, hi int) {
 	lo, hi = n.scattered(child)
 	start := len(a.acts)

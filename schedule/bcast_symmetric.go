@@ -2,22 +2,21 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// symmetric is the symmetric asynchronous broadcast (paper 004, §3): with
-// p = P-1 destinations the root puts a different chunk to each of them, and
-// each puts it to the p-1 others. The message crosses the root's link once and
-// every destination's link about once each way, whatever p is.
+// symmetric is the symmetric asynchronous broadcast (paper 004, §3). With p = P-1 destinations the
+// root puts a different chunk to each of them, and each puts it to the p-1 others. The message
+// crosses the root's link once, and every destination's link about once each way, whatever p is.
 //
-// The paper cuts the message into p pieces, and advises against p² fragments of a
-// small message: "it is better to distribute the whole information in a single step
-// during phase 1". So a message of one chunk is not passed on: the root puts it to
-// every destination, and there is no phase 2. Which messages are small enough is
-// decided where their length is known (selection.Chunks). With any other number of
-// chunks, chunk i belongs to destination i mod p. Destinations serve the others
-// backwards along the ring, each from its own predecessor on: the root serves
-// them forwards, so that each begins a put later than the one before, and in
-// any other order those that are under way would meet at the same ranks. In LogGP
-// forwards takes 4 % more time on average and the order of the ranks 5 %, though
-// either is faster for some P, by a tenth at most (doc.go, Order).
+// The paper cuts the message into p pieces, and advises against p² fragments of a small message:
+// "it is better to distribute the whole information in a single step during phase 1". So a message
+// of one chunk is not passed on. The root puts it to every destination, and there is no phase 2.
+// selection.Chunks knows the length and decides which messages are small enough. With any other
+// number of chunks, chunk i belongs to destination i mod p.
+//
+// Destinations serve the others backwards along the ring, starting with their own predecessors. The
+// root serves the destinations forwards, so each starts to put later than the one before. In any
+// other order, the puts under way would meet at the same ranks. In LogGP forwards takes 4 % more
+// time on average, and the order of the ranks 5 %. Either is faster for some P, by at most a tenth
+// (doc.go, Order).
 func symmetric() Algorithm {
 	return Algorithm{
 		Name:       "bcast/symmetric",

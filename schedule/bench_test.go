@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyRanks are the ranks of programs that are short whatever the group, fewRanks those of programs
-// that are as long as the group is large.
+// manyRanks is the number of ranks for programs that are short in any group. fewRanks is the number
+// for programs that are as long as the group is large.
 const (
 	manyRanks = MaxRanks
 	fewRanks  = 1 << 6
@@ -44,20 +44,20 @@ func local(t testing.TB) []*Spec {
 	return specs
 }
 
-// someRanks are ranks of every kind: the root's, masters with many children,
-// leaves, slaves, the last.
+// someRanks returns ranks of every kind: the root, masters with many children, leaves, slaves, and
+// the last rank.
 func (s *Spec) someRanks() []int {
 	many := s.params.Ranks
 	ranks := []int{0, 1, 3, 4, many / 2, many/2 + 1, many - 1}
 	if s.alg.Name != "bcast/linear" {
 		return ranks
 	}
-	// The root of bcast/linear puts to everybody.
+	// The root of bcast/linear puts to every rank.
 	return ranks[4:]
 }
 
 func TestProgramAllocates(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection takes what pools keep
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties pools
 	for _, s := range local(t) {
 		runtime.GC()
 		for _, rank := range s.someRanks() {
@@ -71,8 +71,8 @@ func TestProgramAllocates(t *testing.T) {
 	}
 }
 
-// TestMakerAllocatesNothing: once a maker has made all of some programs, it has the
-// memory for each of them.
+// TestMakerAllocatesNothing checks that a maker that has made all of some programs has enough
+// memory to make each of them again.
 func TestMakerAllocatesNothing(t *testing.T) {
 	for _, s := range local(t) {
 		made := s.Maker()
@@ -97,10 +97,9 @@ func (s *Spec) label() string {
 	return label
 }
 
-// BenchmarkProgram measures one rank's program at 2^20 ranks against what it
-// may take, 1 µs plus 50 ns a rule: %limit is the share of that which was
-// used. A root with hundreds of actions in its one rule, chunks times
-// children, takes more: the limit does not count actions.
+// BenchmarkProgram measures the program of one rank among 2^20. It may take 1 µs plus 50 ns a rule,
+// and %limit is the part of that which it uses. A root with hundreds of actions in its one rule,
+// chunks times children, takes more, because the limit does not count actions.
 func BenchmarkProgram(b *testing.B) {
 	for _, s := range local(b) {
 		for _, rank := range s.someRanks() {

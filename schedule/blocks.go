@@ -2,12 +2,12 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// Collectives of many blocks. On hosts a master carries the blocks of all ranks of its host: what
-// is one block among ranks is a bundle, and goes in one message. A block of F chunks goes in F
-// messages, the first chunks of all blocks in the first of them, so that the parts of a long
-// block travel one behind the other.
+// Collectives of many blocks. On hosts a master carries the blocks of all ranks of its host. Among
+// ranks it would be one block; among hosts it is a bundle, and goes in one message. A block of F
+// chunks goes in F messages. The first message has the first chunks of all blocks, and so on, so
+// the parts of a long block travel one behind the other.
 
-// run is the ranks first, first+1 …, n of them, rank 0 after the last one.
+// run is the ranks first, first+1 …, n of them. Rank 0 follows the last rank.
 type run struct{ first, n int }
 
 // at returns rank i of r, 0 ≤ i < r.n.
@@ -19,7 +19,8 @@ func (l *layout) at(r run, i int) int {
 	return rank
 }
 
-// ranksOf returns the ranks of so many hosts, those of virtual ranks v, v+1 … modulo their number.
+// ranksOf returns the ranks of the given number of hosts, whose virtual ranks are v, v+1 … modulo
+// the number of hosts.
 func (l *layout) ranksOf(v, hosts int) run {
 	from := l.real(v)
 	r := run{first: l.first(from)}
@@ -31,7 +32,7 @@ func (l *layout) ranksOf(v, hosts int) run {
 	return r
 }
 
-// after returns the virtual rank that is d behind v, |d| ≤ hosts.
+// after returns the virtual rank that is d after v, |d| ≤ hosts.
 func (l *layout) after(v, d int) int {
 	switch v += d; {
 	case v < 0:
@@ -48,7 +49,7 @@ func (l *layout) all() run { return run{0, l.ranks} }
 // block returns chunk f of a block.
 func (n *node) block(block, f int) ir.Slot { return ir.Chunk(block*n.chunks + f) }
 
-// waitBlocks writes the slots of chunk f of the blocks of r, but for that of the node itself.
+// waitBlocks writes the slots of chunk f of the blocks of r, without the node's own block.
 func (a *arena) waitBlocks(n *node, r run, f int) {
 	for _, part := range n.without(r, n.rank) {
 		from := len(a.slots)
@@ -61,10 +62,10 @@ func (a *arena) waitBlocks(n *node, r run, f int) {
 	}
 }
 
-// without returns the ranks of r but one, as runs that do not go beyond the last rank. Some may be
-// empty. It is what loops over many ranks go by: they do not ask at each of them.
+// without returns the ranks of r except one, as runs that do not go beyond the last rank. Some of
+// the runs may be empty. Loops over many ranks use these runs, so they need not check each rank.
 func (l *layout) without(r run, rank int) (parts [3]run) {
-	low := min(r.n, l.ranks-r.first) // as many are up to the last rank
+	low := min(r.n, l.ranks-r.first) // the number of ranks up to the last one
 	parts[0], parts[1] = run{r.first, low}, run{0, r.n - low}
 	for i, p := range parts[:2] {
 		if before := rank - p.first; 0 <= before && before < p.n {
@@ -76,7 +77,7 @@ func (l *layout) without(r run, rank int) (parts [3]run) {
 	return parts
 }
 
-// putBlocks adds a message with chunk f of the blocks of r, but for that of the rank which gets it.
+// putBlocks adds a message with chunk f of the blocks of r, without the block of its destination.
 func (a *arena) putBlocks(n *node, r run, f, to int) {
 	joins := false
 	for _, part := range n.without(r, to) {
@@ -98,8 +99,8 @@ func (a *arena) join(from int) {
 	}
 }
 
-// eachChunk writes a rule for every f: waits writes what it waits for, puts what it does. If they
-// all wait for enter alone, they are one rule.
+// eachChunk writes a rule for every f: waits writes the slots that it waits for, and puts writes
+// its actions. If all rules wait only for enter, eachChunk writes one rule.
 func (a *arena) eachChunk(n *node, waits, puts func(f int)) {
 	for f := range n.chunks {
 		from := len(a.slots)
@@ -117,8 +118,8 @@ func (a *arena) eachChunk(n *node, waits, puts func(f int)) {
 	}
 }
 
-// eachChunkSize is what eachChunk writes if a rule waits for so many slots and puts so many chunks.
-// A rule that waits for one slot waits for enter.
+// eachChunkSize returns the size of what eachChunk writes if a rule waits for waits slots and puts
+// puts chunks. A rule that waits for one slot waits for enter.
 func (n *node) eachChunkSize(waits, puts int) size {
 	if waits == 1 {
 		return size{rules: 1, slots: 1, acts: n.chunks * puts}
@@ -126,7 +127,7 @@ func (n *node) eachChunkSize(waits, puts int) size {
 	return size{rules: n.chunks, slots: n.chunks * waits, acts: n.chunks * puts}
 }
 
-// times returns the size of so many things of size z.
+// times returns the size of count things of size z.
 func (z size) times(count int) size {
 	return size{count * z.rules, count * z.slots, count * z.acts, count * z.peers}
 }
@@ -136,7 +137,7 @@ func (z size) plus(y size) size {
 }
 
 // waitForOthers writes all chunks of the blocks of all other ranks, ascending, or enter if there
-// are no others.
+// are no other ranks.
 func (a *arena) waitForOthers(n *node) {
 	if n.ranks == 1 {
 		a.wait(ir.Enter)
@@ -145,7 +146,7 @@ func (a *arena) waitForOthers(n *node) {
 	a.waitRange((n.rank+1)*n.chunks, n.ranks*n.chunks)
 }
 
-// othersSize is how many slots waitForOthers writes.
+// othersSize returns how many slots waitForOthers writes.
 func (n *node) othersSize() int { return max(1, n.chunks*(n.ranks-1)) }
 
 // contribute writes the rule by which a slave puts its block to its master.
@@ -157,7 +158,7 @@ func (a *arena) contribute(n *node) {
 	a.rule(a.span(0, 1))
 }
 
-// usesBlocks writes that the rule that was begun at from uses chunk f of the blocks of a host's ranks.
+// usesBlocks writes that the rule begun at from uses chunk f of the blocks of a host's ranks.
 func (a *arena) usesBlocks(n *node, host, from, f int) {
 	for rank := n.first(host); rank < n.first(host+1); rank++ {
 		a.uses(from, n.block(rank, f))

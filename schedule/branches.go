@@ -1,12 +1,12 @@
 package schedule
 
-// branches is a tree whose sub-trees are hosts that follow each other, root 0: what a gather climbs
-// and a scatter descends.
+// branches is a tree with root 0 in which each sub-tree consists of consecutive hosts. A gather
+// climbs it, and a scatter descends it.
 type branches struct {
 	degree func(v, hosts int) int    // number of children of v
 	child  func(v, hosts, i int) int // child i of v, in the order of sending
-	parent func(v int) int           // of v ≥ 1
-	span   func(v, hosts int) int    // hosts of the sub-tree of v: v, v+1 …
+	parent func(v int) int           // the parent of v ≥ 1
+	span   func(v, hosts int) int    // number of hosts in the sub-tree of v: v, v+1 …
 }
 
 var (

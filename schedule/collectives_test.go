@@ -11,10 +11,10 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// Collectives of many blocks: what they cost, and that they are right for any parameters.
+// Collectives of many blocks: their costs, and their proofs for any parameters.
 
-// TestCostOfCollectives holds depth, messages and the blocks that the busiest rank sends, at 5, 8 and
-// 13 ranks, and the rounds that one port a rank makes of it.
+// TestCostOfCollectives checks the depth, the messages and the blocks that the busiest rank sends,
+// at 5, 8 and 13 ranks. It also checks the number of rounds if each rank has one port.
 func TestCostOfCollectives(t *testing.T) {
 	type figures struct {
 		depth, messages int
@@ -34,7 +34,7 @@ func TestCostOfCollectives(t *testing.T) {
 		"scatter/binomial":   {{2, 4, 4, 3}, {3, 7, 7, 3}, {3, 12, 12, 4}},
 		"scatter/linear":     {{1, 4, 4, 4}, {1, 7, 7, 7}, {1, 12, 12, 12}},
 
-		// One chunk of a vector in pieces is a block here.
+		// A chunk of a vector in pieces counts as a block here.
 		"reduce/linear":            {{1, 4, 1, 4}, {1, 7, 1, 7}, {1, 12, 1, 12}},
 		"reduce/binomial":          {{2, 4, 1, 3}, {3, 7, 1, 3}, {3, 12, 1, 4}},
 		"reduce/chain":             {{4, 4, 1, 4}, {7, 7, 1, 7}, {12, 12, 1, 12}},
@@ -73,7 +73,8 @@ func TestCostOfCollectives(t *testing.T) {
 	}
 }
 
-// allreduce/mcast-acktree sends P-1 partial results, multicasts every chunk once, and acknowledges it.
+// TestCostOfMulticastResult checks that allreduce/mcast-acktree sends P-1 partial results,
+// multicasts every chunk once, and acknowledges it.
 func TestCostOfMulticastResult(t *testing.T) {
 	for ranks := 2; ranks <= 33; ranks++ {
 		for _, chunks := range []int{1, 3} {
@@ -84,10 +85,10 @@ func TestCostOfMulticastResult(t *testing.T) {
 	}
 }
 
-// onePorted returns the rounds of a schedule in which a rank sends one message at a time, the first
-// that it can, and gets one at a time.
+// onePorted returns the rounds of a schedule in which a rank sends one message at a time, always
+// the first that it can send, and receives one at a time.
 func onePorted(s *ir.Schedule) int {
-	set, sent := map[place]int{}, map[*ir.Action]bool{} // the round before which a slot is set
+	set, sent := map[place]int{}, map[*ir.Action]bool{} // by slot: the round before which it is set
 	for rank := range s.Programs {
 		set[place{rank, ir.Enter}] = 1
 	}
@@ -111,7 +112,7 @@ func onePorted(s *ir.Schedule) int {
 	}
 }
 
-// foldSet makes what rules fold by then. Folds take no time.
+// foldSet sets the slots that rules can fold before a round. Folds take no time.
 func foldSet(s *ir.Schedule, set map[place]int, round int) {
 	for again := true; again; {
 		again = false
@@ -133,7 +134,7 @@ func foldSet(s *ir.Schedule, set map[place]int, round int) {
 	}
 }
 
-// firstReady returns the first message that a program may send and that is not to be left out.
+// firstReady returns the first message that a program may send, without those to be left out.
 func firstReady(p *ir.Program, isSet func(ir.Slot) bool, leftOut func(*ir.Action) bool) []ir.Action {
 	for _, r := range p.Rules {
 		if slices.ContainsFunc(r.When, func(slot ir.Slot) bool { return !isSet(slot) }) {
@@ -150,8 +151,9 @@ func firstReady(p *ir.Program, isSet func(ir.Slot) bool, leftOut func(*ir.Action
 	return nil
 }
 
-// On hosts a block goes between hosts as often as between ranks that are each on their own, and
-// each bundle in one message: the masters' cost is that of a flat schedule among as many ranks.
+// TestBundlesBetweenHosts checks that a block crosses between hosts as often as between single
+// ranks, and that each bundle is one message. So masters have the same cost as a flat schedule
+// among as many ranks.
 func TestBundlesBetweenHosts(t *testing.T) {
 	const hosts, each = 5, 3
 	for _, alg := range Algorithms() {
@@ -185,8 +187,8 @@ func TestBundlesBetweenHosts(t *testing.T) {
 	}
 }
 
-// TestAnyCollective: every check holds of every algorithm, for any parameters, and a rank's own program
-// is that of the schedule.
+// TestAnyCollective checks that every check holds for every algorithm with any parameters, and that
+// a rank's own program is the one in the schedule.
 func TestAnyCollective(t *testing.T) {
 	for _, alg := range Algorithms() {
 		t.Run(alg.Name, func(t *testing.T) {
@@ -208,7 +210,7 @@ func TestAnyCollective(t *testing.T) {
 	}
 }
 
-// anyParams draws parameters among that many ranks.
+// anyParams draws parameters for the given number of ranks.
 func anyParams(t *rapid.T, alg *Algorithm, ranks int) Params {
 	row := alg.Row()
 	draw := func(name string, lo, hi int) int {

@@ -12,16 +12,16 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// The conformance suite: what every algorithm must pass. Every check of package verify holds for
-// every number of ranks up to smallRanks with every root, or many, and parameters of every kind, and
-// for samples up to largeRanks. Tests of every day take the numbers up to dailyRanks, two larger ones,
-// and the samples. The test of an algorithm is one call of conform.
+// The conformance suite of algorithms. Every check of package verify must hold for every number of
+// ranks up to smallRanks, with all or many roots and parameters of every kind, and for samples up
+// to largeRanks. The daily tests take the numbers up to dailyRanks, two larger ones, and the
+// samples. The test of an algorithm is one call of conform.
 const (
 	dailyRanks  = 17
 	smallRanks  = 64
 	largeRanks  = 1024
-	mostSlots   = 20_000 // of a schedule of many blocks, all ranks together
-	mostActions = 20_000 // of a sample: keeps the quadratic ones short
+	mostSlots   = 20_000 // slots of a schedule of many blocks, all ranks together
+	mostActions = 20_000 // actions of a sample, to keep quadratic schedules short
 )
 
 func conform(t *testing.T, name string) {
@@ -53,7 +53,7 @@ func conform(t *testing.T, name string) {
 	})
 }
 
-// blocksEverywhere returns how many blocks all ranks together have slots for.
+// blocksEverywhere returns for how many blocks all ranks together have slots.
 func blocksEverywhere(alg *Algorithm, ranks int) int {
 	if row := alg.Row(); row.Blocks != nil {
 		return ranks * row.Blocks(ranks)
@@ -61,7 +61,7 @@ func blocksEverywhere(alg *Algorithm, ranks int) int {
 	return 0
 }
 
-// prove runs all checks on a schedule.
+// prove requires that all checks hold for a schedule.
 func prove(t require.TestingT, s *Spec) {
 	report, err := verify.Run(s.Schedule())
 	require.NoError(t, err)
@@ -73,8 +73,8 @@ func prove(t require.TestingT, s *Spec) {
 	require.Greater(t, applied, 3, "%s %+v: hardly any check applies", s.alg.Name, s.params)
 }
 
-// grid returns the parameters for one number of ranks: every root, and every
-// kind of value of the others in turn, each root with a few of them.
+// grid returns parameters for one number of ranks: every root, and every kind of value of the other
+// parameters in turn, each root with a few of them.
 func grid(alg *Algorithm, ranks int) []Params {
 	var out []Params
 	row := alg.Row()
@@ -109,7 +109,7 @@ func grid(alg *Algorithm, ranks int) []Params {
 	return out
 }
 
-// barrierGrid crosses hosts with the fans or degrees.
+// barrierGrid combines hosts with fans or degrees.
 func barrierGrid(alg *Algorithm, ranks int) []Params {
 	var out []Params
 	fans := []int{0, 1, 2, 3, 5, max(1, ranks-1), ranks + 4}
@@ -131,7 +131,7 @@ func barrierGrid(alg *Algorithm, ranks int) []Params {
 	return out
 }
 
-// sample draws parameters of any kind, larger than grid's.
+// sample draws parameters of any kind, larger than those of grid.
 func sample(t *rapid.T, alg *Algorithm) Params {
 	least, most := smallRanks+1, largeRanks
 	if blocksEverywhere(alg, most) > mostSlots {
@@ -160,8 +160,8 @@ func sample(t *rapid.T, alg *Algorithm) Params {
 	}
 }
 
-// TestEveryMessageIsNeeded gives the suite teeth: without any one of the
-// messages that a rank sends when nothing is lost, no schedule is proved.
+// TestEveryMessageIsNeeded tests the suite itself: if any message that a rank sends without losses
+// is missing, the schedule is not proved.
 func TestEveryMessageIsNeeded(t *testing.T) {
 	for _, alg := range Algorithms() {
 		for _, p := range firstOf(grid(&alg, 9), heavy.Or(2, 6)) {
@@ -174,7 +174,7 @@ func TestEveryMessageIsNeeded(t *testing.T) {
 	}
 }
 
-// withoutEach leaves out one put of a rank after the other.
+// withoutEach leaves out the puts of a rank, one at a time.
 func withoutEach(t *testing.T, s *Spec, rank int) {
 	t.Helper()
 	rules := s.Program(rank).Rules
@@ -199,7 +199,7 @@ func withoutEach(t *testing.T, s *Spec, rank int) {
 // firstOf returns at most n of the values.
 func firstOf[T any](values []T, n int) []T { return values[:min(n, len(values))] }
 
-// without leaves out one put, which others may make up a message with.
+// without leaves out one put, which may be part of a message.
 func without(do []ir.Action, k int) []ir.Action {
 	joins := do[k].Joins
 	do = slices.Delete(slices.Clone(do), k, k+1)
@@ -209,8 +209,7 @@ func without(do []ir.Action, k int) []ir.Action {
 	return do
 }
 
-// isAnswer reports whether a rule answers a request for a chunk, which may
-// never come.
+// isAnswer reports whether a rule answers a request for a chunk. Such a request may never come.
 func isAnswer(r ir.Rule) bool {
 	return len(r.When) == 2 && r.When[0].Kind() == ir.KindChunk && r.When[1].Kind() == ir.KindSignal && r.Do[0].Slot == r.When[0]
 }

@@ -19,17 +19,18 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// costSizes are the numbers of ranks of the cost goldens: small, around powers
-// of two and three, large.
+// costSizes are the numbers of ranks of the cost goldens: small ones, some around powers of two and
+// three, and large ones.
 var costSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 27, 28, 31, 32, 33, 36, 37, 64, 65, 81, 128, 256}
 
-// dailyCosted is the largest number of ranks of which tests of every day hold the cost.
+// dailyCosted is the largest number of ranks whose cost the daily tests check.
 const dailyCosted = 33
 
-// mostCosted are the most blocks that all ranks together have slots for: an alltoall of 64 ranks.
+// mostCosted is the largest number of blocks for which all ranks together have slots: that of an
+// alltoall of 64 ranks.
 const mostCosted = 1 << 18
 
-// costCase is a column of parameters of a cost golden, used where it is legal.
+// costCases are the columns of the cost goldens: parameters that are used where they are legal.
 var costCases = []Params{
 	{},
 	{Chunks: 4},
@@ -42,9 +43,10 @@ var costCases = []Params{
 	{Hosts: 4, Chunks: 4},
 }
 
-// TestCost holds the cost of every algorithm against testdata/cost, one file an algorithm, one line
-// a schedule, with the makespans in µs of 1 byte and of 64 KiB in the LogGP model with the parameters
-// of LogGOPSim. SCHEDGEN_UPDATE=1 records; it does so, as SCHEDGEN_HEAVY=1 compares, at all sizes.
+// TestCost compares the cost of every algorithm with testdata/cost, one file an algorithm and one
+// line a schedule. The lines also have the makespans in µs of 1 byte and of 64 KiB in the LogGP
+// model with the parameters of LogGOPSim. SCHEDGEN_UPDATE=1 records all sizes, and SCHEDGEN_HEAVY=1
+// compares all sizes.
 func TestCost(t *testing.T) {
 	update := os.Getenv("SCHEDGEN_UPDATE") != ""
 	most := heavy.Or(dailyCosted, slices.Max(costSizes))
@@ -71,8 +73,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// costsUpTo returns the lines of a table up to that many ranks, with one space between words: how
-// wide columns are depends on all lines.
+// costsUpTo returns the lines of a table up to the given number of ranks, with one space between
+// words, because the widths of columns depend on all lines.
 func costsUpTo(t *testing.T, most int, table []byte) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(string(table)) {
@@ -113,7 +115,7 @@ func costLine(t *testing.T, w *tabwriter.Writer, alg *Algorithm, p Params) {
 	require.NoError(t, err)
 }
 
-// longMessage returns the makespan of 64 KiB; a barrier moves no bytes.
+// longMessage returns the makespan of 64 KiB, or "-" for a barrier, which moves no bytes.
 func longMessage(t *testing.T, s *ir.Schedule) string {
 	t.Helper()
 	if s.Chunks == 0 {

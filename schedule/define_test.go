@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// A collective that no other file knows: the root has a block for every odd rank, and that rank and
-// the even one before it want it. It needs a row and an algorithm.
+// pairs is a collective that no other file knows. The root has a block for every odd rank, and that
+// rank and the even one before it want the block. The collective needs a row and an algorithm.
 
 const pairs = "pairscatter"
 
@@ -67,8 +67,8 @@ func pairscatter() Algorithm {
 	}
 }
 
-// TestCollectiveOfOnesOwn: what a collective is stands in its row alone, so that one of which nothing
-// else knows is computed, proved, and found wrong.
+// TestCollectiveOfOnesOwn checks that a row alone defines a collective: one that no other code
+// knows is computed and proved, and broken schedules of it are refuted.
 func TestCollectiveOfOnesOwn(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
 		for root := range ranks {

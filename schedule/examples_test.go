@@ -7,8 +7,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// One rank computes its own program alone, here rank 5 of a barrier of a
-// million.
+// One rank computes its own program alone, here rank 5 of a barrier among a million.
 func ExampleSpec_Program() {
 	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 1 << 20, FanIn: 2, FanOut: 2})
 	if err != nil {

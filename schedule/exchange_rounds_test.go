@@ -10,11 +10,11 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// TestExchangeRounds counts the rounds of the schedule for every N up to 1,500, or 4,096,
-// and holds them against what the algorithm states and what paper 003, §4.2,
-// allows: ⌈log_n N⌉+2, and log_n N where N is a power of n.
+// TestExchangeRounds counts the rounds of the schedule for every N up to 1,500, or 4,096. It
+// compares them with the algorithm's comment and with the bounds of paper 003, §4.2: ⌈log_n N⌉+2,
+// and log_n N if N is a power of n.
 func TestExchangeRounds(t *testing.T) {
-	until := heavy.Or(1500, 4096) // of all powers of the degrees there is one below 1500
+	until := heavy.Or(1500, 4096) // every degree has a power below 1500
 	for _, degree := range []int{2, 3, 6, 16} {
 		t.Run(fmt.Sprintf("n=%d", degree), func(t *testing.T) {
 			t.Parallel()
@@ -29,7 +29,7 @@ func TestExchangeRounds(t *testing.T) {
 	}
 }
 
-// statedRounds is what the comment of exchange says.
+// statedRounds returns the number of rounds that the comment of exchange states.
 func statedRounds(ranks, degree int) int {
 	steps, power := 0, 1
 	for power*degree <= ranks {
@@ -46,16 +46,16 @@ func statedRounds(ranks, degree int) int {
 	}
 }
 
-// criticalPath counts the rounds of one barrier after the other without new
-// memory: those of package fixpoint, for programs whose rules fire in order.
+// criticalPath counts the rounds of one barrier after the other without allocating memory. They are
+// the rounds of package fixpoint for programs whose rules fire in order.
 type criticalPath struct {
 	programs []ir.Program
 	rules    []ir.Rule
 	slots    []ir.Slot
 	acts     []ir.Action
-	first    []int // by rank: its signals in set
+	first    []int // by rank: the index of its first signal in set
 	set      []int // by signal: the round in which it is set, 0: not yet
-	fired    []int // by rank: rules that have fired
+	fired    []int // by rank: number of rules that have fired
 }
 
 func (c *criticalPath) rounds(t *testing.T, name string, p Params) int {
@@ -81,7 +81,7 @@ func (c *criticalPath) rounds(t *testing.T, name string, p Params) int {
 	return last
 }
 
-// fill writes the programs into the memory of those before.
+// fill writes the programs over those of the previous barrier.
 func (c *criticalPath) fill(s *Spec) {
 	c.programs, c.rules, c.slots, c.acts = c.programs[:0], c.rules[:0], c.slots[:0], c.acts[:0]
 	c.first, c.fired = c.first[:0], c.fired[:0]
@@ -96,11 +96,11 @@ func (c *criticalPath) fill(s *Spec) {
 	c.set = append(c.set[:0], make([]int, signals)...)
 }
 
-// cut returns an empty slice of capacity n behind what is in use of all.
+// cut returns an empty slice of capacity n behind the used part of all.
 func cut[T any](all *[]T, n int) []T {
 	from := len(*all)
 	if from+n > cap(*all) {
-		*all = make([]T, 0, 2*(from+n)) // what is cut already stays where it is
+		*all = make([]T, 0, 2*(from+n)) // slices that have been cut stay where they are
 		from = 0
 	}
 	*all = (*all)[:from+n]
@@ -129,7 +129,7 @@ func (c *criticalPath) fire(rank int) bool {
 	return true
 }
 
-// round returns the round in which a slot is set; enter is in round 0.
+// round returns the round in which a slot is set. Enter is set in round 0.
 func (c *criticalPath) round(rank int, s ir.Slot) int {
 	if s == ir.Enter {
 		return 0

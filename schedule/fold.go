@@ -8,27 +8,28 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Collectives that fold. Contributions are folded in the order of the ranks wherever an algorithm
-// can: then the schedule serves operations that do not commute. So nothing is rotated by the root,
-// and the master of a host is its first rank, which folds those of its host before it takes part.
+// Collectives that fold. Algorithms fold contributions in the order of the ranks where they can, so
+// that their schedules serve operations that do not commute. So nothing is rotated by the root. The
+// master of a host is its first rank. It folds the contributions of its host before it takes part.
 //
-// A rank numbers its partial results by what they are for: those that its slaves put to it come
-// first, then those that its host's folds make, then those of the algorithm. The i-th of them is
-// v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a vector of F chunks. Whoever puts a partial result
-// to a rank has to know i, which depends on the rank's place alone. What algorithms that cut the
-// vector into pieces do is in pieces.go.
+// A rank numbers its partial results by their purpose. Those that its slaves put to it come first,
+// then those that the folds of its host make, then those of the algorithm. The i-th of them is
+// v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a vector of F chunks. A rank that puts a partial
+// result to another must know i, which depends only on the other rank's place. Algorithms that cut
+// the vector into pieces are in pieces.go.
 //
-// Where the number of hosts is no power of two, p2 is the largest one below, and rem = hosts - p2. Of
-// the first 2·rem hosts, each odd one puts its contribution to the even one before it, which takes
-// part for both: so contributions that are folded stay neighbours. See R. Thakur, R. Rabenseifner
-// and W. Gropp (2005, §4.5). The hosts that take part are numbered, and the tree of doubling folds
-// the numbers 0 and 1, 2 and 3 …, then 0 … 1 and 2 … 3, and so on. Algorithms that fold this tree
-// give the same bits.
+// If the number of hosts is not a power of two, p2 is the largest power below it, and rem = hosts -
+// p2. Among the first 2·rem hosts, each odd host puts its contribution to the even host before it,
+// which takes part for both. So neighbouring contributions are folded. See R. Thakur, R.
+// Rabenseifner and W. Gropp (2005, §4.5). The hosts that take part are numbered. The tree of
+// doubling folds the numbers 0 and 1, 2 and 3 …, then 0 … 1 and 2 … 3, and so on. Algorithms that
+// fold this tree give the same bits.
 //
-// A reduce does the same with the root in place of the even host of its pair, and has the result
-// where the root is.
+// A reduce does the same, but in the root's pair the root's host takes part, so the result is at
+// the root.
 
-// desk is where programs that fold are written, and written once before to find out how long they are.
+// desk is the working memory in which programs that fold are written. Each program is first written
+// into scratch to find its size.
 type desk struct {
 	node      node
 	arena     arena
@@ -38,10 +39,10 @@ type desk struct {
 
 var desks = sync.Pool{New: func() any { return new(desk) }}
 
-// scratch is memory in which programs are written to find out how long they are.
+// scratch is memory in which programs are written to find their size.
 var scratch = sync.Pool{New: func() any { return new(memory) }}
 
-// write returns the program of a node, in an arena of its size.
+// write returns the program of a node. It writes into arena a, which has the program's size.
 func write(n node, a arena, write func(*node, *arena) ir.Program) ir.Program {
 	d := desks.Get().(*desk)
 	d.node, d.arena = n, a
@@ -53,7 +54,7 @@ func write(n node, a arena, write func(*node, *arena) ir.Program) ir.Program {
 	return p
 }
 
-// writeIn returns the program of a node in memory that is made larger as it goes.
+// writeIn returns the program of a node. It enlarges memory m as needed.
 func writeIn(m *memory, n node, write func(*node, *arena) ir.Program) ir.Program {
 	d := desks.Get().(*desk)
 	d.node, d.arena = n, arena{
@@ -81,14 +82,14 @@ func written(n node, write func(*node, *arena) ir.Program) size {
 	return z
 }
 
-// powerBelow returns the largest power of two that is at most n, and what n has beyond it.
+// powerBelow returns the largest power of two that is at most n, and n minus that power.
 func powerBelow(n int) (p2, rem int) {
 	p2 = 1 << (bits.Len(uint(n)) - 1)
 	return p2, n - p2
 }
 
-// number returns which of the p2 hosts that take part virtual rank v is, -1 if the other one of its pair
-// takes part for it.
+// number returns the number of virtual rank v among the p2 hosts that take part. It returns -1 if
+// the other host of v's pair takes part for v.
 func (l *layout) number(v int) int {
 	switch _, rem := powerBelow(l.hosts); {
 	case v >= 2*rem:
@@ -99,7 +100,7 @@ func (l *layout) number(v int) int {
 	return -1
 }
 
-// speaks reports whether v, one of a pair, takes part for both.
+// speaks reports whether v takes part for both hosts of its pair.
 func (l *layout) speaks(v int) bool {
 	if v|1 == l.alternate {
 		return v == l.alternate
@@ -118,22 +119,22 @@ func (l *layout) numbered(number int) int {
 	return 2 * number
 }
 
-// stands reports whether v takes part for the other one of its pair, v⊕1, as well.
+// stands reports whether v takes part for the other host of its pair, v⊕1, as well.
 func (l *layout) stands(v int) bool {
 	_, rem := powerBelow(l.hosts)
 	return v < 2*rem && l.speaks(v)
 }
 
-// partial returns partial result i of a rank, for chunk k of the vector.
+// partial returns the slot of partial result i of a rank for chunk k of the vector.
 func (n *node) partial(i, k int) ir.Slot { return ir.Value(i*n.vector + k) }
 
-// own is the partial result that stands for the rank's own contribution.
+// own stands for the rank's own contribution in place of a partial result.
 const own = -1
 
-// result is the partial result that stands for the result.
+// result stands for the result in place of a partial result.
 const result = -2
 
-// slot returns partial result i for chunk k, which may be own or result.
+// slot returns the slot of partial result i for chunk k. i may be own or result.
 func (n *node) slot(i, k int) ir.Slot {
 	switch i {
 	case own:
@@ -144,35 +145,35 @@ func (n *node) slot(i, k int) ir.Slot {
 	return n.partial(i, k)
 }
 
-// ofHost returns how many partial results virtual rank v has before it exchanges any with other hosts:
-// those of its slaves, and their folds.
+// ofHost returns how many partial results virtual rank v has before it exchanges any with other
+// hosts: those of its slaves, and those that its host's folds make.
 func (l *layout) ofHost(v int) int {
 	k := l.slavesOf(v)
 	return k + foldsOf(k+1)
 }
 
-// ofPair returns how many partial results virtual rank v has before it exchanges any with others
-// that take part: those of its host, that of the host that it stands for, and their fold.
+// ofPair returns how many partial results virtual rank v has before it exchanges any with other
+// hosts that take part: those of its host, that of the host that it takes part for, and their fold.
 func (l *layout) ofPair(v int) int { return l.ofHost(v) + 2*count(l.stands(v)) }
 
-// begin begins a rule. What it waits for is written by uses, and end ends it.
+// begin begins a rule. uses writes the slots for which the rule waits, and end ends the rule.
 func (a *arena) begin() (from int) { return len(a.slots) }
 
-// uses writes that the rule that was begun at from uses a slot: it waits for enter if it uses
-// contributions, and for each other slot, which is named once.
+// uses writes that the rule begun at from uses slot s. If s is a contribution, the rule waits for
+// enter, once. Otherwise it waits for s, which the caller names only once.
 func (a *arena) uses(from int, s ir.Slot) {
 	if s.Kind() == ir.KindInput {
 		if len(a.slots) > from && a.slots[from] == ir.Enter {
 			return
 		}
-		a.wait(ir.Enter) // which goes first: no slot is lower
+		a.wait(ir.Enter) // it goes first: no slot is lower
 		a.slots[from], a.slots[len(a.slots)-1] = ir.Enter, a.slots[from]
 		return
 	}
 	a.wait(s)
 }
 
-// end ends the rule that was begun at from. A rule that does nothing is left out.
+// end ends the rule that was begun at from. It leaves out a rule that does nothing.
 func (a *arena) end(from int) {
 	if len(a.acts) == a.open {
 		a.slots = a.slots[:from]
@@ -183,14 +184,14 @@ func (a *arena) end(from int) {
 	a.rule(when)
 }
 
-// fold adds one fold to the rule that is being written.
+// fold adds one fold to the current rule.
 func (a *arena) fold(made ir.Slot, operands ...ir.Slot) {
 	for i, x := range operands {
 		a.acts = append(a.acts, ir.Action{Op: ir.Fold, Joins: i > 0, Slot: x, As: made})
 	}
 }
 
-// foldTwo writes the rule that folds two slots.
+// foldTwo writes a rule that folds two slots.
 func (a *arena) foldTwo(made, left, right ir.Slot) {
 	from := a.begin()
 	a.uses(from, left)
@@ -199,7 +200,7 @@ func (a *arena) foldTwo(made, left, right ir.Slot) {
 	a.end(from)
 }
 
-// foldOne writes the rule that copies a slot.
+// foldOne writes a rule that copies a slot.
 func (a *arena) foldOne(made, of ir.Slot) {
 	from := a.begin()
 	a.uses(from, of)
@@ -207,7 +208,7 @@ func (a *arena) foldOne(made, of ir.Slot) {
 	a.end(from)
 }
 
-// putAs writes the rule that puts a slot to a rank, where it is partial result v.
+// putAs writes a rule that puts a slot to a rank, where it becomes partial result v.
 func (a *arena) putAs(s ir.Slot, to int, v ir.Slot) {
 	from := a.begin()
 	a.uses(from, s)
@@ -215,8 +216,8 @@ func (a *arena) putAs(s ir.Slot, to int, v ir.Slot) {
 	a.end(from)
 }
 
-// putPartial writes the rule that puts partial result i, for all parts of the layer in one message, to
-// the master of virtual rank v, where it is partial result as.
+// putPartial writes a rule that puts partial result i, for all parts of the layer in one message,
+// to rank to. There it becomes partial result as.
 func (a *arena) putPartial(n *node, c *layer, i, to, as int) {
 	from, first := a.begin(), len(a.acts)
 	for g := range c.units {
@@ -228,22 +229,22 @@ func (a *arena) putPartial(n *node, c *layer, i, to, as int) {
 	a.end(from)
 }
 
-// contribute writes the rule by which a slave puts its contribution to its master.
+// contributeTo writes the rule by which a slave puts its contribution to its master.
 func (a *arena) contributeTo(n *node, c *layer) {
 	a.putPartial(n, c, own, n.master(n.v), n.slaveIndex())
 }
 
-// contribution writes the rules by which the host of the node, a master, gets what it contributes to
-// the layer: its own part, folded with those of its slaves. It returns the partial result; sole says
-// that there is no other host, so that it is the result.
+// contribution writes the rules by which the node, a master, folds its host's contribution to the
+// layer from its own part and those of its slaves. It returns the partial result. sole says that
+// there is no other host, so the fold makes the result.
 func (a *arena) contribution(n *node, c *layer, sole bool) int {
 	k := n.slaves()
 	t := foldTree{node: n, arena: a, layer: c, own: own, next: k}
 	return t.fold(k+1, sole)
 }
 
-// contributionOfPair writes the rules by which a master that takes part gets what it contributes: what
-// its host does, folded with what the host does that it stands for.
+// contributionOfPair writes the rules by which a master that takes part folds its contribution:
+// that of its own host with that of the host that it takes part for. It returns the partial result.
 func (a *arena) contributionOfPair(n *node, c *layer) int {
 	have := a.contribution(n, c, n.hosts == 1)
 	if !n.stands(n.v) {
@@ -265,27 +266,27 @@ func (a *arena) contributionOfPair(n *node, c *layer) int {
 	return theirs + 1
 }
 
-// putBeside writes the rules by which a master contributes that does not take part: it puts what its
-// host contributes to the master that does so for it.
+// putBeside writes the rules by which a master that does not take part contributes. It puts the
+// contribution of its host to the master that takes part for it.
 func (a *arena) putBeside(n *node, c *layer) {
 	a.putPartial(n, c, a.contribution(n, c, false), n.master(n.v^1), n.ofHost(n.v^1))
 }
 
-// foldTree folds partial results at one rank, by the tree of doubling. So ranks whose number is
-// a power of two at each host fold the tree that they would fold without hosts.
+// foldTree folds partial results at one rank by the tree of doubling. So if the number of ranks at
+// each host is a power of two, the ranks fold the same tree as without hosts.
 //
-// Leaf i is partial result first+i, for the leaves before that of the rank itself, then one less.
+// Leaf i is partial result first+i before the rank's own leaf, and first+i-1 after it.
 type foldTree struct {
 	*node
 	*arena
 	*layer
-	at    int // which leaf is the rank's own
+	at    int // index of the rank's own leaf
 	own   int // its partial result
 	first int // the partial result of the first other leaf
-	next  int // the first partial result that is made
+	next  int // the first partial result that a fold makes
 
-	// Of a tree whose partial results are not numbered as others: they are v<base>, v<base+step> …, and own
-	// is ofHost, which stands for partial result host.
+	// apart says that the partial results of this tree have a numbering of their own: v<base>,
+	// v<base+step> … . Then own is ofHost, which stands for partial result host.
 	apart            bool
 	base, step, host int
 
@@ -304,8 +305,8 @@ func (t *foldTree) named(i, k int) ir.Slot {
 	return ir.Value(t.base + i*t.step)
 }
 
-// foldsOf returns how many folds fold makes of so many leaves: one for every number that is the first
-// of several, and for every pair that is not.
+// foldsOf returns how many folds fold makes of the given number of leaves: one for each even
+// number, and one for each odd number that has two leaves. It is 0 for a single leaf.
 func foldsOf(leaves int) int {
 	p2, rem := powerBelow(leaves)
 	if p2 == 1 {
@@ -314,14 +315,14 @@ func foldsOf(leaves int) int {
 	return p2/2 + rem/2
 }
 
-// fold folds all leaves and returns the partial result that is made of them: result, if makes says so.
+// fold folds all leaves and returns the partial result that it makes, or result if makes is true.
 func (t *foldTree) fold(leaves int, makes bool) int {
 	t.p2, t.rem = powerBelow(leaves)
 	t.result = makes
 	return t.under(0, t.p2)
 }
 
-// leaf returns the partial result that leaf i is.
+// leaf returns the partial result of leaf i.
 func (t *foldTree) leaf(i int) int {
 	switch {
 	case i == t.at:
@@ -332,8 +333,8 @@ func (t *foldTree) leaf(i int) int {
 	return t.first + i
 }
 
-// under writes the folds of so many numbers, a power of two, from the given one on. One fold has the
-// leaves of the first of them and the trees of the next 1, 2, 4 … numbers.
+// under writes the folds of numbers consecutive numbers, a power of two, from number on. One fold
+// has the leaves of the first number and the trees of the next 1, 2, 4 … numbers as operands.
 func (t *foldTree) under(number, numbers int) int {
 	var operands [2 + 20]int
 	n := 0
@@ -372,8 +373,8 @@ func (t *foldTree) under(number, numbers int) int {
 	return made
 }
 
-// shareResult writes the rule by which a master puts chunk k of the result to the host that it stands for
-// and to its slaves.
+// shareResult writes the rule by which a master puts chunk k of the result to the host that it
+// takes part for and to its slaves.
 func (a *arena) shareResult(n *node, k int) {
 	from := a.begin()
 	a.uses(from, ir.Chunk(k))
@@ -384,8 +385,8 @@ func (a *arena) shareResult(n *node, k int) {
 	a.end(from)
 }
 
-// foldedProgram returns the finished program of a rank that wants the given number of chunks, from
-// the given one on.
+// foldedProgram returns the finished program of a rank that wants the chunks first …
+// first+chunks-1.
 func (a *arena) foldedProgram(n *node, first, chunks int) ir.Program {
 	from := len(a.slots)
 	for k := range chunks {
@@ -394,8 +395,8 @@ func (a *arena) foldedProgram(n *node, first, chunks int) ir.Program {
 	return a.program(n, 0, a.span(from, len(a.slots)))
 }
 
-// lastRule notes that the rank may not return before the rule that was written last. One rule has made all
-// the partial results that it waits for, so the last one tells of all.
+// lastRule notes that the rank may not return before the last rule has fired. One rule makes all
+// partial results for which the last rule waits, so it is enough to wait for the last of them.
 func (a *arena) lastRule() {
 	when := a.rules[len(a.rules)-1].When
 	for i, s := range when {
@@ -405,8 +406,8 @@ func (a *arena) lastRule() {
 	}
 }
 
-// reducedProgram returns the finished program of a rank in a reduce. lastRule has told what ranks
-// without a result do last.
+// reducedProgram returns the finished program of a rank in a reduce. lastRule has noted the last
+// rules of ranks without a result.
 func (a *arena) reducedProgram(n *node) ir.Program {
 	if n.rank == n.dest {
 		return a.foldedProgram(n, 0, n.chunks)
@@ -428,8 +429,8 @@ func (a *arena) lateProgram(n *node) ir.Program {
 // homeOf returns the virtual rank of the root's host in a reduce.
 func (n *node) homeOf() int { return n.host(n.dest) }
 
-// putHome writes the rule by which the master of the root's host puts the result to the root, unless it
-// is the root itself.
+// putHome writes the rule by which the master of the root's host puts the result to the root,
+// unless it is the root itself.
 func (a *arena) putHome(n *node, c *layer) {
 	if n.rank == n.dest {
 		return

@@ -2,8 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// A gather climbs a tree: a rank that has the blocks of its whole sub-tree puts them to its parent
-// in one message. Slaves put theirs to their master.
+// gatherAlong completes the description of a gather that climbs a tree. A rank that has the blocks
+// of its whole sub-tree puts them to its parent in one message. Slaves put their blocks to their
+// master.
 
 func gatherAlong(b branches, a Algorithm) Algorithm {
 	a.Collective = Gather

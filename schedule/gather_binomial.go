@@ -1,8 +1,8 @@
 package schedule
 
-// gatherBinomial climbs the binomial tree of bcast/binomial, whose sub-trees are ranks that follow
-// each other: ⌈log2 P⌉ messages reach the root, and what it takes in is all blocks, as in any
-// gather. A block goes over as many links as its rank's number, counted from the root, has bits set.
+// gatherBinomial climbs the binomial tree of bcast/binomial, in which each sub-tree consists of
+// consecutive ranks. The root gets ⌈log2 P⌉ messages with all blocks. A block crosses as many links
+// as its rank's number, counted from the root, has bits set.
 func gatherBinomial() Algorithm {
 	return gatherAlong(binomialBranches, Algorithm{
 		Name:     "gather/binomial",

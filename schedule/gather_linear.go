@@ -1,7 +1,7 @@
 package schedule
 
-// gatherLinear has every rank put its block to the root. No block goes over two links, so it is the
-// best there is for long blocks; of short ones the root takes in P-1 messages one by one.
+// gatherLinear lets every rank put its block to the root. No block crosses two links, so this is
+// the best algorithm for long blocks. With short blocks the root receives P-1 messages one by one.
 func gatherLinear() Algorithm {
 	return gatherAlong(linearBranches, Algorithm{
 		Name:     "gather/linear",

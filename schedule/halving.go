@@ -1,16 +1,16 @@
 package schedule
 
-// Halving by distance doubling (R. Thakur, R. Rabenseifner and W. Gropp, 2005, §4.5): the vector is cut
-// into p2 pieces. In round i the ranks whose numbers differ in bit i have the same pieces; each puts
-// half of them to the other and folds the other half. So every piece is folded by the tree of
-// doubling, with that of the lower number on the left, and half as much is sent in each round as in the
-// one before.
+// Halving by distance doubling (R. Thakur, R. Rabenseifner and W. Gropp, 2005, §4.5). The vector is
+// cut into p2 pieces. In round i the ranks whose numbers differ in bit i have the same pieces. Each
+// puts half of them to the other and folds the other half. So every piece is folded by the tree of
+// doubling, with that of the lower number on the left. Each round sends half as much as the one
+// before.
 //
-// Of a vector, the lower number keeps the lower half, so that what is sent in a message lies in one
-// stretch. Of blocks, a number keeps those of the numbers that agree with it in bit i, so that each block
-// comes out where it belongs.
+// If the pieces are parts of a vector, the lower number keeps the lower half, so that each message
+// is contiguous. If the pieces are blocks, a number keeps the blocks of the numbers that agree with
+// it in bit i, so that each block ends at its own rank.
 
-// halves returns the halves of some pieces, that of the lower number first.
+// halves returns the two halves of some pieces, that of the lower number first.
 func (c *layer) halves(p parts) (lower, upper parts) {
 	if p.count /= 2; c.kind == ofPairs {
 		return parts{p.first, 2 * p.step, p.count}, parts{p.first + p.step, 2 * p.step, p.count}
@@ -18,7 +18,8 @@ func (c *layer) halves(p parts) (lower, upper parts) {
 	return parts{p.first, 1, p.count}, parts{p.first + p.count, 1, p.count}
 }
 
-// split returns the half that a number keeps in the round of a bit, and the one that it gives away.
+// split returns the half that a number keeps in the round of a bit, and the half that it gives
+// away.
 func (c *layer) split(p parts, number, bit int) (keeps, gives parts) {
 	lower, upper := c.halves(p)
 	if number&bit == 0 {
@@ -36,8 +37,8 @@ func (c *layer) keptBefore(number, bit int) parts {
 	return p
 }
 
-// halve writes the rounds of a master that takes part, after which it has the results of the pieces that
-// it returns.
+// halve writes the rounds of a master that takes part. It returns the pieces of which the master
+// then has the results.
 func (a *arena) halve(n *node, c *layer) parts {
 	have, number := a.contributionOfPair(n, c), n.number(n.v)
 	if n.hosts == 1 {

@@ -2,24 +2,23 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// The hierarchical combinator (paper 003, §4.1): of the ranks that share a
-// host one is the master, and an algorithm runs among the masters alone. In a
-// barrier slaves check in at their master, whose rules count the check-ins as
-// part of its own arrival (arena.arrive), and are released when the master is
-// done (arena.release). In a broadcast the master puts each chunk to its
-// slaves as it gets it (arena.share).
+// Hosts (paper 003, §4.1). One of the ranks that share a host is the master, and an algorithm runs
+// among the masters alone. In a barrier slaves check in at their master. Its rules count the
+// check-ins as part of its own arrival (arena.arrive), and it releases its slaves when it is done
+// (arena.release). In a broadcast the master puts each chunk to its slaves when it gets the chunk
+// (arena.share).
 
-// release signals of a slave of a barrier: its only one.
+// slaveRelease is the only signal of a slave of a barrier: its release.
 const slaveRelease = 0
 
-// arrive writes the slots that a master waits for before it announces that its
-// host has entered: enter and the check-ins of its slaves.
+// arrive writes the slots for which a master waits before it announces that its host has entered:
+// enter and the check-ins of its slaves.
 func (a *arena) arrive(n *node) {
 	a.wait(ir.Enter)
 	a.waitSignals(0, n.slaves())
 }
 
-// release puts the release signals of the node's slaves.
+// release puts the release signals to the node's slaves.
 func (a *arena) release(n *node) {
 	for i := range n.slaves() {
 		a.put(ir.Signal(slaveRelease), n.slave(i))
@@ -33,13 +32,13 @@ func (a *arena) share(n *node, k int) {
 	}
 }
 
-// arrived returns what a master is done with whose slots are all that it ever
-// waits for, enter first: the others, or enter if there are none.
+// arrived returns the Done slots of a master that waits for no other slots than those written,
+// enter first. They are all of these except enter, or enter if there are no others.
 func (a *arena) arrived() []ir.Slot {
 	return a.span(min(1, len(a.slots)-1), len(a.slots))
 }
 
-// The slaves of each kind of collective whose masters need not know how many blocks there are.
+// The programs of slaves whose masters need not know how many blocks there are.
 var (
 	barrierSlaves = slaves{sizeBarrierSlave, fillBarrierSlave}
 	bcastSlaves   = slaves{sizeBcastSlave, fillBcastSlave}

@@ -11,11 +11,10 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Schedules of a million ranks are too large to verify in a test, but what one
-// rank does can be held against the programs of those it deals with.
+// Schedules of a million ranks are too large to verify in a test. These tests compare the program
+// of one rank with the programs of the ranks that it deals with.
 
-// TestLargeSignals checks that a signal that a rank sets is one that its
-// destination has and waits for.
+// TestLargeSignals checks that the destination of a signal has this signal and waits for it.
 func TestLargeSignals(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-acktree", "barrier/hsb", "barrier/hsb-mcast", "barrier/exchange", "barrier/dissemination"} {
 		t.Run(name, func(t *testing.T) {
@@ -31,8 +30,8 @@ func TestLargeSignals(t *testing.T) {
 	}
 }
 
-// largeSpec draws an algorithm's parameters beyond what can be verified, with
-// hosts of at most a few dozen ranks, and one rank.
+// largeSpec draws parameters of an algorithm that are too large to verify, with hosts of at most a
+// few dozen ranks, and one rank.
 func largeSpec(t *rapid.T, name string) (s *Spec, rank int) {
 	ranks := rapid.IntRange(largeRanks, MaxRanks).Draw(t, "ranks")
 	p := Params{Ranks: ranks, Hosts: rapid.SampledFrom([]int{0, ranks, ranks - 1, ranks/3 + 1, ranks / 29}).Draw(t, "hosts")}
@@ -63,8 +62,8 @@ func requireAwaited(t *rapid.T, to ir.Program, act ir.Action) {
 	require.True(t, awaited, "nobody waits for %v of rank %d", act.Slot, to.Rank)
 }
 
-// TestLargeRootless walks from a rank back to the origin, each step confirmed
-// by the program of the rank that it leads to, and counts the hops.
+// TestLargeRootless walks from a rank back to the origin and counts the hops. The program of the
+// rank at the end of each step must confirm the step.
 func TestLargeRootless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(3, MaxRanks).Draw(t, "ranks")

@@ -2,21 +2,21 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// Products of two numbers of ranks must fit an int: 64-bit platforms only.
+// MaxRanks squared must fit an int, so this package needs a 64-bit platform.
 const _ int = MaxRanks * MaxRanks
 
-// layout says which rank stands for which virtual rank. Ranks are cut into
-// hosts contiguous blocks, as even as possible: rank r is on host
-// ⌊r·hosts/ranks⌋. The master of a block is its lowest rank, the root in the
-// root's block. A flat schedule has one rank a host.
+// layout maps ranks to virtual ranks. The ranks are divided into hosts contiguous blocks, as even
+// as possible: rank r is on host ⌊r·hosts/ranks⌋. The master of a block is its lowest rank, or the
+// root in the root's block. A flat schedule has one rank a host.
 type layout struct {
 	ranks int
-	hosts int // blocks: the group size of the algorithm, which runs among the masters
+	hosts int // number of blocks; the algorithm runs among their masters
 	root  int
 	home  int // the root's host
 
-	// Of schedules that fold, whose pairs of hosts have one that takes part for both (see fold.go): the
-	// odd host that does so in place of the even one before it, 0 for none.
+	// alternate is for schedules that fold, in which one host of a pair takes part for both (see
+	// fold.go). It is the odd host that does so in place of the even one before it, or 0 if there
+	// is none.
 	alternate int
 }
 
@@ -29,7 +29,7 @@ func newLayout(p Params) layout {
 	return l
 }
 
-// newFoldingLayout returns the layout of a schedule that folds. Nothing in it is rotated: virtual ranks
+// newFoldingLayout returns the layout of a schedule that folds. It is not rotated: virtual ranks
 // are hosts, and each master is the first rank of its host.
 func newFoldingLayout(p Params) layout {
 	root := p.Root
@@ -51,7 +51,7 @@ func (l *layout) host(rank int) int {
 	return rank * l.hosts / l.ranks
 }
 
-// virtual returns the virtual rank of a rank's host; the root's is 0.
+// virtual returns the virtual rank of a rank's host. It is 0 for the root.
 func (l *layout) virtual(rank int) int {
 	v := l.host(rank) - l.home
 	if v < 0 {
@@ -77,7 +77,7 @@ func (l *layout) first(h int) int {
 	return (h*l.ranks + l.hosts - 1) / l.hosts
 }
 
-// master returns the rank that stands for virtual rank v.
+// master returns the rank of virtual rank v.
 func (l *layout) master(v int) int {
 	if v == 0 {
 		return l.root
@@ -94,11 +94,11 @@ func (l *layout) slavesOf(v int) int {
 	return l.first(h+1) - l.first(h) - 1
 }
 
-// signal returns upper signal j of the master of virtual rank v: the signals
-// of its slaves are numbered before those of the algorithm.
+// signal returns signal j of the algorithm at the master of virtual rank v. The signals of slaves
+// are numbered before those of the algorithm.
 func (l *layout) signal(v, j int) ir.Slot { return ir.Signal(l.slavesOf(v) + j) }
 
-// node is one rank's view of a schedule, all that its program depends on.
+// node is one rank's view of a schedule. The rank's program depends on nothing else.
 type node struct {
 	layout
 	rank int
@@ -106,7 +106,7 @@ type node struct {
 
 	chunks, degree, fanIn, fanOut int
 
-	// Of schedules that fold.
+	// Only for schedules that fold.
 	dest   int // the rank that wants the result of a reduce
 	vector int // chunks of each rank's contribution
 }
@@ -126,7 +126,8 @@ func (n *node) slave(i int) int {
 	return r
 }
 
-// slaveIndex is the inverse of slave: which slave of its master the node is.
+// slaveIndex is the inverse of slave: it returns the index of the node among the slaves of its
+// master.
 func (n *node) slaveIndex() int {
 	i := n.rank - n.first(n.real(n.v))
 	if n.rank > n.master(n.v) {

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLayout checks the blocks of hosts: contiguous, as even as possible, each
-// with one master, the root the master of its block, and the numbering of
-// slaves the inverse of its reading.
+// TestLayout checks that the blocks of hosts are contiguous and as even as possible, that each has
+// one master, which is the root in its block, and that slave and slaveIndex are inverse to each
+// other.
 func TestLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(1, 200).Draw(t, "ranks")

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxTypos is how many letters a name may be off to be suggested.
+// maxTypos is the largest edit distance at which a name is suggested.
 const maxTypos = 3
 
 // NameError is the error for an algorithm that does not exist.
 type NameError struct {
 	Name string
-	Near []string // names that may have been meant, in registry order
+	Near []string // names that the caller may have meant, in registry order
 }
 
 func (e *NameError) Error() string {
@@ -22,7 +22,7 @@ func (e *NameError) Error() string {
 	return msg
 }
 
-// quote puts name in quotation marks and cuts it where it is too long to print.
+// quote puts name in quotation marks and cuts it if it is too long to print.
 func quote(name string) string {
 	const most = 64
 	if len(name) > most {
@@ -31,7 +31,7 @@ func quote(name string) string {
 	return `"` + name + `"`
 }
 
-// find returns the algorithm called name, a *NameError if there is none.
+// find returns the algorithm called name, or a *NameError if there is none.
 func find(name string) (Algorithm, error) {
 	all := registry()
 	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
@@ -41,8 +41,7 @@ func find(name string) (Algorithm, error) {
 	return Algorithm{}, &NameError{Name: name, Near: nearNames(name, all)}
 }
 
-// Suggestion asks whether one of the near names was meant; it is "" if there
-// are none.
+// Suggestion asks whether one of the near names was meant. It is "" if there are none.
 func (e *NameError) Suggestion() string {
 	switch len(e.Near) {
 	case 0:
@@ -53,10 +52,10 @@ func (e *NameError) Suggestion() string {
 	return "did you mean one of " + strings.Join(e.Near, ", ") + "?"
 }
 
-// nearNames returns the algorithms that may have been meant by name, in letters
-// of any case: the one of that very name, else those with what stands behind its slash, else those of
-// which it is a part, such as the collective, else those that few typing errors make of it, or else of
-// what stands behind its slash.
+// nearNames returns the algorithms that name may mean, in upper or lower case. The first of these
+// rules that finds any decides: the algorithm with this very name; those with the same part after
+// the slash; those that contain name, such as a collective; those that a few typing errors turn
+// into name, first in the full name and then in the part after the slash.
 func nearNames(name string, all []Algorithm) []string {
 	name = strings.ToLower(name)
 	for _, near := range []func(name, full string) bool{sameName, sameShort, isPart, mistyped, mistypedShort} {
@@ -73,7 +72,7 @@ func nearNames(name string, all []Algorithm) []string {
 	return nil
 }
 
-// short returns what stands behind the slash, all of name if it has none.
+// short returns the part of name after the slash, or all of name if it has no slash.
 func short(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 func sameName(name, full string) bool { return name == full }
@@ -85,16 +84,17 @@ func isPart(name, full string) bool {
 	return len(name) >= least && strings.Contains(full, name)
 }
 
-// mistyped reports whether few typing errors make name of full.
+// mistyped reports whether a few typing errors turn full into name.
 func mistyped(name, full string) bool { return typos(name, full) <= maxTypos }
 
-// mistypedShort reports whether few typing errors make name of what stands behind the slash of full.
+// mistypedShort reports whether a few typing errors turn the part of full after the slash into
+// name.
 func mistypedShort(name, full string) bool {
 	return typos(name, short(full)) <= min(maxTypos, len(short(full))/3)
 }
 
-// typos returns the edit distance of a and b, or a larger number than maxTypos
-// where their lengths alone say so.
+// typos returns the edit distance of a and b. It may return any number above maxTypos if the
+// lengths differ by more than that.
 func typos(a, b string) int {
 	if d := len(a) - len(b); d > maxTypos || d < -maxTypos {
 		return maxTypos + 1

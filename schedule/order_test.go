@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// claim is what an algorithm says of the order of its puts against another.
+// claim is an algorithm's statement about the order of its puts compared with another order.
 type claim int
 
 const (
@@ -25,7 +25,7 @@ const (
 	onMean               // the other order is not shorter on average
 	equal                // the other order is as long
 	fixed                // the order is part of the definition, whatever is shorter
-	unclear              // which is shorter depends on the case
+	unclear              // it depends on the case which order is shorter
 )
 
 func (c claim) String() string {
@@ -86,7 +86,7 @@ var orders = []struct {
 	{"barrier/dissemination", "by number", never, flatBarriers, byNumber},
 }
 
-// orderRanks are the sizes of groups, most of them no powers of two.
+// orderRanks are the sizes of groups, most of which are not powers of two.
 var orderRanks = []int{2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 21, 24, 27, 31, 32, 33, 37, 48, 63, 64, 65, 100}
 
 func flatBcasts(*Algorithm) []Params {
@@ -103,7 +103,7 @@ func hostBcasts(a *Algorithm) []Params {
 	return onHosts(flatBcasts(a))
 }
 
-// onHosts puts ranks on a few hosts, on many, and on nearly one each.
+// onHosts distributes the ranks over a few hosts, over many, and over nearly one each.
 func onHosts(flat []Params) []Params {
 	var out []Params
 	for _, p := range flat {
@@ -124,7 +124,7 @@ func trees(*Algorithm) []Params {
 	return out
 }
 
-// wholeGroups is all parameters at their defaults.
+// wholeGroups returns parameters that are all at their defaults.
 func wholeGroups(*Algorithm) []Params {
 	var out []Params
 	for _, ranks := range orderRanks {
@@ -143,7 +143,7 @@ func symmetrics(*Algorithm) []Params {
 	return out
 }
 
-// origins is every origin of small groups and some of larger ones.
+// origins returns every origin of small groups and some origins of larger ones.
 func origins(*Algorithm) []Params {
 	var out []Params
 	for _, ranks := range append([]int{128, 129, 200}, orderRanks...) {
@@ -183,10 +183,10 @@ func fans(a *Algorithm, ranks int) []Params {
 	return out
 }
 
-// compared is an order beside the one that an algorithm has.
+// compared is the result of comparing another order with the algorithm's own.
 type compared struct {
 	cases, shorter, longer int
-	sum, least, most       float64 // of the ratios to the algorithm's own
+	sum, least, most       float64 // of the ratios of the other order's time to the algorithm's own
 }
 
 func (c *compared) add(own, other loggp.Time) {
@@ -203,8 +203,8 @@ func (c *compared) add(own, other loggp.Time) {
 
 func (c *compared) mean() float64 { return c.sum / float64(c.cases) }
 
-// requireHolds holds what was found against the claim. Means are taken to three
-// digits, which is what is printed.
+// requireHolds requires that the result supports the claim. Means are rounded to three digits, as
+// they are printed.
 func (c *compared) requireHolds(t *testing.T, what claim) {
 	t.Helper()
 	switch what {
@@ -220,13 +220,13 @@ func (c *compared) requireHolds(t *testing.T, what claim) {
 	}
 }
 
-// TestOrders runs every algorithm with its own and with other orders of its puts
-// in the LogGP model, with a message of 1 byte and one of 64 KiB, holds its claims
-// and keeps the figures in testdata/orders.txt. SCHEDGEN_UPDATE=1 records.
+// TestOrders runs every algorithm with its own and with other orders of its puts in the LogGP
+// model, with a message of 1 byte and one of 64 KiB. It checks the algorithm's claims and keeps the
+// figures in testdata/orders.txt. SCHEDGEN_UPDATE=1 records.
 func TestOrders(t *testing.T) {
 	var own ownTimes
 	lines := make([]string, len(orders))
-	t.Run("claims", func(t *testing.T) { // ends when all of them have
+	t.Run("claims", func(t *testing.T) { // ends when all parallel subtests have ended
 		for i, o := range orders {
 			alg, err := find(o.algorithm)
 			require.NoError(t, err)
@@ -261,8 +261,8 @@ func TestOrders(t *testing.T) {
 	require.Equal(t, string(want), out.String())
 }
 
-// ownTimes keeps the makespans of schedules in their own order, by algorithm, parameters and bytes:
-// several other orders are compared with each.
+// ownTimes caches the makespans of schedules in their own order, by algorithm, parameters and
+// bytes, because several other orders are compared with each.
 type ownTimes struct{ sync.Map }
 
 func (o *ownTimes) of(t *testing.T, s *ir.Schedule, name string, p Params, bytes int) loggp.Time {

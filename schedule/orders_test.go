@@ -8,9 +8,7 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// Other orders of the puts of a rule, for the comparison with the one that an
-// algorithm has chosen. They sort what a rule does, given where and in which
-// schedule.
+// Other orders of the puts of a rule, for comparison with the order that an algorithm has chosen.
 
 // ordering rearranges the actions of one rule of a rank.
 type ordering func(p Params, rank int, do []ir.Action)
@@ -29,8 +27,8 @@ func reordered(s *ir.Schedule, p Params, o ordering) *ir.Schedule {
 	return t
 }
 
-// sortBy makes an ordering of a number that the first action of every message gets: lower ones go
-// first, equal ones stay in their order.
+// sortBy returns an ordering that sorts messages by the number that their first action gets.
+// Messages with equal numbers keep their order.
 func sortBy(number func(p Params, rank, at int, do []ir.Action) int) ordering {
 	return func(p Params, rank int, do []ir.Action) {
 		type numbered struct {
@@ -52,11 +50,11 @@ func sortBy(number func(p Params, rank, at int, do []ir.Action) int) ordering {
 	}
 }
 
-// far is a number above those of all actions of a rule.
+// far is larger than the number of actions of any rule.
 const far = 1 << 40
 
-// step numbers the chunks and the multicasts before them, in steps of far:
-// within them an ordering may sort. Signals are one step.
+// step numbers the chunks, and the multicasts before them, in multiples of far. An ordering may
+// sort within these steps. Signals are one step.
 func step(a ir.Action) int {
 	switch {
 	case a.Op == ir.Mcast:
@@ -72,11 +70,11 @@ func within(p Params, rank int, a ir.Action) bool {
 	return a.Op == ir.Put && p.Hosts > 0 && rank*p.Hosts/p.Ranks == int(a.To)*p.Hosts/p.Ranks
 }
 
-// ahead returns how far behind rank the destination follows on the ring.
+// ahead returns the distance from rank to the destination on the ring.
 func ahead(p Params, rank int, a ir.Action) int { return (int(a.To) - rank + p.Ranks) % p.Ranks }
 
 var (
-	// backwards turns round what goes to other hosts, chunk by chunk.
+	// backwards reverses the puts to other hosts, chunk by chunk.
 	backwards = sortBy(func(p Params, rank, at int, do []ir.Action) int {
 		if within(p, rank, do[at]) {
 			return step(do[at]) + far/2 + at
@@ -115,10 +113,9 @@ var (
 	})
 )
 
-// shortest is the order of a broadcast of one chunk down a tree that no other
-// order is shorter than: a rank puts first what has the longest way from there
-// on. (A rank that sends is one machine, what follows a send its delivery time:
-// Jackson's rule for one machine, 1955.)
+// shortest returns a broadcast of one chunk down a tree in its shortest order: a rank first serves
+// the child after which the longest path remains. A rank that sends is one machine, and the path
+// after a send is its delivery time, so Jackson's rule for one machine (1955) applies.
 func shortest(s *ir.Schedule, model loggp.Params, bytes int) *ir.Schedule {
 	wire := loggp.Time(max(bytes, 1)-1) * model.GPerByte
 	tails := make([]loggp.Time, s.Ranks)

@@ -10,15 +10,15 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// flood is what happens to one message: who got it from whom, how often and
-// after how many hops.
+// flood is the path of one message: from which rank each rank got it, how many copies, and after
+// how many hops.
 type flood struct {
 	from, copies, hops []int
 	messages           int
 }
 
-// send floods a message of origin through an overlay of ranks nodes, by the
-// forwarding rule alone. It gives up on a message that does not die out.
+// send floods a message of origin through an overlay of ranks nodes, by the forwarding rule alone.
+// It fails the test if the message does not die out.
 func send(t *testing.T, o Overlay, ranks, origin int) flood {
 	t.Helper()
 	f := flood{make([]int, ranks), make([]int, ranks), make([]int, ranks), 0}
@@ -51,8 +51,8 @@ func rootless(t *testing.T, most int, check func(t *testing.T, name string, o Ov
 	}
 }
 
-// TestOverlayReachesEveryRankOnce proves the paper's claim of n messages, from
-// every origin, and the hops that the design states.
+// TestOverlayReachesEveryRankOnce checks the paper's claim of n messages for every origin, and the
+// stated number of hops.
 func TestOverlayReachesEveryRankOnce(t *testing.T) {
 	rootless(t, 300, func(t *testing.T, name string, o Overlay, ranks int) {
 		worst := 0
@@ -69,9 +69,9 @@ func TestOverlayReachesEveryRankOnce(t *testing.T) {
 	})
 }
 
-// requireHops states the worst case over all origins: ⌈log2 P⌉ hops for the
-// circulant, 2⌈log2 P⌉-2 for the skip ring from three ranks on, which it does
-// need where P is a power of two.
+// requireHops checks the worst case over all origins. It is ⌈log2 P⌉ hops for the circulant. For
+// the skip ring it is at most 2⌈log2 P⌉-2 from three ranks on, and exactly that if P is a power of
+// two.
 func requireHops(t *testing.T, name string, ranks, worst int) {
 	t.Helper()
 	log := bits.Len(uint(ranks - 1))
@@ -90,8 +90,8 @@ func requireHops(t *testing.T, name string, ranks, worst int) {
 	}
 }
 
-// TestForwardUsesChannels holds Forward against Channels: messages travel on
-// channels only, no channel leads to the rank itself or stands there twice.
+// TestForwardUsesChannels checks that messages travel only on channels, and that no channel leads
+// to the rank itself or occurs twice.
 func TestForwardUsesChannels(t *testing.T) {
 	rootless(t, 70, func(t *testing.T, name string, o Overlay, ranks int) {
 		total := 0
@@ -116,7 +116,7 @@ func TestForwardUsesChannels(t *testing.T) {
 	})
 }
 
-// TestForwardAppends checks that what dst holds already stays.
+// TestForwardAppends checks that Forward keeps the contents of dst.
 func TestForwardAppends(t *testing.T) {
 	rootless(t, 20, func(t *testing.T, _ string, o Overlay, ranks int) {
 		for rank := range ranks {
@@ -128,8 +128,8 @@ func TestForwardAppends(t *testing.T) {
 	})
 }
 
-// TestProjection holds the program of every rank for every origin, computed
-// from its number alone, against the flood.
+// TestProjection compares the program of every rank for every origin, computed from its number
+// alone, with the flood.
 func TestProjection(t *testing.T) {
 	rootless(t, 90, func(t *testing.T, name string, o Overlay, ranks int) {
 		for origin := range ranks {
@@ -146,7 +146,7 @@ func TestProjection(t *testing.T) {
 	})
 }
 
-// targets lists where a program puts.
+// targets lists the ranks to which a program puts.
 func targets(p ir.Program) []int {
 	var to []int
 	for _, r := range p.Rules {
@@ -168,8 +168,7 @@ func TestSkipRingFigure3(t *testing.T) {
 	require.Equal(t, []int{4, 0, 2, 2, 2, 4, 4, 6}, f.from)
 }
 
-// TestSkipRingTwo is the smallest ring, where both nodes are the last of their
-// only level.
+// TestSkipRingTwo checks the smallest ring, in which both nodes are the last of their only level.
 func TestSkipRingTwo(t *testing.T) {
 	o := skipRing{2}
 	require.Equal(t, []int{1}, o.Channels(nil, 0))
@@ -177,7 +176,7 @@ func TestSkipRingTwo(t *testing.T) {
 	require.Empty(t, skipRing{1}.Channels(nil, 0))
 }
 
-// TestCirculantIgnoresSender: a circulant rank forwards by the origin alone.
+// TestCirculantIgnoresSender checks that a circulant rank forwards by the origin alone.
 func TestCirculantIgnoresSender(t *testing.T) {
 	o := circulantOverlay{13}
 	for from := range 13 {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Paper is a publication, or a program, that algorithms come from.
+// Paper is a publication or a program from which algorithms come.
 type Paper struct {
-	Number  string // as in Algorithm.Paper: a number, the first author and the year, or a program's name
+	Number  string // as in Algorithm.Paper: a number, the first author and year, or a program's name
 	Authors string
 	Title   string
 }
 
-// Papers returns what the numbers in Algorithm.Paper stand for, in their order.
+// Papers returns the papers to which Algorithm.Paper refers, in the order of their numbers.
 func Papers() []Paper {
 	return []Paper{
 		{"000", "T. Hoefler, C. Siebert, W. Rehm",
@@ -44,7 +44,8 @@ func Papers() []Paper {
 	}
 }
 
-// Papers returns the papers that the algorithm comes from, none if it is ours.
+// Papers returns the papers from which the algorithm comes. It returns none if the algorithm is
+// ours.
 func (a *Algorithm) Papers() []Paper {
 	return slices.DeleteFunc(Papers(), func(p Paper) bool {
 		return !slices.ContainsFunc(strings.Split(a.Paper, ", "), func(cited string) bool {

@@ -10,11 +10,11 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// The figures that the papers state, counted on the schedules by a way of its
-// own: over the actions for messages, over the fixpoint for rounds.
+// The figures of the papers, counted in an independent way: messages over the actions, and rounds
+// over the fixpoint.
 
-// tally is what a schedule sends by rules that are not repairs and have no
-// request to wait for, and in which round it ends.
+// tally counts what a schedule sends by rules that are neither repairs nor answers to requests, and
+// the rounds until it ends.
 type tally struct{ puts, flags, mcasts, rounds int }
 
 func build(t *testing.T, name string, p Params) *ir.Schedule {
@@ -67,8 +67,8 @@ func ceilLog(n, p int) int {
 	return steps
 }
 
-// Paper 003, §4.2: 36 remote writes in two steps for n = 3 on nine nodes, 72
-// in one for n = 9.
+// TestDisseminationFigures checks paper 003, §4.2: 36 remote writes in two steps for n = 3 on nine
+// nodes, and 72 in one step for n = 9.
 func TestDisseminationFigures(t *testing.T) {
 	require.Equal(t, tally{flags: 36, rounds: 2}, tallyOf(t, "barrier/dissemination", Params{Ranks: 9, Degree: 3}))
 	require.Equal(t, tally{flags: 72, rounds: 1}, tallyOf(t, "barrier/dissemination", Params{Ranks: 9, Degree: 9}))
@@ -80,9 +80,9 @@ func TestDisseminationFigures(t *testing.T) {
 	}
 }
 
-// Paper 003, §4.2: mode 1 takes log_n N steps of n-1 flags a node where N is a
-// power of n. Where it is none the paper allows ⌈log_n N⌉+2; the extras need
-// at most two more than the core's ⌊log_n N⌋.
+// TestExchangeFigures checks paper 003, §4.2: mode 1 takes log_n N steps of n-1 flags a node if N
+// is a power of n. For other N the paper allows ⌈log_n N⌉+2. The extras need at most two more than
+// the core's ⌊log_n N⌋.
 func TestExchangeFigures(t *testing.T) {
 	for degree := 2; degree <= 7; degree++ {
 		for ranks := 1; ranks <= 64; ranks++ {
@@ -95,8 +95,8 @@ func TestExchangeFigures(t *testing.T) {
 	}
 }
 
-// Paper 003, §4.2: hsb performs 2⌈log_f N⌉ steps, at most: a heap-shaped tree
-// is not deeper. Its example is a ternary tree of seven nodes.
+// TestHsbFigures checks paper 003, §4.2: hsb performs at most 2⌈log_f N⌉ steps, because a
+// heap-shaped tree is not deeper. The paper's example is a ternary tree of seven nodes.
 func TestHsbFigures(t *testing.T) {
 	require.Equal(t, tally{flags: 12, rounds: 4}, tallyOf(t, "barrier/hsb", Params{Ranks: 7, FanIn: 3, FanOut: 3}))
 	for ranks := 1; ranks <= 64; ranks++ {
@@ -110,7 +110,7 @@ func TestHsbFigures(t *testing.T) {
 	}
 }
 
-// Paper 004, §3: p² fragments for p destinations, in two phases.
+// TestSymmetricFigures checks paper 004, §3: p² fragments for p destinations, in two phases.
 func TestSymmetricFigures(t *testing.T) {
 	for ranks := 3; ranks <= 40; ranks++ {
 		p := ranks - 1
@@ -118,16 +118,16 @@ func TestSymmetricFigures(t *testing.T) {
 	}
 }
 
-// Paper 004, §3: "in case of small message sizes it is better to distribute the whole
-// information in a single step during phase 1".
+// TestSymmetricInOneStep checks paper 004, §3: "in case of small message sizes it is better to
+// distribute the whole information in a single step during phase 1".
 func TestSymmetricInOneStep(t *testing.T) {
 	for ranks := 2; ranks <= 40; ranks++ {
 		require.Equal(t, tally{puts: ranks - 1, rounds: 1}, tallyOf(t, "bcast/symmetric", Params{Ranks: ranks, Chunks: 1}))
 	}
 }
 
-// Paper 002, §3.2: in a tree of order n, 2^(n-i) acknowledgements are sent in
-// cycle i, and the root gets one in every cycle.
+// TestAckTreeFigures checks paper 002, §3.2: in a tree of order n, 2^(n-i) acknowledgements are
+// sent in cycle i, and the root gets one in every cycle.
 func TestAckTreeFigures(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		s := build(t, "bcast/mcast-acktree", Params{Ranks: 1 << n})
@@ -147,8 +147,9 @@ func TestAckTreeFigures(t *testing.T) {
 	}
 }
 
-// Papers 000, §4.1 and 002, §2.2: ⌈log2 P⌉ rounds for the binomial tree, in
-// papers 000 and 004 P-1 for the chain and one for the linear broadcast.
+// TestBroadcastFigures checks papers 000, §4.1 and 002, §2.2: ⌈log2 P⌉ rounds for the binomial
+// tree. It also checks papers 000 and 004: P-1 rounds for the chain and one for the linear
+// broadcast.
 func TestBroadcastFigures(t *testing.T) {
 	for ranks := 2; ranks <= 70; ranks++ {
 		for _, chunks := range []int{1, 4} {
@@ -166,7 +167,8 @@ func TestBroadcastFigures(t *testing.T) {
 	}
 }
 
-// Paper 003, §4.1: two signals a slave beside what the masters exchange.
+// TestHierarchyFigures checks paper 003, §4.1: two signals a slave beside those that the masters
+// exchange.
 func TestHierarchyFigures(t *testing.T) {
 	for _, name := range []string{"barrier/hsb", "barrier/hsb-mcast", "barrier/exchange", "barrier/dissemination"} {
 		for hosts := 1; hosts <= 20; hosts++ {

@@ -11,32 +11,40 @@ import (
 // Limits of the parameters.
 const (
 	MaxRanks  = 1 << 20 // ranks of a schedule
-	MaxChunks = 1 << 20 // chunks of a block; all blocks have at most ir.MaxChunks
+	MaxChunks = 1 << 20 // chunks of a block; all blocks together have at most ir.MaxChunks
 	MaxFan    = 1 << 20 // degree, fan-in and fan-out
 )
 
-// Above smallGroup ranks (or hosts) the default degree and fan is largeFan: a
-// few more steps for much less traffic (paper 003, §4.3).
+// Above smallGroup ranks (or hosts) the default degree and fan is largeFan, which takes a few more
+// steps and much less traffic (paper 003, §4.3).
 const (
 	smallGroup = 16
 	largeFan   = 6
 )
 
-// Params are the parameters of a schedule. A field that is 0 takes its
-// default; a field that an algorithm does not take must be 0.
+// Params are the parameters of a schedule. A field that is 0 has its default. A field that the
+// algorithm does not take must be 0.
 type Params struct {
-	Ranks  int // number of ranks, 1 … MaxRanks; no default
-	Root   int // root, or origin of an anycast; default 0
-	Chunks int // chunks of a block, and of a broadcast's message; default 1, bcast/symmetric: one a destination, bcast/scatter-allgather: one a rank, algorithms that cut a vector into pieces: one a piece, whatever the length
-	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6; k of allreduce/multiplying, default 3
-	FanIn  int // fan of the gather tree of barrier/hsb and hsb-mcast, 1 … MaxFan; default the group less one up to 16 members, else 6
-	FanOut int // fan of their release tree, likewise
+	Ranks int // number of ranks, 1 … MaxRanks; no default
+	Root  int // the root, or the origin of a rootless operation; default 0
+	// Chunks is the number of chunks of each block, such as the message of a broadcast. The default
+	// is 1, with these exceptions: one chunk a destination in bcast/symmetric, one a rank in
+	// bcast/scatter-allgather, and one a piece in algorithms that cut a vector into pieces. The
+	// default does not depend on the length.
+	Chunks int
+	// Degree is n of the n-ary barriers, 2 … MaxFan. The default is the size of the group up to 16
+	// members, and 6 above. In allreduce/multiplying it is k, with default 3.
+	Degree int
+	// FanIn is the fan of the gather tree of barrier/hsb and barrier/hsb-mcast, 1 … MaxFan. The
+	// default is the size of the group less one up to 16 members, and 6 above.
+	FanIn  int
+	FanOut int // fan of the release tree of these; range and default as FanIn
 	Hosts  int // blocks of ranks that share a host, 1 … Ranks; 0: flat
 }
 
 // ParamError says which parameter is out of its legal range.
 type ParamError struct {
-	Param  string // spelled as on the command line: ranks, root, fan-in, …
+	Param  string // spelled as on the command line: ranks, root, fan-in …
 	Value  int
 	Reason string // the legal range, or why there is none
 }
@@ -45,8 +53,7 @@ func (e *ParamError) Error() string {
 	return fmt.Sprintf("schedule: %s=%d: %s", e.Param, e.Value, e.Reason)
 }
 
-// bound is the legal range of one parameter; zero stands for the default and
-// is legal besides.
+// bound is the legal range of one parameter. Zero is always legal and means the default.
 type bound struct {
 	name   string
 	value  int
@@ -60,8 +67,7 @@ func (b bound) check() error {
 	return &ParamError{b.name, b.value, fmt.Sprintf("must be in %d..%d", b.lo, b.hi)}
 }
 
-// check returns a ParamError for the first parameter that a does not take or
-// that is out of range.
+// check returns a ParamError for the first parameter that a does not take or that is out of range.
 func (p Params) check(a *Algorithm) error {
 	if err := (bound{"ranks", p.Ranks, 1, MaxRanks}).check(); err != nil {
 		return err
@@ -91,7 +97,8 @@ func (p Params) check(a *Algorithm) error {
 	return p.checkBlocks(a)
 }
 
-// checkBlocks returns a ParamError if the chunks of all blocks are more than a schedule has.
+// checkBlocks returns a ParamError if all blocks together have more chunks than a schedule can
+// have.
 func (p Params) checkBlocks(a *Algorithm) error {
 	row := a.Row()
 	if row.Blocks == nil {
@@ -108,7 +115,7 @@ func (p Params) checkBlocks(a *Algorithm) error {
 	return nil
 }
 
-// withDefaults fills what is zero; p has been checked.
+// withDefaults fills in the fields that are zero. p has been checked.
 func (p Params) withDefaults(a *Algorithm) Params {
 	group := p.Ranks
 	if p.Hosts > 0 {
@@ -130,7 +137,7 @@ func (p Params) withDefaults(a *Algorithm) Params {
 	return p
 }
 
-// smallOr returns small for a group that is small and largeFan for others.
+// smallOr returns small for a small group and largeFan for others.
 func smallOr(group, small int) int {
 	if group <= smallGroup {
 		return small

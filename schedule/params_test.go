@@ -117,7 +117,7 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, ir.Header{Collective: "alltoall", Algorithm: "pairwise", Ranks: 5, Chunks: 75, Params: []ir.Param{{Name: "hosts", Value: 2}}}, s.Header())
 }
 
-// TestProgramOfNobody: a rank that does not exist has nothing to do.
+// TestProgramOfNobody checks that a rank that does not exist has an empty program.
 func TestProgramOfNobody(t *testing.T) {
 	s, err := New("bcast/linear", Params{Ranks: 3})
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestProgramOfNobody(t *testing.T) {
 	}
 }
 
-// TestSize holds the closed form against the schedule.
+// TestSize compares the closed form with the schedule.
 func TestSize(t *testing.T) {
 	for _, alg := range Algorithms() {
 		for _, p := range variants(&alg, 21) {

@@ -3,27 +3,28 @@ package schedule
 import "github.com/schedgen/schedgen/ir"
 
 // Algorithms that cut the vector into pieces. Piece i of p is the chunks ⌊iF/p⌋ … ⌊(i+1)F/p⌋-1 of a
-// vector of F chunks; in a reduce-scatter, whose vector has a block a rank, a piece is the blocks of a
-// host. Pieces may be empty, and these are not sent.
+// vector of F chunks. In a reduce-scatter the vector has a block for each rank, and a piece is the
+// blocks of a host. Pieces may be empty, and empty pieces are not sent.
 //
-// The first chunks of all pieces are a layer, and so are the second ones, and so on. All that moves
-// together in a layer goes in one message, and each layer goes its way by itself, so a vector of more
-// chunks is more layers, one behind the other. All layers but the last are full: each piece has a
-// chunk in them.
+// The first chunks of all pieces are a layer, the second chunks are the next layer, and so on.
+// Chunks of a layer that move together go in one message. Each layer moves independently, so a
+// vector of more chunks is more layers, one behind the other. All layers except the last are full:
+// each piece has a chunk in them.
 //
-// In a vector cut into pieces, the partial results of the algorithm are numbered layer by layer, those
-// of one message one behind the other. In a reduce-scatter the i-th of a layer are v<i·F>, v<i·F+1> …
-// for the chunks 0, 1 … of a block.
+// For a vector that is cut into pieces, the partial results of the algorithm are numbered layer by
+// layer, and those of one message are consecutive. In a reduce-scatter, the i-th partial result of
+// a layer is v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a block.
 
 // layer is one chunk of each piece. Its units are those chunks, ascending.
 type layer struct {
 	node   *node
 	pieces int
-	units  int // of a reduce-scatter: one a rank
-	number int // which of the layers
+	units  int // number of units; in a reduce-scatter: one a rank
+	number int // index of the layer
 	kind   layerKind
 
-	first, stride int // partial result i of the algorithm is v<first+i·stride>, counted from its first one
+	// partial result i of the algorithm is v<first+i·stride>, counted from the algorithm's first
+	first, stride int
 }
 
 type layerKind uint8
@@ -32,20 +33,20 @@ const (
 	ofChunk  layerKind = iota // one chunk of the vector
 	ofVector                  // the vector is one block, cut into pieces
 	ofBlocks                  // a piece is the blocks of a host
-	ofPairs                   // a piece is the blocks of a host and of the one that it stands for
+	ofPairs                   // a piece is the blocks of a host and of the one that it takes part for
 )
 
-// ofChunk returns chunk k of a vector by itself.
+// ofChunk returns a layer of chunk k of a vector alone.
 func (n *node) ofChunk(k int) layer {
 	return layer{node: n, pieces: 1, units: 1, number: k, kind: ofChunk}
 }
 
-// layers returns how many layers a vector in so many pieces has.
+// layers returns how many layers a vector has that is cut into the given number of pieces.
 func (n *node) layers(pieces int) int { return (n.chunks + pieces - 1) / pieces }
 
-// ofVector returns a layer of the vector in so many pieces. In a full layer a rank has 2·pieces-3 partial
-// results of the algorithm: it gets one for all pieces but one, and folds each of them; the last fold
-// makes the result.
+// ofVector returns a layer of the vector cut into the given number of pieces. In a full layer a
+// rank has 2·pieces-3 partial results of the algorithm: it gets one for each piece but one and
+// folds each of these, and the last fold makes the result.
 func (n *node) ofVector(pieces, number int) layer {
 	return layer{
 		node: n, pieces: pieces, units: min(pieces, n.chunks-number*pieces), number: number, kind: ofVector,
@@ -62,7 +63,7 @@ func (n *node) ofBlocks(kind layerKind, f int) layer {
 	return layer{node: n, pieces: pieces, units: n.ranks, number: f, kind: kind, first: f, stride: n.chunks}
 }
 
-// before returns how many units are in the pieces before piece i.
+// before returns how many units the pieces before piece i have.
 func (c *layer) before(i int) int {
 	switch c.kind {
 	case ofBlocks:
@@ -77,7 +78,7 @@ func (c *layer) before(i int) int {
 	return i * c.units / c.pieces
 }
 
-// chunk returns the number of the chunk that unit g is.
+// chunk returns the number of the chunk that is unit g.
 func (c *layer) chunk(g int) int {
 	switch c.kind {
 	case ofChunk:
@@ -91,13 +92,13 @@ func (c *layer) chunk(g int) int {
 // pieceOf returns the piece of a vector that has unit g.
 func (c *layer) pieceOf(g int) int { return ((g+1)*c.pieces+c.units-1)/c.units - 1 }
 
-// value returns the partial result i of the algorithm in the layer, where base partial results of whole
-// vectors come before the first one.
+// value returns the slot of partial result i of the algorithm in the layer. base is the number of
+// partial results of whole vectors that come before the algorithm's first.
 func (c *layer) value(base, i int) ir.Slot {
 	return ir.Value(base*c.node.vector + c.first + i*c.stride)
 }
 
-// parts are the pieces first, first+step …, count of them, piece 0 after the last one.
+// parts are the pieces first, first+step …, count of them. Piece 0 follows the last piece.
 type parts struct{ first, step, count int }
 
 // all returns all pieces.
@@ -115,7 +116,7 @@ func (c *layer) size(p parts) (units int) {
 	return units
 }
 
-// span returns the units of the i-th of the pieces: from … to-1.
+// span returns the units from … to-1 of the i-th piece of p.
 func (c *layer) span(p parts, i int) (from, to int) {
 	piece := p.first + i*p.step
 	if piece >= c.pieces {
@@ -124,7 +125,7 @@ func (c *layer) span(p parts, i int) (from, to int) {
 	return c.before(piece), c.before(piece + 1)
 }
 
-// hold notes that partial result i is what the rank has of every unit.
+// hold notes that the rank's current partial result of every unit is partial result i.
 func (a *arena) hold(n *node, c *layer, i int) {
 	a.now = a.now[:0]
 	for g := range c.units {
@@ -132,8 +133,9 @@ func (a *arena) hold(n *node, c *layer, i int) {
 	}
 }
 
-// putParts writes the rule that puts what the rank has of the pieces to another one in one message. There
-// they are the partial results of the algorithm from the given one on, base before its first.
+// putParts writes a rule that puts the rank's current partial results of the pieces to rank to in
+// one message. There they become the partial results of the algorithm from at on. base is as in
+// value.
 func (a *arena) putParts(c *layer, p parts, to, base, at int) {
 	from, first := a.begin(), len(a.acts)
 	for i := range p.count {
@@ -147,9 +149,10 @@ func (a *arena) putParts(c *layer, p parts, to, base, at int) {
 	a.end(from)
 }
 
-// foldParts writes the rule that folds what the rank has of the pieces with what it gets: partial
-// results of the algorithm from the given one on. What it makes comes behind them, or is the result.
-// left says that what it gets comes first.
+// foldParts writes a rule that folds the rank's current partial results of the pieces with the
+// partial results of the algorithm from at on, which the rank has received. The new partial results
+// come directly after those, or are the result if makes is true. left says that the received ones
+// are the left operands.
 func (a *arena) foldParts(c *layer, p parts, base, at int, left, makes bool) {
 	from, size := a.begin(), c.size(p)
 	for i := range p.count {
@@ -172,7 +175,7 @@ func (a *arena) foldParts(c *layer, p parts, base, at int, left, makes bool) {
 	a.end(from)
 }
 
-// putResults writes the rule that puts the results of the pieces to a rank in one message.
+// putResults writes a rule that puts the results of the pieces to a rank in one message.
 func (a *arena) putResults(c *layer, p parts, to int) {
 	from := a.begin()
 	for i := range p.count {
@@ -184,7 +187,7 @@ func (a *arena) putResults(c *layer, p parts, to int) {
 	a.end(from)
 }
 
-// shareParts writes the rule that puts the results of the pieces to the node's slaves.
+// shareParts writes a rule that puts the results of the pieces to the node's slaves.
 func (a *arena) shareParts(n *node, c *layer, p parts) {
 	if n.slaves() == 0 {
 		return
@@ -201,7 +204,7 @@ func (a *arena) shareParts(n *node, c *layer, p parts) {
 	a.end(from)
 }
 
-// addResults adds a message with the results of the pieces to the rule that is being written.
+// addResults adds a message with the results of the pieces to the current rule.
 func (a *arena) addResults(c *layer, p parts, to int) {
 	first := len(a.acts)
 	for i := range p.count {

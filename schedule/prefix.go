@@ -6,22 +6,22 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Scans. Among hosts, every master gets what the hosts before it contribute, its prefix, and may
-// put on what all up to its own contribute. On its host it folds the contributions of its slaves, one
-// behind the other, while it waits; in the end it folds the prefix with each of these local prefixes
-// and puts the results to the slaves. A host of one rank needs no prefix by itself for a scan that
-// includes each rank's own contribution.
+// Scans. Among hosts, every master gets its prefix: the fold of the contributions of the hosts
+// before it. It may put on the fold up to its own host's contributions. While it waits, it folds
+// the contributions of its slaves one behind the other. These folds are the local prefixes. At the
+// end it folds its prefix with each local prefix and puts the results to the slaves. A host of one
+// rank needs no separate prefix for a scan that includes each rank's own contribution.
 //
-// A master numbers its partial results so: what its slaves put to it, the local prefixes, then what
-// rounds bring and make.
+// The partial results of a master are, in this order: those that its slaves put to it, the local
+// prefixes, and those that rounds bring and make.
 
-// prefix is a scan in rounds: in round i, v puts something to the host skip(i) after it.
+// prefix is a scan in rounds: in round i, v puts a partial result to the host skip(i) after it.
 type prefix struct {
 	exclusive bool
-	few       bool // skips are 1, 2, 3, 6, 12 …, and only the first two rounds put more than the prefix
+	few       bool // skips are 1, 2, 3, 6, 12 …; rounds after the first two put the prefix
 }
 
-// skip returns how far what is put in round i goes.
+// skip returns the distance of the destinations of round i.
 func (p prefix) skip(i int) int {
 	switch {
 	case !p.few:
@@ -32,8 +32,9 @@ func (p prefix) skip(i int) int {
 	return 3 << (i - 2)
 }
 
-// rounds returns how many rounds have a skip of at most d. With few skips, those after the first two need
-// one more, for host 0 has no prefix to put.
+// rounds returns how many rounds bring something to host d. Without few these are the rounds with a
+// skip of at most d. With few, rounds after the first two need a skip below d, because host 0 has
+// no prefix to put.
 func (p prefix) rounds(d int) int {
 	switch {
 	case !p.few:
@@ -44,10 +45,10 @@ func (p prefix) rounds(d int) int {
 	return 2 + bits.Len(uint((d-1)/3))
 }
 
-// gets returns in how many rounds v gets something, the first ones.
+// gets returns the number of rounds in which v gets something. They are the first rounds.
 func (p prefix) gets(v int) int { return p.rounds(v) }
 
-// puts returns in how many rounds v puts something, the first ones.
+// puts returns the number of rounds in which v puts something. They are the first rounds.
 func (p prefix) puts(l *layout, v int) int {
 	d := l.hosts - 1 - v
 	switch {
@@ -61,8 +62,9 @@ func (p prefix) puts(l *layout, v int) int {
 	return bits.Len(uint(d))
 }
 
-// makes says which partial results v makes of what it gets in round i: a longer prefix, and what it and
-// the hosts of the prefix contribute. Results of the collective are none.
+// makes says which partial results v makes from what it gets in round i. before is a longer prefix.
+// upTo is the fold of the hosts of the prefix and of v itself. Results of the collective do not
+// count.
 func (p prefix) makes(l *layout, v, i int) (before, upTo bool) {
 	last := i == p.gets(v)-1
 	switch {
@@ -76,14 +78,14 @@ func (p prefix) makes(l *layout, v, i int) (before, upTo bool) {
 	return i > 0, !last && i+1 < p.puts(l, v)
 }
 
-// ofLocal returns how many partial results v has before the first round: those of its slaves and local
-// prefixes. Host 0, which gets nothing, need not be asked.
+// ofLocal returns how many partial results v has before the first round: those of its slaves and
+// the local prefixes. Do not call it for host 0, which gets nothing.
 func (p prefix) ofLocal(l *layout, v int) int {
 	return 2 * p.givers(l, v)
 }
 
-// givers returns how many slaves v has whose contributions anybody needs: all but the last rank of an
-// exclusive scan.
+// givers returns how many slaves of v have contributions that a rank needs. In an exclusive scan no
+// rank needs that of the last rank.
 func (p prefix) givers(l *layout, v int) int {
 	k := l.slavesOf(v)
 	return k - count(p.exclusive && k > 0 && v == l.hosts-1)
@@ -130,8 +132,8 @@ func (p prefix) foldLocal(n *node, a *arena, f int) {
 	}
 }
 
-// foldResults writes the folds that make results of a prefix and the local prefixes, and the rules that
-// put them to the slaves.
+// foldResults writes the folds that make results from the prefix and the local prefixes, and the
+// rules that put them to the slaves.
 func (p prefix) foldResults(n *node, a *arena, before ir.Slot, f int) {
 	k := n.slaves()
 	for i := range k + 1 {
@@ -167,7 +169,8 @@ func (p prefix) write(n *node, a *arena) ir.Program {
 	return p.program(n, a)
 }
 
-// writeRounds writes the rounds of a master and returns the prefix, if the results are to be made of it.
+// writeRounds writes the rounds of a master. It returns the prefix, if results are to be made from
+// it.
 func (p prefix) writeRounds(n *node, a *arena, f int) (before ir.Slot) {
 	k, gets, puts := n.slaves(), p.gets(n.v), p.puts(&n.layout, n.v)
 	upTo := p.local(n, k, f)
@@ -216,8 +219,8 @@ func (p prefix) writeRounds(n *node, a *arena, f int) (before ir.Slot) {
 	return before
 }
 
-// program returns the finished program of a rank. The last slave's result, or what the host contributes,
-// tells that all slaves have contributed.
+// program returns the finished program of a rank. A master also waits for the result of its last
+// slave, or for the contribution of its host, which shows that all slaves have contributed.
 func (p prefix) program(n *node, a *arena) ir.Program {
 	from := len(a.slots)
 	if !p.exclusive || n.rank > 0 {

@@ -150,8 +150,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestArenaIsExact holds the size functions against what is written: no slack,
-// no growth.
+// TestArenaIsExact checks that programs fit their computed sizes exactly, without slack or growth.
 func TestArenaIsExact(t *testing.T) {
 	for _, alg := range Algorithms() {
 		for ranks := 1; ranks <= 33; ranks++ {
@@ -181,8 +180,8 @@ func requireExact(t *testing.T, s *Spec, rank int) {
 	}
 }
 
-// TestMaker: programs that take the place of one another are those that are made
-// each in memory of its own, whatever was there before.
+// TestMaker checks that programs that overwrite each other equal those that are made in memory of
+// their own, whatever the memory held before.
 func TestMaker(t *testing.T) {
 	for _, alg := range Algorithms() {
 		rapid.Check(t, func(t *rapid.T) {
@@ -190,7 +189,8 @@ func TestMaker(t *testing.T) {
 			s, err := New(alg.Name, rapid.SampledFrom(variants(&alg, ranks)).Draw(t, "params"))
 			require.NoError(t, err)
 			made := s.Maker()
-			for _, rank := range rapid.SliceOfN(rapid.IntRange(0, ranks), 2, 12).Draw(t, "order") { // ranks: there is none
+			// rank number ranks does not exist
+			for _, rank := range rapid.SliceOfN(rapid.IntRange(0, ranks), 2, 12).Draw(t, "order") {
 				require.Equal(t, s.Program(rank), made(rank), "%s %+v rank %d", alg.Name, s.params, rank)
 			}
 		})
@@ -221,8 +221,9 @@ func variants(alg *Algorithm, ranks int) []Params {
 	return out
 }
 
-// TestWhoMulticasts: ranks look at the root's program, which may be as long as there are ranks, only
-// if the algorithm says that it multicasts.
+// TestWhoMulticasts checks that an algorithm says that it multicasts if and only if its root does.
+// Other ranks read the root's program, which may be as long as there are ranks, only if the
+// algorithm says so.
 func TestWhoMulticasts(t *testing.T) {
 	for _, alg := range Algorithms() {
 		s, err := New(alg.Name, Params{Ranks: 9})

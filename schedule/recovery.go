@@ -6,15 +6,15 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Recovery of a multicast beside which a chain brings everything (paper 000, §2).
-// Only masters take part in it: a master puts every chunk to its slaves.
+// Recovery of a multicast beside a chain that brings every chunk (paper 000, §2). Only masters take
+// part, because a master puts every chunk to its slaves.
 //
-// A rank reports to its predecessor in the chain, which puts to it what it does not
-// have. What the multicast has passed over it asks its predecessor for, and last of
-// all the root. The root's successor asks the last rank first, which has nobody else
-// to answer, as the root's link is busy with the multicast.
+// A rank reports to its predecessor in the chain, which then puts only the chunks that the rank
+// lacks. For chunks that the multicast has skipped, the rank asks its predecessor and at last the
+// root. The root's successor asks the last rank first. The root's link is busy with the multicast,
+// and the last rank answers no other requests.
 
-// peersOfChain is how many ranks the recovery of a master in the chain names.
+// peersOfChain returns how many ranks the recovery of a master in the chain names.
 func peersOfChain(n *node) int {
 	return count(n.v > 0) + count(n.v > 0 && n.hosts > 2) + chainDegree(n.v, n.hosts)
 }
@@ -37,11 +37,11 @@ func (a *arena) recoverAlong(n *node) {
 	}
 }
 
-// Recovery of a multicast beside which a binomial tree brings everything (paper 000, §2.2). As in
-// the chain, only masters take part: a rank reports to its parent, which puts to it what it does not
-// have, and asks whom it asks in a tree of acknowledgements, see below.
+// Recovery of a multicast beside a binomial tree that brings every chunk (paper 000, §2.2). As in
+// the chain, only masters take part. A rank reports to its parent, which then puts only the chunks
+// that the rank lacks. It asks the same ranks as in a tree of acknowledgements, see below.
 
-// peersOfTree is how many ranks the recovery of a master in the tree names.
+// peersOfTree returns how many ranks the recovery of a master in the tree names.
 func peersOfTree(n *node) int {
 	children := binomialDegree(n.v, n.hosts)
 	if n.isRoot() {
@@ -59,22 +59,21 @@ func (a *arena) recoverDown(n *node) {
 	a.hearFrom(n, len(a.peers))
 }
 
-// Recovery of a multicast whose acknowledgements climb the binomial tree (paper
-// 002, §3). The root's slaves take no part in it: the root puts every chunk to
-// them, so they lack none, and nobody waits until they have heard the multicast.
+// Recovery of a multicast whose acknowledgements climb the binomial tree (paper 002, §3). The
+// root's slaves take no part. The root puts every chunk to them, so they lack none, and no rank
+// waits until they have received the multicast.
 //
-// A rank that sees that the multicast has passed over a chunk first asks who
-// most likely has it and has a link to spare: its parent, and a slave its
-// master, which is on its own host. The children of the root would all ask the
-// root, whose link the multicast keeps busy, so each asks a rank below another
-// one of them, see askBeside. Last of all everybody asks the root: it has every
-// chunk, whatever has been lost.
+// A rank that sees that the multicast has skipped a chunk first asks the rank that most likely has
+// it and has a link to spare. That is its parent, or for a slave its master, which is on the same
+// host. The children of the root would all ask the root, whose link is busy with the multicast. So
+// each of them asks a rank below another child, see askBeside. At last every rank asks the root,
+// which certainly has every chunk.
 //
-// How far the multicast has come is told along the tree that acknowledgements
-// take. Acknowledgements are sent twice while losses are seen: each is the last
-// that its rank sends for a while, so nothing later tells of its loss.
+// Ranks report the progress of the multicast along the tree of acknowledgements. They send
+// acknowledgements twice while they see losses. An acknowledgement is the last message of its rank
+// for a while, so no later message would reveal its loss.
 
-// peersOfRecovery is how many ranks the recovery of a node names.
+// peersOfRecovery returns how many ranks the recovery of a node names.
 func peersOfRecovery(n *node) int {
 	children := binomialDegree(n.v, n.hosts)
 	switch {
@@ -89,7 +88,7 @@ func peersOfRecovery(n *node) int {
 	return ask + children + n.slaves()
 }
 
-// askFirst returns whom v ≥ 1 asks first, 0 if there is nobody but the root.
+// askFirst returns the rank that v ≥ 1 asks first, or 0 if that is the root.
 func askFirst(v, n int) int {
 	if parent := binomialParent(v); parent != 0 {
 		return parent
@@ -97,12 +96,12 @@ func askFirst(v, n int) int {
 	return askBeside(v, n)
 }
 
-// askBeside returns whom a child of the root asks in place of the root: of the
-// next child's sub-tree the lowest leaf, which nobody else asks, or that child
-// if it is a leaf itself; the last child asks the first one. So the way from
-// one to whom it asks, to whom that asks and so on leads through the sub-trees
-// of all children before it comes back. Two that ask each other for what both
-// have lost would both have to ask again; here all on the way must have lost it.
+// askBeside returns the rank that a child of the root asks in place of the root. That is the lowest
+// leaf of the next child's sub-tree, which no other rank asks, or the next child itself if that is
+// a leaf. The last child asks the first. So the path from a rank to the rank that it asks, and so
+// on, leads through the sub-trees of all children before it returns. If two ranks asked each other
+// for a chunk that both have lost, both would have to ask again. Here that happens only if all
+// ranks on the path have lost it.
 func askBeside(v, n int) int {
 	switch next := 2 * v; {
 	case next+1 < n:
@@ -115,8 +114,8 @@ func askBeside(v, n int) int {
 	return 1
 }
 
-// recoverAs writes the recovery of a node. ack is the put of its
-// acknowledgement; the root has none.
+// recoverAs writes the recovery of a node. ack is the put of its acknowledgement. The root has
+// none.
 func (a *arena) recoverAs(n *node, ack []ir.Action) {
 	a.made.Twice = ack
 	if !n.isRoot() {
@@ -128,7 +127,7 @@ func (a *arena) recoverAs(n *node, ack []ir.Action) {
 	}
 }
 
-// askFor writes whom a node asks that is not on the root's host.
+// askFor writes the ranks that a node asks. The node is not on the root's host.
 func (a *arena) askFor(n *node) {
 	if !n.isMaster() {
 		a.peer(n.master(n.v))
@@ -148,8 +147,8 @@ func (a *arena) hearReports(n *node) {
 	a.hearFrom(n, from)
 }
 
-// hearFrom writes the ranks that report to a master: those written from the given one on, and its
-// children.
+// hearFrom writes the ranks that report to a master: those already written from the given index on,
+// and its children.
 func (a *arena) hearFrom(n *node, from int) {
 	for j := range binomialDegree(n.v, n.hosts) {
 		a.peer(n.master(n.v + 1<<j))
@@ -158,7 +157,7 @@ func (a *arena) hearFrom(n *node, from int) {
 	a.made.ReportFrom = a.peersFrom(from)
 }
 
-// peersFrom returns the ranks written from the given one on, nil for none.
+// peersFrom returns the ranks written from the given index on, or nil if there are none.
 func (a *arena) peersFrom(from int) []int32 {
 	if from == len(a.peers) {
 		return nil

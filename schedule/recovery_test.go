@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// TestLargeRecovery holds the recovery of one rank among up to a million
-// against the programs of those that it deals with.
+// TestLargeRecovery compares the recovery of one rank among up to a million with the programs of
+// the ranks that it deals with.
 func TestLargeRecovery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, rank := largeSpec(t, "bcast/mcast-acktree")
@@ -38,8 +38,8 @@ func TestLargeRecovery(t *testing.T) {
 	})
 }
 
-// TestLargeRecoveryOfChain does the same for the chain, where everybody reports to
-// whoever puts it every chunk.
+// TestLargeRecoveryOfChain does the same for the chain, where every rank reports to the rank that
+// puts it every chunk.
 func TestLargeRecoveryOfChain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, rank := largeSpec(t, "bcast/mcast-chain")
@@ -70,9 +70,8 @@ func requireClimbs(t *rapid.T, s *Spec, p ir.Program) {
 	require.True(t, s.layout.host(p.Rank) == s.layout.home)
 }
 
-// TestAskedInTurn follows those that are asked first: nobody asks the root where
-// there is another, and whoever comes back to itself has come by every child of
-// the root.
+// TestAskedInTurn follows the ranks that are asked first. No rank asks the root if there is another
+// rank to ask, and a path that returns to its start has passed every child of the root.
 func TestAskedInTurn(t *testing.T) {
 	for n := 3; n <= 300; n++ {
 		for v := 1; v < n; v++ {

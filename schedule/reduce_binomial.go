@@ -2,11 +2,12 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceBinomial climbs a binomial tree: in round i the ranks that have bit i of their number put what
-// they have to the one that has not, and are done; it folds the two with that of the lower number on the left.
+// reduceBinomial climbs a binomial tree. In round i the ranks that have bit i of their number put
+// their partial results to the ranks that have not, and are done. The receiver folds the two with
+// that of the lower number on the left.
 //
-// Bits are counted from the root: a rank has the bit if it has another one there than the root's number.
-// So no root costs a message more, and the tree is that of allreduce/doubling.
+// Bits are counted from the root: a rank has a bit if its number differs from the root's in that
+// bit. So no root costs an additional message, and the tree is that of allreduce/doubling.
 func reduceBinomial() Algorithm {
 	return Algorithm{
 		Name:       "reduce/binomial",
@@ -34,7 +35,7 @@ func writeReduceBinomial(n *node, a *arena) ir.Program {
 	return a.reducedProgram(n)
 }
 
-// climb writes the rules by which the result of a chunk comes about at the master of virtual rank home.
+// climb writes the rules that bring the result of a chunk to the master of virtual rank home.
 func (a *arena) climb(n *node, c *layer, home int) {
 	number := n.number(n.v)
 	switch {

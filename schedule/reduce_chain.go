@@ -2,9 +2,10 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceChain is a pipeline: each rank folds what it gets from its neighbour with its own
-// contribution and puts that on. One chain comes from rank 0 up to the root and one from the last rank
-// down to it, so that contributions stay in the order of the ranks. The chunks follow each other.
+// reduceChain is a pipeline. Each rank folds the partial result of its neighbour with its own
+// contribution and puts it on. One chain goes from rank 0 up to the root, and one from the last
+// rank down to it, so that contributions stay in the order of the ranks. The chunks follow each
+// other.
 func reduceChain() Algorithm {
 	return Algorithm{
 		Name:       "reduce/chain",
@@ -42,7 +43,7 @@ func writeReduceChain(n *node, a *arena) ir.Program {
 			}
 			at := n.ofHost(n.v - 1)
 			if n.v-1 == home {
-				at += count(home > 0) // what comes from below is before it
+				at += count(home > 0) // the partial result from below comes before it
 			}
 			a.putPartial(n, &c, have, n.master(n.v-1), at)
 		default:
@@ -54,7 +55,7 @@ func writeReduceChain(n *node, a *arena) ir.Program {
 	return a.reducedProgram(n)
 }
 
-// foldChains writes the fold of the last host of both chains.
+// foldChains writes the fold at the host where both chains end.
 func (a *arena) foldChains(n *node, have, f int) {
 	if n.hosts == 1 {
 		return

@@ -6,8 +6,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// reduceHalving is halving (see halving.go), and then a binomial gather: the same rounds backwards, in
-// which a rank puts the results that it has to the one that is nearer to the root, and is done.
+// reduceHalving is halving (see halving.go), followed by a binomial gather. The gather runs the
+// same rounds backwards: a rank puts its results to the rank that is nearer to the root, and is
+// done.
 func reduceHalving() Algorithm {
 	return Algorithm{
 		Name:       "reduce/halving",

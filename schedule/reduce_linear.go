@@ -2,8 +2,8 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceLinear takes one round: every rank puts its contribution to the root, which folds them all, by
-// the tree of doubling.
+// reduceLinear takes one round. Every rank puts its contribution to the root, which folds them all
+// by the tree of doubling.
 func reduceLinear() Algorithm {
 	return Algorithm{
 		Name:       "reduce/linear",

@@ -2,11 +2,12 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterCirculant is the reduce-scatter of J. L. Träff (2024): ⌈log2 P⌉ rounds and P-1 blocks from
-// every rank, both the fewest there are, for every P. A rank has a partial result of each block, R[i]
-// that of the block i after its own. In a round s' of them are left; it puts the upper half, R[s] …
-// R[s'-1] with s = ⌈s'/2⌉, to the rank s after it and folds what it gets into R[0] … . Contributions
-// are so folded in an order of the ranks that is turned, for operations that commute.
+// reduceScatterCirculant is the reduce-scatter of J. L. Träff (2024). It takes ⌈log2 P⌉ rounds, and
+// every rank sends P-1 blocks. Both are the minimum, for every P. A rank has a partial result of
+// each block; R[i] is that of the block i after its own. In a round s' of them are left. The rank
+// puts the upper half, R[s] … R[s'-1] with s = ⌈s'/2⌉, to the rank s after it, and folds what it
+// gets into R[0] … . So contributions are folded in a rotated order of the ranks, and the operation
+// must commute.
 func reduceScatterCirculant() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/circulant",
@@ -32,7 +33,7 @@ func writeReduceScatterCirculant(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, n.rank*n.chunks, n.chunks)
 }
 
-// scatterOnHost writes the rule by which a master puts results to its slaves. They come all at once.
+// scatterOnHost writes a rule by which a master puts all results to its slaves at once.
 func (a *arena) scatterOnHost(n *node, f int) {
 	from := a.begin()
 	for i := range n.slaves() {
@@ -58,7 +59,7 @@ func (a *arena) circulate(n *node, c *layer) {
 	}
 }
 
-// circulated returns how many partial results of the algorithm v has before the round in which so many
+// circulated returns how many partial results of the algorithm v has before the round in which left
 // pieces are left.
 func (c *layer) circulated(v, left int) (values int) {
 	for s := c.pieces; s > left; s = (s + 1) / 2 {

@@ -2,8 +2,8 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterHalving is halving (see halving.go) of the blocks. The block of a rank for which another
-// one takes part is put to it in the end.
+// reduceScatterHalving is halving (see halving.go) of the blocks. If another rank takes part for a
+// rank, it puts the rank's block to it at the end.
 func reduceScatterHalving() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/halving",
@@ -34,14 +34,14 @@ func writeReduceScatterHalving(n *node, a *arena) ir.Program {
 		}
 	}
 	first, chunks := n.rank*n.chunks, n.chunks
-	if n.isMaster() && n.number(n.v) < 0 { // it passes on what it gets
+	if n.isMaster() && n.number(n.v) < 0 { // it passes on the blocks that it gets
 		chunks *= n.slaves() + 1
 	}
 	return a.foldedProgram(n, first, chunks)
 }
 
-// scatterResults writes the rule by which a master puts results to the ranks of its host, and before
-// that to the host that it stands for. They come all at once.
+// scatterResults writes a rule by which a master puts all results at once: first those of the host
+// that it takes part for, then those of its slaves.
 func (a *arena) scatterResults(n *node, f int) {
 	from := a.begin()
 	if n.stands(n.v) {

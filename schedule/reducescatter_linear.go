@@ -2,8 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterLinear takes one round: every rank puts its contribution to each block to the rank whose
-// block it is, those that follow it first, and each folds what it gets, by the tree of doubling.
+// reduceScatterLinear takes one round. Every rank puts its contribution to each block to the rank
+// that wants the block, first to those that follow it. Each rank folds what it gets by the tree of
+// doubling.
 func reduceScatterLinear() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/linear",
@@ -44,8 +45,9 @@ func writeReduceScatterLinear(n *node, a *arena) ir.Program {
 	return a.scatteredProgram(n, n.hosts > 1)
 }
 
-// scatteredProgram returns the finished program of a rank that wants its block. apart says that the blocks
-// of a master's slaves may come later than its own, so that it may not return before it has them.
+// scatteredProgram returns the finished program of a rank that wants its block. apart says that the
+// blocks of a master's slaves may come later than its own. Then the master may not return before it
+// has them.
 func (a *arena) scatteredProgram(n *node, apart bool) ir.Program {
 	from := len(a.slots)
 	for f := range n.chunks {
@@ -59,9 +61,9 @@ func (a *arena) scatteredProgram(n *node, apart bool) ir.Program {
 	return a.program(n, 0, a.span(from, len(a.slots)))
 }
 
-// foldBlocks writes the folds of a master that has got all contributions to the blocks of its host. Of
-// each host it has one partial result a block, and its folds make as many. have is what its own host
-// contributes.
+// foldBlocks writes the folds of a master that has got all contributions to the blocks of its host.
+// It has one partial result a block from each host, and its folds make as many. have is the
+// contribution of its own host.
 func (a *arena) foldBlocks(n *node, c *layer, have int) {
 	base, each := n.ofHost(n.v), n.slaves()+1
 	first, end := c.span(parts{n.v, 1, 1}, 0)

@@ -33,9 +33,9 @@ func writeReduceScatterPairwise(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, n.rank*n.chunks, n.chunks)
 }
 
-// pairwise writes the rounds of a master. In each of them it gets, for each rank of its host, a partial result
-// of the algorithm, and makes another one, but for the round that brings the first of those that it
-// folds by themselves.
+// pairwise writes the rounds of a master. In each round the master gets one partial result of the
+// algorithm for each rank of its host and makes another. The round that brings the first of those
+// that it folds separately makes none.
 func (a *arena) pairwise(n *node, c *layer) {
 	have := a.contribution(n, c, n.hosts == 1)
 	if n.hosts == 1 {
@@ -43,7 +43,7 @@ func (a *arena) pairwise(n *node, c *layer) {
 	}
 	a.hold(n, c, have)
 	base, each := n.ofHost(n.v), n.slaves()+1
-	above := -1 // the first of the present partial results of the ranks above
+	above := -1 // the first of the current partial results of the ranks above
 	for d := 1; d <= n.hosts; d++ {
 		if d < n.hosts {
 			a.putPair(n, c, d)
@@ -51,7 +51,7 @@ func (a *arena) pairwise(n *node, c *layer) {
 		came := n.pairwiseAt(n.v, d-1)
 		switch {
 		case d == 1: // nothing has come
-		case d-1 == n.v+1: // of the last rank
+		case d-1 == n.v+1: // from the last rank
 			above = came
 			if d == n.hosts {
 				a.foldPair(n, c, base, came, above, d == n.hosts)
@@ -65,8 +65,8 @@ func (a *arena) pairwise(n *node, c *layer) {
 	}
 }
 
-// putPair writes the rule that puts contributions to the blocks of the host d after, when what the round
-// before brings has come.
+// putPair writes the rule that puts contributions to the blocks of the host d after, when the
+// message of the previous round has come.
 func (a *arena) putPair(n *node, c *layer, d int) {
 	to := n.after(n.v, d)
 	from, first, at := a.begin(), len(a.acts), n.pairwiseAt(to, d)
@@ -82,8 +82,9 @@ func (a *arena) putPair(n *node, c *layer, d int) {
 	a.end(from)
 }
 
-// foldPair writes the rule that folds what came on the left of what there is: of the ranks from there
-// up to the own one, or of those above, if above says that there are any. The last one makes the result of both.
+// foldPair writes the rule that folds the new partial results on the left of the current ones.
+// These are of the ranks up to the own one, or of the ranks above if above is not negative. If last
+// is true, the rule also joins both and makes the result.
 func (a *arena) foldPair(n *node, c *layer, base, came, above int, last bool) {
 	from := a.begin()
 	g, end := c.span(parts{n.v, 1, 1}, 0)
@@ -118,7 +119,7 @@ func (a *arena) foldPair(n *node, c *layer, base, came, above int, last bool) {
 func (l *layout) pairwiseAt(v, d int) int {
 	rounds := 2 * (d - 1)
 	if d > v+1 {
-		rounds-- // the round v+1 makes none
+		rounds-- // round v+1 makes none
 	}
 	return rounds * (l.slavesOf(v) + 1)
 }

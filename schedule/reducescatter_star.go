@@ -2,9 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterStar takes two rounds with the fewest messages there are: every rank puts all that it
-// contributes to rank 0, which folds it, by the tree of doubling, and puts each block to its rank. It is
-// for short blocks: all of them go through rank 0.
+// reduceScatterStar takes two rounds and the minimum of messages. Every rank puts its whole
+// contribution to rank 0, which folds them by the tree of doubling and puts each block to its rank.
+// All blocks go through rank 0, so this is for short blocks.
 func reduceScatterStar() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/star",

@@ -26,43 +26,54 @@ const (
 
 // Algorithm describes one algorithm and how to compute its programs.
 type Algorithm struct {
-	Name       string   // full name, such as "bcast/mcast-chain"; what New takes
+	Name       string   // full name, such as "bcast/mcast-chain", as New takes it
 	Collective string   // the name of a row of ir.Collectives, such as Bcast
 	Paper      string   // labels, as in Papers, and sections of the papers it comes from; "ours" if none
 	Summary    string   // one line
 	Messages   string   // number of messages of P ranks and F chunks a block, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
-	RankOrder  bool     // of an algorithm that folds: in the order of the ranks, whatever the parameters, for operations that do not commute; see Spec.RankOrder
-	Tree       string   // of an algorithm that folds: the tree that it folds every part of the vector by, flat, if others fold it too; see Spec.Tree
+	// RankOrder says that the algorithm folds in the order of the ranks for all parameters, so it
+	// serves operations that do not commute; see [Spec.RankOrder].
+	RankOrder bool
+	// Tree names the tree by which the algorithm folds every part of the vector without hosts. It
+	// is "" if no other algorithm folds that tree; see [Spec.Tree].
+	Tree string
 
-	InPlace bool // of an algorithm that folds: a rank may write its result over its contribution, whatever the parameters
+	// InPlace says that in an algorithm that folds, a rank may write its result over its
+	// contribution, for all parameters.
+	InPlace bool
 
-	acked    bool                         // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
-	recovers bool                         // it multicasts, and its programs say how to recover from multicasts that are lost
-	casts    bool                         // it multicasts, and its rules alone make up for multicasts that are lost
-	relays   bool                         // ranks pass on blocks that they neither hold nor want, also where none is on a host with others
-	tells    bool                         // a barrier that multicasts: it has one chunk, of no bytes
-	chunks   func(group int) int          // default number of chunks a block; nil: 1
-	degree   int                          // default degree; 0: that of barriers
-	ordered  func(group, degree int) bool // whether it folds in the order of the ranks; nil: RankOrder says so
-	size     func(node) size
-	fill     func(node, arena) ir.Program
-	slaves   slaves                         // of an algorithm that takes hosts
-	write    func(*node, *arena) ir.Program // in place of size, fill and slaves: writes the program of any rank
-	overlay  func(ranks int) Overlay        // nil unless rootless
+	// acked says that the root returns only when every rank has the message. Slaves acknowledge it
+	// to their master, and their recovery follows the acknowledgements.
+	acked    bool
+	recovers bool                // it multicasts, and its programs say how to recover lost multicasts
+	casts    bool                // it multicasts, and its rules alone make up for lost multicasts
+	relays   bool                // ranks pass on blocks that they neither hold nor want, even without hosts
+	tells    bool                // it is a barrier that multicasts: it has one chunk without bytes
+	chunks   func(group int) int // default number of chunks a block; nil: 1
+	degree   int                 // default degree; 0: that of barriers
+	// whether it folds in the order of the ranks; nil: RankOrder says so
+	ordered func(group, degree int) bool
+	size    func(node) size
+	fill    func(node, arena) ir.Program
+	slaves  slaves // for an algorithm that takes hosts
+	// writes the program of any rank, in place of size, fill and slaves
+	write   func(*node, *arena) ir.Program
+	overlay func(ranks int) Overlay // nil unless rootless
 }
 
-// slaves is what the ranks of a host do that are not its master. size counts what fill writes.
+// slaves is the program of the ranks of a host that are not its master. size counts what fill
+// writes.
 type slaves struct {
 	size func(node) size
 	fill func(node, arena) ir.Program
 }
 
-// Algorithms returns all algorithms in the order in which they are listed. The list is a copy; what its elements
-// refer to is not.
+// Algorithms returns all algorithms in the order of documents and lists. The list is a copy, but
+// its elements share their slices.
 func Algorithms() []Algorithm { return slices.Clone(registry()) }
 
-// registry is the list, made once.
+// registry returns the list. It makes the list once.
 var registry = sync.OnceValue(func() []Algorithm {
 	return []Algorithm{
 		linear(),
@@ -119,17 +130,17 @@ var registry = sync.OnceValue(func() []Algorithm {
 	}
 })
 
-// TreeOfDoubling is the tree of allreduce/doubling (see [Algorithm].Tree). Algorithms that fold it give
-// the same bits, whatever the operation.
+// TreeOfDoubling is the tree of allreduce/doubling (see [Algorithm].Tree). Algorithms that fold it
+// give the same bits for every operation.
 const TreeOfDoubling = "doubling"
 
-// The trees of prefixes, of scan/doubling and exscan/doubling.
+// The trees of the prefixes of scan/doubling and exscan/doubling.
 const (
 	treeOfScan   = "scan doubling"
 	treeOfExscan = "exscan doubling"
 )
 
-// Multicasts reports whether there is an algorithm of that name that multicasts.
+// Multicasts reports whether there is an algorithm with this name that multicasts.
 func Multicasts(name string) bool {
 	all := registry()
 	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
@@ -141,7 +152,8 @@ func AlgorithmsOf(collective string) []Algorithm {
 	return slices.DeleteFunc(Algorithms(), func(a Algorithm) bool { return a.Collective != collective })
 }
 
-// Named returns the algorithm of that full name, such as "bcast/chain"; ok is false if there is none.
+// Named returns the algorithm with this full name, such as "bcast/chain". ok is false if there is
+// none.
 func Named(name string) (a Algorithm, ok bool) {
 	all := registry()
 	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
@@ -151,7 +163,7 @@ func Named(name string) (a Algorithm, ok bool) {
 	return all[i], true
 }
 
-// DefaultChunks returns the default number of chunks of a block among so many ranks or hosts.
+// DefaultChunks returns the default number of chunks of a block among group ranks or hosts.
 func (a *Algorithm) DefaultChunks(group int) int {
 	if a.chunks == nil {
 		return 1
@@ -159,29 +171,28 @@ func (a *Algorithm) DefaultChunks(group int) int {
 	return a.chunks(group)
 }
 
-// Row returns the row of the algorithm's collective: what it moves from where to where.
+// Row returns the row of the algorithm's collective.
 func (a *Algorithm) Row() ir.Collective {
 	row, _ := ir.CollectiveNamed(a.Collective)
 	return row
 }
 
-// CutsItself reports whether the default number of chunks is the algorithm's
-// own, a function of the number of ranks, whatever the message's size.
+// CutsItself reports whether the algorithm has a default number of chunks of its own, which depends
+// on the number of ranks and not on the message's size.
 func (a *Algorithm) CutsItself() bool { return a.chunks != nil }
 
-// Multicasts reports whether the algorithm multicasts. Without multicast, its repairs or its second
-// stage would have to bring everything.
+// Multicasts reports whether the algorithm multicasts. On a network without multicast, its repairs
+// or its second stage would have to bring every chunk.
 func (a *Algorithm) Multicasts() bool { return a.recovers || a.casts || a.tells }
 
-// Acknowledged reports whether the root returns only when every rank has the
-// message.
+// Acknowledged reports whether the root returns only when every rank has the message.
 func (a *Algorithm) Acknowledged() bool { return a.acked }
 
 // Uncut reports whether every block is one chunk, whatever its length.
 func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }
 
-// fixed reports whether the algorithm has the parameter but leaves no choice:
-// a rootless message is always one chunk, and so is what a barrier multicasts.
+// fixed reports whether the algorithm has the parameter but leaves no choice. A rootless message is
+// always one chunk, and so is the multicast of a barrier.
 func (a *Algorithm) fixed(param string) bool {
 	return (a.rootless() || a.tells) && param == "chunks"
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every label that an algorithm names stands for a paper, and every paper is named by an algorithm.
+// TestPaperNumbers checks that every label that an algorithm names belongs to a paper, and that an
+// algorithm names every paper.
 func TestPaperNumbers(t *testing.T) {
 	named := map[string]bool{}
 	for _, a := range Algorithms() {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Relays says of every algorithm what its programs say. It may be cautious where few ranks leave nothing
-// to pass on.
+// TestRelays checks that Relays agrees with the programs. It may be cautious if few ranks leave
+// nothing to pass on.
 func TestRelays(t *testing.T) {
 	for _, alg := range Algorithms() {
 		relays := false // for some number of ranks

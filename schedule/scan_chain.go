@@ -2,8 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// scanChain is a pipeline: each rank folds what the rank before it puts to it with its own contribution,
-// which is its result, and puts that to the next one. The chunks follow each other.
+// scanChain is a pipeline. Each rank folds the result of the rank before it with its own
+// contribution. That is its own result, which it puts to the next rank. The chunks follow each
+// other.
 func scanChain() Algorithm {
 	return Algorithm{
 		Name:       "scan/chain",

@@ -1,7 +1,7 @@
 package schedule
 
-// scanDoubling: in round i a rank puts what the 2^i ranks up to itself contribute to the rank 2^i after it,
-// which folds it on the left of what it has.
+// scanDoubling is a scan in which, in round i, a rank puts the fold of the 2^i ranks up to itself
+// to the rank 2^i after it. That rank folds it on the left of its own.
 func scanDoubling() Algorithm {
 	return Algorithm{
 		Name:       "scan/doubling",

@@ -2,8 +2,9 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// A scatter descends a tree: a rank gets the blocks of its whole sub-tree in one message and puts to
-// each child what belongs to the child's. Masters serve other hosts first, then their slaves.
+// scatterAlong completes the description of a scatter that descends a tree. A rank gets the blocks
+// of its whole sub-tree in one message, and puts to each child the blocks of the child's sub-tree.
+// Masters serve other hosts first, then their slaves.
 
 func scatterAlong(b branches, a Algorithm) Algorithm {
 	a.Collective = Scatter
@@ -58,7 +59,7 @@ func (b *branches) putBranches(a *arena, n *node, f int) {
 	}
 }
 
-// putOnHost puts chunk f of its block to each slave.
+// putOnHost puts chunk f of each slave's block to the slave.
 func (a *arena) putOnHost(n *node, f int) {
 	for i := range n.slaves() {
 		a.put(n.block(n.slave(i), f), n.slave(i))

@@ -1,9 +1,9 @@
 package schedule
 
-// scatterBinomial descends the binomial tree of bcast/binomial, whose sub-trees are ranks that
-// follow each other; it is the first half of the broadcast of R. Thakur et al. (2005, §4.2). The
-// largest bundle goes first, since it has the longest way still to go. The root sends ⌈log2 P⌉
-// messages, and all blocks but its own, as in any scatter.
+// scatterBinomial descends the binomial tree of bcast/binomial, in which each sub-tree consists of
+// consecutive ranks. It is the first half of the broadcast of R. Thakur et al. (2005, §4.2). The
+// largest bundle goes first, because it has the longest way to go. The root sends ⌈log2 P⌉ messages
+// with all blocks but its own.
 func scatterBinomial() Algorithm {
 	return scatterAlong(binomialBranches, Algorithm{
 		Name:     "scatter/binomial",

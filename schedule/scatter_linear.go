@@ -1,7 +1,7 @@
 package schedule
 
-// scatterLinear has the root put each block to its rank. No block goes over two links, so it is the
-// best there is for long blocks; of short ones the root sends P-1 messages one by one.
+// scatterLinear lets the root put each block to its rank. No block crosses two links, so this is
+// the best algorithm for long blocks. With short blocks the root sends P-1 messages one by one.
 func scatterLinear() Algorithm {
 	return scatterAlong(linearBranches, Algorithm{
 		Name:     "scatter/linear",

@@ -2,8 +2,8 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// Spec is an algorithm with its parameters checked and complete. It is
-// immutable and safe for concurrent use.
+// Spec is an algorithm whose parameters are checked and complete. It is immutable and safe for
+// concurrent use.
 type Spec struct {
 	alg    Algorithm
 	params Params
@@ -11,8 +11,8 @@ type Spec struct {
 	vector int // chunks of each rank's contribution, 0 if nothing is folded
 }
 
-// New returns the algorithm called name, such as "bcast/chain", with
-// parameters p. The error is a *NameError or a *ParamError.
+// New returns the algorithm called name, such as "bcast/chain", with parameters p. The error is a
+// *NameError or a *ParamError.
 func New(name string, p Params) (*Spec, error) {
 	alg, err := find(name)
 	if err != nil {
@@ -21,7 +21,7 @@ func New(name string, p Params) (*Spec, error) {
 	return newSpec(alg, p)
 }
 
-// newSpec returns an algorithm, which may be none of the registry, with parameters p.
+// newSpec returns an algorithm, which need not be in the registry, with parameters p.
 func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	if err := p.check(&alg); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (s *Spec) Algorithm() Algorithm { return s.alg }
 // Params returns the parameters with the defaults filled in.
 func (s *Spec) Params() Params { return s.params }
 
-// Header returns the header of the schedule. Its Params are those that change
-// the algorithm: degree or fan-in and fan-out, and hosts unless flat.
+// Header returns the header of the schedule. Its Params are those that change the algorithm:
+// degree, or fan-in and fan-out, and hosts unless the schedule is flat.
 func (s *Spec) Header() ir.Header {
 	h := ir.Header{
 		Collective: s.alg.Collective,
@@ -67,16 +67,15 @@ func (s *Spec) Header() ir.Header {
 	return h
 }
 
-// Program returns what rank has to do, for a rank in 0 … Ranks-1; a rank
-// beyond has nothing to do. It makes at most three allocations, and a fourth where
-// the program's recovery names ranks, and costs time and memory in proportion to
-// the program.
+// Program returns the program of rank, which is in 0 … Ranks-1. For other ranks it returns an empty
+// program. It makes at most three allocations, and a fourth if the program's recovery names ranks.
+// It takes time and memory in proportion to the program.
 func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank) }
 
-// Maker returns a function that returns what Program returns, but in the memory of what it has
-// returned before, which is not valid any more: it makes no allocation once it has made a program as
-// large. The programs must not be changed: parts that two have in common are written once. It is
-// for one goroutine at a time.
+// Maker returns a function that returns the same programs as Program but overwrites the memory of
+// its previous result, which is then no longer valid. It makes no allocation once it has made a
+// program as large. Callers must not change the programs, because two programs may share parts.
+// Only one goroutine at a time may call the function.
 func (s *Spec) Maker() func(rank int) ir.Program {
 	m := &memory{}
 	if s.alg.write == nil {
@@ -105,8 +104,8 @@ func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	return s.alg.slaves.fill(n, a)
 }
 
-// Schedule returns the programs of all ranks. Its size is what Size says:
-// callers that take parameters from outside ask that first.
+// Schedule returns the programs of all ranks. Callers with untrusted parameters should check Size
+// first.
 func (s *Spec) Schedule() *ir.Schedule {
 	all := &ir.Schedule{Header: s.Header(), Programs: make([]ir.Program, s.params.Ranks)}
 	for rank := range all.Programs {
@@ -115,8 +114,8 @@ func (s *Spec) Schedule() *ir.Schedule {
 	return all
 }
 
-// Size returns how many rules and actions the schedule has over all ranks,
-// without building it, in time in proportion to the number of ranks.
+// Size returns the numbers of rules and actions of the schedule over all ranks. It does not build
+// the schedule, and takes time in proportion to the number of ranks.
 func (s *Spec) Size() (rules, actions int64) {
 	for rank := range s.params.Ranks {
 		z := s.sizeOf(s.node(rank))
@@ -136,15 +135,15 @@ func (s *Spec) sizeOf(n node) size {
 	return s.alg.slaves.size(n)
 }
 
-// Relays reports whether a rank may be brought a block that it neither holds nor wants, for it to pass
-// on, as masters of hosts are ([ir.Header.Relays] looks at the programs).
+// Relays reports whether a rank may get a block that it neither holds nor wants, to pass it on, as
+// masters of hosts do. [ir.Header.Relays] decides the same from the programs.
 func (s *Spec) Relays() bool {
 	row := s.alg.Row()
 	return (s.alg.relays || s.params.Hosts != 0) && !row.Everywhere(s.params.Ranks, s.params.Root)
 }
 
-// RankOrder reports whether contributions are folded in the order of the ranks, so that the schedule
-// serves operations that do not commute.
+// RankOrder reports whether contributions are folded in the order of the ranks, so that the
+// schedule serves operations that do not commute.
 func (s *Spec) RankOrder() bool {
 	if s.layout.hosts == 1 || s.alg.ordered == nil {
 		return s.alg.RankOrder || s.vector > 0 && s.layout.hosts == 1
@@ -152,11 +151,11 @@ func (s *Spec) RankOrder() bool {
 	return s.alg.ordered(s.layout.hosts, s.params.Degree)
 }
 
-// Tree returns the name of the tree by which every part of a vector is folded, such as [TreeOfDoubling],
-// if it is that of the algorithm without hosts. Schedules of as many ranks that have the same one give the
-// same bits. It is "" if the tree is one of the algorithm's own, or if the hosts do not fit it. The tree of
-// doubling fits one host, and hosts that all have the same number of ranks, a power of two; scans have another tree
-// wherever ranks share hosts.
+// Tree returns the name of the tree by which every part of a vector is folded, such as
+// [TreeOfDoubling], if it is the tree that the algorithm has without hosts. Schedules with the same
+// number of ranks and the same tree give the same bits. Tree returns "" if no other algorithm folds
+// the tree, or if the hosts do not fit it. The tree of doubling fits one host, and hosts that all
+// have the same power of two of ranks. The trees of scans fit only if no ranks share a host.
 func (s *Spec) Tree() string {
 	each, rest := s.params.Ranks/s.layout.hosts, s.params.Ranks%s.layout.hosts
 	fits := s.layout.flat()
@@ -169,8 +168,8 @@ func (s *Spec) Tree() string {
 	return s.alg.Tree
 }
 
-// Overlay returns the channels and the forwarding rule of a rootless
-// algorithm, nil for others.
+// Overlay returns the channels and the forwarding rule of a rootless algorithm, or nil for other
+// algorithms.
 func (s *Spec) Overlay() Overlay {
 	if s.alg.overlay == nil {
 		return nil

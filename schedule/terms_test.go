@@ -12,13 +12,13 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// A second opinion on schedules that fold, which knows nothing of package verify. It runs the programs of
-// all ranks in some order of events with terms in place of bytes, and looks at the terms.
+// A second evaluation of schedules that fold, independent of package verify. It runs the programs
+// of all ranks in some order of events with terms instead of bytes, and then examines the terms.
 
 // term is a contribution, or a fold of two terms.
 type term struct{ left, right *term }
 
-// leaf is what a contribution is, or a chunk that a rank holds at enter: then rank is held.
+// leaf is a contribution, or a chunk that a rank holds at enter. In the latter case rank is held.
 type leaf struct{ rank, part int }
 
 const held = -1
@@ -38,7 +38,7 @@ type world struct {
 	leaves map[*term]leaf
 	inputs map[leaf]*term
 	folds  map[[2]*term]*term // equal folds are one term
-	given  map[place]bool     // is set, with bytes or without
+	given  map[place]bool     // slots that are set, with bytes or without
 	rules  []rule
 	waits  map[place][]int // the rules that wait for a slot
 	ready  []int           // rules that may fire
@@ -56,10 +56,10 @@ type rule struct {
 type flight struct {
 	to    place
 	value *term
-	cast  bool // by multicast or a repair: it may be there
+	cast  bool // by multicast or a repair: the destination may have it already
 }
 
-// run runs a schedule to its end. The error says what went wrong first.
+// run runs a schedule to its end. The error describes the first fault.
 func (w *world) run() error {
 	w.values, w.leaves, w.inputs = map[place]*term{}, map[*term]leaf{}, map[leaf]*term{}
 	w.folds, w.given, w.waits = map[[2]*term]*term{}, map[place]bool{}, map[place][]int{}
@@ -170,7 +170,7 @@ func (w *world) use(r *rule, slot ir.Slot) (*term, error) {
 	return w.leaf(leaf{r.rank, slot.Index()}), nil
 }
 
-// leaf returns the term of a leaf, the same each time.
+// leaf returns the term of a leaf, always the same one.
 func (w *world) leaf(l leaf) *term {
 	if w.inputs[l] == nil {
 		w.inputs[l] = &term{}
@@ -345,7 +345,7 @@ func (w *world) lookAtRank(rank int) error {
 	return nil
 }
 
-// isResult reports whether contributions are folded into a slot's value, and all of them.
+// isResult reports whether slot is a chunk into which contributions are folded.
 func (w *world) isResult(slot ir.Slot) bool {
 	return slot.Kind() == ir.KindChunk && w.s.FoldedRanks(slot.Index()) > 0
 }
@@ -362,7 +362,7 @@ func (w *world) inOrder() bool {
 	return true
 }
 
-// shape spells a term without its parts.
+// shape spells the tree of a term with its ranks, without part numbers.
 func (w *world) shape(t *term) string {
 	if l, ok := w.leaves[t]; ok {
 		return fmt.Sprint(l.rank)
@@ -382,7 +382,8 @@ func (w *world) shapes() (all []string) {
 	return all
 }
 
-// makersOf returns the rules that set each slot; those that fold a chunk at whatever rank are at rank -1.
+// makersOf returns the rules that set each slot. Rules that fold a chunk, at any rank, are listed
+// at rank -1.
 func makersOf(s *ir.Schedule) map[place][]rule {
 	makers := map[place][]rule{}
 	for r := range s.Programs {
@@ -408,8 +409,8 @@ func makersOf(s *ir.Schedule) map[place][]rule {
 	return makers
 }
 
-// returnsTooSoon returns a rule that need not have fired when a rank has all that it is done with, nil if
-// there is none.
+// returnsTooSoon returns a rule that need not have fired when the rank has all its done slots, or
+// nil if there is none.
 func returnsTooSoon(s *ir.Schedule, makers map[place][]rule, rank int, done []ir.Slot) *ir.Rule {
 	must := map[place]bool{}
 	var mustBe func(at place)
@@ -460,7 +461,7 @@ func returnsTooSoon(s *ir.Schedule, makers map[place][]rule, rank int, done []ir
 	return nil
 }
 
-// requireFolds holds a schedule against the rows of its collective, and what is said of it.
+// requireFolds compares a schedule with the row of its collective and with its promises.
 func requireFolds(t require.TestingT, spec *Spec, seed uint64) *world {
 	s := spec.Schedule()
 	label := fmt.Sprintf("%s %+v", spec.alg.Name, spec.params)

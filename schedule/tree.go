@@ -2,12 +2,11 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// tree is a broadcast in which every virtual rank gets each chunk from one
-// parent and puts it to its children: one rule a chunk, so that chunks travel
-// one behind the other.
+// tree is a broadcast in which every virtual rank gets each chunk from one parent and puts it to
+// its children. There is one rule a chunk, so that chunks travel one behind the other.
 type tree struct {
 	mcast  bool                      // the root multicasts every chunk as well
-	late   bool                      // the root serves its slaves when all chunks have gone to its children
+	late   bool                      // the root serves its slaves after all chunks have gone to its children
 	degree func(v, group int) int    // number of children of v in a group
 	child  func(v, group, i int) int // child i of v, in the order of sending
 }
@@ -21,7 +20,7 @@ func (t tree) size(n node) size {
 	return size{rules: n.chunks * count(fan > 0), slots: n.chunks, acts: n.chunks * fan}
 }
 
-// mcasts reports whether there is anybody to multicast to.
+// mcasts reports whether the root multicasts: tree.mcast is set and there are other ranks.
 func (t tree) mcasts(n *node) bool { return t.mcast && n.ranks > 1 }
 
 func (t tree) fill(n node, a arena) ir.Program {
@@ -39,7 +38,8 @@ func (t tree) fill(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(0, n.chunks))
 }
 
-// fillRoot multicasts first: that is one send for everybody.
+// fillRoot writes the program of the root. Multicasts come first, because one of them serves all
+// ranks.
 func (t tree) fillRoot(n *node, a arena) ir.Program {
 	a.wait(ir.Enter)
 	if t.mcasts(n) {
@@ -60,7 +60,7 @@ func (t tree) fillRoot(n *node, a arena) ir.Program {
 	return a.program(n, 0, a.span(0, 1))
 }
 
-// send puts chunk 0 to the children and returns how many those are.
+// send puts chunk 0 to the children and returns their number.
 func (t tree) send(n *node, a *arena) int {
 	fan := t.degree(n.v, n.hosts)
 	for i := range fan {

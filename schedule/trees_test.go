@@ -14,7 +14,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// treeOfDoubling spells the tree of doubling over so many ranks: pairs before, then neighbours.
+// treeOfDoubling spells the tree of doubling over the given number of ranks: first pairs, then
+// neighbours.
 func treeOfDoubling(ranks int) string {
 	var row []string
 	p2 := 1
@@ -38,8 +39,8 @@ func treeOfDoubling(ranks int) string {
 	return row[0]
 }
 
-// TestTreeOfDoubling: schedules whose Spec says so fold that very tree, for every part of the vector, with
-// any root, number of chunks and hosts that fit.
+// TestTreeOfDoubling checks that schedules whose Spec promises this tree fold it, for every part of
+// the vector, with any root, number of chunks and hosts that fit.
 func TestTreeOfDoubling(t *testing.T) {
 	hosted := false
 	for _, alg := range foldingAlgorithms() {
@@ -68,8 +69,8 @@ func TestTreeOfDoubling(t *testing.T) {
 	require.True(t, hosted)
 }
 
-// TestTreesOnHosts: a schedule on hosts that has the tree of its algorithm gives each block the tree that
-// it has without hosts.
+// TestTreesOnHosts checks that a schedule on hosts that has the tree of its algorithm folds each
+// block by the same tree as without hosts.
 func TestTreesOnHosts(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		for ranks := 1; ranks <= 16; ranks++ {
@@ -98,8 +99,8 @@ func (w *world) shapeOf() map[ir.Slot]string {
 	return all
 }
 
-// TestTreesOfOnesOwn: algorithms that are not of the class fold another tree, and those that do not keep the
-// order of the ranks lose it.
+// TestTreesOfOnesOwn checks that algorithms that promise no common tree fold another one, and that
+// those that do not promise the order of the ranks lose it.
 func TestTreesOfOnesOwn(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		s, err := New(alg.Name, taken(&alg, Params{Ranks: 11, Root: 3}))
@@ -142,8 +143,8 @@ func TestLargeTerms(t *testing.T) {
 	}
 }
 
-// TestNoBlindSpots gives the evaluator of terms teeth: it finds every fold whose operands are turned round,
-// every operand and message that is left out, and every message that goes to another rank.
+// TestNoBlindSpots tests the evaluator of terms itself. It must find every fold with swapped
+// operands, every missing operand and message, and every message to a wrong rank.
 func TestNoBlindSpots(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		for _, p := range []Params{{Ranks: 6}, {Ranks: 7, Hosts: 3}} {
@@ -160,7 +161,7 @@ func TestNoBlindSpots(t *testing.T) {
 	}
 }
 
-// requireSeen changes one action.
+// requireSeen requires that the evaluator notices a change of one action.
 func requireSeen(t *testing.T, spec *Spec, rank, rule, action int) {
 	t.Helper()
 	clean := &world{s: spec.Schedule(), rand: newRand(1)}
@@ -190,7 +191,7 @@ func requireSeen(t *testing.T, spec *Spec, rank, rule, action int) {
 	require.Error(t, w.run(), "%s rank %d: %v without %v", spec.alg.Name, rank, r, r.Do[action])
 }
 
-// TestTextsOfFolds holds programs that the documents show.
+// TestTextsOfFolds checks programs that the documents show.
 func TestTextsOfFolds(t *testing.T) {
 	for name, want := range map[string]string{
 		"allreduce/doubling": `schedule allreduce/doubling ranks=5 chunks=1
@@ -261,7 +262,8 @@ rank 1
 	}
 }
 
-// Without hosts, no root costs a message more, nor more than one round.
+// TestRootsOfReduces checks that without hosts no root costs an additional message, or more than
+// one additional round.
 func TestRootsOfReduces(t *testing.T) {
 	for _, alg := range AlgorithmsOf(Reduce) {
 		for ranks := 1; ranks <= 33; ranks++ {

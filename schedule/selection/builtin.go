@@ -2,63 +2,69 @@ package selection
 
 import "github.com/schedgen/schedgen/schedule"
 
-// longMessage is from where on a pipeline beats a tree without multicast, in
-// bytes.
+// longMessage is the length in bytes from which a pipeline beats a tree without multicast.
 const longMessage = 64 << 10
 
-// Of ranks on one host. They share its cores, so that a broadcast takes what all messages and
-// all switches between processes cost together, and not what the longest way does. Measured on two
-// cores (docs/performance.md, "What the library chooses").
+// For ranks on one host. They share its cores, so the time of a broadcast is the cost of all
+// messages and all switches between processes together, not that of the longest path. Measured on
+// two cores (docs/performance.md, "What the library chooses").
 const (
-	inWindows = 8<<10 + 1  // bytes: what is shorter stands where all read it
-	inRings   = 64<<10 + 1 // bytes: what is shorter than this, and no shorter than that, goes through rings
-	longLocal = 256 << 10  // bytes: from here on it counts how often they are copied
-	crowd     = 24         // ranks: from here on few run at a time
-	linearTo  = 64         // ranks that the root alone sends to, at most
+	inWindows = 8<<10 + 1  // bytes: all ranks can read shorter messages in place
+	inRings   = 64<<10 + 1 // bytes: messages from inWindows up to this length go through rings
+	longLocal = 256 << 10  // bytes: from this length on the number of copies matters
+	crowd     = 24         // ranks: from this number on only a few run at a time
+	linearTo  = 64         // ranks: the root alone sends to at most so many
 )
 
-// Of ranks each of which has a host, and so a processor, to itself (docs/notes/selection.md).
-// The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
+// For ranks that each have a host, and so a processor, to themselves (docs/notes/selection.md). The
+// rules for barriers follow the LogGP model. The rules for broadcasts follow measurements.
 const (
-	oneStep    = 7       // ranks: below this, one step in which everybody tells everybody is fastest
-	stepDegree = 4       // degree of dissemination from there on
+	oneStep    = 7       // ranks: below this, one step in which all ranks tell all others is fastest
+	stepDegree = 4       // degree of dissemination from oneStep ranks on
 	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
 
-	longOnLinks = 256 << 10 // bytes: from here on a chain beside the multicast carries what was lost, and little else
+	// bytes: from here on a chain beside the multicast carries little more than lost chunks
+	longOnLinks = 256 << 10
 )
 
-// Of collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
-// (docs/notes/selection.md). They follow the LogGP model.
+// For collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
+// (docs/notes/selection.md). These rules follow the LogGP model.
 const (
-	fewRanks    = 8       // ranks: up to here the root's own messages to all take less than a tree
-	longBlock   = 8 << 10 // from here on a ring takes at most a tenth more than Bruck's rounds
-	longRooted  = 4 << 10 // from here on the root's link takes nearly all of the time, whatever the tree
-	bruckBlock  = 256     // below this, few rounds are worth it that blocks travel several times
-	manyAtATime = 1 << 10 // from here on links are busy as long, whether or not all blocks are sent at once
+	fewRanks   = 8       // ranks: up to here the root's own messages to all take less than a tree
+	longBlock  = 8 << 10 // from here on a ring takes at most a tenth more than Bruck's rounds
+	longRooted = 4 << 10 // from here on the root's link takes nearly all of the time, with any tree
+	bruckBlock = 256     // below this, fewer rounds are worth sending blocks several times
+	// from here on links are busy equally long, whether or not all blocks are sent at once
+	manyAtATime = 1 << 10
 )
 
-// Of collectives of blocks among ranks that share memory, where blocks stand in windows. These rules
+// For collectives of blocks among ranks that share memory and keep blocks in windows. These rules
 // follow measurements.
 const (
 	copied  = 4 << 10 // bytes: longer blocks are not copied to windows
-	inLines = 17      // ranks: with more, there are not enough lines for a block for each of them
-	readers = 64      // ranks: with more, blocks do not stand in windows
+	inLines = 17      // ranks: with more, there are too few lines for one block of each
+	readers = 64      // ranks: with more, blocks are not in windows
 )
 
-// Of collectives that fold.
+// For collectives that fold.
 const (
-	inMemory   = 16<<10 + 1 // bytes: up to here one rank folds all, or all do, where they share memory
-	starFrom   = 12         // ranks: from here on one rank folds all rather than each
-	twoShotTo  = 16         // ranks: with more, there are not enough lines for their pieces
-	longStar   = 512 << 10  // bytes: from here on ranks of a host fold a piece each
-	crowded    = 8          // ranks of a host that do not share memory: from here on messages count for more than rounds
-	longBlocks = 48 << 10   // bytes of a block of a reduce-scatter: from here on one rank does not fold for all of these
-	longRing   = 256 << 10  // bytes: from here on rounds count for less than that a rank talks to one other
-	longFold   = 16 << 10   // bytes: from here on a vector is cut into pieces on links
+	// bytes: in shared memory, up to here one rank folds everything, or all ranks do
+	inMemory  = 16<<10 + 1
+	starFrom  = 12        // ranks: from here on one rank folds everything rather than all ranks
+	twoShotTo = 16        // ranks: with more, there are too few lines for their pieces
+	longStar  = 512 << 10 // bytes: from here on ranks of a host fold a piece each
+	// ranks of a host without shared memory: from here on messages matter more than rounds
+	crowded = 8
+	// bytes of a block of a reduce-scatter: from here on one rank does not fold for all
+	longBlocks = 48 << 10
+	// bytes: from here on it matters less how many rounds there are than that a rank talks to one
+	// other
+	longRing = 256 << 10
+	longFold = 16 << 10 // bytes: from here on a vector is cut into pieces on links
 )
 
-// builtin is never written to.
+// builtin is never modified.
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
 		Reason: "two ranks tell each other: as many messages as with a tree, and one hop less"},
@@ -181,5 +187,5 @@ var builtin = Rules{list: []Rule{
 		Reason: "two channels a rank on average"},
 }}
 
-// Builtin returns the rules that decide where no others do.
+// Builtin returns the rules that decide where no other rule does.
 func Builtin() *Rules { return &builtin }

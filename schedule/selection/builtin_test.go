@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// Every collective of the table has an algorithm in every case, and the built-in rules are a table
-// that New takes.
+// TestBuiltinCoversAllCollectives checks that every collective of the table has an algorithm in
+// every case, and that New accepts the built-in rules.
 func TestBuiltinCoversAllCollectives(t *testing.T) {
 	table, err := selection.New(selection.Builtin().List())
 	require.NoError(t, err)
@@ -25,7 +25,8 @@ func TestBuiltinCoversAllCollectives(t *testing.T) {
 	}
 }
 
-// The rules for blocks are within 1.3 times the best algorithm in the model that they follow.
+// TestBuiltinOfBlocks checks that the rules for blocks are within 1.3 times the best algorithm in
+// the model that they follow.
 func TestBuiltinOfBlocks(t *testing.T) {
 	for _, collective := range []string{"scatter", "gather", "allgather", "alltoall"} {
 		for _, ranks := range []int{2, 3, 5, 8, 9, 16, 32} {

@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// maxRules bounds a table. The largest of Open MPI's that are published have some
-// hundreds of rules of a collective.
+// maxRules bounds a table. The largest published tables of Open MPI have a few hundred rules for a
+// collective.
 const maxRules = 4096
 
-// check returns an error for the first rule that says what cannot be, then for the first
-// that is idle, then for a case that no rule fits.
+// check returns an error for the first rule with an impossible condition or parameter. If there is
+// none, it returns an error for the first idle rule, and otherwise for a case that no rule fits.
 func check(list []Rule) error {
 	if len(list) > maxRules {
 		return fmt.Errorf("%d rules: at most %d are allowed", len(list), maxRules)
@@ -33,16 +33,16 @@ func check(list []Rule) error {
 	return nil
 }
 
-// hasSizes reports whether rules of a collective may ask how long a block is.
+// hasSizes reports whether rules of a collective may depend on the length of a block.
 func hasSizes(row *ir.Collective) bool { return row.Blocks != nil && !row.Published }
 
-// sized reports whether the collective of that name has messages, of lengths that rules may ask for.
+// sized reports whether the collective of that name has messages whose lengths rules may depend on.
 func sized(collective string) bool {
 	row, ok := ir.CollectiveNamed(collective)
 	return ok && hasSizes(&row)
 }
 
-// collectiveNames returns the names of the table for people.
+// collectiveNames lists the names of the table.
 func collectiveNames() string {
 	var names []string
 	for _, row := range ir.Collectives() {
@@ -51,7 +51,7 @@ func collectiveNames() string {
 	return strings.Join(names, ", ")
 }
 
-// blame says of which rule an error is.
+// blame returns the error with the rule that it concerns.
 func (r *Rule) blame(err error) error {
 	if r.Line > 0 {
 		return faultf(r.Line, "%v", err)
@@ -74,7 +74,7 @@ func (r *Rule) checkConditions(row *ir.Collective) error {
 	for _, c := range []struct {
 		name   string
 		of     Range
-		lo, hi int // of v
+		lo, hi int // range of v
 	}{
 		{"ranks", r.Ranks, 1, schedule.MaxRanks},
 		{"bytes", r.Bytes, 0, maxBytes - 1},
@@ -97,7 +97,7 @@ func (r *Rule) checkConditions(row *ir.Collective) error {
 	return nil
 }
 
-// check returns an error unless there are numbers lo to hi that meet r, and r says nothing of others.
+// check returns an error unless r includes a number in lo … hi and names no bound outside of them.
 func (r Range) check(name string, lo, hi int) error {
 	switch {
 	case r.From != 0 && (r.From < lo || r.From > hi):
@@ -123,7 +123,7 @@ func (r *Rule) checkAlgorithm() error {
 	}
 	alg := spec.Algorithm()
 	if alg.Collective != r.Collective {
-		return fmt.Errorf("%s is no algorithm of %s", alg.Name, r.Collective)
+		return fmt.Errorf("%s is not an algorithm of %s", alg.Name, r.Collective)
 	}
 	if alg.Multicasts() && r.Multicast != With {
 		return fmt.Errorf(`%s multicasts: the rule needs "multicast": true`, alg.Name)
@@ -150,7 +150,7 @@ func (p *Params) check(alg *schedule.Algorithm) error {
 	return clean(err)
 }
 
-// clean spells an error of package schedule in words of a table.
+// clean rewrites an error of package schedule in the words of a table.
 func clean(err error) error {
 	var param *schedule.ParamError
 	var name *schedule.NameError

@@ -7,48 +7,51 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Message is a block that is cut into chunks, and what it crosses. All ranks of a
-// communicator must ask about the same.
+// Message is a block that is cut into chunks, and the network it crosses. All ranks of a
+// communicator must ask for the same Message.
 type Message struct {
-	Algorithm string // that broadcasts it
-	Ranks     int    // or hosts, where it runs between their masters
-	Blocks    int    // of the operation: one of several is cut only as far as Most says; 0 as 1
-	Bytes     int    // of one block
-	Links     bool   // there are links between hosts on its way
-	Memory    bool   // all ranks share memory, and copy long chunks that are put from where they lie
-	Datagram  int    // payload of a datagram of multicast; 0: there is none
-	Most      int    // bytes of a chunk, as far as the bound on their number allows; 0: what is best
+	Algorithm string // the algorithm that moves it
+	Ranks     int    // number of ranks, or of hosts if the algorithm runs between their masters
+	// blocks of the operation; if there are several, a block is cut only if Most says so; 0 means 1
+	Blocks   int
+	Bytes    int  // bytes of one block
+	Links    bool // its way crosses links between hosts
+	Memory   bool // all ranks share memory, and copy long chunks directly from the sender's buffer
+	Datagram int  // payload of a multicast datagram; 0: no datagrams
+	// bytes of a chunk at most, as far as the bound on the number of chunks allows; 0: choose the
+	// best
+	Most int
 }
 
-// The bounds of chunks.
+// Bounds of chunks.
 const (
-	maxChunks  = 1024     // of a message
-	chunkBytes = 32 << 10 // of a chunk, or one datagram if that is less
-	// A chunk that is copied from where it lies takes a system call: 0.5 µs in which 10 KB could be
-	// copied. Two ranks gain nothing by several.
+	maxChunks  = 1024     // number of chunks of a message
+	chunkBytes = 32 << 10 // bytes of a chunk, or one datagram if that is less
+	// A chunk that a rank copies from another rank's buffer takes a system call of 0.5 µs. In that
+	// time the rank could copy 10 KB. Two ranks gain nothing from several chunks.
 	lentBytes = 128 << 10
-	maxLent   = 16 // of a message; more do not fit the windows of ranks
-	// Ranks that share cores put a message of this length into rings, from which the first chunk is
-	// copied while the second is put.
+	maxLent   = 16 // number of chunks of a message; more do not fit the windows of ranks
+	// Ranks that share cores put a message of up to this length into rings. Receivers copy the
+	// first chunk while the sender puts the second.
 	ringBytes = 64 << 10
-	// What the root alone puts, within a host, nobody passes on.
+	// A message that the root alone puts within a host is not cut below this length, because no
+	// rank passes chunks on.
 	linearBytes = 1 << 20
-	// chunkCost is what each chunk costs besides its bytes, in bytes that a link
-	// carries meanwhile: some 100 of heads, and the work at a rank, which is 4 µs at
-	// 1 Gbit/s.
+	// chunkCost is the cost of a chunk besides its bytes, in bytes that a link carries in that
+	// time. It covers about 100 bytes of headers, and the work at a rank, 4 µs at 1 Gbit/s.
 	chunkCost = 512
-	// MaxChunk is how long a chunk is at most: a frame carries no more.
+	// MaxChunk is the largest length of a chunk in bytes, because a frame carries no more.
 	MaxChunk = math.MaxInt32
 )
 
-// Chunks returns into how many chunks a message is cut, none of them longer than MaxChunk. The
-// symmetric broadcast cuts by the number of ranks, whatever Most says.
+// Chunks returns the number of chunks into which a message is cut. No chunk is longer than
+// MaxChunk. The symmetric broadcast cuts by the number of ranks, whatever Most says.
 func Chunks(m Message) int { return AtLeast(m.best(), m.Bytes) }
 
-// AtLeast returns the least multiple of chunks in which no chunk of a message is longer than
-// MaxChunk, so far as a schedule can have so many.
+// AtLeast returns the smallest multiple of chunks with which no chunk of a message is longer than
+// MaxChunk, as far as a schedule can have so many chunks.
 func AtLeast(chunks, bytes int) int {
-	if bytes/MaxChunk < chunks { // nothing longer than that, or just that
+	if bytes/MaxChunk < chunks { // every chunk is at most that long
 		return chunks
 	}
 	least := bytes/MaxChunk + min(1, bytes%MaxChunk)
@@ -83,7 +86,7 @@ func (m *Message) best() int {
 	return m.pieces(chunkBytes)
 }
 
-// inMemory returns the number of chunks that ranks copy from where they lie, or put into rings.
+// inMemory returns the number of chunks that ranks copy from the sender's buffer or put into rings.
 func (m *Message) inMemory() int {
 	switch {
 	case m.Ranks <= 2:
@@ -94,11 +97,11 @@ func (m *Message) inMemory() int {
 	return min(m.pieces(lentBytes), maxLent)
 }
 
-// fragments returns the number of chunks of the symmetric broadcast to p ranks: p, or
-// one for a small message, which the root then puts to all (paper 004, §3). One chunk
-// takes the root's link for p·(n + chunkCost) bytes. Fragments take it for
-// p·(n/p + chunkCost), and then a destination's for p-1 as long ones. The first is no
-// more if n·(p-1)²/p ≤ (p-1)·chunkCost.
+// fragments returns the number of chunks of the symmetric broadcast to p ranks. It is p, or 1 for a
+// small message, which the root then puts to all ranks (paper 004, §3). One chunk keeps the root's
+// link busy for p·(n + chunkCost) bytes. Fragments keep it busy for p·(n/p + chunkCost) bytes, and
+// then a destination's link for p-1 fragments. One chunk takes no longer if n·(p-1)²/p ≤
+// (p-1)·chunkCost.
 func (m *Message) fragments() int {
 	p := max(m.Ranks-1, 1)
 	if p == 1 || m.Bytes <= chunkCost*p/(p-1) {
@@ -107,15 +110,15 @@ func (m *Message) fragments() int {
 	return p
 }
 
-// pieces returns how many chunks of so many bytes there are.
+// pieces returns the number of chunks of at most most bytes.
 func (m *Message) pieces(most int) int {
 	return max(1, min(m.Bytes/most+min(1, m.Bytes%most), maxChunks))
 }
 
-// pipeline returns the number of chunks with which a pipeline takes the least time:
-// with c chunks of n bytes in all the last of P ranks has them after P-2+c times
-// n/c + chunkCost bytes. That is least at c = √((P-2) n / chunkCost), and c+1 take less
-// than c as long as c (c+1) is below the square of that.
+// pipeline returns the number of chunks with which a pipeline takes the least time. With c chunks
+// of n bytes in all, the last of P ranks has them after P-2+c times n/c + chunkCost bytes. The
+// minimum is at c = √((P-2) n / chunkCost). c+1 chunks take less than c as long as c (c+1) is below
+// the square of that.
 func (m *Message) pipeline() int {
 	square := float64(max(m.Ranks-2, 0)) / chunkCost * float64(m.Bytes)
 	c := int(min(math.Sqrt(square), maxChunks))

@@ -10,28 +10,29 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// Candidate is an algorithm with parameters, and what it costs.
+// Candidate is an algorithm with parameters, and its time.
 type Candidate struct {
 	Algorithm string
-	Params    schedule.Params // complete, with root 0
-	Time      sim.Time        // when the last rank returns; sim.Never: too large to be computed
+	Params    schedule.Params // all parameters, with root 0
+	Time      sim.Time        // when the last rank returns; sim.Never: too large to compute
 }
 
-// The bounds of schedules that are run in the model: a million deliveries take about a second.
+// Bounds of schedules that run in the model. A million deliveries take about a second.
 const (
 	maxDeliveries = 1 << 20
 	maxSearched   = 1 << 17 // with parameters that a search tries
 )
 
-// Cost returns when the last rank returns from an operation in a case, on the case's hosts,
-// in a model of package sim, sim.Never if the schedule has more than 2^20 deliveries. A
-// multicast is one send there, and none is lost. The error is that of schedule.New or sim.Run.
+// Cost returns the time when the last rank returns from an operation in case c, on the case's
+// hosts, in a model of package sim. It returns sim.Never if the schedule has more than 2^20
+// deliveries. A multicast is one send, and none is lost. The error is that of schedule.New or
+// sim.Run.
 func Cost(name string, p schedule.Params, c Case, m sim.Model) (sim.Time, error) {
 	of, err := priced(name, p, &c, m, maxDeliveries)
 	return of.Time, err
 }
 
-// modelled returns the hosts on which the ranks are in a model, 0 if each is on its own.
+// modelled returns the number of hosts for the model, 0 if each rank is on its own host.
 func (c *Case) modelled() int {
 	if c.Place == OneHost {
 		return 1
@@ -39,7 +40,7 @@ func (c *Case) modelled() int {
 	return c.Hosts
 }
 
-// priced returns a candidate without its time if it has more deliveries than most.
+// priced returns a candidate. It leaves out the time if the schedule has more than most deliveries.
 func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (Candidate, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
@@ -59,9 +60,9 @@ func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (
 	return c, nil
 }
 
-// Choose returns what takes the least time in a case on a modelled machine: an
-// algorithm of the collective with its degree, fans and chunks. It is the first of Compare,
-// and an error where none can be computed.
+// Choose returns the candidate that takes the least time in a case on a modelled machine: an
+// algorithm of the collective with its degree, fans and chunks. It is the first result of Compare.
+// Choose fails if no time can be computed.
 func Choose(c Case, m sim.Model) (Candidate, error) {
 	all, err := Compare(c, m)
 	if err != nil {
@@ -73,15 +74,16 @@ func Choose(c Case, m sim.Model) (Candidate, error) {
 	return all[0], nil
 }
 
-// Compare returns for each algorithm of the case's collective the best parameters that a
-// search finds, the one that takes the least time first. Algorithms that multicast are
-// left out without multicast. Where hosts have several ranks, those that can run between masters do.
-// If the model says what messages within a host take they are compared flat as well, and are there
-// twice; else every message costs the same, so that nothing says whether masters are worth it.
+// Compare returns, for each algorithm of the case's collective, the best parameters that a search
+// finds. The fastest candidate comes first. Without multicast, Compare leaves out algorithms that
+// multicast. If hosts have several ranks, algorithms that can run between masters do so. If the
+// model also has a cost for messages within a host, such an algorithm has two candidates, flat and
+// between masters. Otherwise every message costs the same, and the model cannot say whether masters
+// are worthwhile.
 //
-// A search runs the schedule for some numbers of chunks, a factor of 1.4 from each other, or
-// for degrees and fans near the roots of the number of ranks, which is where steps become fewer,
-// as far as that makes no more than 2^17 deliveries.
+// The search tries numbers of chunks that grow by a factor of 1.4. It tries degrees and fans near
+// the roots of the number of ranks, where the number of steps drops. It tries only schedules of at
+// most 2^17 deliveries.
 func Compare(c Case, m sim.Model) ([]Candidate, error) {
 	var all []Candidate
 	for _, alg := range schedule.Algorithms() {
@@ -101,7 +103,8 @@ func Compare(c Case, m sim.Model) ([]Candidate, error) {
 	return all, nil
 }
 
-// groupings returns the hosts between whose masters an algorithm is to be tried, 0 for flat.
+// groupings returns the numbers of hosts for which to try an algorithm between masters. 0 means
+// flat.
 func groupings(alg *schedule.Algorithm, c *Case, m sim.Model) []int {
 	of, ok := m.(sim.LogGP)
 	switch {
@@ -113,7 +116,7 @@ func groupings(alg *schedule.Algorithm, c *Case, m sim.Model) []int {
 	return []int{0, c.Hosts}
 }
 
-// compare orders candidates by time, those that are not known last.
+// compare orders candidates by time. Candidates without a time come last.
 func compare(a, b Candidate) int { return cmp.Compare(uint64(a.Time), uint64(b.Time)) }
 
 // search looks for the best parameters of an algorithm.
@@ -125,9 +128,9 @@ type search struct {
 	best   Candidate
 }
 
-// run tries values of one parameter after the other, each with the best of those before. The
-// fans of gathering and releasing are the only two that an algorithm has, and they hardly
-// depend on each other: the one tree begins where the other has ended.
+// run tries values of one parameter after the other, each with the best values of the earlier ones.
+// Only the fans of gathering and releasing occur together in an algorithm. They hardly depend on
+// each other, because one tree starts where the other ends.
 func (s *search) run() (Candidate, error) {
 	var err error
 	if s.best, err = priced(s.alg.Name, s.params, s.c, s.m, maxDeliveries); err != nil {
@@ -153,8 +156,8 @@ func (s *search) run() (Candidate, error) {
 	return s.best, nil
 }
 
-// tryAll tries ascending values of a parameter. Beyond one with which all takes more than
-// twice as long as with the best so far, and which is larger than that, none is better.
+// tryAll tries ascending values of a parameter. It stops at a value that is larger than the best so
+// far and takes more than twice as long, because larger values will not be better.
 func (s *search) tryAll(values []int, set func(p *schedule.Params, v int)) error {
 	for _, v := range values {
 		p := s.best.Params
@@ -176,7 +179,7 @@ func (s *search) tryAll(values []int, set func(p *schedule.Params, v int)) error
 	return nil
 }
 
-// group returns how many ranks, or hosts, the algorithm runs between.
+// group returns the number of ranks, or hosts, among which the algorithm runs.
 func (s *search) group() int {
 	if s.params.Hosts > 0 {
 		return s.params.Hosts
@@ -184,11 +187,11 @@ func (s *search) group() int {
 	return s.params.Ranks
 }
 
-// smallGroupFans is up to how many ranks all fans and degrees are tried.
+// smallGroupFans is the largest group for which all fans and degrees are tried.
 const smallGroupFans = 32
 
-// fans returns degrees or fans to try for a group, 1 to most: all of a small group; else
-// those up to 8, and for each number of steps the least with which that many are enough.
+// fans returns degrees or fans in 1 … most to try for a group. For a small group it returns all of
+// them. Otherwise it returns those up to 8, and for each number of steps the least that is enough.
 func fans(group, most int) (values []int) {
 	most = max(most, 1)
 	for v := 1; v <= most && (group <= smallGroupFans || v <= 8); v++ {
@@ -202,9 +205,9 @@ func fans(group, most int) (values []int) {
 	return slices.Compact(values)
 }
 
-// chunks returns numbers of chunks to try, as many as the message has bytes at most. A pipeline takes
-// a sum of what grows and what shrinks with them, so that a factor of 1.2 from the best number costs
-// 2 % at most.
+// chunks returns numbers of chunks to try, up to the number of bytes of the message. The time of a
+// pipeline is a sum of parts that grow and parts that shrink with the number of chunks. So a factor
+// of 1.2 from the best number costs at most 2 %.
 func (s *search) chunks() (values []int) {
 	for f := 1.0; f <= maxChunks; f *= math.Sqrt2 {
 		if v := int(math.Round(f)); v <= max(s.c.Bytes, 1) {

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// machines are networks to choose for: LogGOPSim's, one of slow links, one on which it is
-// dear to send, memory, and one whose interface is slower than its CPU.
+// machines are networks to choose for: LogGOPSim's, one with slow links, one with expensive sends,
+// memory, and one whose interface is slower than its CPU.
 var machines = []sim.LogGP{
 	sim.DefaultLogGP(),
 	{L: 50_000, O: 4_000, Gap: 5_000, GPerByte: 80_000},
@@ -22,8 +22,8 @@ var machines = []sim.LogGP{
 	{L: 3_000, O: 500, Gap: 8_000, GPerByte: 2_000},
 }
 
-// exhaust returns the least time of all algorithms with all degrees, all pairs of fans and
-// many numbers of chunks, which are none that a search would try alone.
+// exhaust returns the least time of all algorithms with all degrees, all pairs of fans and many
+// numbers of chunks, including numbers that the search does not try.
 func exhaust(t *testing.T, c selection.Case, m sim.Model) sim.Time {
 	t.Helper()
 	least := sim.Time(1 << 62)
@@ -31,7 +31,7 @@ func exhaust(t *testing.T, c selection.Case, m sim.Model) sim.Time {
 		p.Ranks = c.Ranks
 		for _, p.Hosts = range slices.Compact([]int{0, c.Hosts}) {
 			if p.Hosts > 0 && max(p.Degree, p.FanIn+1, p.FanOut+1) > max(p.Hosts, 2) {
-				continue // as with the greatest
+				continue // the same as with the largest
 			}
 			took, err := selection.Cost(name, p, c, m)
 			require.NoError(t, err)
@@ -65,8 +65,8 @@ func exhaust(t *testing.T, c selection.Case, m sim.Model) sim.Time {
 	return least
 }
 
-// TestChooseIsNearTheBest: on simulated machines the choice is within 5 % of the best of all
-// candidates in 95 % of cases.
+// TestChooseIsNearTheBest checks that on simulated machines the choice is within 5 % of the best of
+// all candidates in 95 % of cases.
 func TestChooseIsNearTheBest(t *testing.T) {
 	cases, good := 0, 0
 	var bad []string
@@ -95,8 +95,8 @@ func TestChooseIsNearTheBest(t *testing.T) {
 	require.GreaterOrEqual(t, float64(good), 0.95*float64(cases), "%v", bad)
 }
 
-// TestChooseOnHosts: on a machine that says what messages within a host take the choice is
-// within 5 % of the best, flat or between masters, and each is the best somewhere.
+// TestChooseOnHosts checks a machine that has a cost for messages within a host. The choice is
+// within 5 % of the best, flat or between masters, and each of the two is the best in some case.
 func TestChooseOnHosts(t *testing.T) {
 	memory := sim.LogGP{L: 100, O: 50, Gap: 60}
 	network := sim.LogGP{L: 20_000, O: 3_000, Gap: 4_000, GPerByte: 8_000, Near: &memory}
@@ -130,7 +130,7 @@ func TestChooseOnHosts(t *testing.T) {
 	require.Positive(t, masters)
 }
 
-// TestChooseTakesWhatItSays: the time of the choice is that of its schedule.
+// TestChooseTakesWhatItSays checks that the time of the choice is the time of its schedule.
 func TestChooseTakesWhatItSays(t *testing.T) {
 	for _, c := range []selection.Case{
 		{Collective: schedule.Bcast, Ranks: 40, Bytes: 2048},

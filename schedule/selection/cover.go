@@ -7,14 +7,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// maxTried bounds how often a case is held against a rule while a table is checked: it
-// grows with the rules times the different bounds of ranks, of bytes and of hosts. That
-// of a table of 600 rules for 20 numbers of ranks and 30 sizes is 2 million.
+// maxTried bounds how often a check compares a case with a rule. The number grows with the number
+// of rules times the numbers of distinct bounds of ranks, bytes and hosts. A table of 600 rules for
+// 20 numbers of ranks and 30 sizes needs 2 million.
 const maxTried = 1 << 26
 
-// cover returns an error if a rule of the collective is idle, or if there are such rules
-// and a case fits none. All cases between two neighbouring bounds fit the same rules, so
-// one of them stands for all.
+// cover returns an error if a rule of the collective is idle, or if the collective has rules but
+// none of them fits some case. All cases between two neighbouring bounds fit the same rules, so
+// cover tries one of them.
 func cover(list []Rule, collective string) error {
 	own := of(list, collective)
 	if len(own) == 0 {
@@ -45,7 +45,7 @@ func of(list []Rule, collective string) (own []*Rule) {
 	return own
 }
 
-// try says which rules decide a case, and a case that none of them fits.
+// try returns which rules decide a case, and a case that no rule fits, if there is one.
 func (g *grid) try(own []*Rule) (used []bool, gap *Case, err error) {
 	if tried := float64(len(g.ranks)) * float64(len(g.bytes)) * float64(len(g.hosts)+4) * 2 * float64(len(own)); tried > maxTried {
 		return nil, nil, fmt.Errorf("%s: %d rules with %d different bounds of ranks and %d of bytes are too many to be checked",
@@ -69,7 +69,7 @@ func (g *grid) try(own []*Rule) (used []bool, gap *Case, err error) {
 	return used, gap, nil
 }
 
-// grid has the bounds of rules: where a number begins to fit other ones.
+// grid holds the bounds of rules: the numbers from which on other rules fit.
 type grid struct {
 	collective          string
 	ranks, bytes, hosts []int
@@ -88,19 +88,19 @@ func newGrid(collective string, rules []*Rule) grid {
 	return g
 }
 
-// maxBytes is the longest message.
+// maxBytes is the length of the longest message.
 const maxBytes = int(^uint(0) >> 1)
 
-// bounds returns the different numbers lo to hi, ascending.
+// bounds returns the distinct numbers in lo … hi, ascending.
 func bounds(of []int, lo, hi int) []int {
 	of = slices.DeleteFunc(of, func(v int) bool { return v < lo || v > hi })
 	slices.Sort(of)
 	return slices.Compact(of)
 }
 
-// each calls f with a case for each kind of cases that there can be. Only ranks of one host
-// share memory, and only where they do it matters what is faster there; hosts count where there are
-// fewer of them than ranks, and two at least.
+// each calls f with one case for each kind of possible case. Only ranks of one host share memory,
+// and only with shared memory does Rings matter. The number of hosts matters if it is at least two
+// and less than the number of ranks.
 func (g *grid) each(f func(*Case)) {
 	for i, ranks := range g.ranks {
 		last := schedule.MaxRanks
@@ -150,14 +150,14 @@ func (g *grid) idle(before []*Rule, r *Rule) error {
 	})
 	switch {
 	case first == nil:
-		return fmt.Errorf("the rule is idle: there are no cases that meet its conditions")
+		return fmt.Errorf("the rule is idle: no case meets its conditions")
 	case first.Line > 0:
 		return fmt.Errorf("the rule is idle: rules before it, the first in line %d, fit all its cases", first.Line)
 	}
 	return fmt.Errorf("the rule is idle: rules before it fit all its cases")
 }
 
-// String spells a case in one line.
+// String describes a case in one line.
 func (c *Case) String() string {
 	s := fmt.Sprintf("%d ranks", c.Ranks)
 	if c.Ranks == 1 {

@@ -7,10 +7,10 @@ import (
 	"github.com/schedgen/schedgen/internal/forms"
 )
 
-// FileError is the error of a reader: where a file stops being a table of rules and why.
-// The readers report the first fault only.
+// FileError is the error of a reader. It says where and why a file is not a table of rules. The
+// readers report only the first fault.
 type FileError struct {
-	Line int // of the fault, from 1
+	Line int // line of the fault, from 1
 	Msg  string
 }
 
@@ -21,13 +21,12 @@ func faultf(line int, format string, args ...any) error {
 	return &FileError{line, fmt.Sprintf(format, args...)}
 }
 
-// FormError is the error of a reader for a file that is known to be of a form that it
-// does not read.
+// FormError is the error of a reader for a file of a known form that it does not read.
 type FormError struct {
 	Form forms.Form
 }
 
-// Error says what the file is, and what is read.
+// Error says what the file is, and what the reader accepts.
 func (e *FormError) Error() string {
 	switch {
 	case e.Form == forms.OpenMPITuned:
@@ -38,7 +37,7 @@ func (e *FormError) Error() string {
 	return fmt.Sprintf("this is %s, not a table of rules", e.Form)
 }
 
-// otherForm returns a *FormError if a file is known to be in none of the forms that are read.
+// otherForm returns a *FormError if a file has a known form that is not in read.
 func otherForm(data []byte, read ...forms.Form) error {
 	form := forms.Look(data).Form
 	if form == forms.Unknown || slices.Contains(read, form) {

@@ -4,28 +4,28 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// serves reports whether the algorithm of a rule does what a case demands of what it folds.
+// serves reports whether the algorithm of a rule folds in the way that the case demands.
 func (r *Rule) serves(c *Case) bool {
 	if !c.Ordered && !c.Reproducible || r.Algorithm == BuiltIn {
 		return true
 	}
 	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: c.Ranks, Degree: r.Params.Degree, Hosts: r.Params.HostsFor(c)})
 	if err != nil {
-		return true // whoever uses it gets the error
+		return true // the caller that uses it gets the error
 	}
 	return (!c.Ordered || spec.RankOrder()) && (!c.Reproducible || spec.Tree() != "" && spec.Tree() == Tree(c.Collective))
 }
 
-// passedOver reports whether there are cases that a rule fits and that it does not serve, so that a later
-// rule decides them.
+// passedOver reports whether the rule fits cases that it does not serve. A later rule decides such
+// cases.
 func (r *Rule) passedOver() bool {
 	a, ok := schedule.Named(r.Algorithm)
 	row := a.Row()
 	return ok && row.Inputs != nil && (!a.RankOrder || a.Tree == "" || r.Params.Masters)
 }
 
-// Tree returns the name of the tree by which a collective folds if the result is to be reproducible:
-// that of the first of its algorithms that has one. It is "" if it folds nothing.
+// Tree returns the name of the tree by which a collective folds if results must be reproducible:
+// that of the first of its algorithms that has one. It is "" if the collective folds nothing.
 func Tree(collective string) string {
 	for _, a := range schedule.AlgorithmsOf(collective) {
 		if a.Tree != "" {
@@ -35,8 +35,8 @@ func Tree(collective string) string {
 	return ""
 }
 
-// folded returns into how many chunks a vector is cut that an algorithm folds, 0 if it folds nothing.
-// cut says that it may be cut further.
+// folded returns the number of chunks into which a vector is cut that the algorithm folds, 0 if it
+// folds nothing. cut says that the vector may be cut further.
 func (m *Message) folded() (chunks int, cut bool) {
 	a, ok := schedule.Named(m.Algorithm)
 	row := a.Row()

@@ -10,20 +10,20 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Note says what a table of Open MPI had that ours has not, and what stands in its place.
+// Note says what in a table of Open MPI has no counterpart here, and what replaces it.
 type Note struct {
-	Line int // of the table of Open MPI, from 1
+	Line int // line of Open MPI's table, from 1
 	Msg  string
 }
 
-// String returns the line and what it says in one line.
+// String returns the line and the message in one line.
 func (n Note) String() string { return fmt.Sprintf("line %d: %s", n.Line, n.Msg) }
 
-// Import reads a table in our form, or one of Open MPI's component tuned: JSON with
-// rule_file_version 3, or the classic numbers, with or without rule-file-version-2 before
-// them. What another version of Open MPI may know and schedgen does not, such as an
-// algorithm, is left out or left to the built-in rules, and a note says so. The notes are in
-// the order of their lines. Errors are as Parse's.
+// Import reads a table of schedgen, or one of Open MPI's component tuned: JSON with
+// rule_file_version 3, or the classic numbers, with or without rule-file-version-2 before them.
+// Import leaves out what schedgen does not know, such as an algorithm of another version of Open
+// MPI, or leaves it to the built-in rules. The notes, in the order of their lines, say so. Errors
+// are as for [Parse].
 func Import(data []byte) (*Rules, []Note, error) {
 	if err := otherForm(data, forms.Rules, forms.OpenMPITuned); err != nil {
 		return nil, nil, err
@@ -43,12 +43,12 @@ func Import(data []byte) (*Rules, []Note, error) {
 	return imported(root.openMPI())
 }
 
-// withoutTrailingCommas returns a document with a blank for each comma that stands behind
-// the last member of an object or array. Open MPI's reader allows them, and the example of
-// its documentation has one.
+// withoutTrailingCommas returns a document with a blank in place of each comma after the last
+// member of an object or array. Open MPI's reader allows such commas, and the example in its
+// documentation has one.
 func withoutTrailingCommas(data []byte) []byte {
 	data = bytes.Clone(data)
-	comma := -1 // behind a value, with nothing but blanks since; -1: none
+	comma := -1 // index of a comma after a value with only blanks since; -1: none
 	value := false
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -79,7 +79,7 @@ func withoutTrailingCommas(data []byte) []byte {
 	return data
 }
 
-// imported makes a table of what a reader has found.
+// imported makes a table from the result of a reader.
 func imported(t *tuned, err error) (*Rules, []Note, error) {
 	if err != nil {
 		return nil, nil, err
@@ -93,28 +93,28 @@ func imported(t *tuned, err error) (*Rules, []Note, error) {
 	return r, t.notes, err
 }
 
-// tuned collects rules of Open MPI as ours.
+// tuned collects rules of Open MPI in the form of schedgen.
 type tuned struct {
 	list  []Rule
 	notes []Note
 
-	halved map[string]bool // collectives of which a note says that sizes were divided
+	halved map[string]bool // collectives for which a note says that sizes were divided
 }
 
 func (t *tuned) notef(line int, format string, args ...any) {
 	t.notes = append(t.notes, Note{line, fmt.Sprintf(format, args...)})
 }
 
-// rest leaves what is not decided yet of the ranks of a rule to the built-in rules, as
-// Open MPI leaves it to its fixed ones.
+// rest leaves the cases that are not decided yet, for the ranks of a rule, to the built-in rules.
+// Open MPI leaves them to its fixed rules.
 func (t *tuned) rest(r Rule) {
 	r.Bytes, r.Algorithm, r.Params, r.Line = Range{}, BuiltIn, Params{}, 0
 	r.Reason = "no rule of Open MPI's table"
 	t.list = append(t.list, r)
 }
 
-// kept returns the rules without those that are idle: Open MPI's readers allow them. The
-// rest of a rule may be idle without a word.
+// kept returns the rules without idle ones, which Open MPI's readers allow. It adds a note for an
+// idle rule, except for the rule that rest has added.
 func (t *tuned) kept() ([]Rule, error) {
 	if len(t.list) > maxRules {
 		return nil, faultf(max(1, t.list[maxRules].Line), "more than %d rules", maxRules)

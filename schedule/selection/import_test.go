@@ -12,7 +12,8 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// TestImport: tables of Open MPI become ours, and what we have not is told.
+// TestImport checks that tables of Open MPI become tables of schedgen, with notes on what has no
+// counterpart.
 func TestImport(t *testing.T) {
 	inputs(t, "ompi/*.*[nf]", func(t *testing.T, name string, data []byte) {
 		rules, notes, err := selection.Import(data)
@@ -38,7 +39,8 @@ func TestBadImports(t *testing.T) {
 	})
 }
 
-// TestImportTakesOurs: a table of ours is what Parse says, and so are its errors.
+// TestImportTakesOurs checks that Import reads a table of schedgen as Parse does, with the same
+// errors.
 func TestImportTakesOurs(t *testing.T) {
 	data, err := os.ReadFile("testdata/good/all.json")
 	require.NoError(t, err)
@@ -52,7 +54,7 @@ func TestImportTakesOurs(t *testing.T) {
 	require.ErrorContains(t, err, "schedgen-rules/1")
 }
 
-// TestImportedRules: what Open MPI's rules say of cases.
+// TestImportedRules checks the decisions of imported rules in some cases.
 func TestImportedRules(t *testing.T) {
 	for _, c := range []struct {
 		file  string
@@ -91,8 +93,8 @@ func TestImportedRules(t *testing.T) {
 	}
 }
 
-// TestImportedBlocks: Open MPI's sizes count all blocks together, and a rule's range of them is right
-// for the least number of ranks that it is for.
+// TestImportedBlocks checks that Open MPI's sizes count all blocks together, and that a rule's
+// range is right for the smallest number of ranks of the rule.
 func TestImportedBlocks(t *testing.T) {
 	data, err := os.ReadFile("testdata/ompi/blocks.conf")
 	require.NoError(t, err)
@@ -129,7 +131,7 @@ func TestImportedBlocks(t *testing.T) {
 	}
 }
 
-// TestOtherForms: a file that is something else is told so, by the reader of ours, too.
+// TestOtherForms checks that both readers name the form of a file that is something else.
 func TestOtherForms(t *testing.T) {
 	inputs(t, "other/*.*[nfv]", func(t *testing.T, name string, data []byte) {
 		_, _, err := selection.Import(data)
@@ -141,7 +143,8 @@ func TestOtherForms(t *testing.T) {
 	})
 }
 
-// TestParseNamesOpenMPI: what Import reads is not ours, and Parse says what makes ours of it.
+// TestParseNamesOpenMPI checks that for a table of Open MPI, Parse names the command that converts
+// it.
 func TestParseNamesOpenMPI(t *testing.T) {
 	inputs(t, "ompi/*.*[nf]", func(t *testing.T, name string, data []byte) {
 		_, err := selection.Parse(data)

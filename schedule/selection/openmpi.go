@@ -8,14 +8,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// openMPICollectives are Open MPI's collectives by their numbers, as its rules name them.
+// openMPICollectives are Open MPI's collectives, indexed by the numbers in its rules.
 var openMPICollectives = []string{
 	"allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast", "exscan", "gather", "gatherv",
 	"reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv",
 	"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "reduce_local",
 }
 
-// openMPIAlgorithms are those of Open MPI's component tuned by their numbers.
+// openMPIAlgorithms are the algorithms of Open MPI's component tuned, indexed by their numbers.
 var openMPIAlgorithms = map[string][]string{
 	schedule.Barrier: {"ignore", "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"},
 	schedule.Bcast: {
@@ -28,21 +28,21 @@ var openMPIAlgorithms = map[string][]string{
 	schedule.Scatter:   {"ignore", "basic_linear", "binomial", "linear_nb"},
 }
 
-// An equal is an algorithm of ours that sends the same messages between the same ranks as one of
+// equal is an algorithm of schedgen that sends the same messages between the same ranks as one of
 // Open MPI's.
 type equal struct {
 	name     string
 	params   Params
-	segments bool                    // segments of a message are chunks
+	segments bool                    // segments of a message become chunks
 	pair     bool                    // Open MPI refuses it unless there are 2 ranks
-	only     func(*tunedRule) bool   // whether it is the equal of the rule; nil: always
-	words    func(*tunedRule) string // names what has no equal; nil: the algorithm alone
+	only     func(*tunedRule) bool   // whether it is equal to the algorithm of the rule; nil: always
+	words    func(*tunedRule) string // describes an algorithm without equal; nil: its name alone
 }
 
-// whole has each message, or block, sent as one.
+// whole sends each message or block in one piece.
 var whole = Params{Chunks: 1}
 
-// equals are what Open MPI's algorithms are here. Those that are missing have no equal.
+// equals maps algorithms of Open MPI to those of schedgen. Missing ones have no equal.
 var equals = map[string]map[string]equal{
 	schedule.Bcast: {
 		"basic_linear": {name: "bcast/linear", params: whole},
@@ -87,16 +87,16 @@ var equals = map[string]map[string]equal{
 	},
 }
 
-// tunedRule is a rule of Open MPI: in whose cases, and what it says.
+// tunedRule is a rule of Open MPI.
 type tunedRule struct {
-	Rule      // collective, conditions and line; Bytes counts all blocks that a rank has together
+	Rule      // collective, conditions and line; Bytes counts all blocks of a rank together
 	algorithm string
-	fan       int // of chains: how many there are; 0 as 1
-	segment   int // bytes; 0: the message is not cut
-	requests  int // messages of a rank that are on their way, at most; 0: no limit
+	fan       int // the number of chains; 0 means 1
+	segment   int // bytes of a segment; 0: the message is not cut
+	requests  int // messages of a rank that may be under way at once; 0: no limit
 }
 
-// add maps a rule to ours. A rule that has no equal is left to the built-in rules.
+// add translates a rule. It leaves a rule without equal to the built-in rules.
 func (t *tuned) add(r tunedRule) {
 	r.Reason = fmt.Sprintf("Open MPI: %s", r.algorithm)
 	e, ok := equals[r.Collective][r.algorithm]
@@ -127,7 +127,8 @@ func (t *tuned) add(r tunedRule) {
 	}
 }
 
-// addPair maps a rule for an algorithm of two ranks, which Open MPI refuses to others.
+// addPair translates a rule for an algorithm of two ranks, which Open MPI refuses for other
+// numbers.
 func (t *tuned) addPair(r Rule, e *equal) {
 	pair := r
 	pair.Algorithm, pair.Params = e.name, e.params
@@ -145,9 +146,10 @@ func (t *tuned) addPair(r Rule, e *equal) {
 	t.notef(r.Line, "%s two_proc: is for 2 ranks, the built-in rules decide for others", r.Collective)
 }
 
-// addBlocks adds a rule whose sizes may count several blocks together. A range of the bytes of all
-// blocks is one of the bytes of a block for each number of ranks, so the ranks are cut into ranges
-// of which the last is less than twice the first, and the sizes are right for the first.
+// addBlocks adds a rule whose sizes may count several blocks together. A range of bytes of all
+// blocks is a different range of bytes of one block for each number of ranks. So addBlocks cuts the
+// ranks into ranges whose last number is less than twice the first, with sizes that are right for
+// the first.
 func (t *tuned) addBlocks(r Rule) {
 	row, _ := ir.CollectiveNamed(r.Collective)
 	if r.Bytes == (Range{}) || blocksAt(&row, 2) < 2 {
@@ -177,7 +179,8 @@ func (t *tuned) addBlocks(r Rule) {
 	}
 }
 
-// rounded says once for each collective that sizes are right for some numbers of ranks only.
+// rounded adds a note, once for each collective, that sizes are right only for some numbers of
+// ranks.
 func (t *tuned) rounded(r *Rule) {
 	if t.halved == nil {
 		t.halved = make(map[string]bool)
@@ -189,8 +192,8 @@ func (t *tuned) rounded(r *Rule) {
 	t.notef(r.Line, "%s: its sizes count all blocks together, ours one block; they are divided by the least number of ranks of each rule", r.Collective)
 }
 
-// blocksAt returns how many blocks Open MPI counts in a size among so many ranks: those of the rank
-// that has the most.
+// blocksAt returns how many blocks Open MPI counts in a size among the given number of ranks: those
+// of the rank that has the most.
 func blocksAt(row *ir.Collective, ranks int) int {
 	if !hasSizes(row) {
 		return 0
@@ -205,8 +208,8 @@ func ceil(n, by int) int {
 	return (n-1)/by + 1
 }
 
-// openMPIAlgorithm returns an algorithm by its number, "" for one of another version of
-// Open MPI.
+// openMPIAlgorithm returns the name of an algorithm by its number, or "" for one of another version
+// of Open MPI.
 func openMPIAlgorithm(collective string, id int) string {
 	if all := openMPIAlgorithms[collective]; id < len(all) {
 		return all[id]
@@ -214,13 +217,13 @@ func openMPIAlgorithm(collective string, id int) string {
 	return ""
 }
 
-// ours reports whether we have a collective of Open MPI.
+// ours reports whether schedgen has a collective of Open MPI.
 func ours(collective string) bool {
 	_, ok := openMPIAlgorithms[collective]
 	return ok
 }
 
-// leftOut says why no rule of a collective is translated.
+// leftOut returns the note that no rule of a collective is translated.
 func leftOut(collective string) string {
 	return collective + ": schedgen has no such collective, its rules are left out"
 }

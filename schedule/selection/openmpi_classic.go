@@ -9,14 +9,18 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// parseClassic reads the numbers of Open MPI's component tuned: how many collectives; for
-// each its number and how many sizes of communicators; for each that size and how many
-// sizes of messages; for each that size, algorithm, fan, bytes of a segment and, on the
-// same line of a file that begins with rule-file-version-2, how many requests. What is
-// behind a # is a comment.
+// parseClassic reads the numbers of Open MPI's component tuned. They are nested:
 //
-// A size holds up to below the next one, which is larger; the first size of a communicator
-// holds below it, too, and that of a message is 0.
+//   - the number of collectives; for each of them
+//   - its number and the number of communicator sizes; for each of these
+//   - the size and the number of message sizes; for each of these
+//   - the size, algorithm, fan and bytes of a segment. If the file starts with rule-file-version-2,
+//     a number of requests follows on the same line.
+//
+// A comment starts with #.
+//
+// A size applies up to the next size, which is larger. The first communicator size also applies
+// below itself, and the first message size is 0.
 func parseClassic(data []byte) (*tuned, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), MaxFile)
@@ -39,10 +43,10 @@ func parseClassic(data []byte) (*tuned, error) {
 	return &c.tuned, err
 }
 
-// maxCollectives bounds how many collectives a version of Open MPI may have.
+// maxCollectives bounds the number of collectives of any version of Open MPI.
 const maxCollectives = 256
 
-// classic is where a reader stands.
+// classic is the state of the reader.
 type classic struct {
 	tuned
 	words   []classicWord
@@ -81,25 +85,25 @@ func newClassic(data []byte) (*classic, error) {
 	return c, nil
 }
 
-// number reads a number 0 to most.
+// number reads a number in 0 … most.
 func (c *classic) number(what string, most int) (int, error) {
 	if c.next == len(c.words) {
 		return 0, faultf(c.lines, "the file ends where it should say %s", what)
 	}
 	w := c.words[c.next]
 	c.next++
-	// Open MPI reads 010 as 8 and 0x10 as 16: neither is taken for something else.
+	// Open MPI reads 010 as 8 and 0x10 as 16. number refuses both rather than misread them.
 	if plain := w.text == "0" || w.text[0] != '0'; !plain || strings.Trim(w.text, "0123456789") != "" {
-		return 0, faultf(w.line, "%s is no decimal number: here stands %s", short(w.text), what)
+		return 0, faultf(w.line, "%s is not a decimal number: it should say %s", short(w.text), what)
 	}
 	v, err := strconv.Atoi(w.text)
 	if err != nil || v > most {
-		return 0, faultf(w.line, "%s: must be in 0..%d: here stands %s", short(w.text), most, what)
+		return 0, faultf(w.line, "%s: must be in 0..%d: it should say %s", short(w.text), most, what)
 	}
 	return v, nil
 }
 
-// line returns the line of the number that was read last.
+// line returns the line of the last number that was read.
 func (c *classic) line() int { return c.words[c.next-1].line }
 
 func (c *classic) collective(seen map[string]bool) error {
@@ -112,7 +116,7 @@ func (c *classic) collective(seen map[string]bool) error {
 		name = openMPICollectives[id]
 	}
 	if seen[name] {
-		return faultf(c.line(), "%s (number %d) stands twice", name, id)
+		return faultf(c.line(), "%s (number %d) occurs twice", name, id)
 	}
 	seen[name] = true
 	if !ours(name) {
@@ -139,10 +143,10 @@ func (c *classic) collective(seen map[string]bool) error {
 	return nil
 }
 
-// classicRow is what is said of a size of communicators.
+// classicRow holds the rules for a communicator size.
 type classicRow struct {
 	size, line int
-	rules      []tunedRule // of ascending From of Bytes
+	rules      []tunedRule // by Bytes.From, ascending
 }
 
 func (c *classic) row(collective string) (row classicRow, err error) {
@@ -194,12 +198,12 @@ func (c *classic) rule(collective string) (r tunedRule, err error) {
 		}
 	}
 	if r.algorithm = openMPIAlgorithm(collective, id); r.algorithm == "" && ours(collective) {
-		r.algorithm = strconv.Itoa(id) // add knows none of that name
+		r.algorithm = strconv.Itoa(id) // add does not know this name
 	}
 	return r, err
 }
 
-// addRows maps the rules of a collective to ours.
+// addRows translates the rules of a collective.
 func (c *classic) addRows(collective string, rows []classicRow) {
 	for i, row := range rows {
 		within := Rule{Collective: collective, Line: row.line}

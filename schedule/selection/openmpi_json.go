@@ -8,10 +8,9 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// openMPI reads rule_file_version 3 of Open MPI's component tuned: for each collective a
-// list of sizes of communicators, each with a list of sizes of messages. Bounds are
-// included, and of both lists the first entry that fits counts; where none does, Open
-// MPI's fixed rules decide.
+// openMPI reads rule_file_version 3 of Open MPI's component tuned: for each collective a list of
+// communicator sizes, each with a list of message sizes. Both bounds of a size are included. In
+// each list the first entry that fits counts. If none fits, Open MPI's fixed rules decide.
 func (n *node) openMPI() (*tuned, error) {
 	if err := n.known("rules of Open MPI", "rule_file_version", "module", "collectives", "$schema"); err != nil {
 		return nil, err
@@ -97,8 +96,8 @@ func (n *node) communicator(t *tuned, collective string) error {
 	return nil
 }
 
-// distribution reads the condition on where ranks are. It is not known if it is one of
-// another version of Open MPI: the entry is left out then.
+// distribution reads the condition on the places of ranks. known is false if the condition is of
+// another version of Open MPI, and then the caller leaves the entry out.
 func (n *node) distribution(t *tuned, r *Rule) (known bool, err error) {
 	d := n.get("comm_rank_distribution")
 	if d == nil {
@@ -118,7 +117,7 @@ func (n *node) distribution(t *tuned, r *Rule) (known bool, err error) {
 	return true, nil
 }
 
-// message reads an entry for sizes of messages. Open MPI takes 0 for that of a barrier.
+// message reads an entry for message sizes. Open MPI uses size 0 for a barrier.
 func (n *node) message(t *tuned, within Rule) error {
 	if err := n.known("rule", "msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"); err != nil {
 		return err
@@ -158,9 +157,9 @@ func (n *node) message(t *tuned, within Rule) error {
 	return nil
 }
 
-// algorithm reads an algorithm by its name or number, and how the file spells it. name is
-// "" for one of another version of Open MPI, whose reader leaves such a rule out too, so that two
-// versions can have one file.
+// algorithm reads an algorithm by its name or number. spelled is the spelling of the file. name is
+// "" for an algorithm of another version of Open MPI. Open MPI's reader leaves out such a rule too,
+// so that two versions can share a file.
 func (n *node) algorithm(collective string) (name, spelled string, err error) {
 	a := n.get("alg")
 	if a == nil {
@@ -177,8 +176,7 @@ func (n *node) algorithm(collective string) (name, spelled string, err error) {
 	return name, spelled, err
 }
 
-// between reads two bounds, both included, of which each may be missing and the upper one may be
-// "inf".
+// between reads two bounds, both included. Each may be missing, and the upper one may be "inf".
 func (n *node) between(lower, upper string) (r Range, err error) {
 	if lo := n.get(lower); lo != nil {
 		if r.From, err = lo.whole(lower, 0, maxBytes-1); err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Format is what a file of ours says that it is. A later one that says something else has
-// another number.
+// Format is the value of the field format of a table of rules. A later format will have another
+// number.
 const Format = "schedgen-rules/1"
 
-// The fields of a file of ours, in the order in which they are written.
+// The fields of a table of rules, in the order in which they are written.
 var (
 	fileFields  = []string{"format", "rules"}
 	ruleFields  = []string{"collective", "ranks", "bytes", "hosts", "place", "multicast", "memory", "rings", "algorithm", "params", "reason"}
@@ -24,10 +24,10 @@ var (
 // maxReason bounds the reason of a rule, in bytes.
 const maxReason = 256
 
-// Parse reads a table of rules in our form (docs/selection.md). The error says in which
-// line the first fault is; a field, an algorithm or a parameter that there is not is one,
-// so is a name that stands twice, a case that no rule fits and a rule that is idle. It is a
-// *FormError if the file is known to be something else.
+// Parse reads a table of rules in the form of schedgen (docs/selection.md). The error names the
+// line of the first fault. Faults include unknown fields, algorithms and parameters, duplicate
+// names, a case that no rule fits, and an idle rule. The error is a *FormError if the file is known
+// to be something else.
 func Parse(data []byte) (*Rules, error) {
 	if err := otherForm(data, forms.Rules); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (n *node) format() error {
 	return err
 }
 
-// rule reads a rule; what does not fit together is New's to find.
+// rule reads a rule. New checks whether its parts fit together.
 func (n *node) rule() (r Rule, err error) {
 	if err := n.known("rule", ruleFields...); err != nil {
 		return r, err
@@ -122,13 +122,13 @@ func (n *node) into(r *Rule, name string) (err error) {
 	return err
 }
 
-// bounds reads a condition on a number lo to hi, both bounds included.
+// bounds reads a condition on a number in lo … hi. Both bounds are included.
 func (n *node) bounds(name string, lo, hi int) (r Range, err error) {
 	if err := n.known(name, rangeFields...); err != nil {
 		return r, err
 	}
 	if len(n.fields) == 0 {
-		return r, faultf(n.line, "%s: neither min nor max is there", name)
+		return r, faultf(n.line, "%s: it needs min or max", name)
 	}
 	for _, f := range n.fields {
 		v, err := f.value.whole(name+": "+f.name, lo, hi)

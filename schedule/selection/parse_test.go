@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// golden compares got with the file that is beside the input, or writes that.
+// golden compares got with the file beside the input, or writes that file.
 func golden(t *testing.T, input, extension string, got []byte) {
 	t.Helper()
 	name := strings.TrimSuffix(input, filepath.Ext(input)) + extension
@@ -40,7 +40,7 @@ func inputs(t *testing.T, pattern string, f func(t *testing.T, name string, data
 	}
 }
 
-// TestGoodFiles are written canonically, and that is read back to the same table.
+// TestGoodFiles checks that good files are written canonically and read back to the same table.
 func TestGoodFiles(t *testing.T) {
 	inputs(t, "good/*.json", func(t *testing.T, name string, data []byte) {
 		rules, err := selection.Parse(data)
@@ -53,7 +53,7 @@ func TestGoodFiles(t *testing.T) {
 	})
 }
 
-// TestBadFiles: what is wrong is said with its line.
+// TestBadFiles checks that errors have the line of the fault.
 func TestBadFiles(t *testing.T) {
 	inputs(t, "bad/*.json", func(t *testing.T, name string, data []byte) {
 		_, err := selection.Parse(data)
@@ -72,8 +72,8 @@ func TestFilesAreBounded(t *testing.T) {
 	require.EqualError(t, err, "line 2: rules: at most 4096 are allowed")
 }
 
-// TestBuiltinIsATable: the built-in rules are a good file, and one like any other but that it
-// is not told from no file.
+// TestBuiltinIsATable checks that the built-in rules are a good file, and that reading it gives the
+// digest of no file.
 func TestBuiltinIsATable(t *testing.T) {
 	again, err := selection.Parse(selection.Builtin().Text())
 	require.NoError(t, err)
@@ -85,8 +85,8 @@ func TestBuiltinIsATable(t *testing.T) {
 	require.NotZero(t, other.Digest())
 }
 
-// TestOfAFile: the first rule that fits decides, and what it leaves to the built-in rules
-// they decide.
+// TestOfAFile checks that the first rule that fits decides, and that the built-in rules decide the
+// cases that it leaves to them.
 func TestOfAFile(t *testing.T) {
 	data, err := os.ReadFile("testdata/good/all.json")
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestOfAFile(t *testing.T) {
 	}))
 }
 
-// drawCase draws a case that there can be.
+// drawCase draws a possible case.
 func drawCase(t *rapid.T, most int) selection.Case {
 	c := selection.Case{
 		Collective: rapid.SampledFrom([]string{schedule.Bcast, schedule.Barrier, schedule.Anycast}).Draw(t, "collective"),
@@ -156,7 +156,7 @@ func drawRange(t *rapid.T, name string, lo, hi int) (r selection.Range) {
 	return r
 }
 
-// drawRule draws a rule of a barrier, by itself a good one.
+// drawRule draws a rule of a barrier that is good by itself.
 func drawRule(t *rapid.T) selection.Rule {
 	need := rapid.SampledFrom([]selection.Need{selection.Either, selection.Either, selection.With, selection.Without})
 	r := selection.Rule{
@@ -170,7 +170,7 @@ func drawRule(t *rapid.T) selection.Rule {
 	return r
 }
 
-// dumbFits is what a rule's conditions mean, once more.
+// dumbFits evaluates the conditions of a rule independently.
 func dumbFits(r *selection.Rule, c *selection.Case) bool {
 	in := func(v int, r selection.Range) bool { return v >= r.From && (r.To == 0 || v <= r.To-1) }
 	have := map[selection.Need]map[bool]bool{
@@ -204,8 +204,8 @@ func every(f func(c *selection.Case)) {
 	}
 }
 
-// TestCoverIsRight: a table is refused if, and only if, among all cases there is one that no rule
-// fits, or none that a rule decides.
+// TestCoverIsRight checks that a table is refused if and only if no rule fits some case, or some
+// rule decides no case.
 func TestCoverIsRight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.Custom(drawRule), 1, 5).Draw(t, "rules")
@@ -233,7 +233,8 @@ func TestCoverIsRight(t *testing.T) {
 	})
 }
 
-// Whatever a table says, every case is decided, by an algorithm that takes the case.
+// TestEveryCaseIsDecided checks that a table decides every case, with an algorithm that accepts the
+// case.
 func TestEveryCaseIsDecided(t *testing.T) {
 	data, err := os.ReadFile("testdata/good/all.json")
 	require.NoError(t, err)

@@ -1,33 +1,37 @@
-// Package selection says which algorithm does a collective operation, with which
-// parameters, and into how many chunks a message is cut, where nobody says otherwise.
-// Communicators, the command and measurements ask it, so that what is proved and timed is
-// what runs.
+// Package selection decides which algorithm does a collective operation, with which parameters, and
+// into how many chunks a message is cut, unless the caller decides. Communicators, the command and
+// measurements use it, so that the algorithm that runs is the one that is proved and timed.
 //
-// What decides is a table of rules, of which the first that fits a case counts: the
-// built-in one, or one that was read from a file (Parse). Tables of Open MPI are read
-// too (Import). Choose needs no table: it computes what all candidates take.
+// A table of rules decides: the first rule that fits a case counts. The table is the built-in one,
+// or one read from a file ([Parse]). [Import] also reads tables of Open MPI. [Choose] needs no
+// table: it computes the times of all candidates.
 package selection
 
 import "slices"
 
-// Case is an operation and what it meets. All ranks of a communicator must ask
-// about the same case.
+// Case is an operation and its circumstances. All ranks of a communicator must ask about the same
+// case.
 type Case struct {
 	Collective string // its name in the table of package ir
 	Ranks      int
-	Bytes      int   // of one block, which is the whole message of a broadcast; 0 for a barrier, and for rootless messages, for which one algorithm serves all lengths
-	Multicast  bool  // the network multicasts
-	Memory     bool  // all ranks share memory, and copy long chunks that are put from where they lie
-	Rings      bool  // with Memory: that is slow on their machine, beside a ring that all read
-	Hosts      int   // hosts that have several ranks, in blocks; 0: one host, one rank on each, or unknown
-	Place      Place // where the ranks are
+	// Bytes is the length of one block, such as the message of a broadcast. It is 0 for a barrier
+	// and for rootless messages, where one algorithm serves all lengths.
+	Bytes     int
+	Multicast bool // the network multicasts
+	Memory    bool // all ranks share memory, and copy long chunks directly from the sender's buffer
+	// with Memory: on their machine such copies are slow, compared with a ring that all ranks read
+	Rings bool
+	// number of hosts, if they have several ranks each, in blocks; 0: one host, one rank on each,
+	// or unknown
+	Hosts int
+	Place Place // where the ranks are
 
-	// Of a collective that folds. Rules whose algorithms do not serve the case are passed over.
-	Ordered      bool // in the order of the ranks: the operation does not commute
-	Reproducible bool // by one tree for that many ranks, whatever else the case says
+	// Only for a collective that folds. Rules whose algorithms do not serve the case are skipped.
+	Ordered      bool // fold in the order of the ranks, because the operation does not commute
+	Reproducible bool // fold one tree for this number of ranks, whatever the rest of the case is
 }
 
-// Place says where the ranks of a communicator are, as far as they all know.
+// Place says where the ranks of a communicator are, as far as all of them know.
 type Place uint8
 
 // The places.
@@ -37,10 +41,10 @@ const (
 	OneEach               // each on a host of its own
 )
 
-// places are the words for places, in files and for people.
+// places are the words for places in files and messages.
 var places = []string{Anywhere: "", OneHost: "one-host", OneEach: "one-each"}
 
-// String returns the word of a file for p, "" for Anywhere.
+// String returns the word for p in a file, "" for Anywhere.
 func (p Place) String() string {
 	if int(p) >= len(places) {
 		return "?"
@@ -53,34 +57,34 @@ type Range struct{ From, To int }
 
 func (r Range) has(v int) bool { return v >= r.From && (r.To == 0 || v < r.To) }
 
-// Need is a condition on what may be there or not.
+// Need is a condition on something that may be there or not.
 type Need uint8
 
 // The needs.
 const (
 	Either  Need = iota // no condition
 	With                // it must be there
-	Without             // it must not
+	Without             // it must not be there
 )
 
 func (n Need) has(there bool) bool { return n == Either || there == (n == With) }
 
-// Params are what a rule gives to its algorithm. A field that is 0 takes the default:
-// that of schedule.Params, or what Chunks returns.
+// Params are the parameters that a rule gives to its algorithm. A field that is 0 has its default:
+// that of schedule.Params, or the result of Chunks.
 type Params struct {
 	Degree  int
 	FanIn   int
 	FanOut  int
-	Chunks  int  // of a block
-	Chunk   int  // bytes of a chunk at most, as far as 1024 chunks suffice; not with Chunks
-	Masters bool // run between the masters of hosts, where some have several ranks
+	Chunks  int  // number of chunks of a block
+	Chunk   int  // bytes of a chunk at most, as far as 1024 chunks suffice; not together with Chunks
+	Masters bool // run between the masters of hosts, if hosts have several ranks
 }
 
-// BuiltIn stands in place of an algorithm's name: the built-in rules decide.
+// BuiltIn in place of an algorithm's name means that the built-in rules decide.
 const BuiltIn = "built-in"
 
-// Rule is a line of a table: the algorithm for the cases that meet its conditions. The
-// zero value of a condition is none.
+// Rule is a line of a table: the algorithm for the cases that meet its conditions. The zero value
+// of a condition is no condition.
 type Rule struct {
 	Collective string
 	Ranks      Range
@@ -91,10 +95,10 @@ type Rule struct {
 	Rings      Need
 	Place      Place
 
-	Algorithm string // or BuiltIn
+	Algorithm string // the name of an algorithm, or BuiltIn
 	Params    Params
 	Reason    string
-	Line      int // of the file that it was read from, from 1; 0: from none
+	Line      int // line of the file, from 1; 0: not from a file
 }
 
 func (r *Rule) fits(c *Case) bool {
@@ -103,16 +107,16 @@ func (r *Rule) fits(c *Case) bool {
 		(r.Place == Anywhere || r.Place == c.Place) && r.serves(c)
 }
 
-// Rules is a table of rules that has been checked: a collective of which it has a rule
-// has one for every case, and no rule is idle. Those of which it has none are left to the
-// built-in rules. It is immutable, and safe for concurrent use.
+// Rules is a checked table of rules. If it has rules for a collective, a rule fits every case of
+// it, and no rule is idle. Other collectives are left to the built-in rules. Rules is immutable and
+// safe for concurrent use.
 type Rules struct {
 	list   []Rule
-	digest uint64 // 0: of the built-in rules
+	digest uint64 // 0: the built-in rules
 }
 
-// New checks a table of rules. The error is that of the first rule at fault, a
-// *FileError where the rule has a line.
+// New checks a table of rules. The error concerns the first rule at fault. It is a *FileError if
+// the rule has a line.
 func New(list []Rule) (*Rules, error) {
 	list = slices.Clone(list)
 	if err := check(list); err != nil {
@@ -126,23 +130,23 @@ func New(list []Rule) (*Rules, error) {
 	return r, nil
 }
 
-// List returns the rules in their order.
+// List returns a copy of the rules in their order.
 func (r *Rules) List() []Rule { return slices.Clone(r.list) }
 
-// Digest tells tables apart that decide differently or say so in other words: 64 bits of
-// a hash of their text, 0 for the built-in rules. Where the lines of a file break does not count.
+// Digest returns a 64-bit hash of the text of the table, 0 for the built-in rules. Tables that
+// decide differently, or give other reasons, have different digests. Line breaks of a file do not
+// matter.
 func (r *Rules) Digest() uint64 { return r.digest }
 
-// Decision is what a table says of a case.
+// Decision is the answer of a table for a case.
 type Decision struct {
-	Rule *Rule // that names the algorithm; not to be changed
-	From *Rule // the rule of the file that leaves the case to the built-in ones, if there is one; not to be changed
-	Own  bool  // Rule is the table's, not a built-in one in its place
+	Rule *Rule // the rule that names the algorithm; read-only
+	From *Rule // the rule of the file that leaves the case to the built-in rules, or nil; read-only
+	Own  bool  // Rule is from the table, not a built-in one in its place
 }
 
-// Of returns the decision for a case. There is one for every case of a known
-// collective; ok is false for others, and if the case demands of a fold what no rule gives. It makes no
-// allocation unless the case demands something.
+// Of returns the decision for a case. ok is false if the collective is unknown, or if no rule folds
+// as the case demands. Of makes no allocation unless the case demands something of a fold.
 func (r *Rules) Of(c Case) (d Decision, ok bool) {
 	d.Own = true
 	d.Rule = r.first(&c)
@@ -163,8 +167,8 @@ func (r *Rules) first(c *Case) *Rule {
 	return nil
 }
 
-// HostsFor returns the parameter Hosts of a rule's algorithm in a case: the hosts, where it runs
-// between their masters, else 0.
+// HostsFor returns the parameter Hosts of a rule's algorithm in a case: the number of hosts if the
+// algorithm runs between their masters, else 0.
 func (p *Params) HostsFor(c *Case) int {
 	if !p.Masters {
 		return 0

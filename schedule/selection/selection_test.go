@@ -61,8 +61,8 @@ func TestOf(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Every case of a known collective has a rule, and its algorithm takes what the
-// rule gives it.
+// TestEveryCaseHasARule checks that every case of a known collective has a rule whose algorithm
+// accepts the rule's parameters.
 func TestEveryCaseHasARule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := selection.Case{
@@ -80,9 +80,9 @@ func TestEveryCaseHasARule(t *testing.T) {
 	})
 }
 
-// TestBarrierOfOneRankAHost: where every rank has a host to itself, the built-in rules choose a
-// barrier that takes at most 1.3 times as long as the best tree, exchange or dissemination of any
-// degree up to 16, on each of three machines of the LogGP model.
+// TestBarrierOfOneRankAHost checks the built-in rules if every rank has a host to itself. Their
+// barrier takes at most 1.3 times as long as the best tree, exchange or dissemination of any degree
+// up to 16, on each of three machines of the LogGP model.
 func TestBarrierOfOneRankAHost(t *testing.T) {
 	machines := map[string]loggp.Params{
 		"LogGOPSim's defaults": loggp.Defaults(),
@@ -125,8 +125,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// What the root alone puts nobody waits for to pass it on, so that it need not be cut: between hosts it is,
-// since there the puts take turns.
+// TestChunksOfTheRootAlone checks that a message that only the root puts is not cut, because no
+// rank waits to pass it on. Between hosts it is cut, because the puts take turns there.
 func TestChunksOfTheRootAlone(t *testing.T) {
 	for n, want := range map[int]int{0: 1, 1 << 20: 1, 1<<20 + 1: 2, 1 << 30: 1024, 1 << 40: 1024} {
 		require.Equal(t, want, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: n, Datagram: 1452}))
@@ -134,8 +134,8 @@ func TestChunksOfTheRootAlone(t *testing.T) {
 	require.Equal(t, 32, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: 1 << 20, Links: true}))
 }
 
-// Chunks that are copied from where they lie are long, and as many as fit windows; those of multicasts
-// are not.
+// TestChunksInMemory checks that chunks that ranks copy from the sender's buffer are long, and as
+// many as fit windows. Chunks of multicasts are not.
 func TestChunksInMemory(t *testing.T) {
 	for _, c := range []struct{ ranks, n, most, want int }{
 		{2, 0, 0, 1}, {2, 512 << 10, 0, 1}, {2, 1 << 30, 0, 1}, {1, 1 << 30, 0, 1},
@@ -149,8 +149,8 @@ func TestChunksInMemory(t *testing.T) {
 	require.Equal(t, 16, selection.Chunks(selection.Message{Algorithm: "bcast/mcast-chain", Ranks: 3, Bytes: 512 << 10, Memory: true, Datagram: 64 << 10}))
 }
 
-// However long a message is, each chunk of it fits a frame, as long as a schedule can have so many: a
-// PiB takes half of those.
+// TestChunksFitFrames checks that each chunk of a message of any length fits a frame, as long as a
+// schedule can have enough chunks. A PiB takes half of them.
 func TestChunksFitFrames(t *testing.T) {
 	for _, n := range []int{1, selection.MaxChunk, selection.MaxChunk + 1, 1 << 31, 2 * selection.MaxChunk, 2*selection.MaxChunk + 1, 1 << 40, 1 << 47, 1 << 50} {
 		for _, a := range schedule.Algorithms() {
@@ -171,8 +171,9 @@ func TestChunksFitFrames(t *testing.T) {
 	require.Positive(t, selection.AtLeast(schedule.MaxChunks, math.MaxInt))
 }
 
-// The symmetric broadcast to p ranks has p fragments; a small message goes in one step,
-// as paper 004 advises (section 3), wherever the ranks are and whatever a rule says.
+// TestChunksOfTheSymmetricBroadcast checks that the symmetric broadcast to p ranks has p fragments.
+// A small message goes in one step, as paper 004, §3, advises, wherever the ranks are and whatever
+// a rule says.
 func TestChunksOfTheSymmetricBroadcast(t *testing.T) {
 	for _, c := range []struct{ ranks, n, want int }{
 		{1, 0, 1}, {1, 1 << 30, 1}, {2, 0, 1}, {2, 1 << 30, 1},
@@ -187,7 +188,8 @@ func TestChunksOfTheSymmetricBroadcast(t *testing.T) {
 	}
 }
 
-// One step is taken where it is no longer than fragments, by what crosses a link.
+// TestSmallMessagesTakeOneStep checks that the broadcast takes one step if that takes no longer
+// than fragments, by the bytes that cross a link.
 func TestSmallMessagesTakeOneStep(t *testing.T) {
 	const cost = 512
 	rapid.Check(t, func(t *rapid.T) {
@@ -214,7 +216,7 @@ func TestChunksOfAPipelineOverLinks(t *testing.T) {
 	}
 }
 
-// No other number of chunks takes a pipeline less.
+// TestPipelineIsCutBest checks that no other number of chunks makes a pipeline faster.
 func TestPipelineIsCutBest(t *testing.T) {
 	const cost = 512
 	rapid.Check(t, func(t *rapid.T) {

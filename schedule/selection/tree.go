@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// MaxFile is the largest file that is read, in bytes.
+// MaxFile is the size in bytes of the largest file that the readers accept.
 const MaxFile = 1 << 20
 
-// maxDepth is how many objects and arrays may stand within each other.
+// maxDepth bounds the nesting of objects and arrays.
 const maxDepth = 8
 
-// node is a value of a JSON document, with the line in which it ends or, of an object or
-// array, begins.
+// node is a value of a JSON document. line is the line in which the value ends, or in which an
+// object or array begins.
 type node struct {
 	line   int
 	kind   string // object, array, string, number, boolean or null
-	text   string // of a string or number
+	text   string // text of a string or number
 	truth  bool
 	fields []field
 	items  []*node
@@ -35,8 +35,8 @@ type field struct {
 	value *node
 }
 
-// parseTree reads one JSON value. A name that stands twice in an object is an error, which
-// package encoding/json does not report.
+// parseTree reads one JSON value. Unlike package encoding/json, it reports a duplicate name in an
+// object as an error.
 func parseTree(data []byte) (*node, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), MaxFile)
@@ -53,16 +53,16 @@ func parseTree(data []byte) (*node, error) {
 	return n, nil
 }
 
-// treeParser reads values. Lines are counted on the way, so that all take time in
+// treeParser reads values. It counts lines on the way, so that all values together take time in
 // proportion to the document.
 type treeParser struct {
 	data    []byte
 	dec     *json.Decoder
-	counted int64 // bytes
-	breaks  int   // lines that end in them
+	counted int64 // bytes whose lines are counted
+	breaks  int   // lines that end in those bytes
 }
 
-// line returns the line of an offset, which is no lower than in the call before.
+// line returns the line of an offset. Offsets must not decrease from call to call.
 func (p *treeParser) line(offset int64) int {
 	offset = max(p.counted, min(offset, int64(len(p.data))))
 	p.breaks += bytes.Count(p.data[p.counted:offset], []byte{'\n'})
@@ -75,11 +75,11 @@ func (p *treeParser) token() (json.Token, int, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, 0, faultf(p.line(syntax.Offset), "this is no JSON: %s", strings.TrimPrefix(syntax.Error(), "json: "))
+		return nil, 0, faultf(p.line(syntax.Offset), "this is not JSON: %s", strings.TrimPrefix(syntax.Error(), "json: "))
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, 0, faultf(p.line(int64(len(p.data))), "this is no JSON: it ends too early")
+		return nil, 0, faultf(p.line(int64(len(p.data))), "this is not JSON: it ends too early")
 	case err != nil:
-		return nil, 0, faultf(p.line(p.dec.InputOffset()), "this is no JSON: %v", err)
+		return nil, 0, faultf(p.line(p.dec.InputOffset()), "this is not JSON: %v", err)
 	}
 	return t, p.line(p.dec.InputOffset()), nil
 }
@@ -125,7 +125,7 @@ func (p *treeParser) object(n *node, depth int) error {
 			return faultf(line, "the name of a field was expected")
 		}
 		if first, twice := seen[name]; twice {
-			return faultf(line, "field %s stands twice, first in line %d", short(name), first)
+			return faultf(line, "field %s occurs twice, first in line %d", short(name), first)
 		}
 		seen[name] = line
 		value, err := p.value(depth + 1)
@@ -150,7 +150,7 @@ func (p *treeParser) array(n *node, depth int) error {
 	return err
 }
 
-// short quotes a word of a file, and cuts it where it is too long to print.
+// short quotes a word of a file and cuts it if it is too long to print.
 func short(word string) string {
 	const most = 64
 	if len(word) > most {
@@ -159,7 +159,7 @@ func short(word string) string {
 	return strconv.Quote(word)
 }
 
-// known returns an error for the first field that is none of names.
+// known returns an error for the first field that is not among names.
 func (n *node) known(what string, names ...string) error {
 	if n.kind != "object" {
 		return faultf(n.line, "%s: an object was expected, not %s", what, n.a())
@@ -172,7 +172,7 @@ func (n *node) known(what string, names ...string) error {
 	return nil
 }
 
-// get returns the value of a field, nil if the object has none of that name.
+// get returns the value of a field, or nil if the object does not have it.
 func (n *node) get(name string) *node {
 	for _, f := range n.fields {
 		if f.name == name {
@@ -182,7 +182,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// a returns what n is, with an article.
+// a returns the kind of n with an article.
 func (n *node) a() string {
 	switch n.kind {
 	case "object", "array":
@@ -209,14 +209,14 @@ func (n *node) word(what string) (string, error) {
 	return n.text, nil
 }
 
-// whole returns a whole number lo to hi.
+// whole returns a whole number in lo … hi.
 func (n *node) whole(what string, lo, hi int) (int, error) {
 	if n.kind != "number" {
 		return 0, faultf(n.line, "%s: a number was expected, not %s", what, n.a())
 	}
 	v, err := strconv.Atoi(n.text)
 	if err != nil || v < lo || v > hi {
-		return 0, faultf(n.line, "%s: %s is no whole number in %d..%d", what, cut(n.text), lo, hi)
+		return 0, faultf(n.line, "%s: %s is not a whole number in %d..%d", what, cut(n.text), lo, hi)
 	}
 	return v, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Text returns the rules in our form, a rule a line: one spelling for each table, which
-// Parse reads back to the same rules.
+// Text returns the rules in the form of schedgen, one rule a line. Each table has exactly one
+// spelling, from which Parse returns the same rules.
 func (r *Rules) Text() []byte {
 	var b bytes.Buffer
 	b.WriteString("{\"format\": \"" + Format + "\",\n \"rules\": [")
@@ -22,14 +22,14 @@ func (r *Rules) Text() []byte {
 	return b.Bytes()
 }
 
-// sum is the digest of the rules.
+// sum returns the digest of the rules.
 func (r *Rules) sum() uint64 {
 	f := fnv.New64a()
-	_, _ = f.Write(r.Text()) // a hash takes everything
+	_, _ = f.Write(r.Text()) // writing to a hash never fails
 	return f.Sum64()
 }
 
-// written are a rule's fields as they are written. A number that is not there is nil.
+// written are a rule's fields as they are written. A missing number is nil.
 type written struct {
 	Collective string         `json:"collective"`
 	Ranks      *writtenRange  `json:"ranks,omitempty"`
@@ -58,7 +58,7 @@ type writtenParams struct {
 	Masters bool `json:"masters,omitempty"`
 }
 
-// String returns the rule as a line of a file of ours, without its end.
+// String returns the rule as a line of a table, without the line end.
 func (r *Rule) String() string {
 	w := written{
 		Collective: r.Collective, Ranks: r.Ranks.written(), Bytes: r.Bytes.written(), Hosts: r.Hosts.written(),
@@ -71,7 +71,7 @@ func (r *Rule) String() string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(w) // strings and numbers can all be written
+	_ = enc.Encode(w) // strings and numbers can always be written
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

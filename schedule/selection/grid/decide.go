@@ -1,22 +1,24 @@
 package grid
 
-// A choice is worth a rule if it takes so much less than what the built-in rules choose, as a part
-// of that. The search for parameters is within that of the best.
+// minWin is the smallest gain that makes a choice worth a rule: how much less time it takes than
+// the built-in choice, as a part of the latter. The parameter search is within that of the best.
 const minWin = 0.05
 
-// A neighbour's choice is as good as the best if it takes at most so much more.
+// alike bounds a neighbour's choice that counts as equally good: it takes at most this part more
+// time than the best.
 const alike = 0.03
 
-// decision is what is chosen in a cell, and what the built-in rules would choose.
+// decision is the choice for a cell, and what it is compared with.
 type decision struct {
 	Choice
 	how   How
-	win   float64 // what it takes less than that, as a part
-	below string  // the algorithm
+	win   float64 // how much less time it takes than the built-in choice, as a part of the latter
+	below string  // the algorithm of the built-in choice
 }
 
-// decide returns the choice of a cell: the first of near that is as good as the best, else the best;
-// nil where none is better than that of the built-in rules, as far as intervals tell.
+// decide returns the choice for a cell: the first of near that is as good as the best, or else the
+// best. It returns nil if no choice is better than that of the built-in rules, as far as intervals
+// show.
 func (c *Cell) decide(near []Choice) *decision {
 	if c.How == Unknown || len(c.Candidates) == 0 {
 		return nil
@@ -41,7 +43,7 @@ func (c *Cell) decide(near []Choice) *decision {
 	return c.against(best)
 }
 
-// against returns the decision for a candidate, nil unless it wins against the built-in rules.
+// against returns the decision for a candidate, or nil unless it beats the built-in choice.
 func (c *Cell) against(of *Candidate) *decision {
 	base := &c.Candidates[0]
 	win := 1 - of.Time.Value/base.Time.Value

@@ -1,6 +1,7 @@
-// Package grid makes rules of what candidates take in the cases of a grid, numbers of ranks by
-// lengths of messages: as few as say the same, and only where a choice is better than that of
-// the built-in rules. What candidates take is passed in: it was measured, or a model says so.
+// Package grid derives rules from the times of candidates in the cases of a grid: numbers of ranks
+// by lengths of messages. It makes as few rules as possible, and only where a choice is better than
+// that of the built-in rules. The caller passes the times, which it has measured or computed from a
+// model.
 package grid
 
 import (
@@ -8,13 +9,13 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// Choice is an algorithm with what a rule gives it.
+// Choice is an algorithm and the parameters that a rule gives it.
 type Choice struct {
 	Algorithm string
 	Params    selection.Params
 }
 
-// Candidate is a choice and what it takes in a case, in nanoseconds.
+// Candidate is a choice and its time in a case, in nanoseconds.
 type Candidate struct {
 	Choice
 	Time fit.Interval
@@ -25,22 +26,22 @@ type How uint8
 
 // The origins of times.
 const (
-	Unknown  How = iota // there are none: the built-in rules decide
+	Unknown  How = iota // there are no times: the built-in rules decide
 	Measured            // with ranks of this machine
 	Modelled
 )
 
-// String returns the word that reasons begin with.
+// String returns the word with which reasons start.
 func (h How) String() string {
 	return [...]string{Unknown: "unknown", Measured: "measured", Modelled: "modelled"}[h]
 }
 
-// Cell is a case with its candidates. The first of them is what the built-in rules choose.
+// Cell holds the candidates of a case. The first of them is the choice of the built-in rules.
 type Cell struct {
 	How        How
 	Candidates []Candidate
 }
 
-// Source returns the cell of a case. With near it says which choices stand beside it in the grid: if
-// the cell has their times too, neighbours that are as good may share a rule.
+// Source returns the cell of a case. near lists the choices of neighbouring cells of the grid. If
+// the cell has the times of these too, neighbours with equally good choices may share a rule.
 type Source func(c selection.Case, near []Choice) (Cell, error)

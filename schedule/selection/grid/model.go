@@ -12,13 +12,14 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// Machine is a modelled machine: as it likely is, and if all that was measured of it is at the lower, or
-// at the upper, ends of confidence intervals. Without these two it is known exactly.
+// Machine is a modelled machine. Likely is the best estimate. Low and High are the machine with all
+// measured values at the lower or upper ends of their confidence intervals. If both are nil, the
+// machine is known exactly.
 type Machine struct{ Likely, Low, High sim.Model }
 
-// OnModel returns the source of what candidates take on a modelled machine. It is for cases
-// without multicast and shared memory, of which models know nothing. compare returns what
-// selection.Compare does on the likely machine.
+// OnModel returns a source of the times of candidates on a modelled machine. It is for cases
+// without multicast and shared memory, which the models do not cover. compare returns the same as
+// selection.Compare on the likely machine.
 func OnModel(m Machine, compare func(selection.Case) ([]selection.Candidate, error)) Source {
 	return func(c selection.Case, near []Choice) (Cell, error) {
 		p := &pricing{c: c, m: m, cell: Cell{How: Modelled}}
@@ -43,7 +44,7 @@ func OnModel(m Machine, compare func(selection.Case) ([]selection.Candidate, err
 	}
 }
 
-// BuiltIn returns what the built-in rules choose in a case.
+// BuiltIn returns the choice of the built-in rules in a case.
 func BuiltIn(c selection.Case) Choice {
 	d, _ := selection.Builtin().Of(c) // every collective has a rule
 	choice := Choice{d.Rule.Algorithm, d.Rule.Params}
@@ -58,8 +59,8 @@ type pricing struct {
 	cell Cell
 }
 
-// builtIn adds what the built-in rules choose. If it is too large to be computed the cell stays
-// empty, and they decide.
+// builtIn adds the choice of the built-in rules. If its time cannot be computed, the cell stays
+// empty, and the built-in rules decide.
 func (p *pricing) builtIn() error {
 	known, err := p.add(BuiltIn(p.c), math.Inf(1))
 	if !known {
@@ -68,8 +69,8 @@ func (p *pricing) builtIn() error {
 	return err
 }
 
-// found adds the best parameters of an algorithm as a rule says them: so that they mean the same for
-// neighbours, if that takes hardly more.
+// found adds the best parameters of an algorithm in the form of a rule. It prefers round values,
+// which mean the same for neighbouring cases, if they take hardly more time.
 func (p *pricing) found(best *selection.Candidate) error {
 	if best.Time == sim.Never {
 		return nil
@@ -88,8 +89,7 @@ func (p *pricing) found(best *selection.Candidate) error {
 	return err
 }
 
-// exact returns what a rule says of a candidate's parameters: nothing of those that it has by
-// default.
+// exact returns a candidate's parameters in the form of a rule, without those that are defaults.
 func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	choice := Choice{Algorithm: best.Algorithm}
 	spec, err := schedule.New(best.Algorithm, schedule.Params{Ranks: p.c.Ranks})
@@ -99,7 +99,7 @@ func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	usual, alg := spec.Params(), spec.Algorithm()
 	fan := func(v, usual int) int {
 		if v != usual && v >= p.c.Ranks-1 {
-			return schedule.MaxFan // a flat tree, of however many
+			return schedule.MaxFan // a flat tree of any number of ranks
 		}
 		return unless(v, usual)
 	}
@@ -115,7 +115,7 @@ func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	switch chunks := best.Params.Chunks; {
 	case err != nil:
 		return choice, err
-	case chunks == open.Chunks: // which the runtime takes by itself
+	case chunks == open.Chunks: // the default of the runtime
 	case chunks == 1, alg.CutsItself():
 		choice.Params.Chunks = chunks
 	default:
@@ -124,7 +124,7 @@ func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	return choice, nil
 }
 
-// unless returns v unless it is the usual value, 0 then.
+// unless returns v, or 0 if v is the usual value.
 func unless(v, usual int) int {
 	if v == usual {
 		return 0
@@ -132,7 +132,7 @@ func unless(v, usual int) int {
 	return v
 }
 
-// add adds a choice if it is not there, and reports whether it takes at most so long.
+// add adds a choice if it is not there yet. It reports whether the choice takes at most most.
 func (p *pricing) add(choice Choice, most float64) (bool, error) {
 	if slices.ContainsFunc(p.cell.Candidates, func(c Candidate) bool { return c.Choice == choice }) {
 		return true, nil
@@ -160,7 +160,7 @@ func (p *pricing) add(choice Choice, most float64) (bool, error) {
 	return true, nil
 }
 
-// nearestPower returns the power of two that is nearest by its logarithm.
+// nearestPower returns the power of two that is nearest to n by its logarithm.
 func nearestPower(n int) int {
 	low := 1 << (bits.Len(uint(n)) - 1)
 	if float64(n) > float64(low)*math.Sqrt2 {

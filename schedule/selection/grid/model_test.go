@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// machines are a network of short overheads, one of slow links and one whose longer messages take
-// another way.
+// machines are a network with short overheads, one with slow links, and one whose longer messages
+// take another path.
 var machines = []sim.Model{
 	sim.DefaultLogGP(),
 	sim.LogGP{L: 50_000, O: 4_000, Gap: 5_000, GPerByte: 80_000},
@@ -26,8 +26,8 @@ func onModel(m sim.Model) grid.Source {
 	return grid.OnModel(grid.Machine{Likely: m}, func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, m) })
 }
 
-// At each point of a grid what the rules choose takes at most what the built-in rules do, and about what the
-// model finds to be the best.
+// TestModelRulesAreBetter checks that at each point of a grid the choice of the rules takes at most
+// as long as that of the built-in rules, and about as long as the best choice in the model.
 func TestModelRulesAreBetter(t *testing.T) {
 	for _, m := range machines {
 		for _, g := range []grid.Grid{
@@ -69,7 +69,8 @@ func cost(t *testing.T, c selection.Case, r *selection.Rule, m sim.Model) sim.Ti
 	return took
 }
 
-// What is hardly known makes no rules: the less is known the fewer cases are decided.
+// TestUncertainMachine checks that the rules decide fewer cases the less is known about the
+// machine.
 func TestUncertainMachine(t *testing.T) {
 	g := grid.Grid{Where: selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, Ranks: []int{2, 3, 5, 12}, Sizes: []int{1, 1000, 20_000, 100_000}}
 	likely := sim.DefaultLogGP()
@@ -102,7 +103,7 @@ func TestUncertainMachine(t *testing.T) {
 	require.Zero(t, last)
 }
 
-// Rules that say nothing of places run between masters, where hosts have several ranks.
+// TestMasters checks that rules without a place run between masters if hosts have several ranks.
 func TestMasters(t *testing.T) {
 	for place, masters := range map[selection.Place]bool{selection.Anywhere: true, selection.OneEach: false} {
 		c := selection.Case{Collective: schedule.Barrier, Ranks: 40, Place: place}
@@ -115,8 +116,8 @@ func TestMasters(t *testing.T) {
 	}
 }
 
-// What a neighbour has chosen is priced too, and what is too large to be computed is left to the built-in
-// rules.
+// TestOnModel checks that the choice of a neighbour gets a time too, and that the built-in rules
+// decide a case that is too large to compute.
 func TestOnModel(t *testing.T) {
 	near := grid.Choice{Algorithm: "bcast/chain", Params: selection.Params{Chunk: 777}}
 	c := selection.Case{Collective: schedule.Bcast, Ranks: 9, Bytes: 10_000, Place: selection.OneEach}

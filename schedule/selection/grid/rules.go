@@ -11,12 +11,13 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Grid is what rules are made for. A number of ranks that is not in it goes with that one of it which is
-// nearest by its logarithm, and so does a length. What is outside of its ends is left to the built-in rules.
+// Grid is the set of cases for which rules are made. A number of ranks that is not in Ranks belongs
+// to the one that is nearest by its logarithm. The same holds for lengths. The built-in rules
+// decide outside of the ends.
 type Grid struct {
-	Where selection.Case // of all cases but Ranks and Bytes
+	Where selection.Case // the fields that all cases share; Ranks and Bytes are ignored
 	Ranks []int          // ascending, from 2
-	Sizes []int          // ascending, of a broadcast; of a barrier 0 alone
+	Sizes []int          // ascending, for a collective with sizes; otherwise 0 alone
 }
 
 // Cases returns the cases of the grid, by ranks, then by sizes.
@@ -32,8 +33,8 @@ func (g *Grid) Cases() []selection.Case {
 	return all
 }
 
-// Rules returns the rules of a grid, none where no choice is worth one. No two of them fit one
-// case. It asks for cells in the order of Cases.
+// Rules returns the rules of a grid. There are none if no choice is worth a rule. No two rules fit
+// the same case. Rules asks for cells in the order of Cases.
 func (g *Grid) Rules(of Source) ([]selection.Rule, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ func (g *Grid) Rules(of Source) ([]selection.Rule, error) {
 	return rules, nil
 }
 
-// Table returns a table of the rules of grids: where two fit a case the first counts. Behind those of
-// a collective it leaves all other cases to the built-in rules.
+// Table returns a table of the rules of grids. If two rules fit a case, the first one decides.
+// After the rules of each collective it adds one that leaves all other cases to the built-in rules.
 func Table(rules []selection.Rule) (*selection.Rules, error) {
 	var all []selection.Rule
 	for _, row := range ir.Collectives() {
@@ -88,7 +89,7 @@ func (g *Grid) check() error {
 	return nil
 }
 
-// row decides for the cases of one number of ranks; above are the decisions for the one before.
+// row decides the cases of one number of ranks. above holds the decisions for the previous number.
 func (g *Grid) row(cases []selection.Case, above []*decision, of Source) ([]*decision, error) {
 	row := make([]*decision, len(cases))
 	for s, c := range cases {
@@ -108,7 +109,7 @@ func (g *Grid) row(cases []selection.Case, above []*decision, of Source) ([]*dec
 	return row, nil
 }
 
-// area is a rectangle of the grid, by indices, its ends included, with one choice.
+// area is a rectangle of the grid with one choice. Its indices include both ends.
 type area struct {
 	Choice
 	how                How
@@ -133,7 +134,7 @@ func runs(r int, row []*decision) (all []area) {
 	return all
 }
 
-// join makes a hold b too, which lies beside it.
+// join extends a by the adjacent area b.
 func (a *area) join(b *area) {
 	a.ranks[1], a.sizes[1] = max(a.ranks[1], b.ranks[1]), max(a.sizes[1], b.sizes[1])
 	a.leastWin, a.greatest = min(a.leastWin, b.leastWin), max(a.greatest, b.greatest)
@@ -144,7 +145,7 @@ func (a *area) join(b *area) {
 	}
 }
 
-// merge adds the areas of the next row to those that they go on.
+// merge adds the areas of the next row, and extends areas that continue in it.
 func merge(all, row []area) []area {
 	for i := range row {
 		b := &row[i]
@@ -160,7 +161,7 @@ func merge(all, row []area) []area {
 	return all
 }
 
-// rule returns the rule of an area. Areas do not overlap, so their order does not count.
+// rule returns the rule of an area. Areas do not overlap, so the order of rules does not matter.
 func (g *Grid) rule(a *area) selection.Rule {
 	r := selection.Rule{
 		Collective: g.Where.Collective, Ranks: band(g.Ranks, a.ranks), Place: g.Where.Place,
@@ -170,13 +171,13 @@ func (g *Grid) rule(a *area) selection.Rule {
 	if row, _ := ir.CollectiveNamed(g.Where.Collective); row.Blocks != nil && !row.Published {
 		r.Bytes = band(g.Sizes, a.sizes)
 		if r.Bytes.From == 1 {
-			r.Bytes.From = 0 // an empty message goes with one of a byte
+			r.Bytes.From = 0 // an empty message belongs to the case of one byte
 		}
 	}
 	return r
 }
 
-// need returns the condition that there is something, or that there is not.
+// need returns the condition that something is there, or that it is not.
 func need(there bool) selection.Need {
 	if there {
 		return selection.With
@@ -184,7 +185,8 @@ func need(there bool) selection.Need {
 	return selection.Without
 }
 
-// reason says where the choice comes from, and by how much it is better. It is short enough for a rule.
+// reason says where the choice comes from, and how much better it is. It fits the bound of a rule's
+// reason.
 func (a *area) reason() string {
 	win := fmt.Sprintf("%.0f", 100*a.leastWin)
 	if most := fmt.Sprintf("%.0f", 100*a.greatest); most != win {
@@ -193,8 +195,8 @@ func (a *area) reason() string {
 	return fmt.Sprintf("%v: takes %s %% less than the built-in choice, %s", a.how, win, strings.Join(a.below, " and "))
 }
 
-// band returns what goes with the values of some indices: up to the geometric mean with the next
-// one.
+// band returns the range of numbers that belong to the values with the given indices: up to the
+// geometric mean with the next value.
 func band(values []int, of [2]int) selection.Range {
 	r := selection.Range{From: values[of[0]], To: values[of[1]] + 1}
 	if of[0] > 0 {
@@ -206,7 +208,7 @@ func band(values []int, of [2]int) selection.Range {
 	return r
 }
 
-// between returns the first number that goes with b, not a.
+// between returns the first number that belongs to b and not to a.
 func between(a, b int) int {
 	return min(max(int(math.Ceil(math.Sqrt(float64(a)*float64(b)))), a+1), b)
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// made are choices of broadcasts without multicast, none of which the built-in rules take for short
-// messages but the first.
+// made are choices of broadcasts without multicast. For short messages the built-in rules choose
+// only the first of them.
 var made = []grid.Choice{
 	{Algorithm: "bcast/binomial"}, {Algorithm: "bcast/linear"},
 	{Algorithm: "bcast/chain", Params: selection.Params{Chunk: 4096}}, {Algorithm: "bcast/binomial-doubling", Params: selection.Params{Chunks: 1}},
 }
 
-// Whatever times there are, the rules choose at each point of the grid what is better than the built-in
-// choice, as far as intervals tell, or leave it to the built-in rules; and a file of them is read back.
+// TestRulesAreNeverWorse checks, for any times, that at each point of the grid the rules choose
+// something better than the built-in choice, as far as intervals show, or leave the point to the
+// built-in rules. A file of the rules must be readable.
 func TestRulesAreNeverWorse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := grid.Grid{Where: selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}}
@@ -89,7 +90,8 @@ func timeOf(t require.TestingT, cell *grid.Cell, r *selection.Rule) fit.Interval
 	return fit.Interval{}
 }
 
-// fixed is a grid whose cells have the time of the second choice, and of the others 100.
+// fixed makes rules of a grid in whose cells the second choice has the given time and all others
+// have 100.
 func fixed(g *grid.Grid, how grid.How, second func(ranks, bytes int) float64) ([]selection.Rule, error) {
 	return g.Rules(func(c selection.Case, _ []grid.Choice) (grid.Cell, error) {
 		cell := grid.Cell{How: how}
@@ -104,7 +106,8 @@ func fixed(g *grid.Grid, how grid.How, second func(ranks, bytes int) float64) ([
 	})
 }
 
-// Neighbours that choose alike share a rule, whose reason tells the range.
+// TestNeighboursShareARule checks that neighbours with the same choice share a rule whose reason
+// states the range.
 func TestNeighboursShareARule(t *testing.T) {
 	g := grid.Grid{Where: selection.Case{Collective: schedule.Bcast, Place: selection.OneHost}, Ranks: []int{2, 4, 8, 16}, Sizes: []int{1, 100, 10_000, 1_000_000}}
 	rules, err := fixed(&g, grid.Measured, func(ranks, bytes int) float64 {
@@ -134,7 +137,8 @@ func TestNeighboursShareARule(t *testing.T) {
 	require.Empty(t, table.List())
 }
 
-// Each number of ranks goes with that of the grid which is nearest by its logarithm.
+// TestBands checks that each number of ranks belongs to the number of the grid that is nearest by
+// its logarithm.
 func TestBands(t *testing.T) {
 	g := grid.Grid{Where: selection.Case{Collective: schedule.Barrier}, Ranks: []int{2, 3, 5, 16, 100}, Sizes: []int{0}}
 	choices := map[int]string{2: "barrier/dissemination", 3: "barrier/exchange", 5: "barrier/dissemination", 16: "barrier/exchange", 100: "barrier/dissemination"}
