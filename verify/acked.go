@@ -1,8 +1,7 @@
 package verify
 
-// acked is about what a sender may conclude from a return: the message is where
-// it should be, and its memory may be used for another one (paper 002, section
-// 3.3.2).
+// acked is about what a sender may conclude when its call returns: the message is where it should
+// be, and its memory may hold another message (paper 002, section 3.3.2).
 var acked = Check{
 	Name:    "acked",
 	Summary: "where the root, or rank 0 if there is none, waits for acknowledgements, it returns only when every rank has every chunk that it wants",
@@ -24,7 +23,7 @@ func proveAcked(sub *subject) (string, error) {
 	}
 	own := newStamps(sub).patience(nil, root)
 	for _, c := range own {
-		if sub.layout.Slot(root, c.need.Slot) < 0 { // nobody mentions it
+		if sub.layout.Slot(root, c.need.Slot) < 0 { // no program mentions it
 			if sub.may.All(root, done) {
 				return "", early(c.need)
 			}

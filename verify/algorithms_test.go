@@ -11,8 +11,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// generate returns the schedule of an algorithm, nil where the parameters do
-// not fit it.
+// generate returns the schedule of an algorithm, or nil if the parameters do not fit it.
 func generate(t testing.TB, name string, p schedule.Params) *ir.Schedule {
 	t.Helper()
 	spec, err := schedule.New(name, p)
@@ -46,8 +45,8 @@ func TestEveryAlgorithmIsProved(t *testing.T) {
 	}
 }
 
-// variants are parameters of every kind for so many ranks. Those an algorithm
-// does not take are refused or left alone by it.
+// variants returns parameters of every kind for the given number of ranks. An algorithm refuses or
+// ignores those that it does not take.
 func variants(ranks int) []schedule.Params {
 	last, third := ranks-1, ranks/3
 	return []schedule.Params{
@@ -62,7 +61,8 @@ func variants(ranks int) []schedule.Params {
 	}
 }
 
-// The table of docs/checks.md that says how far apart ranks can be.
+// TestHowFarApartRanksCanBe checks the table of docs/checks.md that says how far apart ranks can
+// be.
 func TestHowFarApartRanksCanBe(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		for ranks := 2; ranks <= 17; ranks++ {
@@ -71,9 +71,10 @@ func TestHowFarApartRanksCanBe(t *testing.T) {
 			switch {
 			case row.Synchronizes:
 				want = "at most 1 operation ahead when writing, 1 when entering"
-			case row.Inputs != nil && (row.Rooted || row.Folded(ranks, 0) < ranks): // some ranks wait for nobody, others for some
+			// some ranks wait for no others
+			case row.Inputs != nil && (row.Rooted || row.Folded(ranks, 0) < ranks):
 				want = ""
-			case !row.Rooted: // every rank waits for all
+			case !row.Rooted: // every rank waits for all others
 				want = "at most 1 operation ahead when writing, 1 when entering"
 			case alg.Name == "bcast/mcast-acktree" && ranks > 2:
 				want = "at most 1 operation ahead when writing, 2 when entering"

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// alltoall has each rank put each other one its block: all at once, or, in pairs, that for rank r+i
-// after that of rank r-i+1 has come.
+// alltoall returns a schedule in which each rank puts its block to each other rank. The puts go all
+// at once, or, if pairwise, the put to rank r+i goes when the block of rank r-i+1 has come.
 func alltoall(ranks int, pairwise bool) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "alltoall", Algorithm: "linear", Ranks: ranks, Chunks: ranks * ranks}}
 	for r := range ranks {

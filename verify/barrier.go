@@ -2,9 +2,8 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// barrier keeps for every slot the set of ranks that must have entered before
-// it is set. Rules are taken literally: one that announces its rank's arrival
-// has to wait for enter.
+// barrier computes for every slot the set of ranks that must have entered before it is set. It
+// takes rules literally: a rule that announces its rank's arrival must wait for enter.
 var barrier = Check{
 	Name:    "barrier",
 	Summary: "no rank leaves before every rank has entered",
@@ -23,8 +22,8 @@ func proveBarrier(sub *subject) (string, error) {
 	})
 }
 
-// firstIgnored returns a rank of the span, other than rank, that need not have
-// entered when rank leaves, -1 if there is none.
+// firstIgnored returns a rank of the span, other than rank, that need not have entered when rank
+// leaves. It returns -1 if there is none.
 func (a *must) firstIgnored(rank int) int {
 	set := a.needed(rank, a.sub.s.Programs[rank].Done)
 	late := set.firstMissing(a.span.lo, a.span.hi)

@@ -12,9 +12,9 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// The figures: every algorithm at 4,096 ranks (those whose messages grow with the
-// square at 512) in at most 5 s and 2 GiB; those with O(P log P)
-// messages at 65,536 in at most 30 s and 8 GiB. Run with
+// BenchmarkVerify4096 proves every algorithm at 4,096 ranks, or at 512 if its messages grow with
+// the square, in at most 5 s and 2 GiB. BenchmarkVerify65536 proves those with O(P log P) messages
+// at 65,536 ranks in at most 30 s and 8 GiB. Run with
 //
 //	go test -run '^$' -bench . -benchtime 1x ./verify
 
@@ -51,8 +51,8 @@ func benchmarkVerify(b *testing.B, name string, p schedule.Params, limit time.Du
 	prove(b, generate(b, name, p), limit, memory)
 }
 
-// prove reports the largest heap seen (the schedule itself included)
-// and fails if a run takes longer or more than allowed.
+// prove reports the largest heap seen, including the schedule, and fails if a run takes more time
+// or memory than allowed.
 func prove(b *testing.B, s *ir.Schedule, limit time.Duration, memory uint64) {
 	stop, peak := watchHeap()
 	b.ReportAllocs()
@@ -70,8 +70,8 @@ func prove(b *testing.B, s *ir.Schedule, limit time.Duration, memory uint64) {
 	require.LessOrEqual(b, most, memory)
 }
 
-// watchHeap looks at what the process has from the system until stop is closed
-// and then tells the most it saw.
+// watchHeap samples the memory that the process has from the system until stop is closed. It then
+// sends the largest sample.
 func watchHeap() (stop chan struct{}, peak chan uint64) {
 	stop, peak = make(chan struct{}), make(chan uint64, 1)
 	tick := time.NewTicker(20 * time.Millisecond)

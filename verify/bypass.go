@@ -8,21 +8,21 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// Bounds of what is printed of a counterexample.
+// Bounds of a counterexample in print.
 const (
 	maxSpelled = 4 // slots in a list
-	maxHops    = 4 // steps of a chain before it is cut, and the last one
+	maxHops    = 4 // steps of a chain before it is cut; the last step is printed too
 )
 
-// failWithout returns the failure that the given slots of rank can all be set
-// although need is not, with how that comes about.
+// failWithout returns the failure that all given slots of rank can be set although need is not,
+// with the chain of events that leads to it.
 func (sub *subject) failWithout(ranks []int, rank int, given []ir.Slot, need Place, format string, args ...any) error {
 	res := sub.without(need)
 	return fail(ranks, []Place{need}, sub.chain(res, rank, sub.latest(res, rank, given)),
 		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given)).in(allBut(need))
 }
 
-// latest returns the slot of rank that is set last, ir.None if slots is empty.
+// latest returns the slot of rank that is set last, or ir.None if slots is empty.
 func (sub *subject) latest(res *fixpoint.Result, rank int, slots []ir.Slot) ir.Slot {
 	last, round := ir.None, -1
 	for _, s := range slots {
@@ -33,8 +33,8 @@ func (sub *subject) latest(res *fixpoint.Result, rank int, slots []ir.Slot) ir.S
 	return last
 }
 
-// chain returns why slot s of rank is set: who sets it, after which slot of its
-// own was set last, and so on back to a slot that is set from the beginning.
+// chain returns why slot s of rank is set: the rank that sets it, the slot for which that rank
+// waits longest, and so on back to a slot that is set from the beginning.
 func (sub *subject) chain(res *fixpoint.Result, rank int, s ir.Slot) []Step {
 	var steps []Step
 	for {
@@ -67,7 +67,7 @@ func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) s
 	return "it waits only for " + strings.Join(parts, ", ")
 }
 
-// tellChain writes "s2 from rank 4 after s1 from rank 2 after s0 from rank 1".
+// tellChain returns text such as "s2 from rank 4 after s1 from rank 2 after s0 from rank 1".
 func tellChain(steps []Step) string {
 	var parts []string
 	for i, st := range steps {

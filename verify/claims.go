@@ -4,20 +4,20 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// claim says that once all given slots of rank are set, so is need (or, with
-// not, that need may still be unset then).
+// claim says that need is set once all given slots of rank are set. With not, it says that need may
+// still be unset then.
 type claim struct {
 	rank  int
 	given []ir.Slot
 	need  Place
 	not   bool
-	asked ir.Slot // of what the need is a part (see stamps.claim)
-	use   ir.Op   // what the rank does with what it needs (see allHeld)
-	reply bool    // the need is what the rank was asked, since it contributes its answer (see allHeld)
+	asked ir.Slot // the slot for which need is needed (see stamps.claim)
+	use   ir.Op   // what the rank does with the slot it needs (see allHeld)
+	reply bool    // need is a question to the rank, which contributes its answer (see allHeld)
 }
 
-// prove checks claims by must-analysis and returns what refute makes of one
-// that does not hold. Claims about slots that cannot all be set hold.
+// prove checks claims by must-analysis. It returns the result of refute for a claim that does not
+// hold. A claim holds if its given slots cannot all be set.
 func prove(sub *subject, claims []claim, refute func(claim) error) error {
 	if len(claims) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func prove(sub *subject, claims []claim, refute func(claim) error) error {
 	})
 }
 
-// sameGiven reports whether both claims are about the very same slots.
+// sameGiven reports whether both claims share one list of given slots.
 func (c *claim) sameGiven(d claim) bool {
 	return c.rank == d.rank && len(c.given) == len(d.given) && len(c.given) > 0 && &c.given[0] == &d.given[0]
 }

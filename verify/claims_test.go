@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// A header may claim as many chunks as there can be. The checks say which of them nobody brings,
-// and allocate nothing for the others.
+// TestClaimsAreRefutedWithoutMemoryForThem checks a header that claims as many chunks as possible.
+// The checks say which chunk no rank brings, and allocate nothing for the others.
 func TestClaimsAreRefutedWithoutMemoryForThem(t *testing.T) {
 	for header, want := range map[string]string{
 		"bcast/x ranks=2 root=0 chunks=268435456":             "coverage: rank 1 never gets c0",

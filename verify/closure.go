@@ -6,16 +6,17 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// A rank returns when its done slots are set and none of its rules is ready. So what has happened then
-// is closed over the rank's own folds: what a fold made is there if all is that its rule waits for. The
-// other way round, a slot that nothing but one fold makes is there only if all is that this fold's
-// rule waits for. Both are seen in the rank's program alone, and the analysis of what must be set
-// (must) is left with what comes from others.
+// A rank returns when its Done slots are set and none of its rules is ready. So the slots that are
+// set then are closed under the rank's own folds: if all slots are set for which a fold's rule
+// waits, the fold's result is set. Conversely, if only one fold makes a slot and that slot is set,
+// all slots are set for which the fold's rule waits. Both follow from the rank's program alone. The
+// analysis of what must be set (must) only has to find out what comes from other ranks.
 //
-// Terms show more. A result into which the rank's own contribution goes cannot be there before the
-// contribution was read. If one action alone reads it, the rule of that has fired.
+// Terms show more. A result that includes the rank's own contribution cannot be there before the
+// contribution was read. If only one action reads it, the rule of that action has fired.
 
-// returned makes st the set of slots of rank that its folds show to be set when it returns.
+// returned makes st the set of slots of rank that the rank's own program shows to be set when it
+// returns.
 func (st *stamps) returned(rank int) {
 	p := &st.sub.s.Programs[rank]
 	st.mark(rank, nil)
@@ -41,7 +42,8 @@ func (st *stamps) returned(rank int) {
 	}
 }
 
-// termsShow reports whether results are what they should be, so that they show what has been read.
+// termsShow reports whether results are proved to be folded correctly, so that they show which
+// contributions have been read.
 func (sub *subject) termsShow() bool {
 	if !sub.shown.known {
 		sub.shown.known = true
@@ -52,8 +54,8 @@ func (sub *subject) termsShow() bool {
 	return sub.wellformed && sub.s.Folds() && sub.shown.err == nil
 }
 
-// soleReaders returns, for each part of its contribution that one action alone of a rank reads, the rule
-// of that action.
+// soleReaders returns the parts of the contribution that exactly one action of the rank reads, with
+// the rule of that action.
 func soleReaders(p *ir.Program) map[ir.Slot]int {
 	readers := make(map[ir.Slot]int)
 	var several []ir.Slot
@@ -74,7 +76,8 @@ func soleReaders(p *ir.Program) map[ir.Slot]int {
 	return readers
 }
 
-// addWithCauses puts in a slot of rank and, if one fold makes it, what the rule of that waits for.
+// addWithCauses adds a slot of rank. If only one fold makes the slot, it also adds the slots for
+// which that fold's rule waits.
 func (st *stamps) addWithCauses(rank int, s ir.Slot) {
 	if st.has(rank, s) {
 		return
@@ -88,8 +91,8 @@ func (st *stamps) addWithCauses(rank int, s ir.Slot) {
 	}
 }
 
-// fold puts in what a rule folds, if all is in the set that it waits for. It reports whether that is
-// new.
+// fold adds the slots that a rule folds, if the set has all slots for which the rule waits. It
+// reports whether it has added any.
 func (st *stamps) fold(rank int, r *ir.Rule) (grown bool) {
 	fired := false
 	for _, a := range r.Do {
@@ -105,13 +108,13 @@ func (st *stamps) fold(rank int, r *ir.Rule) (grown bool) {
 	return grown
 }
 
-// given reports whether a slot of a rank that returns is set, as far as the set tells.
+// given reports whether the set shows that a slot is set when the rank returns.
 func (st *stamps) given(rank int, s ir.Slot) bool {
 	return s == ir.Enter || s.Kind() == ir.KindChunk && st.sub.s.Holds(rank, s.Index()) || st.has(rank, s)
 }
 
-// claim appends the claims that s is set when rank returns, whose set st is, and puts s into it. asked
-// is the slot for which s is needed.
+// claim appends the claims that s is set when rank returns, and adds s to the set st of that rank.
+// asked is the slot for which s is needed.
 func (st *stamps) claim(open []claim, rank int, s, asked ir.Slot) []claim {
 	if st.given(rank, s) {
 		return open
@@ -129,14 +132,14 @@ func (st *stamps) claim(open []claim, rank int, s, asked ir.Slot) []claim {
 	return append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, s), asked: asked})
 }
 
-// What makes a slot.
+// The maker of a slot, if it is not a single rule.
 const (
 	madeByNothing = -1
 	madeByOthers  = -2 // a put, a multicast, or more than one rule
 )
 
-// foldedUpon returns what the rule waits for that alone makes a slot of rank, by a fold. It is nil if
-// something else may set the slot.
+// foldedUpon returns the slots for which a rule waits, if a fold of this rule is the only maker of
+// slot s of rank. Otherwise it returns nil.
 func (sub *subject) foldedUpon(rank int, s ir.Slot) []ir.Slot {
 	if !sub.folds {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// ring is an allgather in which each rank passes on what its predecessor puts to it.
+// ring returns an allgather in which each rank passes on what its predecessor puts to it.
 func ring(ranks int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "allgather", Algorithm: "ring", Ranks: ranks, Chunks: ranks}}
 	for r := range ranks {
@@ -45,10 +45,11 @@ func TestRingIsProved(t *testing.T) {
 	}
 }
 
-// What each collective means is asked of its row, so the same faults are found in all of them.
+// TestFaultsOfCollectives checks that the same faults are found in all collectives, because the
+// checks ask the row what a collective does.
 func TestFaultsOfCollectives(t *testing.T) {
 	for text, want := range map[string]string{
-		// A hole: rank 1 never gets block 2.
+		// A gap: rank 1 never gets block 2.
 		`schedule allgather/x ranks=3 chunks=3
 rank 0
   enter -> put c0 @1, put c0 @2
@@ -60,7 +61,7 @@ rank 2
   enter -> put c2 @0
   done c0 c1
 `: "coverage: rank 1 never gets c2",
-		// A rank returns without a block that is on its way.
+		// A rank returns while a block is still on its way to it.
 		`schedule gather/x ranks=3 root=2 chunks=3
 rank 0
   enter -> put c0 @2
@@ -71,7 +72,7 @@ rank 1
 rank 2
   done c0
 `: "coverage: rank 2 may return before it has c1",
-		// A rank puts a block of another rank that it has not got.
+		// A rank puts a block of another rank that it does not have.
 		`schedule alltoall/x ranks=2 chunks=4
 rank 0
   enter -> put c1 @1
@@ -109,7 +110,7 @@ rank 1
 	}
 }
 
-// A rank that lacks a chunk which it does not want needs nobody to ask; one that asks it does.
+// TestRecoveryOfWhatIsWanted checks that a rank needs a rank to ask only for chunks that it wants.
 func TestRecoveryOfWhatIsWanted(t *testing.T) {
 	const text = `schedule gather/x ranks=3 root=0 chunks=3 recovery
 rank 0
@@ -143,7 +144,8 @@ rank 2
 	}
 }
 
-// A message of several slots counts once, its bytes in full.
+// TestCostOfSeveralSlotsInAMessage checks that a message of several slots counts once, with all its
+// bytes.
 func TestCostOfSeveralSlotsInAMessage(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader(`schedule scatter/x ranks=3 root=0 chunks=6
 rank 0

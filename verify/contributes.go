@@ -2,8 +2,8 @@ package verify
 
 import "fmt"
 
-// contributes looks at every chunk that a fold makes: copies of it are equal to it, as a chunk's
-// name stands for one value.
+// contributes examines every chunk that a fold makes. Copies need no check, because the name of a
+// chunk stands for one value.
 var contributes = Check{
 	Name:    "contributes",
 	Summary: "each result is folded from exactly the contributions that its collective names, each once",
@@ -18,7 +18,7 @@ func proveContributes(sub *subject) (string, error) {
 		term
 		ranks int
 	}
-	right := make(map[question]bool) // found to be so
+	right := make(map[question]bool) // questions that have been found right
 	for _, m := range v.made {
 		k := m.Slot.Index()
 		want, ranks := partOf(h, m.Slot), h.FoldedRanks(k)

@@ -4,31 +4,32 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Cost is what a schedule costs if nothing is lost: repairs, requests and the
-// answers to them are not in it.
+// Cost is the cost of a schedule if nothing is lost. It excludes repairs, requests and the answers
+// to them.
 type Cost struct {
-	Rounds   int     // after which the last call has returned, see fixpoint.Result.Rounds
-	Puts     int     // messages that put chunks; one may have several
-	Chunks   int     // chunks that are put, also as contributions and partial results
-	Mcasts   int     // multicasts, each counted once however many ranks it reaches
-	Signals  int     // puts of signals
-	Messages int     // puts, multicasts and signals
-	Bytes    float64 // handed to the network, in blocks: if one has n bytes, n times this; a multicast counts once
-	MaxOut   int     // most ranks that one rank puts to
-	MaxIn    int     // most ranks that put to one rank
+	Rounds   int // the round after which the last call has returned, see fixpoint.Result.Rounds
+	Puts     int // messages that put chunks; a message may have several chunks
+	Chunks   int // chunks that are put, including those put as contributions and partial results
+	Mcasts   int // multicasts, each counted once, however many ranks it reaches
+	Signals  int // puts of signals
+	Messages int // puts, multicasts and signals
+	// bytes handed to the network, in blocks: multiply by the bytes of a block; a multicast counts
+	// once
+	Bytes  float64
+	MaxOut int // the largest number of ranks to which one rank puts
+	MaxIn  int // the largest number of ranks that put to one rank
 }
 
-// RankCost is the part of one rank.
+// RankCost is one rank's part of the cost.
 type RankCost struct {
 	Sent     int     // messages: puts and multicasts
 	Received int     // messages: puts, and multicasts of others
-	Out, In  int     // ranks that it puts to, that put to it
+	Out, In  int     // numbers of ranks to which it puts, and that put to it
 	BytesOut float64 // in blocks
-	BytesIn  float64 // in blocks, every copy counted
+	BytesIn  float64 // in blocks, including every copy
 }
 
-// CostOf returns the cost of s. It fails if s names ranks or slots that do not
-// exist.
+// CostOf returns the cost of s. It fails if s names ranks or slots that do not exist.
 func CostOf(s *ir.Schedule) (Cost, error) {
 	sub, err := newSubject(s)
 	if err != nil {
@@ -37,7 +38,7 @@ func CostOf(s *ir.Schedule) (Cost, error) {
 	return costOf(sub, nil), nil
 }
 
-// CostByRank returns the cost of s and each rank's part of it.
+// CostByRank returns the cost of s and each rank's part of it, by rank. It fails as CostOf does.
 func CostByRank(s *ir.Schedule) (Cost, []RankCost, error) {
 	sub, err := newSubject(s)
 	if err != nil {
@@ -47,7 +48,7 @@ func CostByRank(s *ir.Schedule) (Cost, []RankCost, error) {
 	return costOf(sub, ranks), ranks, nil
 }
 
-// costOf fills ranks unless it is nil.
+// costOf returns the cost. It fills in ranks unless that is nil.
 func costOf(sub *subject, ranks []RankCost) Cost {
 	if ranks == nil {
 		ranks = make([]RankCost, sub.s.Ranks)
@@ -91,7 +92,7 @@ func (c *Cost) count(a ir.Action) {
 	}
 }
 
-// tally counts what one rank sends and is put.
+// tally counts what one rank sends and receives by put.
 type tally struct{ sent, mcasts, chunksOut, received, chunksIn int }
 
 func (t *tally) send(a ir.Action) {
@@ -118,7 +119,7 @@ func (t *tally) receive(a ir.Action) {
 	}
 }
 
-// cost returns what the rank has to do with, given the multicasts of all ranks.
+// cost returns the cost of the rank, given the number of multicasts of all ranks.
 func (t *tally) cost(s *ir.Schedule, mcasts int) RankCost {
 	others := mcasts - t.mcasts
 	return RankCost{
@@ -129,7 +130,8 @@ func (t *tally) cost(s *ir.Schedule, mcasts int) RankCost {
 	}
 }
 
-// inBlocks returns how many blocks so many chunks are; those of a barrier have no bytes.
+// inBlocks converts a number of chunks to blocks. The chunks of a barrier have no bytes, so it
+// returns 0 for a barrier.
 func inBlocks(s *ir.Schedule, chunks int) float64 {
 	if !s.HasMessage() {
 		return 0
@@ -137,8 +139,8 @@ func inBlocks(s *ir.Schedule, chunks int) float64 {
 	return float64(chunks) / float64(s.BlockChunks())
 }
 
-// countPeers counts every pair of ranks with a put between them once. Rules that
-// fire are looked at rank by rank, so that one stamp per destination suffices.
+// countPeers counts every pair of ranks with a put between them once. It goes rank by rank, so that
+// one stamp for each destination suffices.
 func countPeers(sub *subject, ranks []RankCost) {
 	seen := make([]int32, sub.s.Ranks)
 	for rank := range sub.s.Programs {

@@ -1,12 +1,11 @@
 package verify
 
-// coverage is complete over all subsets of lost multicasts although it looks at
-// one of them. What ends up set can only grow with what arrives: a rule that
-// fires with fewer slots set fires with more. So the slots that end up set when
-// every multicast is lost end up set whatever is lost; conversely the loss of
-// everything is itself a pattern that must be survived. Repairs are not
-// monotone by themselves, since an arrival can call them off; wellformed has
-// shown that what calls a repair off implies what it would have done.
+// coverage covers all subsets of lost multicasts although it examines only one. If more arrives,
+// more ends up set: a rule that fires with fewer slots set also fires with more. So the slots that
+// end up set when every multicast is lost end up set in every case. Conversely, the loss of all
+// multicasts is itself a case that the schedule must survive. Repairs are not monotone by
+// themselves, because an arrival can cancel them. But wellformed has shown that the slot that
+// cancels a repair implies everything that the repair would have brought.
 var coverage = Check{
 	Name:    "coverage",
 	Summary: "every rank gets every chunk that it wants whichever multicasts are lost, and returns only when it has them",
@@ -35,8 +34,8 @@ func refuteCoverage(sub *subject, p Place) error {
 	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle)).in(worstWorld)
 }
 
-// provePatience checks that done of every rank means that all chunks are there that it wants. Those
-// that it holds are there anyway.
+// provePatience checks that when a rank returns it has all chunks that it wants. It has the chunks
+// that it holds anyway.
 func provePatience(sub *subject) error {
 	var open []claim
 	seen := newStamps(sub)

@@ -1,7 +1,7 @@
 package verify
 
-// deadlock looks at the world in which every multicast is lost and repairs are
-// made as needed: less never ends up set than there (see coverage).
+// deadlock examines the world in which every multicast is lost and repairs are made as needed. No
+// world ends with fewer slots set (see coverage).
 var deadlock = Check{
 	Name:    "deadlock",
 	Summary: "every rank returns: no rank waits for ever",

@@ -1,8 +1,7 @@
-// Package verify proves properties of schedules, or refutes them with a
-// counterexample that a person can follow.
+// Package verify proves properties of schedules, or refutes them with a counterexample that a
+// person can follow.
 //
-// Slots only ever become set, so one least fixpoint speaks for every order in
-// which the network may deliver and for every subset of lost multicasts. The
-// checks are pure functions over a schedule; each is in a file of its own, and
-// a check that does not hold returns a [*Failure].
+// A slot, once set, stays set. So one least fixpoint covers every order in which the network may
+// deliver and every subset of lost multicasts. The checks are pure functions of a schedule, each in
+// its own file. A check that does not hold returns a [*Failure].
 package verify

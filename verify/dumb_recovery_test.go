@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// dumbRecovery says whether recovery is broken, rank by rank and step by step.
+// dumbRecovery reports whether recovery is broken, rank by rank and step by step.
 func dumbRecovery(s *ir.Schedule) bool {
 	set := byPutAlone(s)
 	yields := dumbYields(s)
@@ -51,8 +51,8 @@ func dumbYields(s *ir.Schedule) bool {
 	})
 }
 
-// byPutAlone returns what is set if nothing is lost but all multicasts and no
-// repair is made: every rule is looked at again until nothing changes.
+// byPutAlone returns the slots that are set if all multicasts are lost and no repair is made. It
+// examines every rule again until nothing changes.
 func byPutAlone(s *ir.Schedule) map[Place]bool {
 	set := map[Place]bool{}
 	for rank := range s.Programs {
@@ -78,8 +78,7 @@ func byPutAlone(s *ir.Schedule) map[Place]bool {
 	return set
 }
 
-// findsChunk asks the last, and the last of that one, as often as there are
-// ranks.
+// findsChunk follows the last rank of each Ask, as many steps as there are ranks.
 func findsChunk(s *ir.Schedule, set map[Place]bool, rank, k int) bool {
 	for range s.Ranks + 1 {
 		if set[place(rank, ir.Chunk(k))] {
@@ -94,7 +93,7 @@ func findsChunk(s *ir.Schedule, set map[Place]bool, rank, k int) bool {
 	return false
 }
 
-// climbs reports whether reports of rank reach the root, and go no further.
+// climbs reports whether reports of rank reach the root and go no further.
 func climbs(s *ir.Schedule, rank int) bool {
 	for range s.Ranks + 1 {
 		p := &s.Programs[rank]
@@ -106,8 +105,8 @@ func climbs(s *ir.Schedule, rank int) bool {
 	return false
 }
 
-// withRecovery returns a copy of a broadcast that has recovery at random: reports
-// in a tree of any shape, whom to ask drawn.
+// withRecovery returns a copy of a broadcast with random recovery: reports in a tree of any shape,
+// and random ranks to ask.
 func withRecovery(s *ir.Schedule, rnd *rand.Rand) *ir.Schedule {
 	s = clone(s)
 	s.Recovers = true
@@ -148,8 +147,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// TestRecoveryAgreesWithBruteForce holds the check against brute force on all collectives with a
-// root that are made with recovery of any kind, and on changes of both.
+// TestRecoveryAgreesWithBruteForce compares the check with brute force on all collectives with a
+// root, with recovery of any kind, and on changes of both.
 func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 	good := tiny(t)
 	refuted, total := 0, 0
@@ -171,7 +170,7 @@ func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 		sub, err := newSubject(s)
 		require.NoError(t, err)
 		if s.Chunks > sub.layout.Slots() {
-			continue // nothing brings most of the chunks, which is reason enough
+			continue // no rank brings most of the chunks, which is reason enough
 		}
 		_, err = proveRecovery(sub)
 		label := fmt.Sprintf("seed %d: %v\n%s", seed, err, text(t, s))

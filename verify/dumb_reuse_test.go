@@ -11,14 +11,14 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// moment is a place in one of several operations run back to back.
+// moment is a place in one of several operations that run back to back.
 type moment struct {
 	Place
 	op int
 }
 
-// backToBack returns what can be set in so many operations if one moment never
-// comes. A rank enters the next operation once it has returned from the last.
+// backToBack returns what can be set in ops operations if the moment never comes. A rank enters the
+// next operation when it has returned from the previous one.
 func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fired func(rank int, r *ir.Rule, op int) bool) {
 	set = map[moment]bool{}
 	all := func(rank int, slots []ir.Slot, op int) bool {
@@ -65,7 +65,7 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 	return set, fired
 }
 
-// sends returns every place that a rule sets, by multicast only if those arrive.
+// sends returns every place that a rule sets. It includes multicasts only if mcasts is true.
 func sends(s *ir.Schedule, rank int, r *ir.Rule, mcasts bool) []Place {
 	var places []Place
 	for _, a := range r.Do {
@@ -78,10 +78,9 @@ func sends(s *ir.Schedule, rank int, r *ir.Rule, mcasts bool) []Place {
 	return places
 }
 
-// dumbLead returns the largest number of operations that any plain rule can be
-// ahead of a rank that it sets a chunk, or a signal, of, and that a rank can enter
-// ahead of another. Bounded leads of rules are below the number of ranks, those of
-// ranks at most that number.
+// dumbLead returns three maxima: how many operations a plain rule can be ahead of a rank of which
+// it sets a chunk, or a signal, and how many operations a rank can enter ahead of another. Bounded
+// leads of rules are below the number of ranks, and those of ranks are at most that number.
 func dumbLead(s *ir.Schedule) (chunks, signals, enters int) {
 	last := s.Ranks
 	request := newDumb(s).request
@@ -122,7 +121,7 @@ func awaits(rank int, r *ir.Rule, request map[Place]bool) bool {
 	return false
 }
 
-// compareReuse holds the run-ahead of both against each other.
+// compareReuse compares the run-ahead according to both checkers.
 func compareReuse(t *testing.T, s *ir.Schedule, label string) (bound int, refuted bool) {
 	sub, err := newSubject(s)
 	require.NoError(t, err)
@@ -179,8 +178,8 @@ func TestRunAheadAgreesWithUnrolling(t *testing.T) {
 	}
 }
 
-// withReplies returns s with some signals more, each from a rank that has
-// entered to one that awaits it before it returns: knowledge of every kind.
+// withReplies returns s with some additional signals, each from a rank that has entered to one that
+// awaits the signal before it returns. This gives ranks knowledge of every kind.
 func withReplies(s *ir.Schedule, rnd *rand.Rand) *ir.Schedule {
 	s = clone(s)
 	for range rnd.IntN(4) {

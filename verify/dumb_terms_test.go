@@ -12,16 +12,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// maxDumbTerms bounds the terms that one slot may have before the dumb checker gives up.
+// maxDumbTerms bounds the terms of one slot before the dumb checker gives up.
 const maxDumbTerms = 8
 
-// dumbTerms are all terms that slots can have, as text: "(0.1·1.1)" is the part x1 of rank 0, folded
-// with that of rank 1.
+// dumbTerms are all terms that slots can have, as text: "(0.1·1.1)" is the part x1 of rank 0,
+// folded with that of rank 1.
 type dumbTerms struct {
 	s     *ir.Schedule
 	of    map[Place]map[string]bool
 	made  map[Place]map[string]bool // by folds
-	vague bool                      // some slot has more than one, or too many to tell
+	vague bool                      // some slot has more than one term, or too many to tell
 }
 
 func newDumbTerms(d *dumb) *dumbTerms {
@@ -54,7 +54,7 @@ func newDumbTerms(d *dumb) *dumbTerms {
 // canFire reports whether a rule fires in some run.
 func (d *dumb) canFire(r dumbRule) bool { return d.may()&r.when == r.when }
 
-// may returns all that is set in some run: everything arrives, and every repair is made.
+// may returns everything that is set in some run: everything arrives, and every repair is made.
 func (d *dumb) may() uint64 {
 	state, before := uint64(0), ^uint64(0)
 	for _, e := range d.enter {
@@ -131,7 +131,7 @@ func (dt *dumbTerms) act(rank int, do []ir.Action) (grown bool) {
 
 var dumbLeaf = regexp.MustCompile(`(c|\d+)\.(\d+)`)
 
-// leaves returns the ranks and the parts of a term, in their order.
+// leaves returns the ranks and the parts of a term, in order.
 func leaves(text string) (ranks, parts []string) {
 	for _, m := range dumbLeaf.FindAllStringSubmatch(text, -1) {
 		ranks, parts = append(ranks, m[1]), append(parts, m[2])
@@ -175,7 +175,7 @@ func (dt *dumbTerms) contributes() bool {
 	return true
 }
 
-// shapes returns the shapes of a chunk, wherever it is folded.
+// shapes returns the shapes of a chunk at all ranks that fold it.
 func (dt *dumbTerms) shapes(k int) []string {
 	all := map[string]bool{}
 	for p, terms := range dt.made {
@@ -227,7 +227,7 @@ func (dt *dumbTerms) position() bool {
 	return true
 }
 
-// dumbTyped finds out where slots belong by telling neighbours again and again.
+// dumbTyped finds out where slots belong by passing the parts to neighbours until nothing changes.
 func dumbTyped(s *ir.Schedule) bool {
 	known := map[Place]map[int32]bool{}
 	tell := func(to, from Place) bool {
@@ -316,7 +316,7 @@ func (d *dumb) overlaps(state uint64) bool {
 	return false
 }
 
-// compareTerms holds what both checkers say of terms against each other.
+// compareTerms compares the results of both checkers about terms.
 func compareTerms(t testing.TB, s *ir.Schedule, d *dumb, bad map[string]error, label string) {
 	sub, err := newSubject(s)
 	require.NoError(t, err)
@@ -328,7 +328,7 @@ func compareTerms(t testing.TB, s *ir.Schedule, d *dumb, bad map[string]error, l
 		return
 	}
 	require.Equal(t, dt.sameTree(), bad["same-tree"] == nil, tell(bad["same-tree"]))
-	if dt.vague { // partial results are single, so what is not is a chunk
+	if dt.vague { // partial results have one writer, so a vague slot is a chunk
 		require.True(t, bad["same-tree"] != nil || bad["typed"] != nil, tell(nil))
 		return
 	}
@@ -341,7 +341,7 @@ func compareTerms(t testing.TB, s *ir.Schedule, d *dumb, bad map[string]error, l
 		require.Equal(t, dt.position(), firstMoved(all) == nil, "position: %s", tell(nil))
 	}
 	require.Equal(t, !d.overlapped, sub.overlap() == nil, "in-place: %s", tell(sub.overlap()))
-	for _, m := range v.made { // the very trees
+	for _, m := range v.made { // exactly the same trees
 		require.Equal(t, []string{strings.ReplaceAll(strings.NewReplacer("·", "").Replace(dt.shapes(m.Slot.Index())[0]), " ", "")},
 			[]string{strings.ReplaceAll(v.spell(m.tree()), " ", "")}, tell(nil))
 	}

@@ -6,28 +6,27 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The dumb checker runs a tiny schedule in every order of entering, arriving
-// and losing patience, for every subset of lost multicasts, and looks at every
-// state. It shares nothing with the clever one and knows no theory: no
-// fixpoint, no sets, no monotony.
+// The dumb checker runs a tiny schedule in every order of entries, arrivals and timeouts, for every
+// subset of lost multicasts, and examines every state. It shares nothing with the clever checker
+// and uses no theory: no fixpoint, no sets, no monotony.
 
-// maxDumbBits bounds the states: one bit per place and per repair.
+// maxDumbBits bounds the states: one bit for each place and each repair.
 const maxDumbBits = 18
 
-// dumb is a schedule as bit masks. A state is the bits of the places that are
-// set and of the repairs that have been made.
+// dumb is a schedule as bit masks. A state is the bits of the places that are set and of the
+// repairs that have been made.
 type dumb struct {
 	s       *ir.Schedule
 	bit     map[Place]int
 	rules   []dumbRule
 	casts   []dumbSend // every single delivery of a multicast
-	enter   []uint64   // by rank: what its entering sets
-	done    []uint64   // by rank: enter and its done slots
-	chunks  []uint64   // by rank: the chunks that it has in the end
+	enter   []uint64   // by rank: the bits that its entry sets
+	done    []uint64   // by rank: enter and its Done slots
+	chunks  []uint64   // by rank: the chunks that it has at the end
 	request map[Place]bool
 
-	left  map[[2]int]bool // seen: a rank returned, another had not entered
-	unset uint64          // seen: the root returned, these were not set
+	left  map[[2]int]bool // seen: a rank returned while another had not entered
+	unset uint64          // seen: these were not set when the root returned
 
 	overlapped bool // seen: a result was there before the contribution in its place was read
 }
@@ -38,14 +37,14 @@ type dumbRule struct {
 	when   uint64
 	unless uint64
 	made   uint64     // the bit of a repair
-	puts   []dumbSend // to be delivered for certain
-	folds  uint64     // what is made here
+	puts   []dumbSend // certain deliveries
+	folds  uint64     // what is made at this rank
 	casts  []int      // indices of deliveries that may be lost
 }
 
 type dumbSend struct{ bit uint64 }
 
-// dumbVerdict says which properties were seen not to hold.
+// dumbVerdict holds the properties that were seen not to hold.
 type dumbVerdict map[string]bool
 
 func newDumb(s *ir.Schedule) *dumb {
@@ -93,7 +92,7 @@ func (d *dumb) mask(rank int, slots ...ir.Slot) uint64 {
 
 func (d *dumb) rule(rank int, r *ir.Rule) dumbRule {
 	dr := dumbRule{Rule: r, rank: rank, when: d.mask(rank, r.When...)}
-	if d.s.HasMessage() { // where buffers are, ranks act once they have entered
+	if d.s.HasMessage() { // in a collective with buffers, ranks act only after they have entered
 		dr.when |= d.mask(rank, ir.Enter)
 	}
 	if r.IsRepair() {
@@ -129,7 +128,7 @@ func (d *dumb) repairs() int {
 	return n
 }
 
-// findRequests looks at one signal after the other.
+// findRequests examines one signal after the other.
 func (d *dumb) findRequests() {
 	for p := range d.bit {
 		if p.Slot.Kind() != ir.KindSignal || slices.Contains(d.s.Programs[p.Rank].Done, p.Slot) {
@@ -168,7 +167,7 @@ func (d *dumb) fits() bool {
 	return len(d.bit)+d.repairs() <= most && len(d.casts) <= 6
 }
 
-// returned reports whether a rank has returned: its done slots are set, and it has nothing to fold.
+// returned reports whether a rank has returned: its Done slots are set, and it has nothing to fold.
 func (d *dumb) returned(rank int, state uint64) bool {
 	if state&d.done[rank] != d.done[rank] {
 		return false
@@ -185,8 +184,8 @@ func (d *dumb) returned(rank int, state uint64) bool {
 func (d *dumb) explore() dumbVerdict {
 	bad := dumbVerdict{}
 	d.static(bad)
-	fired := make([]bool, len(d.rules)) // some state has the rule's when
-	open := make([]bool, len(d.rules))  // and its unless not set
+	fired := make([]bool, len(d.rules)) // in some state the rule's When is set
+	open := make([]bool, len(d.rules))  // in some such state its Unless is not set
 	for lost := range 1 << len(d.casts) {
 		seen := make([]uint64, 1+(1<<(len(d.bit)+d.repairs()))/64)
 		todo := []uint64{0}
@@ -214,8 +213,8 @@ func (d *dumb) explore() dumbVerdict {
 	return bad
 }
 
-// next returns the states that one event leads to: a rank enters, something
-// arrives, a repair is made.
+// next returns the states to which one event leads: a rank enters, something arrives, or a repair
+// is made.
 func (d *dumb) next(state uint64, lost int) []uint64 {
 	var next []uint64
 	for _, e := range d.enter {
@@ -227,7 +226,7 @@ func (d *dumb) next(state uint64, lost int) []uint64 {
 		if state&r.when != r.when {
 			continue
 		}
-		for left := r.folds &^ state; left != 0; left &= left - 1 { // each takes its time
+		for left := r.folds &^ state; left != 0; left &= left - 1 { // each fold is an event of its own
 			next = append(next, state|left&-left)
 		}
 		if r.IsRepair() && state&r.made == 0 {
@@ -250,7 +249,7 @@ func (d *dumb) next(state uint64, lost int) []uint64 {
 	return next
 }
 
-// look notes what must never be the case.
+// look records violations of what must never be the case.
 func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
 	everywhere, entered := uint64(0), uint64(0)
 	d.overlapped = d.overlapped || d.overlaps(state)
@@ -298,7 +297,7 @@ func (d *dumb) noteLeft(leaver int, state uint64) {
 
 func (v dumbVerdict) note(check string, bad bool) { v[check] = v[check] || bad }
 
-// lookAtEnd notes what must be the case when nothing can happen any more.
+// lookAtEnd records violations of what must be the case when nothing can happen any more.
 func (d *dumb) lookAtEnd(state uint64, bad dumbVerdict) {
 	for r := range d.s.Programs {
 		bad.note("coverage", state&d.chunks[r] != d.chunks[r])
@@ -310,8 +309,8 @@ func (d *dumb) awaitsRequest(r *dumbRule) bool {
 	return slices.ContainsFunc(r.When, func(s ir.Slot) bool { return d.request[place(r.rank, s)] })
 }
 
-// holds reports whether the rank has every chunk and partial result that the rule puts or folds, and
-// what it was asked if the rule uses its answer.
+// holds reports whether the rank has every chunk and partial result that the rule puts or folds,
+// and the question if the rule uses its answer.
 func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
 		kind := a.Slot.Kind()
@@ -327,8 +326,8 @@ func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	return true
 }
 
-// stillNeeded reports whether something is missing that the repair would bring:
-// what it puts, or what the answers to its request put.
+// stillNeeded reports whether something is missing that the repair would bring: what it puts, or
+// what the answers to its request put.
 func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
 		for to := range d.s.Programs {
@@ -348,7 +347,7 @@ func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 	return false
 }
 
-// answers returns all that the rules that wait for a request put.
+// answers returns everything that the rules put that wait for a request.
 func (d *dumb) answers(request Place) uint64 {
 	all := uint64(0)
 	for _, r := range d.awaiting(request) {
@@ -359,7 +358,7 @@ func (d *dumb) answers(request Place) uint64 {
 	return all
 }
 
-// static counts what can be counted without running anything, and once.
+// static checks once what can be counted without running anything.
 func (d *dumb) static(bad dumbVerdict) {
 	puts, plainPuts := map[Place]int{}, map[Place]int{}
 	awaited, read := map[Place]bool{}, map[Place]bool{}
@@ -424,7 +423,7 @@ func (d *dumb) static(bad dumbVerdict) {
 	bad["recovery"] = d.s.Recovers && dumbRecovery(d.s)
 }
 
-// repeated reports whether an action stands more than once in a list.
+// repeated reports whether a list contains an action more than once.
 func repeated(do []ir.Action, a ir.Action) bool {
 	n := 0
 	for _, b := range do {
@@ -435,7 +434,7 @@ func repeated(do []ir.Action, a ir.Action) bool {
 	return n > 1
 }
 
-// countRepairs counts what each repair puts, and what each request has put.
+// countRepairs counts what each repair puts, and what each request makes other ranks put.
 func (d *dumb) countRepairs(bad dumbVerdict) {
 	asked := map[Place][]ir.Action{}
 	for _, r := range d.rules {
@@ -488,7 +487,8 @@ func (d *dumb) countCopies(bad dumbVerdict) {
 		}
 	}
 	multicasts := slices.ContainsFunc(d.rules, func(r dumbRule) bool {
-		return slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Mcast }) // a single rank's go nowhere
+		// multicasts of a single rank go nowhere
+		return slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Mcast })
 	})
 	for r := range d.s.Programs {
 		for k := range d.s.Chunks {

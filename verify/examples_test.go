@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// Prove that a barrier is one, and see what it costs.
+// Prove that a barrier is one, and print its cost.
 func Example() {
 	spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: 9, Degree: 3})
 	if err != nil {
@@ -36,8 +36,8 @@ func Example() {
 	// rounds: 2 messages: 36
 }
 
-// A dissemination in which send k waits only for the flag of step k-1, not for
-// those of all earlier steps, lets ranks leave too early; no timing shows it.
+// A dissemination in which send k waits only for the flag of step k-1, and not for those of all
+// earlier steps, lets ranks leave too early. No test by timing shows it.
 func Example_refuted() {
 	var text strings.Builder
 	fmt.Fprintln(&text, "schedule barrier/dissemination ranks=8 degree=2")

@@ -13,11 +13,11 @@ import (
 	"gonum.org/v1/gonum/graph/topo"
 )
 
-// waitGraph is a part of the wait-for graph whose nodes are slot numbers. Its
-// edges come in order, so that the same schedule gives the same counterexample.
+// waitGraph is a part of the wait-for graph. Its nodes are slot numbers. Its edges have a fixed
+// order, so that the same schedule always gives the same counterexample.
 type waitGraph struct{ *simple.DirectedGraph }
 
-// From returns the nodes that the node waits for in ascending order.
+// From returns the nodes for which the node waits, in ascending order.
 func (g waitGraph) From(id int64) graph.Nodes {
 	return iterator.NewOrderedNodes(sorted(graph.NodesOf(g.DirectedGraph.From(id))))
 }
@@ -27,8 +27,8 @@ func sorted(nodes []graph.Node) []graph.Node {
 	return nodes
 }
 
-// graph returns the part of the wait-for graph that is reached from a slot. The
-// slots are stuck: there may be many, but only on the way to a failure.
+// graph returns the part of the wait-for graph that can be reached from a slot. All its slots are
+// stuck. They may be many, but the graph is needed only to explain a failure.
 func (st *stuck) graph(from int64) waitGraph {
 	g := simple.NewDirectedGraph()
 	g.AddNode(simple.Node(from))
@@ -48,13 +48,12 @@ func (st *stuck) graph(from int64) waitGraph {
 	return waitGraph{g}
 }
 
-// explain returns why p is never set: the nearest cycle in which it waits, or
-// what it waits for does; or else the shortest way to a slot that no put would
-// set.
+// explain returns why p is never set. If there is a cycle that p waits for, directly or not, it
+// returns the nearest one. Otherwise it returns the shortest path to a slot that no put would set.
 func (st *stuck) explain(p Place) (steps []Step, cycle bool) {
 	id := int64(st.sub.layout.Slot(p.Rank, p.Slot))
 	if id < 0 {
-		return []Step{{p, -1}}, false // nobody mentions it
+		return []Step{{p, -1}}, false // no program mentions it
 	}
 	g := st.graph(id)
 	nearest := path.DijkstraFrom(g.Node(id), g)
@@ -65,7 +64,7 @@ func (st *stuck) explain(p Place) (steps []Step, cycle bool) {
 	return st.steps(way), false
 }
 
-// inCycles returns the nodes that lie on cycles.
+// inCycles returns the nodes that are on cycles.
 func inCycles(g waitGraph) []graph.Node {
 	var nodes []graph.Node
 	for _, scc := range topo.TarjanSCC(g) {
@@ -76,7 +75,7 @@ func inCycles(g waitGraph) []graph.Node {
 	return nodes
 }
 
-// ends returns the nodes that wait for nothing; a graph without cycles has one.
+// ends returns the nodes that wait for nothing. A graph without cycles has one.
 func ends(g waitGraph) []graph.Node {
 	var nodes []graph.Node
 	for _, n := range graph.NodesOf(g.Nodes()) {
@@ -87,16 +86,16 @@ func ends(g waitGraph) []graph.Node {
 	return nodes
 }
 
-// closest returns the node with the shortest way to it, the one with the
-// smallest number among several.
+// closest returns the node with the shortest path to it. Among several it returns the one with the
+// smallest number.
 func closest(from path.Shortest, nodes []graph.Node) graph.Node {
 	return slices.MinFunc(nodes, func(a, b graph.Node) int {
 		return cmp.Or(cmp.Compare(from.WeightTo(a.ID()), from.WeightTo(b.ID())), cmp.Compare(a.ID(), b.ID()))
 	})
 }
 
-// cycleThrough returns a shortest cycle through node, which lies on one; the
-// node comes first and last.
+// cycleThrough returns a shortest cycle through node, which must be on one. The node is first and
+// last in the result.
 func cycleThrough(g waitGraph, node graph.Node) []graph.Node {
 	var shortest []graph.Node
 	for _, next := range graph.NodesOf(g.From(node.ID())) {
@@ -119,7 +118,7 @@ func (st *stuck) steps(nodes []graph.Node) []Step {
 	return steps
 }
 
-// tellStuck says in words what [stuck.explain] found.
+// tellStuck says in words what [stuck.explain] has found.
 func (sub *subject) tellStuck(steps []Step, cycle bool) string {
 	var parts []string
 	for i, st := range steps {

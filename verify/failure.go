@@ -10,38 +10,39 @@ import (
 // Place is one slot of one rank.
 type Place = fixpoint.Place
 
-// Step is one link of a counterexample: a slot and the rank that sets it, or
-// would have to; From is -1 where nobody does.
+// Step is one link of a counterexample: a slot and the rank that sets it, or would have to. From is
+// -1 if no rank does.
 type Step struct {
 	Place
 	From int
 }
 
-// Failure is the error of a check that does not hold. It holds the
-// counterexample; its text is one line.
+// Failure is the error of a check that does not hold. It holds the counterexample. Its text is one
+// line.
 type Failure struct {
 	Check  string  // the check that does not hold
 	Text   string  // the counterexample in words
-	Ranks  []int   // the ranks concerned, the one that goes wrong first
+	Ranks  []int   // the ranks concerned, first the one that goes wrong first
 	Places []Place // the slots concerned
-	Path   []Step  // how it comes about, each step because of the next; a cycle where waiting goes round
+	// how it comes about: each step has the next as its reason; the path is a cycle if ranks wait
+	// in a circle
+	Path []Step
 
-	// World is the run that shows it: what is lost in it, which repairs are
-	// made and which slot is never set.
+	// World is the run that shows the failure. It says what is lost, which repairs are made and
+	// which slot is never set.
 	World fixpoint.Model
 }
 
 // Error returns the check's name and the counterexample in one line.
 func (f *Failure) Error() string { return f.Check + ": " + f.Text }
 
-// in returns the failure with the run that shows it.
+// in returns f with the run that shows it.
 func (f *Failure) in(world fixpoint.Model) *Failure {
 	f.World = world
 	return f
 }
 
-// fail returns a failure that concerns the given ranks; the check's name is
-// filled in by [Run].
+// fail returns a failure that concerns the given ranks. [Run] fills in the name of the check.
 func fail(ranks []int, places []Place, path []Step, format string, args ...any) *Failure {
 	return &Failure{Text: fmt.Sprintf(format, args...), Ranks: ranks, Places: places, Path: path}
 }

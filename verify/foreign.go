@@ -8,18 +8,19 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// Claim is what a schedule that others have made is to be: their files do not
-// say.
+// Claim says what a foreign schedule is meant to do, because the files of other programs do not say
+// so.
 type Claim struct {
 	Collective string // the name of a row of the table of collectives
-	Root       int    // of a collective that has one
+	Root       int    // only for a collective that has a root
 
-	// Size is the length of one block, such as the message of a broadcast, in the unit of the graph. 0:
-	// as the file says, or else, of a collective with one block, as much as any rank can get.
+	// Size is the length of one block, such as the message of a broadcast, in the unit of the
+	// graph. If it is 0, the length is that in the file. If the file has none and the collective
+	// has one block, the length is as much as any rank can get.
 	Size int
 }
 
-// Claims returns the names of the collectives that the schedules of others can be judged as.
+// Claims returns the names of the collectives as which foreign schedules can be judged.
 func Claims() []string {
 	var names []string
 	for _, row := range ir.Collectives() {
@@ -30,34 +31,33 @@ func Claims() []string {
 	return names
 }
 
-// judged reports whether a file can be judged as the collective: it moves blocks or synchronizes. What
-// is folded shows only in files that say what messages carry.
+// judged reports whether a file can be judged as the collective: the collective moves blocks or
+// synchronizes. Folds can be judged only in files that say what messages carry.
 func judged(row *ir.Collective) bool {
 	return row.Blocks != nil && row.Question == 0 || row.Synchronizes
 }
 
-// foreign is a graph of operations with what its checks find out one after the
-// other.
+// foreign is a graph of operations with the results of its checks so far.
 type foreign struct {
 	*dag.Graph
 	Claim
-	header ir.Header // of what is claimed
+	header ir.Header // of the claim
 	index  dag.Index
 	mates  []int
 	order  []int
 
-	contents *contents // where the file says what messages carry
+	contents *contents // if the file says what messages carry
 }
 
-// foreignCheck is one check of a graph; the next need what it finds out.
+// foreignCheck is one check of a graph. Later checks use the results of earlier ones.
 type foreignCheck struct {
 	name  string
 	prove func(*foreign) (note string, err error)
 }
 
-// RunForeign checks a schedule that others have made: that sends and receives
-// match, that nothing waits in a cycle, and that it is what the claim says. An
-// error is about the claim; what does not hold is in the report.
+// RunForeign checks a schedule that another program has made. It checks that sends and receives
+// match, that nothing waits in a cycle, and that the schedule does what the claim says. The error
+// is about the claim. The report says what does not hold.
 func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
 	f := &foreign{Graph: g, Claim: c, index: dag.NewIndex(g)}
 	f.header = ir.Header{Collective: c.Collective, Algorithm: "imported", Ranks: len(g.Ranks), Root: c.Root}
@@ -84,10 +84,10 @@ func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
 	return report, nil
 }
 
-// maxBlocks is how many blocks are judged: those of an alltoall among 4,096 ranks.
+// maxBlocks bounds the number of blocks that are judged. An alltoall among 4,096 ranks has as many.
 const maxBlocks = 1 << 24
 
-// check fails if the claim is none, or if the file does not say enough to judge it.
+// check fails if the claim is invalid, or if the file does not say enough to judge it.
 func (f *foreign) check() error {
 	h := &f.header
 	row := h.Row()
@@ -97,7 +97,7 @@ func (f *foreign) check() error {
 	case h.Folds() && f.Cells == nil:
 		return fmt.Errorf("a file that does not say what its messages carry cannot be judged as %s: what is folded does not show", f.Collective)
 	case row.Blocks == nil && f.Cells != nil:
-		return fmt.Errorf("a file that moves the chunks of a message is no %s", f.Collective)
+		return fmt.Errorf("a file that moves the chunks of a message is not a %s", f.Collective)
 	case f.Size != 0 && (f.Size < 0 || f.Cells != nil || row.Blocks == nil):
 		return fmt.Errorf("blocks of %d %s: only where blocks are moved and the file does not say what messages carry", f.Size, f.Unit)
 	case h.Rooted() && (h.Root < 0 || h.Root >= h.Ranks):
@@ -116,8 +116,8 @@ func (f *foreign) check() error {
 	return nil
 }
 
-// misplaced returns a rank whose input and output begin at the same cell, although the row gives a
-// block that it both holds and wants different places in them; -1 if there is none.
+// misplaced returns a rank whose input and output start at the same cell, although the rank both
+// holds and wants a block that has different places in them. It returns -1 if there is none.
 func (f *foreign) misplaced() int {
 	for rank := range f.Ranks {
 		in, out := f.Cells.Input[rank], f.Cells.Result[rank]
@@ -134,7 +134,8 @@ func (f *foreign) misplaced() int {
 	return -1
 }
 
-// held returns the blocks that a rank has at first, wanted those that it has at the end.
+// held returns the blocks that a rank has at first, and wanted returns those that it must have at
+// the end.
 func (f *foreign) held(rank int) ir.Blocks {
 	return f.header.Row().Held(f.header.Ranks, f.header.Root, rank)
 }
@@ -143,7 +144,8 @@ func (f *foreign) wanted(rank int) ir.Blocks {
 	return f.header.Row().Wanted(f.header.Ranks, f.header.Root, rank)
 }
 
-// blockCells returns how many cells a block has: as many as the first input that there is says.
+// blockCells returns the number of cells of a block. It derives the number from the first input in
+// the file.
 func (f *foreign) blockCells() int {
 	for rank := range f.Ranks {
 		if n := f.inputsOf(rank); n > 0 && f.Cells.Input[rank].Len >= n {
@@ -153,7 +155,7 @@ func (f *foreign) blockCells() int {
 	return 0
 }
 
-// run runs checks until one does not hold, and returns that one's name.
+// run runs checks until one fails, and returns the name of that check.
 func (f *foreign) run(report *Report, checks []foreignCheck) (failed string) {
 	for _, c := range checks {
 		if failed != "" {
@@ -195,7 +197,7 @@ func (f *foreign) proveOrder() (note string, err error) {
 	return "assumed: a send ends without its receive", nil
 }
 
-// op returns the operation with the number, and where it is.
+// op returns the operation with the number id and its place.
 func (f *foreign) op(id int) (dag.Ref, *dag.Op) {
 	ref := f.index.Ref(id)
 	return ref, &f.Ranks[ref.Rank][ref.I]

@@ -9,11 +9,11 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// foreignBarrier are the checks of the schedule that a graph is turned into.
+// foreignBarrier are the checks of the schedule of signals that represents a barrier.
 var foreignBarrier = []string{barrier.Name, reuse.Name}
 
-// runBarrier turns the graph into a schedule of signals, one for each receive,
-// and adds what is found out about that. Not after a check that has failed.
+// runBarrier turns the graph into a schedule of signals, one for each receive, and adds the results
+// of its checks to the report. It runs no check if an earlier check has failed.
 func (f *foreign) runBarrier(report *Report, failed string) {
 	if failed != "" {
 		for _, name := range foreignBarrier {
@@ -38,7 +38,7 @@ func (f *foreign) runBarrier(report *Report, failed string) {
 	report.Results = append(report.Results, Result{Check: barrier.Name, Applies: true, Err: named(barrier.Name, err)})
 }
 
-// signals is the graph seen as signals.
+// signals is the graph represented as signals.
 type signals struct {
 	*foreign
 	*dag.Waits
@@ -49,7 +49,7 @@ func (f *foreign) signals() (*signals, error) {
 	return &signals{f, w}, err
 }
 
-// named adds to a failure which operations of the file its signals are.
+// named adds to a failure which operations of the file its signals represent.
 func (sig *signals) named(err error) error {
 	var f *Failure
 	if !errors.As(err, &f) {

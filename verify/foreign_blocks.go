@@ -6,12 +6,12 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// proveBlocks finds ranks that can get less than the blocks that they want. Two things are looked at,
-// and where [bytesOf.exact] holds nothing else is needed:
+// proveBlocks finds ranks that can get less than the blocks that they want. It examines two things.
+// If [bytesOf.exact] is true, nothing else needs to be examined:
 //
-//   - each rank by itself: what can come to it of the blocks of all others;
-//   - each holder by itself: what can go from it to all ranks at once, of blocks that only one rank
-//     wants, so that no message serves two of them.
+//   - for each rank: how much of the blocks of all others can reach it;
+//   - for each holder: how much can go from it to all ranks at once, among blocks that only one
+//     rank wants, so that no message serves two ranks.
 func (b *bytesOf) proveBlocks() error {
 	wanters := b.wanters()
 	b.steps = 0
@@ -28,7 +28,7 @@ func (b *bytesOf) proveBlocks() error {
 	return nil
 }
 
-// wanters returns, by block, how many ranks want it that do not hold it.
+// wanters returns, by block, how many ranks want the block and do not hold it.
 func (b *bytesOf) wanters() []int32 {
 	n := make([]int32, b.header.Blocks())
 	for rank := range b.Ranks {
@@ -42,8 +42,8 @@ func (b *bytesOf) wanters() []int32 {
 	return n
 }
 
-// between returns how many blocks a rank holds that another wants and lacks, of those that so many
-// ranks want at most.
+// between returns how many blocks rank from holds that rank to wants and lacks. It counts only
+// blocks that at most most ranks want, unless wanters is nil.
 func (b *bytesOf) between(from, to int, wanters []int32, most int32) (n int64) {
 	held, wanted, has := b.held(from), b.wanted(to), b.held(to)
 	for i := range held.Count {
@@ -67,7 +67,8 @@ func (b *bytesOf) lacked(rank int) int64 {
 	return n * b.size
 }
 
-// proveRank finds out whether all that the rank wants can come to it, were it the only one.
+// proveRank checks whether all blocks that the rank wants can reach it if no other rank wants
+// anything.
 func (b *bytesOf) proveRank(rank int) error {
 	want := b.lacked(rank)
 	if want == 0 {
@@ -90,7 +91,7 @@ func (b *bytesOf) proveRank(rank int) error {
 		rank, want, b.Unit, b.message(), b.tellNarrow(fl, rank, got))
 }
 
-// tellNarrow says why no more than got can come to the rank.
+// tellNarrow says why no more than got bytes can reach the rank.
 func (b *bytesOf) tellNarrow(fl *flow, rank int, got int64) string {
 	sum := b.received(rank)
 	if sum == 0 {
@@ -106,8 +107,8 @@ func (b *bytesOf) tellNarrow(fl *flow, rank int, got int64) string {
 	return fmt.Sprintf("it receives %d, but no more than %d of what it wants can be among them, as what it lacks comes by %s", sum, got, narrow)
 }
 
-// proveHolder finds out whether what ranks want of a holder, each something else, can go to all of
-// them at once.
+// proveHolder checks whether the blocks that ranks want from a holder, each a different one, can
+// reach all of them at once.
 func (b *bytesOf) proveHolder(from int, wanters []int32) error {
 	want, sum, sinks := make([]int64, len(b.Ranks)), int64(0), 0
 	for rank := range b.Ranks {
@@ -117,7 +118,7 @@ func (b *bytesOf) proveHolder(from int, wanters []int32) error {
 		}
 	}
 	if sinks < 2 {
-		return nil // it has been looked at as what comes to that rank
+		return nil // proveRank has examined this
 	}
 	fl := b.newFlow()
 	if fl.steps = b.steps + b.index.Len() + b.header.Blocks(); fl.steps > maxFlowSteps {
@@ -143,8 +144,9 @@ func (b *bytesOf) proveHolder(from int, wanters []int32) error {
 	return nil
 }
 
-// exact reports whether what is looked at says all: one rank wants something, or all want everything,
-// when messages may combine blocks, or one rank holds everything and each block is for one rank.
+// exact reports whether proveBlocks examines everything that matters. It does so in three cases:
+// only one rank wants something; all ranks want everything, if messages may combine blocks; or one
+// rank holds everything and each block is for one rank.
 func (b *bytesOf) exact() bool {
 	blocks := b.header.Blocks()
 	sinks, all := 0, true

@@ -9,19 +9,18 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// bytesOf counts the bytes of an operation whose file says how long messages are
-// and not what they carry. A rank can send no more than what it holds and what it
-// must have received before, and what passes through a message is no longer than
-// that. So there is a most that each rank can get.
+// bytesOf counts the bytes of an operation whose file says how long messages are but not what they
+// carry. A rank can send only what it holds and what it must have received before, and a message
+// carries at most its own length. So there is a maximum that each rank can get.
 type bytesOf struct {
 	*foreign
-	holds  []bool  // by operation: its rank has data of some block when it ends
-	size   int64   // of a block
-	origin string  // who says so
-	got    []int64 // by rank: the most that it can get
-	stamp  []int32 // by operation: the walk that has seen it
+	holds  []bool  // by operation: its rank has data of some block when the operation ends
+	size   int64   // bytes of a block
+	origin string  // where size comes from
+	got    []int64 // by rank: the maximum that it can get
+	stamp  []int32 // by operation: the last walk that has visited it
 	todo   []int
-	steps  int // of the flows so far
+	steps  int // of all flows so far
 }
 
 func (f *foreign) proveBytes() (string, error) {
@@ -59,13 +58,13 @@ func (f *foreign) proveBytes() (string, error) {
 	return note, nil
 }
 
-// message spells "a message of 10 bytes, as claimed".
+// message returns text such as "a message of 10 bytes, as claimed".
 func (b *bytesOf) message() string {
 	return fmt.Sprintf("%s of %d %s, %s", plural(b.header.Blocks(), "a message", "blocks"), b.size, b.Unit, b.origin)
 }
 
-// findHolds returns for each operation whether its rank has data of some block
-// when it ends. Messages of no bytes carry none.
+// findHolds returns, by operation, whether its rank has data of some block when the operation ends.
+// Messages without bytes carry none.
 func (f *foreign) findHolds() []bool {
 	holds := make([]bool, f.index.Len())
 	for _, id := range f.order {
@@ -77,8 +76,8 @@ func (f *foreign) findHolds() []bool {
 	return holds
 }
 
-// carried returns how many bytes of data a receive can bring at
-// most: none, or as many as the message has.
+// carried returns the maximum number of bytes of data that a receive can bring: the length of the
+// message, or 0 if it carries no data.
 func (b *bytesOf) carried(id int) int64 {
 	if ref, op := b.op(id); op.Kind == dag.Recv && op.Peer != ref.Rank && b.holds[b.mates[id]] {
 		return int64(op.Size)
@@ -124,13 +123,13 @@ func (b *bytesOf) tellUnreached(rank int) string {
 		if op.Size == 0 {
 			why = "has no bytes"
 		}
-		return fmt.Sprintf("rank %d only takes what does not derive from it, such as %s, as %s %s", rank, op.Tell(), b.Tell(send), why)
+		return fmt.Sprintf("rank %d only receives what does not derive from it, such as %s, because %s %s", rank, op.Tell(), b.Tell(send), why)
 	}
 	return fmt.Sprintf("rank %d receives nothing", rank)
 }
 
-// proveSends finds sends of more bytes than their rank must have. Those that
-// start before it must have any do not send the message on.
+// proveSends finds sends of more bytes than their rank must have. A send that starts before its
+// rank must have any data does not send the message on, and is ignored.
 func (b *bytesOf) proveSends() error {
 	walk := int32(0)
 	steps := 0
@@ -159,8 +158,8 @@ func (b *bytesOf) proveSends() error {
 	return nil
 }
 
-// had returns how many bytes of data have come to the rank of the
-// operation before it starts, or enough of them, and how long that took to find.
+// had returns how many bytes of data have reached the rank of the operation before it starts. It
+// may stop when there are enough. steps is the number of steps it took.
 func (b *bytesOf) had(id int, walk int32, enough int64) (sum int64, steps int) {
 	b.todo = append(b.todo[:0], id)
 	for len(b.todo) > 0 && sum < enough {
@@ -186,8 +185,8 @@ func (b *bytesOf) visit(id int, walk int32) {
 	}
 }
 
-// proveFlows finds ranks that can get less than the message. If nobody says how
-// long that is, it is as long as what any one rank can get.
+// proveFlows finds ranks that can get less than the message. If the length of the message is not
+// known, it is as much as any one rank can get.
 func (b *bytesOf) proveFlows() error {
 	fl := b.newFlow()
 	for _, rank := range b.ranksAsTheyEnd() {
@@ -216,9 +215,8 @@ func (b *bytesOf) proveFlows() error {
 	return fail(missed, nil, nil, "%s cannot get all of %s: %s", spellRanks(missed), b.message(), why)
 }
 
-// ranksAsTheyEnd returns the ranks beside the root in an order in which their
-// last operations may end, which mostly puts a rank behind those that it
-// receives from.
+// ranksAsTheyEnd returns the ranks other than the root in an order in which their last operations
+// may end. This usually puts a rank after those from which it receives.
 func (b *bytesOf) ranksAsTheyEnd() []int {
 	var ranks []int
 	last := make([]int, len(b.Ranks))
@@ -235,8 +233,8 @@ func (b *bytesOf) ranksAsTheyEnd() []int {
 	return ranks
 }
 
-// most returns how much need be pulled to the rank: the message, as far as
-// what comes to it is that long.
+// most returns how much needs to reach the rank: the message, or all that the rank receives if that
+// is less.
 func (b *bytesOf) most(rank int) int64 {
 	limit := int64(math.MaxInt64)
 	if b.size > 0 {
@@ -253,8 +251,8 @@ func (b *bytesOf) received(rank int) int64 {
 	return sum
 }
 
-// tellShort says why the rank gets less than the message: what it receives is
-// shorter, or there is a narrow place on the way to it.
+// tellShort says why the rank gets less than the message: it receives fewer bytes, or the path to
+// it has a bottleneck.
 func (b *bytesOf) tellShort(rank int) (string, error) {
 	if sum := b.received(rank); sum < b.size {
 		return fmt.Sprintf("rank %d receives %d: %s", rank, sum, b.list(func(id int) bool { return b.index.Ref(id).Rank == rank })), nil
@@ -268,7 +266,7 @@ func (b *bytesOf) tellShort(rank int) (string, error) {
 		rank, b.received(rank), got, b.list(func(id int) bool { return fl.behind(id) && !fl.behind(b.mates[id]) })), nil
 }
 
-// list names the receives of data that are wanted, with their lengths.
+// list names the receives of data for which wanted is true, with their lengths.
 func (b *bytesOf) list(wanted func(id int) bool) string {
 	var words []string
 	for id := range b.holds {

@@ -6,16 +6,17 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// What a cell holds, beside a chunk of the operation (≥ 0).
+// The value of a cell, if it is not a chunk of the operation (≥ 0).
 const (
 	cellEmpty = int32(-1) // nothing yet
 	cellMixed = int32(-2) // the result of a computation
 
-	cellFolded = int32(-3) // and all below: what contributions have been folded into, or one of them
+	// this and all lower values: a fold of contributions, or a single contribution
+	cellFolded = int32(-3)
 )
 
-// spellValue tells what a cell holds. Of many blocks a chunk is called by its place in the input of
-// the rank that it comes from.
+// spellValue describes the value of a cell. If there are several blocks, it names a chunk by its
+// place in the input of the rank from which it comes.
 func (c *contents) spellValue(v int32) string {
 	switch {
 	case v == cellEmpty:
@@ -37,8 +38,8 @@ func (c *contents) spellValue(v int32) string {
 	return fmt.Sprintf("chunk %d, which nobody holds at first", v)
 }
 
-// contents follows the chunks of an operation through the memory of the ranks. A
-// read sees a write only if the rank itself orders the write before it.
+// contents follows the chunks of an operation through the memory of the ranks. A read sees a write
+// only if the rank itself orders the write before it.
 type contents struct {
 	*foreign
 	walk    *dag.Walker
@@ -47,10 +48,10 @@ type contents struct {
 	folds   folding
 }
 
-// write is what one operation puts into a cell.
+// write is a write of one operation to a cell.
 type write struct {
 	op    int   // index in its rank
-	value int32 // once it has been run
+	value int32 // known once the operation has been run
 }
 
 func (f *foreign) proveContents() (string, error) {
@@ -95,8 +96,7 @@ func (f *foreign) proveInputs() error {
 	return nil
 }
 
-// addWrites lists what the operation will write. Writes of one cell must be
-// ordered.
+// addWrites lists the writes of an operation. The rank must order all writes of one cell.
 func (c *contents) addWrites(id int) error {
 	ref, op := c.op(id)
 	for cell := op.Write.From; cell < op.Write.From+op.Write.Len; cell++ {
@@ -117,7 +117,7 @@ func (c *contents) addWrites(id int) error {
 	return nil
 }
 
-// step does what the operation does to the memory.
+// step applies an operation to the memory.
 func (c *contents) step(id int) error {
 	ref, op := c.op(id)
 	values := make([]int32, op.Read.Len)
@@ -170,7 +170,7 @@ func (c *contents) step(id int) error {
 	return nil
 }
 
-// initial returns what a cell holds at first.
+// initial returns the value of a cell at first.
 func (c *contents) initial(rank, cell int) int32 {
 	if c.header.Folds() {
 		return c.inputPart(rank, cell)
@@ -182,8 +182,8 @@ func (c *contents) initial(rank, cell int) int32 {
 	return int32(held.At(at/held.Per)*held.Per + at%held.Per)
 }
 
-// read returns what a cell holds when the operation starts. Whatever writes the
-// cell must end before or start after it.
+// read returns the value of a cell when the operation starts. Every operation that writes the cell
+// must end before it or start after it.
 func (c *contents) read(ref dag.Ref, cell int) (int32, error) {
 	value := c.initial(ref.Rank, cell)
 	for _, w := range c.writes[ref.Rank][cell] {
@@ -210,7 +210,7 @@ func (c *contents) read(ref dag.Ref, cell int) (int32, error) {
 	return value, nil
 }
 
-// judge looks at what the ranks have at the end.
+// judge examines what the ranks have at the end.
 func (c *contents) judge() (string, error) {
 	var missed []int
 	why := ""
@@ -246,8 +246,9 @@ func (c *contents) judge() (string, error) {
 	return "", nil
 }
 
-// lacks returns a chunk that the rank wants and that is not at its place among the wanted ones at the
-// end; the place is -1 if there is none. A chunk that must come from another rank goes first.
+// lacks returns a chunk that the rank wants and that is not at its place at the end, and the index
+// of that place among the wanted chunks. place is -1 if there is none. A chunk that must come from
+// another rank goes first.
 func (c *contents) lacks(rank int) (place, chunk int) {
 	held, wanted, result := c.header.Held(rank), c.header.Wanted(rank), c.Cells.Result[rank]
 	place = -1
@@ -273,7 +274,7 @@ func (c *contents) lacks(rank int) (place, chunk int) {
 	return place, chunk
 }
 
-// tellLack says what is there in place of a chunk.
+// tellLack says what is in the place of a chunk.
 func (c *contents) tellLack(rank, place, chunk int) string {
 	result, wanted := c.Cells.Result[rank], c.header.Wanted(rank)
 	if place >= result.Len {
@@ -284,7 +285,7 @@ func (c *contents) tellLack(rank, place, chunk int) string {
 		c.Cells.Spell(rank, cell), rank, c.spellValue(c.last(rank, cell)), c.spellValue(int32(chunk)))
 }
 
-// last returns what a cell holds at the end.
+// last returns the value of a cell at the end.
 func (c *contents) last(rank, cell int) int32 {
 	if list := c.writes[rank][cell]; len(list) > 0 {
 		return list[len(list)-1].value

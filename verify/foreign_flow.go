@@ -6,49 +6,49 @@ import (
 
 // Bounds of a flow.
 const (
-	maxFlow      = 1 << 60 // bytes of all messages together, so that no sum overflows
+	maxFlow      = 1 << 60 // bytes of all messages together; no sum overflows
 	unbounded    = 1 << 61 // what a rank keeps from one operation to a later one
 	maxFlowSteps = 1 << 29 // of all searches together
 )
 
-// flow finds how many bytes each rank can get at most of those that others hold: by
-// the theorem of maximum flow and minimum cut (Ford, Fulkerson, 1956) as many
-// as the narrowest place on the way lets through. Nodes are the
-// operations, behind them the ends of the ranks, and behind these what each
-// rank holds; a message is an arc as wide as it is long, and what a rank has
-// before an operation it has after it.
+// flow finds the maximum number of bytes that each rank can get from those that others hold. By the
+// theorem of maximum flow and minimum cut (Ford, Fulkerson, 1956) it is the capacity of the
+// bottleneck. The nodes are the operations, then one end for each rank, then each rank's own
+// blocks. A message is an arc whose capacity is its length. What a rank has before an operation it
+// also has after it.
 //
-// What one rank has been found to get stays where it is. The search for the
-// next one goes backwards and takes from whoever it meets first, mostly its
-// neighbour, so that ranks of a pipeline do not all search back to the root.
+// Once the search has found what one rank gets, that stays at the rank. The search for the next
+// rank goes backwards and takes from the first rank with data that it meets, usually a neighbour.
+// So the ranks of a pipeline do not all search back to the root.
 type flow struct {
-	start  []int32 // by node: its first arc
-	arcs   []flowArc
-	rank   int32   // number of the first rank's end; behind the ends are the ranks' own blocks
-	ranks  int     // how many
-	source [2]int  // the operations of the rank that holds all blocks, first and behind the last
-	supply []int64 // by rank: what lies at its end; then by rank: what it still has of its own blocks
+	start []int32 // by node: its first arc
+	arcs  []flowArc
+	// number of the first rank's end node; the nodes of the ranks' own blocks follow the end nodes
+	rank   int32
+	ranks  int     // number of ranks
+	source [2]int  // the operations of the rank that holds all blocks: the first, and one past the last
+	supply []int64 // by rank: what is at its end node; then by rank: what is left of its own blocks
 	steps  int
 
-	// Of the search.
+	// State of the search.
 	pass  int32
-	seen  []int32 // by node: the pass that has it on its path, or in vain
-	begun []int32 // by node: the pass that has tried arcs of it
-	tried []int32 // by node: how many
-	from  []int32 // by node: the arc that is tried first in this pass
-	last  []int32 // by node: the arc over which something left it last
+	seen  []int32 // by node: the last pass that has it on its path or has left it in vain
+	begun []int32 // by node: the last pass that has tried its arcs
+	tried []int32 // by node: number of arcs tried
+	from  []int32 // by node: the arc that this pass tries first
+	last  []int32 // by node: the last arc over which something has left it
 	path  []int32 // nodes, from the end of the rank backwards
-	over  []int32 // arcs between them
+	over  []int32 // the arcs between them
 }
 
-// flowArc leads to the node that has it in its list.
+// flowArc is an arc to the node that has it in its list.
 type flowArc struct {
 	tail int32
-	back int32 // the arc that takes back what this one carries
-	left int64 // what it can carry still
+	back int32 // the arc in the opposite direction
+	left int64 // remaining capacity
 }
 
-// newFlow returns the network of the graph, with nothing flowing.
+// newFlow returns the network of the graph with no flow.
 func (f *foreign) newFlow() *flow {
 	ops, ranks := f.index.Len(), len(f.Ranks)
 	nodes := ops + 2*ranks
@@ -78,7 +78,7 @@ func (f *foreign) newFlow() *flow {
 	return fl
 }
 
-// holderOfAll returns the first rank that holds all blocks, -1 if there is none.
+// holderOfAll returns the first rank that holds all blocks, or -1 if there is none.
 func (f *foreign) holderOfAll() int {
 	for rank := range f.Ranks {
 		if f.held(rank).Count == f.header.Blocks() {
@@ -88,7 +88,8 @@ func (f *foreign) holderOfAll() int {
 	return -1
 }
 
-// eachArc calls do for every arc of the network. To a rank that holds all blocks nothing need flow.
+// eachArc calls do for every arc of the network. It leaves out arcs to a rank that holds all
+// blocks.
 func (f *foreign) eachArc(end int32, do func(tail, head int, width int64)) {
 	all := f.holderOfAll()
 	for rank, ops := range f.Ranks {
@@ -115,7 +116,7 @@ func (f *foreign) eachArc(end int32, do func(tail, head int, width int64)) {
 	}
 }
 
-// pull lets flow to the end of the rank what it can get, up to want.
+// pull sends as much flow as possible, up to want, to the end of the rank. It returns the amount.
 func (fl *flow) pull(rank int, want int64) (int64, error) {
 	got := int64(0)
 	for got < want {
@@ -132,14 +133,14 @@ func (fl *flow) pull(rank int, want int64) (int64, error) {
 	return got, nil
 }
 
-// own says how many bytes of what the rank holds can be pulled.
+// own sets how many bytes of the rank's own blocks can be pulled.
 func (fl *flow) own(rank int, bytes int64) { fl.supply[fl.ranks+rank] = bytes }
 
-// consume takes away what lies at the end of the rank: no other can get it any more.
+// consume removes the flow at the end of the rank, so that no other rank can get it.
 func (fl *flow) consume(rank int) { fl.supply[rank] = 0 }
 
-// search goes once through what leads to the sink, depth first. If nothing
-// flows then, nothing can.
+// search searches the paths that lead to the sink once, depth first. If it returns 0, no more flow
+// is possible.
 func (fl *flow) search(sink int32, want int64) (int64, error) {
 	fl.pass++
 	got := int64(0)
@@ -165,7 +166,7 @@ func (fl *flow) search(sink int32, want int64) (int64, error) {
 	return got, nil
 }
 
-// restart begins a path anew. What is on it may be entered again.
+// restart begins a new path. The nodes of the old path may be entered again.
 func (fl *flow) restart(sink int32) {
 	for _, at := range fl.path {
 		fl.seen[at] = 0
@@ -191,7 +192,7 @@ func (fl *flow) retreat() {
 	}
 }
 
-// arc returns the arc of the node to be tried next, -1 if all have been.
+// arc returns the next arc of the node to try, or -1 if all have been tried.
 func (fl *flow) arc(at int32) int32 {
 	first, n := fl.start[at], fl.start[at+1]-fl.start[at]
 	if fl.tried[at] >= n {
@@ -211,7 +212,7 @@ func (fl *flow) has(at int32) int64 {
 	return 0
 }
 
-// augment lets flow along the path what all of it can carry, up to want.
+// augment sends as much flow as all arcs of the path can carry, up to want.
 func (fl *flow) augment(want int64) int64 {
 	at := fl.path[len(fl.path)-1]
 	n := min(want, fl.has(at))
@@ -230,6 +231,6 @@ func (fl *flow) augment(want int64) int64 {
 	return n
 }
 
-// behind reports whether, after a pull that got less than it wanted, more could
-// flow from the node to the rank if the node had more.
+// behind reports whether more could flow from the node to the rank, if the node had more, after a
+// pull that got less than it wanted.
 func (fl *flow) behind(at int) bool { return fl.seen[at] == fl.pass }

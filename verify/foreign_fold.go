@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// folding is what cells hold of a collective that folds. The values of cells number terms, from
-// cellFolded downwards. The forms of others do not say which operand of a fold is on the left, so
-// terms are told apart as if it did not matter: the lower of two is on the left.
+// folding holds the terms of cells in a collective that folds. The values of cells number terms,
+// from cellFolded downwards. Foreign forms do not say which operand of a fold is on the left. So
+// terms are compared as if that did not matter: the lower of the two operands is on the left.
 type folding struct {
 	*forest
 	all    []term
@@ -26,7 +26,7 @@ func (f *folding) value(x term) int32 {
 	return v
 }
 
-// termOf returns the term that a value numbers; ok is false if it is something else.
+// termOf returns the term with the number value. ok is false if value is not the number of a term.
 func (f *folding) termOf(value int32) (x term, ok bool) {
 	if value > cellFolded {
 		return term{}, false
@@ -34,7 +34,7 @@ func (f *folding) termOf(value int32) (x term, ok bool) {
 	return f.all[cellFolded-value], true
 }
 
-// inputPart returns what a cell of the input of a rank holds at first.
+// inputPart returns the value of a cell of a rank's input at first.
 func (c *contents) inputPart(rank, cell int) int32 {
 	at := cell - c.Cells.Input[rank].From
 	if at < 0 || at >= c.header.InputChunks() || at >= c.Cells.Input[rank].Len {
@@ -43,7 +43,7 @@ func (c *contents) inputPart(rank, cell int) int32 {
 	return c.folds.value(c.folds.of(rank, at))
 }
 
-// fold returns the result of folding two values, which an operation does.
+// fold returns the result of an operation that folds two values.
 func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
 	x, xOK := c.folds.termOf(a)
 	y, yOK := c.folds.termOf(b)
@@ -59,7 +59,7 @@ func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
 	return c.folds.value(c.folds.fold(x, y)), nil
 }
 
-// spellTerm tells what has been folded.
+// spellTerm describes a term.
 func (c *contents) spellTerm(x term) string {
 	if x.node == rankNode {
 		return fmt.Sprintf("part %d of rank %d's contribution", x.part, x.shift)
@@ -67,8 +67,8 @@ func (c *contents) spellTerm(x term) string {
 	return fmt.Sprintf("%s of part %d", c.folds.spell(x.tree()), x.part)
 }
 
-// result returns what a rank has at the place of a chunk that it wants; ok is false if it is nothing
-// that has been folded.
+// result returns the term at the place of a chunk that a rank wants. ok is false if the value there
+// is not a term.
 func (c *contents) result(rank, k int) (x term, ok bool) {
 	wanted, result := c.header.Wanted(rank), c.Cells.Result[rank]
 	place := wanted.Place(k)
@@ -84,7 +84,7 @@ func (f *foreign) proveContributes() (string, error) {
 	for rank := range f.Ranks {
 		wanted := f.header.Wanted(rank)
 		for k := range wanted.All() {
-			x, _ := c.result(rank, k) // coverage has looked at it
+			x, _ := c.result(rank, k) // coverage has examined it
 			why := ""
 			switch odd, of := c.folds.odd(x.tree(), int32(f.header.FoldedRanks(k))); odd {
 			case nothingOdd:
@@ -103,9 +103,9 @@ func (f *foreign) proveContributes() (string, error) {
 	return "", nil
 }
 
-// proveSameTree finds two ranks whose results of one chunk are folded in different ways: they may
-// differ in their last bits. The note says whether the contributions are in the order of the ranks,
-// as operations that do not commute need it, or could be if the form said which operand is on the
+// proveSameTree finds two ranks that fold the same chunk in different ways. Their results may
+// differ in the last bits. The note says whether the contributions are in the order of the ranks,
+// as operations that do not commute require, or could be if the form said which operand is on the
 // left.
 func (f *foreign) proveSameTree() (string, error) {
 	type first struct {
@@ -136,14 +136,14 @@ func (f *foreign) proveSameTree() (string, error) {
 	return "commutative operations only", nil
 }
 
-// span is the lowest and the highest rank of a tree.
+// span is the range of ranks in a tree.
 type span struct {
 	low, high int32
-	ok        bool // in each fold, all ranks of one operand are below those of the other
+	ok        bool // in each fold, all ranks of one operand are below all ranks of the other
 }
 
-// canBeInOrder reports whether the leaves of t are in the order of their ranks once the operands of its
-// folds are swapped where need be.
+// canBeInOrder reports whether the leaves of t are in the order of their ranks after swapping
+// operands of its folds as needed.
 func (f *forest) canBeInOrder(t tree, known map[tree]span) bool { return f.spanOf(t, known).ok }
 
 func (f *forest) spanOf(t tree, known map[tree]span) span {
@@ -162,7 +162,8 @@ func (f *forest) spanOf(t tree, known map[tree]span) span {
 	return s
 }
 
-// inputsOf returns how many blocks a rank has in its input: those that it holds, or its contribution.
+// inputsOf returns how many blocks a rank has in its input: those that it holds, or those of its
+// contribution.
 func (f *foreign) inputsOf(rank int) int {
 	if row := f.header.Row(); row.Inputs != nil {
 		return row.Inputs(f.header.Ranks)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// How much of a list is named one by one.
+// Bounds of lists in print.
 const (
 	maxRanksSpelled = 16
 	maxNamed        = 6 // operations
 )
 
-// spellRanks writes "ranks 1, 2 and 5".
+// spellRanks returns text such as "ranks 1, 2 and 5".
 func spellRanks(ranks []int) string {
 	var words []string
 	for _, r := range ranks {
@@ -20,7 +20,7 @@ func spellRanks(ranks []int) string {
 	return plural(len(ranks), "rank ", "ranks ") + joined(words, maxRanksSpelled)
 }
 
-// joined writes "a, b and c", or "a, b and 7 more".
+// joined returns text such as "a, b and c", or "a, b and 7 more".
 func joined(words []string, most int) string {
 	if n := len(words); n > most {
 		words = append(words[:most:most], fmt.Sprintf("%d more", n-most))

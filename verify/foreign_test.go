@@ -19,8 +19,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// randomGraph draws a graph that has messages with tags of their own, of some
-// bytes, between any ranks, and operations that wait for some before them in their rank.
+// randomGraph draws a graph with messages of any length between any ranks, with tags of their own,
+// and with operations that wait for earlier ones of their rank.
 func randomGraph(t *rapid.T) *dag.Graph {
 	ranks := rapid.IntRange(1, 4).Draw(t, "ranks")
 	g := &dag.Graph{Ranks: make([][]dag.Op, ranks), Unit: "bytes"}
@@ -47,8 +47,8 @@ func randomGraph(t *rapid.T) *dag.Graph {
 	return g
 }
 
-// randomBroadcast draws a graph in which rank 0 and the ranks that have received
-// something send to others, mostly after some of what they have received.
+// randomBroadcast draws a graph in which rank 0 and the ranks that have received something send to
+// others, usually after some of what they have received.
 func randomBroadcast(t *rapid.T) *dag.Graph {
 	ranks := rapid.IntRange(3, 4).Draw(t, "ranks")
 	g := &dag.Graph{Ranks: make([][]dag.Op, ranks), Unit: "bytes"}
@@ -72,8 +72,8 @@ func randomBroadcast(t *rapid.T) *dag.Graph {
 	return g
 }
 
-// randomRelay draws a graph in which rank 1 receives chunks from rank 0 and sends
-// as many to rank 2, each after some chunk, hardly ever after its own.
+// randomRelay draws a graph in which rank 1 receives chunks from rank 0 and sends as many to rank
+// 2. Each send waits for some chunk, and rarely for its own.
 func randomRelay(t *rapid.T) *dag.Graph {
 	chunks := rapid.IntRange(2, 4).Draw(t, "chunks")
 	g := &dag.Graph{Ranks: make([][]dag.Op, 3), Unit: "bytes"}
@@ -89,8 +89,8 @@ func randomRelay(t *rapid.T) *dag.Graph {
 	return g
 }
 
-// ended runs all operations that can be run if the rank late does nothing (-1:
-// none), as often as it takes.
+// ended returns the operations that can run if rank late does nothing. A late of -1 means that all
+// ranks run.
 func ended(g *dag.Graph, late int) map[dag.Ref]bool {
 	done := make(map[dag.Ref]bool)
 	sent := make(map[int]bool) // by tag
@@ -121,7 +121,8 @@ func allEnded(g *dag.Graph, rank int, done map[dag.Ref]bool) bool {
 	return true
 }
 
-// dumbBarrier runs the graph without each rank: does another one get through?
+// dumbBarrier runs the graph without each rank in turn. It reports whether no other rank gets
+// through.
 func dumbBarrier(g *dag.Graph) bool {
 	for late := range g.Ranks {
 		done := ended(g, late)
@@ -172,8 +173,9 @@ func TestForeignBarrierAgreesWithTrying(t *testing.T) {
 	require.Positive(t, others)
 }
 
-// A broadcast is one if no rank ends up with too few bytes when every rank
-// passes on what it must hold: tried by cutting messages, all subsets of them.
+// TestForeignBroadcastAgreesWithTrying compares the check with trying. A graph is a broadcast if no
+// rank ends up with too few bytes when every rank passes on what it must hold. The test cuts all
+// subsets of messages.
 func TestForeignBroadcastAgreesWithTrying(t *testing.T) {
 	good, unreached, long, short, narrow := 0, 0, 0, 0, 0
 	property := func(rt *rapid.T) {
@@ -219,7 +221,7 @@ func TestForeignBroadcastAgreesWithTrying(t *testing.T) {
 			}
 		}
 	}
-	// Each outcome is rare in one round: a narrow place comes up in one of twenty.
+	// Each outcome is rare in one round: a bottleneck occurs in one of twenty.
 	for range 20 {
 		rapid.Check(t, property)
 	}
@@ -232,11 +234,11 @@ func TestForeignBroadcastAgreesWithTrying(t *testing.T) {
 type dumbBroadcast struct {
 	*dag.Graph
 	root int
-	size int // of the message, 0: as much as any rank can get
+	size int // bytes of the message; 0: as much as any rank can get
 }
 
-// informed returns the operations that end with data of the root, and the tags
-// of the messages that bring some, if those that are cut bring none.
+// informed returns the operations that end with data of the root, and the tags of the messages that
+// bring some, if the cut messages bring none.
 func (d dumbBroadcast) informed(cut map[int]bool) (has map[dag.Ref]bool, brings map[int]bool) {
 	has, brings = make(map[dag.Ref]bool), make(map[int]bool)
 	for changed := true; changed; {
@@ -258,8 +260,8 @@ func (d dumbBroadcast) informed(cut map[int]bool) (has map[dag.Ref]bool, brings 
 	return has, brings
 }
 
-// most returns the fewest bytes of messages that must be cut so that the rank
-// gets nothing.
+// most returns the smallest number of bytes of messages that must be cut so that the rank gets
+// nothing.
 func (d dumbBroadcast) most(rank int) int {
 	sizes := make(map[int]int) // by tag
 	tags := 0
@@ -295,7 +297,7 @@ func (d dumbBroadcast) most(rank int) int {
 	return least
 }
 
-// message returns how long the message is.
+// message returns the length of the message.
 func (d dumbBroadcast) message() int {
 	if d.size > 0 {
 		return d.size
@@ -309,7 +311,7 @@ func (d dumbBroadcast) message() int {
 	return longest
 }
 
-// missed returns the ranks that get fewer bytes.
+// missed returns the ranks that get fewer than bytes bytes.
 func (d dumbBroadcast) missed(bytes int) []int {
 	var ranks []int
 	for rank := range d.Ranks {
@@ -320,8 +322,7 @@ func (d dumbBroadcast) missed(bytes int) []int {
 	return ranks
 }
 
-// longSend reports whether a rank sends on more than it must have, or than
-// there is.
+// longSend reports whether a rank sends on more than it must have, or more than there is.
 func (d dumbBroadcast) longSend() bool {
 	has, brings := d.informed(nil)
 	for rank, ops := range d.Ranks {
@@ -343,8 +344,7 @@ func (d dumbBroadcast) longSend() bool {
 	return false
 }
 
-// before adds to seen the operations of the rank that must have ended when the
-// operation starts.
+// before adds to seen the operations of the rank that must have ended when the operation starts.
 func (d dumbBroadcast) before(at dag.Ref, seen map[int]bool) map[int]bool {
 	ops := d.Ranks[at.Rank]
 	todo := slices.Clone(ops[at.I].After)
@@ -383,10 +383,10 @@ func TestForeignClaims(t *testing.T) {
 	require.ErrorContains(t, err, "only where blocks are moved")
 	g.Cells = &dag.Cells{}
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "barrier"})
-	require.ErrorContains(t, err, "is no barrier")
+	require.ErrorContains(t, err, "is not a barrier")
 }
 
-// FuzzForeign proves whatever the readers accept.
+// FuzzForeign proves everything that the readers accept.
 func FuzzForeign(f *testing.F) {
 	files, err := filepath.Glob("../golden/testdata/foreign/*/*.*")
 	require.NoError(f, err)

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// term says how a value is folded from the contributions of ranks: a binary tree with ranks as
-// leaves. The tree is a node of a forest, with all its ranks moved on by shift, modulo their number.
-// So terms that differ only in where they start, such as those of a ring, share their nodes, and two
-// terms are equal if and only if their fields are.
+// term describes how a value is folded from the contributions of ranks, as a binary tree with ranks
+// as leaves. The tree is a node of a forest whose ranks are all increased by shift, modulo their
+// number. So terms that differ only in where they start, such as those of a ring, share their
+// nodes. Two terms are equal if and only if their fields are equal.
 type term struct {
 	node  int32
 	shift int32
 
-	// part is the part of each contribution that the leaves are of: k for x<k>, givenPart for a chunk
-	// that some rank holds at enter, mixedParts if they are not all of one part.
+	// part is the part of each contribution to which the leaves belong: k for x<k>, givenPart for a
+	// chunk that a rank holds at enter, and mixedParts if the leaves do not all belong to one part.
 	part int32
 }
 
-// tree is a term of any part.
+// tree is a term without its part.
 type tree struct{ node, shift int32 }
 
 func (t term) tree() tree { return tree{t.node, t.shift} }
@@ -30,10 +30,10 @@ const (
 	mixedParts = -2
 )
 
-// givenPart returns the part of a chunk that is folded from no contributions.
+// givenPart returns the part of a chunk that is not folded from contributions.
 func givenPart(chunk int) int32 { return int32(-3 - chunk) }
 
-// partName returns what a part is called: "x0", or "c0" for a chunk that is given.
+// partName returns the name of a part: "x0", or "c0" for a chunk that is given.
 func partName(part int32) string {
 	if part >= 0 {
 		return "x" + strconv.Itoa(int(part))
@@ -45,21 +45,23 @@ func partName(part int32) string {
 const (
 	noNode    = -1
 	rankNode  = 0 // the contribution of a rank, which is the term's shift
-	givenNode = 1 // a chunk that is there at enter
+	givenNode = 1 // a chunk that a rank holds at enter
 )
 
-// node is a tree. Its ranks are counted from that of its first leaf on, modulo their number.
+// node is a tree. Its ranks are counted from that of its first leaf, modulo their number.
 type node struct {
 	left, right int32 // noNode in a leaf
-	by          int32 // the ranks of right are moved on by so many more than those of left
+	by          int32 // how much the ranks of right are increased against those of left
 
-	leaves      int32 // how many, at most one more than there are ranks
-	first, span int32 // the leaves are the ranks first … first+span-1, each once; span 0: they are not, or it is not known
+	leaves int32 // number of leaves, at most one more than there are ranks
+	// the leaves are the ranks first … first+span-1, each once; span 0: they are not, or it is not
+	// known
+	first, span int32
 	last        int32 // the rank of the last leaf
-	rising      bool  // each leaf's rank is above that of the leaf before it, and none has gone round
+	rising      bool  // each leaf's rank is above that of the leaf before it, without wrapping around
 }
 
-// forest holds nodes, each once.
+// forest holds each node once.
 type forest struct {
 	ranks int32
 	nodes []node
@@ -97,7 +99,7 @@ func (f *forest) mod(rank int32) int32 {
 	return rank
 }
 
-// join returns the node of two others.
+// join returns the node with the given children.
 func (f *forest) join(left, right, by int32) int32 {
 	key := [3]int32{left, right, by}
 	if id, ok := f.index[key]; ok {
@@ -120,7 +122,7 @@ func (f *forest) join(left, right, by int32) int32 {
 	return id
 }
 
-// children returns the two trees that t is folded from; ok is false for a leaf.
+// children returns the two trees from which t is folded. ok is false for a leaf.
 func (f *forest) children(t tree) (left, right tree, ok bool) {
 	n := &f.nodes[t.node]
 	if n.left == noNode {
@@ -129,7 +131,7 @@ func (f *forest) children(t tree) (left, right tree, ok bool) {
 	return tree{n.left, t.shift}, tree{n.right, f.mod(t.shift + n.by)}, true
 }
 
-// rotated returns t with all ranks moved on by so many; 0 ≤ by < ranks.
+// rotated returns t with all ranks increased by by, 0 ≤ by < ranks.
 func (f *forest) rotated(t tree, by int32) tree { return tree{t.node, f.mod(t.shift + by)} }
 
 // inOrder reports whether the leaves of t are in the order of their ranks.
@@ -138,8 +140,8 @@ func (f *forest) inOrder(t tree) bool {
 	return n.rising && t.shift+n.last < f.ranks
 }
 
-// firstOutOfOrder returns two ranks of t, neighbours, of which the first is not below the second. t is not in
-// order.
+// firstOutOfOrder returns two neighbouring ranks of t of which the first is not below the second. t
+// must not be in order.
 func (f *forest) firstOutOfOrder(t tree) (before, after int) {
 	for {
 		left, right, ok := f.children(t)
@@ -156,7 +158,7 @@ func (f *forest) firstOutOfOrder(t tree) (before, after int) {
 	}
 }
 
-// What is wrong with the contributions in a term.
+// oddity says what is wrong with the contributions in a term.
 type oddity uint8
 
 const (
@@ -167,8 +169,8 @@ const (
 	notContributed
 )
 
-// odd returns which rank is wrong in a tree that is to be folded from the contributions of ranks
-// 0 … n-1, each once.
+// odd returns the oddity of a tree that should be folded from the contributions of ranks 0 … n-1,
+// each once, and the rank concerned.
 func (f *forest) odd(t tree, n int32) (oddity, int) {
 	root := &f.nodes[t.node]
 	if root.span == n && root.leaves == n && (n == f.ranks || f.mod(root.first+t.shift) == 0) {
@@ -200,14 +202,14 @@ func (f *forest) odd(t tree, n int32) (oddity, int) {
 	return nothingOdd, -1
 }
 
-// How much of a tree is printed.
+// Bounds of a tree in print.
 const (
 	maxLeaves = 24
 	maxDepth  = 16
 )
 
-// spell prints a tree with ranks as leaves: ((01)(23)). Ranks of two digits are kept apart:
-// ((8 9)(10 11)).
+// spell returns a tree with ranks as leaves: ((01)(23)). Blanks separate ranks of two digits: ((8
+// 9)(10 11)).
 func (f *forest) spell(t tree) string {
 	s := speller{f: f}
 	s.write(t, 0)
@@ -218,7 +220,7 @@ type speller struct {
 	f      *forest
 	b      strings.Builder
 	leaves int
-	digit  bool // the last thing printed is a rank
+	digit  bool // the text ends in a rank
 }
 
 func (s *speller) write(t tree, depth int) {
@@ -250,18 +252,18 @@ func (s *speller) write(t tree, depth int) {
 	}
 }
 
-// digests computes the digests of trees, and keeps them.
+// digests computes and caches the digests of trees.
 type digests struct {
 	*forest
 	of      map[tree][sha256.Size]byte
-	ordered bool // the order of operands counts
+	ordered bool // the order of operands matters
 }
 
 func (f *forest) digests(ordered bool) *digests {
 	return &digests{forest: f, of: make(map[tree][sha256.Size]byte), ordered: ordered}
 }
 
-// What a digest begins with.
+// The first byte of the hashed text.
 const (
 	digestLeaf = iota
 	digestFold
@@ -271,8 +273,8 @@ const (
 	digestGiven
 )
 
-// tree returns the digest of a tree: that of a leaf is the hash of its rank, that of a fold the hash
-// of those of its operands.
+// tree returns the digest of a tree. The digest of a leaf is the hash of its rank. That of a fold
+// is the hash of its operands' digests.
 func (d *digests) tree(t tree) [sha256.Size]byte {
 	if sum, ok := d.of[t]; ok {
 		return sum

@@ -2,15 +2,16 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// allHeld checks that a chunk or a partial result is put or folded only by a rank that has it. A rank
-// has the chunks that it holds at enter, as it acts only once it has entered. It has another slot if
-// the rule waits for it, or if what the rule waits for can only be set after the slot was. What a rule
-// folds is there only after it has fired, so the rule itself cannot use it. A barrier's chunk has no
-// bytes that its sender would have to have: what it tells is what check barrier is about.
+// allHeld checks that a rank puts or folds a chunk or a partial result only when it has it. A rank
+// has the chunks that it holds at enter, because it acts only after it has entered. It has any
+// other slot if the rule waits for the slot, or if the slots for which the rule waits can only be
+// set after that slot. The results of a rule's folds are there only after the rule has fired, so
+// the rule itself cannot use them. A barrier's chunk has no bytes that its sender would need. The
+// check barrier covers what it tells.
 //
-// A rule that uses a contribution waits for enter, and the rank has what it was asked by then, if the
-// contribution is an answer. In a collective that folds, a rule that uses a chunk which the rank holds
-// waits for enter, too.
+// A rule that uses a contribution must wait for enter. If the contribution is an answer, the rank
+// must have the question by then. In a collective that folds, a rule that uses a chunk that the
+// rank holds must wait for enter, too.
 func allHeld(sub *subject) error {
 	if !sub.s.HasMessage() {
 		return nil
@@ -63,19 +64,19 @@ func useOf(op ir.Op) ir.Op {
 	return ir.Put
 }
 
-// stamps is a set of slots of one rank that is emptied in no time.
+// stamps is a set of slots of one rank that can be emptied in constant time.
 type stamps struct {
 	sub  *subject
-	of   []int32 // by slot number: the filling in which the slot was last put in
+	of   []int32 // by slot number: the generation of the set in which the slot was last added
 	last int32
-	upon *ir.Slot // what the rule waits for whose fold was followed last: see addWithCauses
+	upon *ir.Slot // the When of the last rule whose fold was followed: see addWithCauses
 }
 
 func newStamps(sub *subject) *stamps {
 	return &stamps{sub: sub, of: make([]int32, sub.layout.Slots())}
 }
 
-// mark makes the set that of the given slots of rank.
+// mark sets the set to the given slots of rank.
 func (st *stamps) mark(rank int, slots []ir.Slot) {
 	st.last++
 	st.upon = nil
@@ -84,7 +85,7 @@ func (st *stamps) mark(rank int, slots []ir.Slot) {
 	}
 }
 
-// add puts in a slot that the schedule mentions.
+// add adds a slot that the schedule mentions.
 func (st *stamps) add(rank int, s ir.Slot) { st.of[st.sub.layout.Slot(rank, s)] = st.last }
 
 func (st *stamps) has(rank int, s ir.Slot) bool {

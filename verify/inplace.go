@@ -7,14 +7,15 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// inPlace takes the memory of a contribution's part x<k> and of a chunk that is folded from it, and
-// that the rank wants, for one. A put reads until its destination has the bytes: they may be pulled,
-// or wait for the network. So the chunk may be written only when all destinations of x<k> have it,
-// and when the rank has folded all that x<k> goes into. A runtime can delay the write or copy the
-// part: the check says whether it has to.
+// inPlace considers a chunk and the part x<k> of the contribution from which it is folded, at a
+// rank that wants the chunk, and assumes that both have the same memory. A put reads its slot until
+// the destination has the bytes, because the destination may pull them or they may wait for the
+// network. So the chunk may be written only when all destinations of x<k> have it and the rank has
+// folded everything that includes x<k>. A runtime can delay the write or copy the part. The check
+// says whether it must.
 //
-// A rank that reads a part only once has done so before it gets the result, if the part goes into that:
-// check contributes has shown it, and there is no other way.
+// A rank that reads a part only once has done so before it gets the result, if the result includes
+// the part. Check contributes has shown that it does, and there is no other way.
 var inPlace = Check{
 	Name:    "in-place",
 	Summary: "a note, a proof where the algorithm promises it: no rank gets a result before its own contribution, whose memory it may share, has been read",
@@ -58,8 +59,8 @@ func (o *overlap) ranks() []int {
 	return []int{o.rank, o.need.Rank}
 }
 
-// overlap returns an [overlap] if a chunk may be written before the contribution that has its place
-// was read, nil if that cannot be.
+// overlap returns an [overlap] if a chunk may be written before the contribution in its place was
+// read, and nil otherwise.
 func (sub *subject) overlap() error {
 	if !sub.overlaps.known {
 		sub.overlaps.known, sub.overlaps.err = true, findOverlap(sub)
@@ -73,14 +74,14 @@ func findOverlap(sub *subject) error {
 		return nil
 	}
 	refute := func(c claim) error { return &overlap{c} }
-	// Most schedules are refuted by the first claim, which takes one run.
+	// The first claim refutes most schedules, and checking it takes one run.
 	if c := claims[0]; sub.without(c.need).All(c.rank, c.given) {
 		return refute(c)
 	}
 	return prove(sub, claims, refute)
 }
 
-// overlapClaims claims that each read of a contribution is over once the result in its place is
+// overlapClaims claims that each read of a contribution is over when the result in its place is
 // there.
 func overlapClaims(sub *subject) []claim {
 	h := &sub.s.Header

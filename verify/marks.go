@@ -2,7 +2,7 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// marks numbers the slots that a must-analysis keeps track of.
+// marks numbers the slots that a must-analysis tracks.
 type marks struct {
 	of    []int32 // by slot number: the mark, -1: none
 	slots []int32 // by mark: the slot number
@@ -16,8 +16,8 @@ func noMarks(sub *subject) *marks {
 	return m
 }
 
-// number gives marks to the wanted slots in the order of their numbers, by
-// rank: what a rank knows of its neighbours is then a few runs of marks.
+// number marks the wanted slots in the order of their numbers, by rank. Then the marks that a rank
+// knows of its neighbours are a few runs.
 func (m *marks) number(wanted []bool) *marks {
 	for id, w := range wanted {
 		if w {
@@ -28,7 +28,7 @@ func (m *marks) number(wanted []bool) *marks {
 	return m
 }
 
-// enterMarks marks enter of every rank: the mark of a rank is its number.
+// enterMarks marks enter of every rank. The mark of a rank is its number.
 func enterMarks(sub *subject) *marks {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {
@@ -37,9 +37,9 @@ func enterMarks(sub *subject) *marks {
 	return noMarks(sub).number(wanted)
 }
 
-// chunkMarks marks every chunk that a rank, other than the given one, wants and does not hold from the
-// beginning. It ends at the first of them that is never set because the schedule does not mention it;
-// never is the zero Place if there is no such chunk.
+// chunkMarks marks every chunk that a rank, other than but, wants and does not hold from the
+// beginning. It stops at the first such chunk that is never set because the schedule does not
+// mention it, and returns it as never. never is the zero Place if there is no such chunk.
 func chunkMarks(sub *subject, but int) (m *marks, never Place) {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {

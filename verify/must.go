@@ -7,44 +7,41 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// maxRuns bounds the memory that the sets of one must-analysis take: 2^26 runs
-// of 8 bytes.
+// maxRuns bounds the memory of the sets of one must-analysis: 2^26 runs of 8 bytes.
 const maxRuns = 1 << 26
 
-// errIrregular says that the sets do not fit even where only one mark counts.
+// errIrregular is the error if the sets do not fit even for a single mark.
 var errIrregular = errors.New("the schedule is too large and irregular to be decided in memory")
 
-// must holds, for every slot and rule, which of the marked slots have to be
-// set before it, whatever is lost and in whatever order the rest arrives.
+// must holds, for every slot and rule, which of the marked slots must be set before it, whatever is
+// lost and in whatever order the rest arrives.
 //
-// A rule needs what any slot of its When needs (AND, union); a slot needs what
-// all rules that can set it need (OR, intersection), and itself. In a broadcast
-// a rank acts only once it has entered, since its buffer is where chunks come
-// from and go; the rules of a barrier are taken literally. That is the
-// greatest solution of these equations over all that can happen at all,
-// found by starting from "everything" and visiting each rule in the order in
-// which rules can fire, again only where a later writer of a slot made a set
-// smaller. With one writer per slot that is a single pass.
+// A rule needs what any slot of its When needs (AND, union). A slot needs what all rules that can
+// set it need (OR, intersection), and itself. In a broadcast a rank acts only after it has entered,
+// because its buffer is the source and the destination of chunks. The rules of a barrier are taken
+// literally. must is the greatest solution of these equations over everything that can happen. The
+// solver starts from "everything" and visits each rule in the order in which rules can fire. It
+// visits a rule again only if a later writer of a slot has made a set smaller. If every slot has
+// one writer, that is a single pass.
 //
-// Repairs count as writers whatever their Unless says, so an answer errs, if at
-// all, towards needing less.
+// Repairs count as writers whatever their Unless says. So an answer can only err towards needing
+// less.
 type must struct {
 	sub   *subject
 	marks *marks
 	span  run     // the marks that count
-	seeds []runs  // by rank, if not nil: what its entering needs, instead of its mark
+	seeds []runs  // by rank: what its entering needs in place of its mark; may be nil
 	sets  []runs  // the distinct sets; the first is empty
 	slots []int32 // by slot number: its set, -1: not reached
 	rules []int32 // by rule number: its set, -1: not reached
 	again []int32 // rules to visit once more
-	total int     // runs in all sets
-	limit int     // of total
+	total int     // number of runs in all sets
+	limit int     // bound of total
 	buf   [2]runs
 }
 
-// eachWindow computes the must-analysis for the marks in lo … hi-1 and hands it
-// to check; where the sets would take too much memory it does so for one half
-// of the marks after the other.
+// eachWindow computes the must-analysis for the marks lo … hi-1 and passes it to check. If the sets
+// would take too much memory, it does so for one half of the marks after the other.
 func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) error) error {
 	return halving(run{int32(lo), int32(hi)}, func(span run) (fits bool, err error) {
 		a := newMust(sub, m, span, limit)
@@ -55,7 +52,7 @@ func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) err
 	})
 }
 
-// halving does something to a span of the marks, or to its halves where it does not fit.
+// halving calls do for a span of the marks, or for its halves if the span does not fit.
 func halving(span run, do func(run) (fits bool, err error)) error {
 	fits, err := do(span)
 	if fits || err != nil {
@@ -83,7 +80,7 @@ func newMust(sub *subject, m *marks, span run, limit int) *must {
 	return a
 }
 
-// solve reports false if the sets grow beyond the limit.
+// solve solves the equations. It returns false if the sets grow beyond the limit.
 func (a *must) solve() bool {
 	a.begin()
 	for _, rule := range a.sub.may.Fired() {
@@ -102,8 +99,8 @@ func (a *must) solve() bool {
 	return true
 }
 
-// begin gives their sets to the slots that are set from the beginning: enter of
-// every rank, and with it the chunks that the rank holds.
+// begin sets the sets of the slots that are set from the beginning: enter of every rank, and the
+// chunks that the rank holds.
 func (a *must) begin() {
 	for rank := range a.sub.s.Programs {
 		enter := a.sub.layout.Slot(rank, ir.Enter)
@@ -128,7 +125,7 @@ func (a *must) begin() {
 	}
 }
 
-// visit recomputes what a rule needs and tells the slots that it sets.
+// visit recomputes what a rule needs and updates the slots that it sets.
 func (a *must) visit(id int) {
 	rank, i := a.sub.layout.RuleOf(id)
 	r := &a.sub.s.Programs[rank].Rules[i]
@@ -155,8 +152,8 @@ func (a *must) visit(id int) {
 	}
 }
 
-// arrive takes in that a rule that needs set can set the slot. Rules that have
-// been visited with more than that are to be visited again.
+// arrive records that a rule that needs set can set the slot. If that makes the slot's set smaller,
+// it schedules rules for another visit.
 func (a *must) arrive(slot int, set int32) {
 	old := a.slots[slot]
 	if old >= 0 && a.sub.may.Cause(slot) < 0 {
@@ -207,7 +204,7 @@ func (a *must) merge(x, y int32) int32 {
 	return a.add(union(a.buf[0][:0], a.sets[x], a.sets[y]))
 }
 
-// with returns the set that has the slot's mark in addition.
+// with returns the set with the slot's mark added.
 func (a *must) with(set int32, slot int) int32 {
 	mark := a.marks.of[slot]
 	if mark < a.span.lo || mark >= a.span.hi || a.sets[set].has(mark) {
@@ -217,7 +214,7 @@ func (a *must) with(set int32, slot int) int32 {
 }
 
 func (a *must) add(s runs) int32 {
-	a.total += len(s) + 4 // a set itself weighs as much as a few runs
+	a.total += len(s) + 4 // a set itself takes as much memory as a few runs
 	a.sets = append(a.sets, slices.Clone(s))
 	return int32(len(a.sets) - 1)
 }
@@ -232,8 +229,8 @@ func (a *must) reached(rank int, slots []ir.Slot) bool {
 	return true
 }
 
-// needed returns which of the span's marks must be set once all the given
-// slots of rank are. Where the slots cannot all be set at all, every mark.
+// needed returns which of the span's marks must be set once all the given slots of rank are set. If
+// they can never all be set, it returns every mark.
 func (a *must) needed(rank int, slots []ir.Slot) runs {
 	if !a.reached(rank, slots) {
 		return runs{a.span}

@@ -8,13 +8,13 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// mutation changes a schedule at a random place; it may leave it as it is.
+// mutation changes a schedule at a random place. It may leave the schedule as it is.
 type mutation struct {
 	name  string
 	apply func(*mutant)
 }
 
-// mutant is a copy of a schedule to be changed.
+// mutant is a copy of a schedule that mutations change.
 type mutant struct {
 	*ir.Schedule
 	rnd *rand.Rand
@@ -70,7 +70,7 @@ func mutations() []mutation {
 	}
 }
 
-// foldMutations change what a schedule folds, and what is put to be folded.
+// foldMutations returns mutations of folds and of the puts of their operands.
 func foldMutations() []mutation {
 	return []mutation{
 		{"swap two operands", func(m *mutant) {
@@ -112,7 +112,7 @@ func foldMutations() []mutation {
 	}
 }
 
-// recoveryMutations change what a schedule with recovery has besides rules.
+// recoveryMutations returns mutations of the recovery of a schedule.
 func recoveryMutations() []mutation {
 	return []mutation{
 		{"drop an asked rank", func(m *mutant) { m.inProgram(func(p *ir.Program) { m.dropRank(&p.Ask) }) }},
@@ -145,7 +145,7 @@ func recoveryMutations() []mutation {
 	}
 }
 
-// mutate returns a changed copy of s and what was done to it.
+// mutate returns a changed copy of s and the names of the changes.
 func mutate(s *ir.Schedule, rnd *rand.Rand) (*ir.Schedule, []string) {
 	m := &mutant{clone(s), rnd}
 	var names []string
@@ -180,8 +180,8 @@ func clone(s *ir.Schedule) *ir.Schedule {
 	return &c
 }
 
-// tidy takes out rules that wait for nothing or do nothing, and sorts what is
-// sorted in every schedule.
+// tidy removes rules that wait for nothing or do nothing, and sorts what is sorted in every
+// schedule.
 func (m *mutant) tidy() {
 	sortRecovery(m.Schedule)
 	for r := range m.Programs {
@@ -194,7 +194,7 @@ func (m *mutant) tidy() {
 	}
 }
 
-// tidyMessages takes out of messages what cannot be in one.
+// tidyMessages removes actions from messages that cannot be in one.
 func tidyMessages(do []ir.Action) {
 	start := 0
 	for i := range do {
@@ -213,7 +213,7 @@ func tidyMessages(do []ir.Action) {
 
 func (m *mutant) program() *ir.Program { return &m.Programs[m.rnd.IntN(m.Ranks)] }
 
-// rules returns the rules that pass.
+// rules returns the rules for which pass is true.
 func (m *mutant) rules(pass func(*ir.Rule) bool) []*ir.Rule {
 	var rules []*ir.Rule
 	for r := range m.Programs {
@@ -226,8 +226,7 @@ func (m *mutant) rules(pass func(*ir.Rule) bool) []*ir.Rule {
 	return rules
 }
 
-// repairsOrAll returns, as chance has it, the repairs, if there are any, or all
-// rules.
+// repairsOrAll returns, at random, the repairs if there are any, or all rules.
 func (m *mutant) repairsOrAll() []*ir.Rule {
 	if repairs := m.rules((*ir.Rule).IsRepair); len(repairs) > 0 && m.rnd.IntN(2) == 0 {
 		return repairs
@@ -263,7 +262,7 @@ func (m *mutant) rank(r *ir.Rule) int {
 	return -1
 }
 
-// slot returns any slot of rank.
+// slot returns a random slot of rank.
 func (m *mutant) slot(rank int) ir.Slot {
 	signals := m.Programs[rank].Signals
 	i := m.rnd.IntN(1 + m.Chunks + signals + m.Programs[rank].Values)
@@ -278,7 +277,7 @@ func (m *mutant) slot(rank int) ir.Slot {
 	return ir.Value(i - 1 - m.Chunks - signals)
 }
 
-// operand returns any slot of rank that can be folded.
+// operand returns a random slot of rank that can be folded.
 func (m *mutant) operand(rank int) ir.Slot {
 	inputs := m.InputChunks()
 	i := m.rnd.IntN(m.Chunks + inputs + m.Programs[rank].Values)
@@ -291,7 +290,7 @@ func (m *mutant) operand(rank int) ir.Slot {
 	return ir.Value(i - m.Chunks - inputs)
 }
 
-// inFold calls f with a fold and its rank, if there is any.
+// inFold calls f with a random fold and its rank, if there is any.
 func (m *mutant) inFold(f func(rank int, fold []ir.Action)) {
 	m.inSome(m.rules(func(r *ir.Rule) bool {
 		return slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Fold })
@@ -329,7 +328,7 @@ func (m *mutant) exchange() {
 	})
 }
 
-// move takes an action out of a rule and appends it to one of the same rank.
+// move moves an action from one rule to the end of another of the same rank.
 func (m *mutant) move() {
 	m.inRule(func(from *ir.Rule) {
 		p := &m.Programs[m.rank(from)]
@@ -364,7 +363,7 @@ func (m *mutant) replaceRank(ranks []int32, rank int) {
 	}
 }
 
-// other returns a rank that is not the given one, if there is any.
+// other returns another rank, if there is one.
 func (m *mutant) other(rank int) int32 {
 	return int32((rank + 1 + m.rnd.IntN(max(1, m.Ranks-1))) % m.Ranks)
 }
@@ -373,7 +372,7 @@ func (m *mutant) retargetReport(p *ir.Program) {
 	p.Reports, p.ReportTo = true, m.other(p.Rank)
 }
 
-// doubleAnother has any signal sent twice that some rank has.
+// doubleAnother adds a random signal of some rank to those that are sent twice.
 func (m *mutant) doubleAnother(p *ir.Program) {
 	to := m.program()
 	if to.Signals > 0 {
@@ -381,7 +380,7 @@ func (m *mutant) doubleAnother(p *ir.Program) {
 	}
 }
 
-// sortRecovery puts what has an order into it and takes out what is there twice.
+// sortRecovery sorts the lists of the recovery and removes duplicates.
 func sortRecovery(s *ir.Schedule) {
 	for r := range s.Programs {
 		p := &s.Programs[r]

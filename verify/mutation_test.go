@@ -36,8 +36,8 @@ func tiny(t testing.TB) []*ir.Schedule {
 	return all
 }
 
-// clever returns what the checks say, each on its own; what follows wellformed
-// only if repairs are sound, without which no fixpoint speaks for them.
+// clever returns the results of all checks, each on its own. It runs the checks after wellformed
+// only if repairs are sound, because otherwise no fixpoint covers them.
 func clever(t testing.TB, s *ir.Schedule) (bad map[string]error, sound bool) {
 	bad = map[string]error{}
 	sub, err := newSubject(s)
@@ -60,8 +60,7 @@ func applies(c Check, s *ir.Schedule) bool {
 	return ok
 }
 
-// compare holds both checkers against each other and returns what the clever
-// one has refuted.
+// compare compares both checkers and returns what the clever one has refuted.
 func compare(t testing.TB, s *ir.Schedule, label string) []string {
 	bad, sound := clever(t, s)
 	d := newDumb(s)
@@ -84,7 +83,9 @@ func compare(t testing.TB, s *ir.Schedule, label string) []string {
 			continue // see compareTerms
 		}
 		if folded && !dumb[c.Name] && (dumb["wellformed"] || dumb["once"]) {
-			continue // with several writers of a slot, what a fold's rule waits for need not be seen to be set
+			// if a slot has several writers, the slots for which a fold's rule waits need not be
+			// seen to be set
+			continue
 		}
 		require.Equal(t, err != nil, dumb[c.Name], "%s: %s\nclever: %v\n%s", c.Name, label, err, text(t, s))
 		if err != nil {
@@ -106,7 +107,7 @@ func requireCounterexample(t testing.TB, err error, label string) {
 	require.NotEmpty(t, f.Places, label)
 }
 
-// requireSeen holds that the counterexample is among those that were seen.
+// requireSeen requires that the counterexample is among those that were seen.
 func requireSeen(t testing.TB, d *dumb, check string, err error, label string) {
 	var f *Failure
 	require.ErrorAs(t, err, &f, label)
@@ -144,7 +145,8 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
 	names, groups := byName(tiny(t))
-	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
+	// those with repairs
+	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast")
 	agreeOnMutants(t, heavy.Or(2500, 20000), names, groups,
 		"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire", "recovery")
 }
@@ -161,8 +163,8 @@ func TestBothCheckersAgreeOnMutantsThatFold(t *testing.T) {
 		"wellformed", "coverage", "deadlock", "once", "typed", "contributes", "same-tree", "retire")
 }
 
-// agreeOnMutants holds both checkers against each other on so many mutants of the named schedules.
-// The checks are those that have to refute some.
+// agreeOnMutants compares both checkers on the given number of mutants of the named schedules. Each
+// of the checks must refute some.
 func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string][]*ir.Schedule, checks ...string) {
 	killed, by, total := 0, map[string]int{}, 0
 	for seed := range uint64(mutants) {
@@ -191,8 +193,8 @@ func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string
 	}
 }
 
-// TestMutantsKeepTheirChecks holds that no change of rules or of done makes a
-// check say that it does not apply: what a schedule lacks is never a reason.
+// TestMutantsKeepTheirChecks requires that no change of rules or of Done makes a check say that it
+// does not apply. What a schedule lacks is never a reason.
 func TestMutantsKeepTheirChecks(t *testing.T) {
 	good := tiny(t)
 	for seed := range heavy.Or[uint64](5000, 20000) {
@@ -206,8 +208,8 @@ func TestMutantsKeepTheirChecks(t *testing.T) {
 	}
 }
 
-// TestForgottenAcksAreFound leaves out of the root's done every subset of its
-// signals, under the algorithm's name and under one that promises nothing.
+// TestForgottenAcksAreFound leaves out of the root's Done every subset of its signals, under the
+// algorithm's name and under one that promises nothing.
 func TestForgottenAcksAreFound(t *testing.T) {
 	for ranks := 2; ranks <= 17; ranks++ {
 		spec, err := schedule.New("bcast/mcast-acktree", schedule.Params{Ranks: ranks})

@@ -6,13 +6,12 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// once counts what is put and folded if nothing is lost, when no repair is made. A repair,
-// and what answers a request, brings a copy that is meant to be another one, but
-// not two of them. A put that yields to the multicast is made once or not at all
-// (see recovery).
+// once counts puts and folds for the case that nothing is lost and no repair is made. A repair, and
+// the answer to a request, brings a copy that is meant as a duplicate, but it must not bring two. A
+// put that yields to the multicast is made once or not at all (see recovery).
 var once = Check{
 	Name:    "once",
-	Summary: "no rank gets a chunk twice by put, also not by one repair or answer, nor one that it holds or folds; each that it wants comes exactly once where nothing is multicast",
+	Summary: "no rank gets a chunk twice by put, not even by one repair or answer, or a chunk that it holds or folds; where nothing is multicast, each wanted chunk comes exactly once",
 	scope:   everyMessage,
 	prove:   proveOnce,
 }
@@ -54,7 +53,7 @@ func countPuts(sub *subject, first []int32) error {
 	return nil
 }
 
-// countPut takes in that rank from puts a chunk, or folds one of its own.
+// countPut records that rank from puts a chunk, or folds one of its own.
 func countPut(sub *subject, first []int32, from int, p Place) error {
 	id := sub.layout.Slot(p.Rank, p.Slot)
 	was := int(first[id]) - 1
@@ -80,7 +79,7 @@ func countPut(sub *subject, first []int32, from int, p Place) error {
 	return nil
 }
 
-// countRepairs looks at each repair, and at all that answers one request.
+// countRepairs examines each repair, and all answers to each request.
 func countRepairs(sub *subject) error {
 	seen := newStamps(sub)
 	var err error
@@ -99,13 +98,13 @@ func countRepairs(sub *subject) error {
 	return err
 }
 
-// countAnswers counts the copies that the request of the given number brings.
+// countAnswers counts the copies that the given request brings.
 func (st *stamps) countAnswers(request int) error {
 	for _, id := range st.sub.waiters.Of(request) {
 		rank, i := st.sub.layout.RuleOf(int(id))
 		r := &st.sub.s.Programs[rank].Rules[i]
 		if r.IsRepair() {
-			continue // one of those that are looked at by themselves
+			continue // countRepairs examines it by itself
 		}
 		err := st.countCopies(rank, r, fmt.Sprintf("when %v asks for it", st.sub.layout.PlaceOf(request)))
 		if err != nil {
@@ -115,7 +114,7 @@ func (st *stamps) countAnswers(request int) error {
 	return nil
 }
 
-// countCopies puts the chunks that r puts into the set.
+// countCopies adds the chunks that r puts to the set, and fails if one is there already.
 func (st *stamps) countCopies(rank int, r *ir.Rule, when string) error {
 	for _, a := range r.Do {
 		if a.Op != ir.Put || a.Sets().Kind() != ir.KindChunk {

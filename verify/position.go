@@ -8,7 +8,7 @@ import (
 
 var position = Check{
 	Name:    "position",
-	Summary: "a note, a proof where the algorithm promises it: every part of the vector has the same tree, so a result does not depend on where it stands, or on how long the vector is",
+	Summary: "a note, a proof where the algorithm promises it: every part of the vector has the same tree, so a result does not depend on its position or on the length of the vector",
 	scope:   everyFold,
 	prove:   provePosition,
 }
@@ -23,11 +23,12 @@ func provePosition(sub *subject) (string, error) {
 	return note, nil
 }
 
-// notePosition says whether all parts of the vector have one tree, and returns two that have not.
+// notePosition says whether all parts of the vector have one tree. moved is a pair of chunks with
+// different trees, or nil.
 func (v *values) notePosition(h *ir.Header) (note string, moved *[2]int) {
 	all, ok := v.results(h)
 	if !ok {
-		return "", nil // something is missing, which others tell
+		return "", nil // something is missing, which other checks report
 	}
 	if moved = firstMoved(all); moved == nil {
 		return "one tree for every part of the vector", nil
@@ -41,8 +42,8 @@ func (v *values) notePosition(h *ir.Header) (note string, moved *[2]int) {
 		a.Slot, v.spell(a.tree()), b.Slot, v.spell(b.tree()), only), moved
 }
 
-// firstMoved returns two chunks of one block, or of the blocks that make up a vector, that have
-// different trees; nil if there are none.
+// firstMoved returns two chunks of one block, or of the blocks that form a vector, that have
+// different trees. It returns nil if there are none.
 func firstMoved(all []results) *[2]int {
 	for _, r := range all {
 		for i, t := range r.trees {

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// TestPromisesAreThoseOfTheAlgorithms holds what this package says of algorithms by name against
-// their registry, and against what their schedules do: an algorithm promises what always holds.
+// TestPromisesAreThoseOfTheAlgorithms compares what this package says of algorithms by name with
+// their registry and with their schedules. An algorithm promises what always holds.
 func TestPromisesAreThoseOfTheAlgorithms(t *testing.T) {
 	known := map[string]bool{}
 	for _, alg := range schedule.Algorithms() {
@@ -51,8 +51,8 @@ func TestPromisesAreThoseOfTheAlgorithms(t *testing.T) {
 	}
 }
 
-// Algorithms that say that they fold one tree have one digest, whatever they are called, however the
-// vector is cut, and whoever gets the result.
+// TestAlgorithmsThatFoldOneTree checks that algorithms that say that they fold one tree have one
+// digest, whatever their names are, however the vector is cut, and whichever rank gets the result.
 func TestAlgorithmsThatFoldOneTree(t *testing.T) {
 	for ranks := 1; ranks <= 33; ranks++ {
 		if ranks > 9 && ranks != 13 && ranks != 16 && ranks != 33 && !heavy.Tests() {
@@ -81,7 +81,8 @@ func TestAlgorithmsThatFoldOneTree(t *testing.T) {
 	}
 }
 
-// The digest of a tree is the same wherever one looks; different trees have different ones.
+// TestDigests checks that a tree always has the same digest and that different trees have different
+// ones.
 func TestDigests(t *testing.T) {
 	digest := func(h ir.Header, of programs) string {
 		report, err := Run(whole(h, of))

@@ -19,7 +19,8 @@ func proveRankOrder(sub *subject) (string, error) {
 	return note, nil
 }
 
-// noteRankOrder says whether chunks are folded in the order of ranks, and returns one that is not.
+// noteRankOrder says whether chunks are folded in the order of the ranks, and returns one that is
+// not.
 func (v *values) noteRankOrder() (note string, m *made) {
 	if m = outOfOrder(v); m == nil {
 		return "also for operations that do not commute", nil
@@ -28,7 +29,8 @@ func (v *values) noteRankOrder() (note string, m *made) {
 	return fmt.Sprintf("commutative only: rank %d's contribution is folded before rank %d's at rank %d", before, after, m.Rank), m
 }
 
-// outOfOrder returns the first chunk that is not folded in the order of ranks, nil if there is none.
+// outOfOrder returns the first chunk that is not folded in the order of the ranks, or nil if there
+// is none.
 func outOfOrder(v *values) *made {
 	for i := range v.made {
 		if !v.inOrder(v.made[i].tree()) {

@@ -9,21 +9,20 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// recovery is about what ranks do when a multicast has not reached them, beside
-// the rules (see ir.Recovery). Requests and answers may be lost, but only
-// finitely many of them: in the end a rank asks the last of those that it asks,
-// again and again. So that one must have the chunk sooner or later: it is the
-// root, or plain puts bring it whatever is lost, or the last that it asks itself
-// has it sooner or later. A window moves on if every report that somebody waits
-// for is sent.
+// recovery is about the actions of ranks, besides their rules, when a multicast has not reached
+// them (see ir.Recovery). Requests and answers may be lost, but only finitely many of them: a rank
+// repeats its request to the last rank of its Ask. So that rank must have the chunk at some time.
+// It has if it is the root, if plain puts bring the chunk whatever is lost, or if the last rank
+// that it asks itself has the chunk at some time. A window moves on if every report is sent for
+// which some rank waits.
 //
-// Puts that yield (see ir.Program.Yields) are left out only where what they bring
-// is there, so all that is proved of plain puts holds of them. Of a short message
-// they do not wait, and nobody asks, so plain puts must bring it to all. They yield if a plain
-// rule of the root puts a chunk to a rank that reports to the root itself.
+// A put that yields (see ir.Program.Yields) is left out only if its chunks are there already, so
+// every proof of plain puts covers it. For a short message such puts do not wait and ranks do not
+// ask, so plain puts must bring it to all ranks. Puts yield if a plain rule of the root puts a
+// chunk to a rank that reports to the root itself.
 var recovery = Check{
 	Name:    "recovery",
-	Summary: "who lacks a chunk of a lost multicast can ask somebody who has or will have it; every report that is waited for is sent, on a way to the root; puts that yield to the multicast bring everything without it; only puts of signals are sent twice",
+	Summary: "a rank that lacks a chunk of a lost multicast can ask a rank that has or will have it; every report that a rank waits for is sent, and reports climb to the root; puts that yield to the multicast bring everything without it; only puts of signals are sent twice",
 	scope:   recovering,
 	prove:   proveRecovery,
 }
@@ -44,8 +43,9 @@ func proveRecovery(sub *subject) (string, error) {
 	return "", twiceArePut(sub)
 }
 
-// allMentioned checks, where the header claims more chunks than the schedule mentions slots, that
-// ranks want none of the rest: what recovery brings is what rules bring as well.
+// allMentioned checks, if the header claims more chunks than the schedule mentions slots, that no
+// rank wants a chunk that the schedule does not mention. Recovery only brings chunks that rules
+// bring as well.
 func allMentioned(sub *subject) error {
 	if sub.s.Chunks <= sub.layout.Slots() {
 		return nil
@@ -54,15 +54,15 @@ func allMentioned(sub *subject) error {
 		lacks := sub.lacks(rank)
 		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
 			if sub.layout.Slot(rank, c) < 0 {
-				return fail([]int{rank}, []Place{place(rank, c)}, nil, "nothing brings %v to rank %d, so nobody could be asked for it", c, rank)
+				return fail([]int{rank}, []Place{place(rank, c)}, nil, "nothing brings %v to rank %d, so no rank could be asked for it", c, rank)
 			}
 		}
 	}
 	return nil
 }
 
-// allAsk checks that asking the last of those that a rank asks, who asks its
-// own last, and so on, ends at a rank that has the chunk.
+// allAsk checks that the path from a rank to the last rank of its Ask, to the last of that rank's
+// Ask and so on, ends at a rank that has the chunk.
 func allAsk(sub *subject, lost *fixpoint.Result) error {
 	lastAsked := func(rank int) int {
 		ask := sub.s.Programs[rank].Ask
@@ -92,9 +92,8 @@ func allAsk(sub *subject, lost *fixpoint.Result) error {
 	return nil
 }
 
-// circleOf returns ranks of which each leads to the next and the last to the
-// first, nil if every way ends. Ranks that are at an end lead nowhere. seen is
-// scratch, as long as there are ranks.
+// circleOf returns ranks that form a circle under next, or nil if every path ends. A rank for which
+// end is true leads nowhere. seen is scratch space with one entry a rank.
 func circleOf(seen []int32, next func(rank int) int, end func(rank int) bool) []int {
 	clear(seen)
 	for start := range seen {
@@ -105,9 +104,8 @@ func circleOf(seen []int32, next func(rank int) int, end func(rank int) bool) []
 	return nil
 }
 
-// follow goes on from a rank to where it leads, and marks the ranks on the way in seen. It returns
-// the last one, which is at an end or has been seen on an earlier way, or the circle in which the
-// way ends.
+// follow follows next from a rank and marks the ranks on the path in seen. It returns the last
+// rank, which is at an end or on an earlier path, or the circle in which the path ends.
 func follow(seen []int32, start int, next func(rank int) int, end func(rank int) bool) (last int, circle []int) {
 	rank := start
 	for !end(rank) && seen[rank] == 0 {
@@ -124,7 +122,7 @@ func follow(seen []int32, start int, next func(rank int) int, end func(rank int)
 	return rank, circle
 }
 
-// stepsOf returns how slot is to come round a circle.
+// stepsOf returns the steps of slot around a circle.
 func stepsOf(circle []int, slot ir.Slot) []Step {
 	steps := make([]Step, len(circle))
 	for i, rank := range circle {
@@ -133,7 +131,7 @@ func stepsOf(circle []int, slot ir.Slot) []Step {
 	return steps
 }
 
-// tellCircle spells a circle: "rank 1 asks rank 2 asks rank 1".
+// tellCircle describes a circle: "rank 1 asks rank 2 asks rank 1".
 func tellCircle(circle []int, verb string) string {
 	var parts []string
 	for _, rank := range circle[:min(len(circle), maxHops)] {
@@ -146,8 +144,8 @@ func tellCircle(circle []int, verb string) string {
 	return strings.Join(parts, " "+verb+" ")
 }
 
-// allReport checks that both ends agree on every report, that reports climb to
-// the root, and that all ranks report that lack a chunk without the multicast.
+// allReport checks that both ends agree on every report, that reports climb to the root, and that
+// every rank reports that lacks a chunk without the multicast.
 func allReport(sub *subject, lost *fixpoint.Result) error {
 	for rank := range sub.s.Programs {
 		if err := agreedReports(sub, rank); err != nil {
@@ -165,8 +163,8 @@ func allReport(sub *subject, lost *fixpoint.Result) error {
 	return nil
 }
 
-// yieldsBring checks, if the root puts chunks to a rank that reports to it, that plain puts
-// bring every chunk to every rank without the multicast.
+// yieldsBring checks, if the root puts chunks to a rank that reports to it, that plain puts bring
+// every chunk to every rank without the multicast.
 func yieldsBring(sub *subject, lost *fixpoint.Result) error {
 	if !sub.s.Programs[sub.s.Root].Yields() {
 		return nil
@@ -175,7 +173,7 @@ func yieldsBring(sub *subject, lost *fixpoint.Result) error {
 		for k := range sub.s.Wanted(rank).All() {
 			if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
 				return fail([]int{rank, sub.s.Root}, []Place{place(rank, c)}, nil,
-					"rank %d needs the multicast for %v, but puts of root %d yield to it: who is to be put everything does not ask",
+					"rank %d needs the multicast for %v, but puts of root %d yield to it, and ranks do not ask for chunks that are put",
 					rank, c, sub.s.Root).in(lostWorld)
 			}
 		}
@@ -183,19 +181,18 @@ func yieldsBring(sub *subject, lost *fixpoint.Result) error {
 	return nil
 }
 
-// failReport is a failure about what the first of the ranks tells of the
-// multicast, from its first chunk on.
+// failReport returns a failure about what the first of the ranks reports about the multicast.
 func failReport(ranks []int, format string, args ...any) error {
 	return fail(ranks, []Place{place(ranks[0], ir.Chunk(0))}, nil, format, args...)
 }
 
-// agreedReports checks that who reports to rank, or it reports to, says so too.
+// agreedReports checks that both ends agree on the reports to rank and on the report of rank.
 func agreedReports(sub *subject, rank int) error {
 	p := &sub.s.Programs[rank]
 	for _, from := range p.ReportFrom {
 		switch q := &sub.s.Programs[from]; {
 		case !q.Reports:
-			return failReport([]int{rank, int(from)}, "rank %d waits for reports of rank %d, which reports to nobody", rank, from)
+			return failReport([]int{rank, int(from)}, "rank %d waits for reports of rank %d, which reports to no rank", rank, from)
 		case int(q.ReportTo) != rank:
 			return failReport([]int{rank, int(from)}, "rank %d waits for reports of rank %d, which reports to rank %d", rank, from, q.ReportTo)
 		}
@@ -209,8 +206,8 @@ func agreedReports(sub *subject, rank int) error {
 	return nil
 }
 
-// passedOn checks that a rank, if it is not the root, reports where it hears
-// reports or has to hear the multicast.
+// passedOn checks that a rank other than the root reports if it gets reports or needs the
+// multicast.
 func passedOn(sub *subject, rank int, lost *fixpoint.Result) error {
 	switch p := &sub.s.Programs[rank]; {
 	case rank == sub.s.Root && p.Reports:
@@ -218,18 +215,18 @@ func passedOn(sub *subject, rank int, lost *fixpoint.Result) error {
 	case rank == sub.s.Root || p.Reports:
 		return nil
 	case len(p.ReportFrom) > 0:
-		return failReport([]int{rank, int(p.ReportFrom[0])}, "rank %d reports to nobody what rank %d reports to it", rank, p.ReportFrom[0])
+		return failReport([]int{rank, int(p.ReportFrom[0])}, "rank %d gets reports of rank %d but reports to no rank", rank, p.ReportFrom[0])
 	}
 	for k := range sub.s.Wanted(rank).All() {
 		if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
 			return fail([]int{rank}, []Place{place(rank, c)}, nil,
-				"rank %d reports to nobody, but needs the multicast for %v: the root may overrun it", rank, c).in(lostWorld)
+				"rank %d reports to no rank, but needs the multicast for %v: the root may overrun it", rank, c).in(lostWorld)
 		}
 	}
 	return nil
 }
 
-// twiceArePut checks that what is sent twice is put by a plain rule.
+// twiceArePut checks that a plain rule puts everything that is sent twice.
 func twiceArePut(sub *subject) error {
 	puts := newStamps(sub)
 	for rank := range sub.s.Programs {
@@ -253,7 +250,7 @@ func twiceArePut(sub *subject) error {
 	return nil
 }
 
-// addPuts puts what r puts into the set.
+// addPuts adds the slots that r puts to the set.
 func (st *stamps) addPuts(r *ir.Rule) {
 	for _, a := range r.Do {
 		if a.Op == ir.Put {

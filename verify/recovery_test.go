@@ -12,10 +12,9 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// TestWithoutRecovery reads the schedule of an algorithm with recovery from a
-// document of schedgen/1, which has none: everything else is proved of it. Its
-// name does not make recovery apply; that its first line speaks of recovery
-// does, also if no rank has any.
+// TestWithoutRecovery reads the schedule of an algorithm with recovery from a schedgen/1 document,
+// which has none. Everything else is proved. The check recovery applies if the first line says
+// recovery, even if no rank has any. The algorithm's name does not matter.
 func TestWithoutRecovery(t *testing.T) {
 	s := generate(t, "bcast/mcast-acktree", schedule.Params{Ranks: 9, Hosts: 4, Chunks: 2})
 	for r := range s.Programs {
@@ -33,8 +32,8 @@ func TestWithoutRecovery(t *testing.T) {
 	require.Equal(t, verify.Result{Check: "recovery", Note: "made without recovery: rules alone repair"}, last)
 }
 
-// A broadcast in which plain puts bring everything needs no recovery, and may
-// say that it has some all the same.
+// TestRecoveryOfNobody checks that a broadcast in which plain puts bring everything needs no
+// recovery, but may claim to have it.
 func TestRecoveryOfNobody(t *testing.T) {
 	s := generate(t, "bcast/mcast-chain", schedule.Params{Ranks: 7, Chunks: 3})
 	s.Recovers = true

@@ -4,12 +4,13 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// requestsAsked checks that each program alone shows which of its plain rules are
-// part of repairs: of the signals that plain rules wait for, those that only
-// repairs put are the requests (ir.Program.Requests). So a runtime, which knows
-// one program, may rely on what the checks, which know all, have proved.
+// requestsAsked checks that each program alone shows which of its plain rules are part of repairs.
+// Among the signals for which plain rules wait, exactly those that only repairs put must be
+// requests (ir.Program.Requests). So a runtime, which knows one program, can rely on proofs that
+// use all programs.
 func requestsAsked(sub *subject) error {
-	plain := make([]int32, sub.layout.Slots()) // by slot number: 1 + a rank of which a plain rule puts it
+	// by slot number: 1 + a rank with a plain rule that puts it
+	plain := make([]int32, sub.layout.Slots())
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		if r.IsRepair() {
 			return
@@ -31,8 +32,8 @@ func requestsAsked(sub *subject) error {
 	return err
 }
 
-// requestAsked checks a signal that a plain rule waits for. writer is a rank of
-// which a plain rule puts it, -1 if only repairs do.
+// requestAsked checks a signal for which a plain rule waits. writer is a rank with a plain rule
+// that puts it, or -1 if only repairs do.
 func (sub *subject) requestAsked(p Place, writer int) error {
 	switch request := sub.isRequest(p); {
 	case request && writer >= 0:
@@ -40,7 +41,7 @@ func (sub *subject) requestAsked(p Place, writer int) error {
 			"%v is a request, as the rank returns without it and only puts chunks upon it, but a plain rule of rank %d puts it", p, writer)
 	case !request && writer < 0:
 		return fail([]int{p.Rank}, []Place{p}, nil,
-			"%v is put by repairs alone, but is no request: the rank does not return without it, or does more upon it than put chunks", p)
+			"%v is put by repairs alone, but is not a request: the rank does not return without it, or does more upon it than put chunks", p)
 	}
 	return nil
 }

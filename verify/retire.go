@@ -4,9 +4,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// retire is what the runtime relies on when it lets go of an operation: a rank
-// that has returned has nothing left to do but repairs. Rules that wait for a
-// request are part of a repair.
+// retire is the property on which the runtime relies when it discards an operation: a rank that has
+// returned has nothing left to do except repairs. Rules that wait for a request are part of a
+// repair.
 var retire = Check{
 	Name:    "retire",
 	Summary: "once a rank's done slots are set, every rule of it that is not part of a repair has fired",
@@ -32,8 +32,9 @@ func proveRetire(sub *subject) (string, error) {
 	})
 }
 
-// retireClaims claims what a rule waits for and is not in done. enter is set if the rank returns, and
-// so are the chunks that it holds, and what it has folded.
+// retireClaims appends claims for the slots for which a rule waits and that are not in done. When
+// the rank returns, enter is set, and so are the chunks that it holds and the slots that it has
+// folded.
 func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
 	for _, w := range r.When {
 		open = done.claim(open, rank, w, w)

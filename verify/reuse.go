@@ -8,28 +8,25 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// reuse looks at the schedule run back to back, without any synchronisation
-// between the operations. A slot of rank b that rank a writes can be written
-// for operation k+d while b has not finished k; the run-ahead is the largest
-// such d, and d+1 generations of the slot keep them apart.
+// reuse considers operations that run back to back without synchronisation between them. A rank a
+// may write a slot of rank b for operation k+d while b has not finished operation k. The run-ahead
+// is the largest such d. With d+1 generations of the slot, a receiver can keep them apart.
 //
-// Rank a, acting in operation m, knows that certain ranks have entered m: those
-// that what it waits for needs (must-analysis). Each of them has returned from
-// m-1, so what its done needs has entered m-1: with that in place of the rank
-// itself, the same analysis says who has entered m-1, and so on. The run-ahead
-// of a over b is the first d for which b must have entered m-d, and unbounded if
-// going back further makes no difference any more.
+// A rank a that acts in operation m knows that certain ranks have entered m: those that the slots
+// for which it waits need (must-analysis). Each of these has returned from m-1, so the ranks that
+// its Done needs have entered m-1. With these ranks in place of the rank itself, the same analysis
+// says which ranks have entered m-1, and so on. The run-ahead of a over b is the first d for which
+// b must have entered m-d. It is unbounded if going back further changes nothing.
 //
-// Two bounds come of it. The first is about what is written: how many generations
-// of a slot must be kept apart. The second is about calls: a rank that has entered
-// operation m, whether it writes to the other or not, knows what the calls that it
-// has returned from mean. It can be larger: of the leaves of an acknowledged
-// broadcast one may have entered two operations more than another, to which it
-// writes nothing.
+// There are two bounds. The first is about writes: how many generations of a slot must be kept
+// apart. The second is about calls. A rank that has entered operation m knows what the calls that
+// it has returned from mean, whether it writes to the other rank or not. The second bound can be
+// larger: a leaf of an acknowledged broadcast may have entered two operations more than another
+// leaf, to which it writes nothing.
 //
-// A flag at the receiver has no flow control (paper 003, section 4.2): an
-// unbounded run-ahead over it is a fault. Chunks, contributions and partial results go through a
-// transport that holds the sender back.
+// A flag at the receiver has no flow control (paper 003, section 4.2), so an unbounded run-ahead
+// over a flag is a fault. Chunks, contributions and partial results go through a transport that
+// holds the sender back.
 var reuse = Check{
 	Name:    "reuse",
 	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; how far ranks may be apart",
@@ -37,16 +34,20 @@ var reuse = Check{
 	prove:   proveReuse,
 }
 
-// maxAhead is the largest run-ahead that counts as bounded: nobody keeps more
-// generations of a flag apart.
+// maxAhead is the largest run-ahead that counts as bounded. No runtime keeps more generations of a
+// flag apart.
 const maxAhead = 64
 
-// runAhead is the outcome of the check.
+// runAhead is the result of the check.
 type runAhead struct {
-	writes int     // most operations that a write is ahead of its receiver, where that is bounded
-	enters int     // most operations that a rank enters ahead of another, where that is bounded
-	flow   *[2]int // a rank that may write chunks any number of operations ahead of another one
-	apart  *[2]int // a rank that may enter any number of operations ahead of another one
+	// the largest number of operations that a write is ahead of its receiver, where that is bounded
+	writes int
+	// the largest number of operations that a rank enters ahead of another, where that is bounded
+	enters int
+	// a rank that may write chunks any number of operations ahead of another, and that other rank
+	flow *[2]int
+	// a rank that may enter any number of operations ahead of another, and that other rank
+	apart *[2]int
 }
 
 func proveReuse(sub *subject) (string, error) {
@@ -57,7 +58,7 @@ func proveReuse(sub *subject) (string, error) {
 	return ahead.note(), nil
 }
 
-// note says it in words.
+// note describes the result in words.
 func (ra *runAhead) note() string {
 	switch {
 	case ra.flow != nil:
@@ -70,8 +71,8 @@ func (ra *runAhead) note() string {
 
 func operations(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "operation", "operations")) }
 
-// aheadOf looks at everything that plain rules set; what is part of a repair
-// does not matter once everybody has returned.
+// aheadOf examines everything that plain rules set. Parts of repairs do not matter once all ranks
+// have returned.
 func aheadOf(sub *subject, limit int) (runAhead, error) {
 	ahead := runAhead{}
 	m := enterMarks(sub)
@@ -101,8 +102,8 @@ func (ra *runAhead) look(sub *subject, m *marks, span run, limit int) (fits bool
 	}
 }
 
-// fewer takes in that n cases are left that going back so many operations does
-// not bound, and returns the bound of those that it does.
+// fewer records that n cases remain that going back so many operations does not bound. It returns
+// the bound of the other cases.
 func fewer(left *int, n, back, bound int) int {
 	if n < *left {
 		*left, bound = n, max(bound, back)
@@ -117,8 +118,8 @@ func (a *must) countFree() int {
 	return n
 }
 
-// countApart counts the pairs of a rank that has entered and one of the span
-// that need not have.
+// countApart counts the pairs of a rank that has entered and a rank of the span that need not have
+// entered.
 func (a *must) countApart() int {
 	n := 0
 	for rank := range a.sub.s.Programs {
@@ -127,8 +128,8 @@ func (a *must) countApart() int {
 	return n
 }
 
-// entered returns which ranks of the span must have entered, as many
-// operations back as the seeds say, once the rank has entered.
+// entered returns which ranks of the span must have entered once the rank has entered, as many
+// operations back as the seeds say.
 func (a *must) entered(rank int) runs {
 	if a.seeds != nil {
 		return a.seeds[rank]
@@ -136,8 +137,8 @@ func (a *must) entered(rank int) runs {
 	return a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
 }
 
-// enteredBefore returns, by rank, which ranks of the span must have entered
-// one operation earlier than a says once the rank has entered.
+// enteredBefore returns, by rank, which ranks of the span must have entered one operation earlier
+// than a says, once the rank has entered.
 func (a *must) enteredBefore() []runs {
 	before := make([]runs, a.sub.s.Ranks)
 	for rank := range before {
@@ -151,8 +152,8 @@ func (a *must) enteredBefore() []runs {
 	return before
 }
 
-// eachFree calls f with every transfer of a plain rule to a rank of the span
-// that need not have entered, of a multicast with the first such rank.
+// eachFree calls f for every transfer of a plain rule to a rank of the span that need not have
+// entered. For a multicast it passes the first such rank.
 func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
 	for _, id := range a.sub.may.Fired() {
 		from, i := a.sub.layout.RuleOf(int(id))
@@ -168,14 +169,14 @@ func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
 	}
 }
 
-// firstFree returns the first rank of the span that the action reaches and
-// that is not among those that have entered, -1 if there is none.
+// firstFree returns the first rank of the span that the action reaches and that is not in entered,
+// or -1 if there is none.
 func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 	lo, hi := a.span.lo, a.span.hi
 	switch act.Op {
 	case ir.Put:
 		lo, hi = max(lo, act.To), min(hi, act.To+1)
-	case ir.Fold: // it reaches nobody
+	case ir.Fold: // it reaches no other rank
 		return -1
 	}
 	if lo >= hi {
@@ -191,9 +192,9 @@ func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 	return int(to)
 }
 
-// judge looks at what is free however far one goes back: a signal is a fault, a
-// chunk needs flow control. Ranks that nothing keeps together may do as they like
-// if neither writes to the other.
+// judge examines the transfers that remain free however far one goes back: a signal is a fault, and
+// a chunk needs flow control. Ranks that nothing keeps together are no fault if neither writes to
+// the other.
 func (ra *runAhead) judge(a *must) (err error) {
 	for rank := 0; rank < a.sub.s.Ranks && ra.apart == nil; rank++ {
 		if behind := a.entered(rank).firstMissing(a.span.lo, a.span.hi); behind < a.span.hi {

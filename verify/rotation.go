@@ -12,39 +12,42 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// A schedule rotates if the program of rank r+1 is that of rank r with all ranks, and all blocks or
-// pieces of the vector, one further (see ir.Header.Rotation): ring, linear and Bruck algorithms do. Such
-// a schedule has P times as many slots as one rank has, and is proved by looking at rank 0 alone.
+// A schedule rotates if the program of rank r+1 is the program of rank r with all ranks, and all
+// blocks or pieces of the vector, increased by one (see ir.Header.Rotation). Ring, linear and Bruck
+// algorithms rotate. Such a schedule has P times as many slots as one rank, but it can be proved by
+// examining rank 0 alone.
 //
-// Let σ be the shift by one: it takes rank r to r+1, modulo P, block b to the next one, the
-// contribution to a block likewise, and enter, signals and partial results to themselves. That a schedule rotates says that σ takes its rules, its done slots and,
-// by the row, what ranks hold and want, to themselves: σ is an automorphism. Everything that the
-// checks look at is defined by the schedule alone, and is unique: a least fixpoint (which slots are
-// set, and in which round) or a greatest one (what must be set before a slot, see must). An
-// automorphism takes a unique solution to itself. So
+// Let σ be the shift by one. It maps rank r to r+1 modulo P, a block to the next one, a
+// contribution like its block, and enter, signals and partial results to themselves. A schedule
+// rotates if σ maps its rules and Done slots to themselves. By the row of the collective, σ also
+// maps what ranks hold and want to itself. So σ is an automorphism. Everything that the checks
+// examine is defined by the schedule alone and is unique: a least fixpoint (which slots are set,
+// and in which round) or a greatest one (what must be set before a slot, see must). An automorphism
+// maps a unique solution to itself. So
 //
 //   - slot x of rank 0 is set in round t if and only if slot σ^r(x) of rank r is;
-//   - if rank a must have entered before slot x of rank 0 is set, then rank a+r before slot σ^r(x)
-//     of rank r is, and the other way round.
+//   - rank a must have entered before slot x of rank 0 is set if and only if rank a+r must have
+//     entered before slot σ^r(x) of rank r is set.
 //
-// A put of x by rank 0 to rank t sets x of rank t. What is true of that is true, t ranks further
-// back, of slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0 are
-// closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that travel with it
-// are shifted by -t, and the ranks in the terms likewise. This is exact: what is solved below are the
-// equations of all ranks, one of P equal copies of each.
+// A put of x by rank 0 to rank t sets x of rank t. What holds for that slot holds, t ranks further
+// back, for slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0
+// are closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that go with it,
+// and the ranks in terms, are shifted by -t. This is exact: the equations of all ranks are P equal
+// copies of those that are solved below.
 //
-// All that the checks ask is then asked of rank 0, and holds of all ranks if it does of that one.
-// Only what is asked without must-analysis of slots, and reuse, is decided here. Whatever else is
-// the case, a fault above all, is left to the full checks, which tell it.
+// All questions of the checks are then asked of rank 0, and a positive answer holds for all ranks.
+// This file decides only questions about slots that need no must-analysis, and reuse. In all other
+// cases, and above all if there is a fault, it leaves the answer to the full checks, which can
+// explain it.
 
 // RunPrograms is [Run] for the schedule with header h and the programs that maker's functions make,
-// such as Maker of a schedule.Spec. If the schedule rotates by one rank, and nothing is wrong with
-// it, it is proved without ever being in memory as a whole: [RunRotation] says how. Otherwise it is
-// put together and proved by [Run], in memory and time for all its programs.
+// such as Maker of a schedule.Spec. If the schedule rotates by one rank and has no fault, it is
+// proved without being in memory as a whole; see [RunRotation]. Otherwise RunPrograms builds the
+// schedule and proves it by [Run], in memory and time for all its programs.
 //
-// maker is called for each goroutine, and for each program that is kept. The functions that it
-// returns may make a program in the memory of the one before. They return equal programs for equal
-// ranks.
+// RunPrograms calls maker for each goroutine, and for each program that it keeps. The functions
+// that maker returns may overwrite their previous program. They must return equal programs for
+// equal ranks.
 func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
 	report, err := RunRotation(h, maker, names...)
 	if err != nil || report != nil {
@@ -57,11 +60,11 @@ func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 	return Run(s, names...)
 }
 
-// RunRotation proves a schedule that rotates by one rank: it makes the programs of all ranks, one
-// after the other, and compares each with that of rank 0; then it proves what rank 0 holds, gets and
-// waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil if the
-// schedule does not rotate, if its collective has no row with Rotated, or if something is wrong with
-// it: [Run] then tells what. The error is that of Run.
+// RunRotation proves a schedule that rotates by one rank. It makes the programs of all ranks, one
+// after the other, and compares each with that of rank 0. Then it proves what rank 0 holds, gets
+// and waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil if
+// the schedule does not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if it
+// has a fault, which [Run] can then explain. The error is that of Run.
 func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
@@ -70,8 +73,8 @@ func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 	return proveRotation(h, maker, checks), nil
 }
 
-// proveRotation returns the report of a schedule that rotates and of which all checks hold, nil if
-// this is not the case or is not known.
+// proveRotation returns the report of a schedule that rotates and for which all checks hold. It
+// returns nil if that is not the case or not known.
 func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
 	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks > ir.MaxChunks {
 		return nil
@@ -116,10 +119,10 @@ func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks [
 	return report
 }
 
-// inRange reports whether the program of rank 0 is in range, where each rank has as many signals and
-// partial results as rank 0. The others are in range then, too. As all ranks are alike, what is put to
-// one of them is taken for put to rank 1, so that no other one needs any slots for that: all of them
-// together may have more than a schedule that is read.
+// inRange reports whether the program of rank 0 is in range if each rank has as many signals and
+// partial results as rank 0. Then the other programs are in range, too. All ranks are alike, so a
+// put to any rank is taken as a put to rank 1, and no other rank needs slots. Therefore all ranks
+// together may have more slots than a schedule that is read from a file.
 func inRange(s *ir.Schedule) bool {
 	p := s.Programs[0]
 	to1 := p
@@ -142,7 +145,7 @@ func inRange(s *ir.Schedule) bool {
 	return ir.Validate(t) == nil
 }
 
-// plain reports whether a program only puts and folds, and never makes or answers repairs.
+// plain reports whether a program only puts and folds, without repairs and requests.
 func plain(p *ir.Program) bool {
 	if !p.Recovery.IsNone() || p.Requests() != nil {
 		return false
@@ -160,22 +163,24 @@ func plain(p *ir.Program) bool {
 	return true
 }
 
-// quotient is the slots and rules of rank 0, for those of all ranks.
+// quotient is the slots and rules of rank 0, which stand for those of all ranks.
 type quotient struct {
-	s        *ir.Schedule
-	p        *ir.Program
-	numbers  numbering.Slots
-	held     ir.Chunks
-	per      int // see [ir.Header.Rotation]
-	rotated  func(ranks, by, group int) int
-	initial  []bool    // by slot: it is set from the beginning
-	at       []int32   // by slot: the round in which it is set, -1: never
-	rounds   []int32   // by rule: the round in which it fires, -1: never
-	fired    []int32   // rules in the order in which they fire
-	puts     [][]int32 // by rule: the slots that its actions set here, in their order; -1: an operand that others follow
+	s       *ir.Schedule
+	p       *ir.Program
+	numbers numbering.Slots
+	held    ir.Chunks
+	per     int // see [ir.Header.Rotation]
+	rotated func(ranks, by, group int) int
+	initial []bool  // by slot: it is set from the beginning
+	at      []int32 // by slot: the round in which it is set, -1: never
+	rounds  []int32 // by rule: the round in which it fires, -1: never
+	fired   []int32 // rules in the order in which they fire
+	// by rule: the slots that its actions set here, in order; -1: an operand of a fold that is not
+	// its last
+	puts     [][]int32
 	waiters  [][]int32 // by slot: the rules that wait for it
 	received []int32   // by slot: how many puts and folds of fired rules set it
-	folder   []int32   // by slot: the last rule that folds it, -1: none does
+	folder   []int32   // by slot: the last rule that folds it, -1: none
 }
 
 func newQuotient(s *ir.Schedule, per int, rotated func(ranks, by, group int) int) *quotient {
@@ -224,7 +229,8 @@ func filled(n int, v int32) []int32 {
 	return a
 }
 
-// here returns the slot of rank 0 that the action of rank -To sets. That of a fold is rank 0's own.
+// here returns the slot of rank 0 that the action of rank -To sets. For a fold it is a slot of rank
+// 0 itself.
 func (q *quotient) here(a ir.Action) ir.Slot {
 	s := a.Sets()
 	if s.Kind() != ir.KindChunk {
@@ -233,14 +239,14 @@ func (q *quotient) here(a ir.Action) ir.Slot {
 	return ir.Chunk(q.back(s.Index(), a.To))
 }
 
-// back returns what becomes of chunk k if all ranks move back by so many.
+// back returns the chunk that chunk k becomes if all ranks move back by by.
 func (q *quotient) back(k int, by int32) int {
 	ranks := q.s.Ranks
 	return q.rotated(ranks, (ranks-int(by))%ranks, k/q.per)*q.per + k%q.per
 }
 
-// run finds the rounds, as package fixpoint does. It reports whether every rule fires and every done
-// slot is set, which is what checks deadlock and, of this part, retire want.
+// run computes the rounds, as package fixpoint does. It reports whether every rule fires and every
+// Done slot is set. That is what the check deadlock, and in part the check retire, require.
 func (q *quotient) run() bool {
 	missing := make([]int, len(q.p.Rules))
 	for i := range q.p.Rules {
@@ -294,9 +300,9 @@ func (q *quotient) run() bool {
 	return len(q.fired) == len(q.p.Rules)
 }
 
-// wellformed reports whether nothing is put to oneself, or put or folded without being held, every
-// signal is put once and awaited, every partial result is put or folded once and read, and every chunk
-// is put to a rank that wants or names it.
+// wellformed reports whether the schedule meets these conditions: no rank puts to itself; no rank
+// puts or folds what it does not hold; every signal is put once and awaited; every partial result
+// is put or folded once and read; every chunk is put to a rank that wants or names it.
 func (q *quotient) wellformed() bool {
 	awaited, read := make([]bool, q.numbers.Len()), make([]bool, q.numbers.Len())
 	wait := func(slots []ir.Slot) {
@@ -333,7 +339,7 @@ func (q *quotient) wellformed() bool {
 			awaited[id], read[id] = true, true
 			switch holds := a.Slot.Kind() == ir.KindChunk && q.held.Has(a.Slot.Index()); {
 			case !holds && given[id] != int32(i):
-				return false // perhaps it is implied
+				return false // it may be implied
 			case holds && !entered && q.s.Folds():
 				return false
 			}
@@ -359,7 +365,8 @@ func (q *quotient) wellformed() bool {
 	return true
 }
 
-// once reports whether no chunk comes twice, or to who holds it, and all come that are wanted.
+// once reports whether no chunk comes twice, or to a rank that holds it, and all wanted chunks
+// come.
 func (q *quotient) once() bool {
 	chunks, _, _ := q.numbers.Counts()
 	for id := 1; id <= chunks; id++ {
@@ -376,7 +383,7 @@ func (q *quotient) once() bool {
 	return true
 }
 
-// patient reports whether done has everything that the rank wants and that its rules wait for.
+// patient reports whether Done implies all slots that the rank wants and for which its rules wait.
 func (q *quotient) patient() bool {
 	done := q.returned()
 	lacks := (&subject{s: q.s}).lacks(0)
@@ -395,8 +402,8 @@ func (q *quotient) patient() bool {
 	return true
 }
 
-// returned returns which slots are set when the rank returns, as far as its own program and the terms
-// show: see [stamps.returned]. What is folded has been proved.
+// returned returns which slots are set when the rank returns, as far as its own program and the
+// terms show: see [stamps.returned]. The folds must be proved already.
 func (q *quotient) returned() []bool {
 	done := make([]bool, q.numbers.Len())
 	var todo []int32
@@ -455,8 +462,8 @@ func (q *quotient) returned() []bool {
 	return done
 }
 
-// must returns, by rule, which ranks must have entered when rank 0 fires it, and likewise when it
-// returns, if seed must have when it enters (see must).
+// must returns which ranks must have entered when rank 0 fires each rule, by rule, and when it
+// returns. seed is the set of ranks that must have entered when rank 0 enters (see must).
 func (q *quotient) must(seed runs) (rules []runs, done runs) {
 	slots, reached := make([]runs, q.numbers.Len()), make([]bool, q.numbers.Len())
 	rules = make([]runs, len(q.p.Rules))
@@ -511,9 +518,9 @@ func (q *quotient) must(seed runs) (rules []runs, done runs) {
 	return rules, of(q.p.Done)
 }
 
-// shifted returns the numbers of a, each by more, modulo n; 0 < by < n.
+// shifted returns the numbers of a, each increased by by, modulo n; 0 < by < n.
 func (a runs) shifted(by, n int32) runs {
-	var low, high runs // those that wrap around, and the others
+	var low, high runs // numbers that wrap around, and the others
 	for _, r := range a {
 		lo, hi := int64(r.lo)+int64(by), int64(r.hi)+int64(by)
 		if lo < int64(n) {
@@ -529,7 +536,7 @@ func (a runs) shifted(by, n int32) runs {
 	return low
 }
 
-// ahead does what [runAhead.look] does. ok is false if a flag could be set too soon.
+// ahead does the same as [runAhead.look]. ok is false if a flag could be set too soon.
 func (q *quotient) ahead() (ahead runAhead, ok bool) {
 	seed := runs{{0, 1}}
 	all := run{0, int32(q.s.Ranks)}
@@ -564,7 +571,7 @@ func (q *quotient) ahead() (ahead runAhead, ok bool) {
 	}
 }
 
-// cost is that of all ranks, see costOf.
+// cost returns the cost of all ranks, see costOf.
 func (q *quotient) cost() Cost {
 	var c Cost
 	own, peers := tally{}, make(map[int32]bool)
@@ -591,14 +598,14 @@ func (q *quotient) cost() Cost {
 	return c
 }
 
-// rotates reports whether the program of each rank is first, shifted. It goes by all processors:
-// a ring among 65,536 ranks has 2^32 rules.
+// rotates reports whether the program of each rank is first, shifted. It uses all processors,
+// because a ring among 65,536 ranks has 2^32 rules.
 func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
 	proto := comparer{ranks: int32(h.Ranks), per: per, rotated: rotated}
 	if proto.inOrder(h.Chunks / per) {
 		proto.chunks = ir.Slot(h.Chunks)
 	}
-	var next atomic.Int64 // the last rank that somebody has taken
+	var next atomic.Int64 // the last rank that a worker has taken
 	var differ atomic.Bool
 	var workers sync.WaitGroup
 	for range min(goruntime.GOMAXPROCS(0), h.Ranks-1) {
@@ -620,19 +627,21 @@ func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, firs
 	return !differ.Load()
 }
 
-// comparer compares a program with one of a rank that lies by further.
+// comparer compares a program with that of the rank that is by further.
 type comparer struct {
 	ranks   int32
-	per     int // chunks a group: see [ir.Header.Rotation]
+	per     int // chunks of a group: see [ir.Header.Rotation]
 	rotated func(ranks, by, group int) int
-	chunks  ir.Slot // of all groups, if each becomes the one by further, modulo their number; else 0
-	by      int
-	last    [8]stretch // by kind of slot: the one that was used last, with by
-	a, b    []ir.Slot  // scratch
+	// number of chunks of all groups if each group becomes the one by further, modulo their number;
+	// else 0
+	chunks ir.Slot
+	by     int
+	last   [8]stretch // by kind of slot: the stretch that was used last, for the current by
+	a, b   []ir.Slot  // scratch
 }
 
-// inOrder reports whether each of so many groups becomes the next one if the ranks move by one: then
-// it becomes the one by further if they move by by.
+// inOrder reports whether each of groups groups becomes the next one if the ranks move by one. Then
+// a group becomes the one by further if the ranks move by by.
 func (c *comparer) inOrder(groups int) bool {
 	if groups != int(c.ranks) {
 		return false
@@ -672,7 +681,7 @@ func (c *comparer) same(p, q *ir.Program) bool {
 	return true
 }
 
-// to returns the rank that an action to the given one becomes.
+// to returns the rank that the destination of an action becomes.
 func (c *comparer) to(a *ir.Action) int32 {
 	rank := a.To
 	if a.Op != ir.Put {
@@ -684,7 +693,7 @@ func (c *comparer) to(a *ir.Action) int32 {
 	return rank
 }
 
-// actions compares lists of actions of the same length, in their order.
+// actions compares two lists of actions of the same length in order.
 func (c *comparer) actions(m, n []ir.Action) bool {
 	n = n[:len(m)]
 	for i := range m {
@@ -696,8 +705,8 @@ func (c *comparer) actions(m, n []ir.Action) bool {
 	return true
 }
 
-// messages compares lists of actions of the same length, in whose messages chunks that keep their names
-// may stand in any order.
+// messages compares two lists of actions of the same length. In a message, chunks that keep their
+// names may be in any order.
 func (c *comparer) messages(m, n []ir.Action) bool {
 	for at := 0; at < len(m); {
 		message := ir.MessageOf(m[at:])
@@ -724,13 +733,13 @@ func (c *comparer) message(m, n []ir.Action) bool {
 	return c.slots(c.a, c.b)
 }
 
-// slots compares two lists in which the same slots may stand in any order. Ascending lists differ,
-// if at all, in where they start; others are sorted.
+// slots compares two lists in which the same slots may be in any order. Two ascending lists differ
+// at most in where they start. Other lists are sorted first.
 func (c *comparer) slots(a, b []ir.Slot) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	for len(a) > 0 && a[0].Kind() != ir.KindChunk && a[0] == b[0] { // enter, as a rule
+	for len(a) > 0 && a[0].Kind() != ir.KindChunk && a[0] == b[0] { // usually enter
 		a, b = a[1:], b[1:]
 	}
 	switch len(a) {
@@ -759,7 +768,7 @@ func (c *comparer) slots(a, b []ir.Slot) bool {
 	return slices.Equal(shifted, sorted)
 }
 
-// inStep compares two lists of the same length in their order.
+// inStep compares two lists of the same length in order.
 func (c *comparer) inStep(a, b []ir.Slot) bool {
 	b = b[:len(a)]
 	for i, slot := range a {
@@ -770,11 +779,11 @@ func (c *comparer) inStep(a, b []ir.Slot) bool {
 	return true
 }
 
-// stretch is the n slots from lo on. Slot x of them becomes x + shift; these wrap around like all
-// numbers of their type.
+// stretch is the n slots from lo on. Slot x of them becomes x + shift, with wrap-around as usual
+// for the type.
 type stretch struct{ lo, n, shift ir.Slot }
 
-// kindShift is by how many bits the kind of a slot stands above its index, [ir.MaxIndex].
+// kindShift is the lowest bit of a slot's kind: [ir.MaxIndex] is the largest index below it.
 const kindShift = 29
 
 // stretch returns a stretch with the given slot.
@@ -783,7 +792,7 @@ func (c *comparer) stretch(slot ir.Slot) stretch {
 	switch k := slot - first; {
 	case slot.Kind() != ir.KindChunk && slot.Kind() != ir.KindInput:
 		return stretch{first, 1 << kindShift, 0}
-	case k >= c.chunks: // they become what rotated says, each by itself
+	case k >= c.chunks: // rotated says what each of them becomes
 		group := c.rotated(int(c.ranks), c.by, slot.Index()/c.per)
 		return stretch{slot, 1, first + ir.Slot(group*c.per+slot.Index()%c.per) - slot}
 	case k < c.chunks-c.shift():
@@ -792,10 +801,10 @@ func (c *comparer) stretch(slot ir.Slot) stretch {
 	return stretch{first + c.chunks - c.shift(), c.shift(), c.shift() - c.chunks}
 }
 
-// shift returns by how many chunks those of a group move.
+// shift returns how many places the chunks of a group move.
 func (c *comparer) shift() ir.Slot { return ir.Slot(c.by * c.per) }
 
-// one returns what a slot becomes.
+// one returns the slot that a slot becomes.
 func (c *comparer) one(slot ir.Slot) ir.Slot {
 	s := &c.last[slot>>kindShift]
 	if slot-s.lo >= s.n {

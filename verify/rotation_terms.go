@@ -2,11 +2,11 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// terms proves what rank 0 folds, for all ranks, and adds what is worth knowing to notes. ok is false if
-// something is wrong, or not known.
+// terms proves the folds of rank 0 for all ranks, and adds notes. ok is false if something is wrong
+// or not known.
 //
-// Chunk k of group g is the one of group 0 with all ranks moved on by g, so its tree is that one with
-// its ranks moved on.
+// Chunk k of group g is that of group 0 with all ranks increased by g. So its tree is the tree of
+// that chunk with its ranks increased by g.
 func (q *quotient) terms(notes map[string]string) (terms Terms, ok bool) {
 	h := &q.s.Header
 	promise := promised[h.Name()]
@@ -28,7 +28,7 @@ func (q *quotient) terms(notes map[string]string) (terms Terms, ok bool) {
 	return v.terms(h, true), true
 }
 
-// typed is check typed of rank 0: see proveTyped.
+// typed is the check typed for rank 0: see proveTyped.
 func (q *quotient) typed() bool {
 	c := newClasses(&q.s.Header, q.numbers.Len(), func(_ int, s ir.Slot) int { return q.numbers.Index(s) })
 	for i := range q.p.Rules {
@@ -53,8 +53,8 @@ func (q *quotient) typed() bool {
 	return true
 }
 
-// readsOnce reports whether rank 0 reads no part of its contribution twice whose place a result takes.
-// Then input and output may share memory: see check in-place.
+// readsOnce reports whether rank 0 reads each part of its contribution only once, if a result takes
+// the part's place. Then input and output may share memory: see the check in-place.
 func (q *quotient) readsOnce() bool {
 	reads := make(map[ir.Slot]bool)
 	wanted := q.s.Wanted(0)
@@ -72,8 +72,8 @@ func (q *quotient) readsOnce() bool {
 	return true
 }
 
-// values returns the terms of all chunks, nil if they are not what they should be, or not the same
-// wherever they are folded.
+// values returns the terms of all chunks. It returns nil if they are not as they should be, or if
+// ranks fold different terms for one chunk.
 func (q *quotient) values() *values {
 	ranks := q.s.Ranks
 	for g := range q.s.Chunks / q.per {
@@ -82,7 +82,8 @@ func (q *quotient) values() *values {
 		}
 	}
 	v := &values{forest: newForest(ranks), slots: make([]term, q.numbers.Len()), first: make(map[int]made)}
-	group0 := make([]made, q.per) // by place in the group: what is made of the chunk of group 0, and by whom
+	// by place in the group: what is made of the chunk of group 0, and by which rank
+	group0 := make([]made, q.per)
 	for _, rule := range q.fired {
 		var acc term
 		for i, a := range q.p.Rules[rule].Do {
@@ -115,7 +116,7 @@ func (q *quotient) values() *values {
 			if odd != nothingOdd || acc.part != int32(q.s.InputOf(k)) {
 				return nil
 			}
-			// The rank that is this group's number back folds the chunk of group 0.
+			// The rank that is back by this group's number folds the chunk of group 0.
 			group := int32(k / q.per)
 			m := made{place(int(v.mod(-group)), ir.Chunk(k%q.per)), acc}
 			m.shift, m.part = v.mod(m.shift-group), int32(k%q.per)
@@ -133,8 +134,8 @@ func (q *quotient) values() *values {
 	return v
 }
 
-// madeByAll returns, of what is made of the chunks of group 0, what is made of those of all groups: each
-// of them once, by the first rank that does.
+// madeByAll returns what is made of the chunks of all groups, given what is made of those of group
+// 0. Each chunk is in the result once, with the first rank that makes it.
 func (q *quotient) madeByAll(v *values, of0 []made) []made {
 	all := make([]made, 0, q.s.Chunks)
 	for group := range int32(q.s.Chunks / q.per) {

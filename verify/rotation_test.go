@@ -15,7 +15,7 @@ import (
 // programs are the programs of all ranks of a schedule that rotates, by rank.
 type programs func(rank int) ir.Program
 
-// maker is the programs as RunPrograms takes them.
+// maker returns the programs in the form that RunPrograms takes.
 func (of programs) maker() func(rank int) ir.Program { return of }
 
 // ofBlock returns the chunks of a block.
@@ -26,7 +26,7 @@ func ofBlock(per, block int) (slots []ir.Slot) {
 	return slots
 }
 
-// allButOwn is done of an allgather.
+// allButOwn returns the Done of an allgather.
 func allButOwn(ranks, per, rank int) (done []ir.Slot) {
 	for b := range ranks {
 		if b != rank {
@@ -79,7 +79,8 @@ func allgatherBruck(ranks, per int) (ir.Header, programs) {
 	}
 }
 
-// alltoallLinear puts each block to its rank; in pairs, rank r+i's after that of rank r-i+1 has come.
+// alltoallLinear returns an alltoall that puts each block to its rank. If pairwise, the put to rank
+// r+i waits for the block of rank r-i+1.
 func alltoallLinear(ranks, per int, pairwise bool) (ir.Header, programs) {
 	h := ir.Header{Collective: "alltoall", Algorithm: "linear", Ranks: ranks, Chunks: ranks * ranks * per}
 	return h, func(rank int) ir.Program {
@@ -101,8 +102,8 @@ func alltoallLinear(ranks, per int, pairwise bool) (ir.Header, programs) {
 	}
 }
 
-// allreduceRing folds piece i of the vector on its way from rank i+1 to rank i, and sends the result
-// round once more. Each piece has per chunks.
+// allreduceRing returns an allreduce that folds piece i of the vector on its way from rank i+1 to
+// rank i, and sends the result round once more. Each piece has per chunks.
 func allreduceRing(ranks, per int) (ir.Header, programs) {
 	h := ir.Header{Collective: "allreduce", Algorithm: "ring-of-tests", Ranks: ranks, Chunks: ranks * per}
 	return h, func(rank int) ir.Program {
@@ -138,8 +139,8 @@ func allreduceRing(ranks, per int) (ir.Header, programs) {
 	}
 }
 
-// reduceScatterLinear has each rank put its contributions to all others, which fold what comes in the
-// order of the ranks after their own.
+// reduceScatterLinear returns a reduce-scatter in which each rank puts its contributions to all
+// others. They fold what comes in the order of the ranks after their own.
 func reduceScatterLinear(ranks, per int) (ir.Header, programs) {
 	h := ir.Header{Collective: "reduce-scatter", Algorithm: "linear-of-tests", Ranks: ranks, Chunks: ranks * per}
 	return h, func(rank int) ir.Program {
@@ -167,7 +168,7 @@ func reduceScatterLinear(ranks, per int) (ir.Header, programs) {
 	}
 }
 
-// reduceScatterCirculant is that of J. L. Träff.
+// reduceScatterCirculant returns the reduce-scatter of J. L. Träff.
 func reduceScatterCirculant(ranks, per int) (ir.Header, programs) {
 	h := ir.Header{Collective: "reduce-scatter", Algorithm: "circulant-of-tests", Ranks: ranks, Chunks: ranks * per}
 	return h, func(rank int) ir.Program {
@@ -218,7 +219,7 @@ func reduceScatterCirculant(ranks, per int) (ir.Header, programs) {
 	}
 }
 
-// withAck adds a signal to a ring: each rank tells its predecessor what it has got.
+// withAck adds a signal to a ring: each rank acknowledges to its predecessor.
 func withAck(h ir.Header, of programs) (ir.Header, programs) {
 	return h, func(rank int) ir.Program {
 		p := of(rank)
@@ -251,7 +252,8 @@ func whole(h ir.Header, of programs) *ir.Schedule {
 	return s
 }
 
-// Rank 0 alone shows what all checks say of a schedule that rotates, to the word.
+// TestRotationsAreProvedByOneRank checks that rank 0 alone gives the same results as all ranks for
+// a schedule that rotates, word for word.
 func TestRotationsAreProvedByOneRank(t *testing.T) {
 	for ranks := 2; ranks <= 13; ranks++ {
 		for per := 1; per <= 3; per++ {
@@ -273,7 +275,7 @@ func TestRotationsAreProvedByOneRank(t *testing.T) {
 	}
 }
 
-// mutateRotation changes one rank's program, or, by the same change, those of all ranks.
+// mutateRotation changes one rank's program, or the programs of all ranks in the same way.
 func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
 	per, rotated := h.Rotation()
 	rotate := func(_ *ir.Schedule, by int, slot ir.Slot) ir.Slot {
@@ -288,7 +290,7 @@ func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
 		return func(rank int) ir.Program { return mutated.Programs[rank] }
 	}
 	p := mutated.Programs[0]
-	return func(rank int) ir.Program { // rank 0's, shifted
+	return func(rank int) ir.Program { // the program of rank 0, shifted
 		q := clone(&ir.Schedule{Header: h, Programs: []ir.Program{p}}).Programs[0]
 		q.Rank = rank
 		for i := range q.Rules {
@@ -311,8 +313,8 @@ func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
 	}
 }
 
-// A mutant of a schedule that rotates is proved by one rank only if it is right, and then with the
-// same words.
+// TestMutantsOfRotations checks that a mutant of a schedule that rotates is proved by one rank only
+// if it is right, and then with the same words.
 func TestMutantsOfRotations(t *testing.T) {
 	proved, refuted := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -343,7 +345,8 @@ func TestMutantsOfRotations(t *testing.T) {
 	require.Positive(t, refuted)
 }
 
-// One rank that differs, and be it the last, is enough for a schedule not to rotate.
+// TestOneRankThatDiffers checks that a schedule does not rotate if a single rank differs, even the
+// last one.
 func TestOneRankThatDiffers(t *testing.T) {
 	for name, made := range rotations(5, 2) {
 		h, of := made()
@@ -399,7 +402,8 @@ func TestOneRankThatDiffers(t *testing.T) {
 	}
 }
 
-// Each row that can be rotated holds and wants the same, further on.
+// TestRowsRotate checks that in each row with Rotated, the rotated blocks are held and wanted by
+// the rotated ranks.
 func TestRowsRotate(t *testing.T) {
 	for _, row := range ir.Collectives() {
 		if row.Rotated == nil {
@@ -423,7 +427,7 @@ func TestRowsRotate(t *testing.T) {
 	}
 }
 
-// BenchmarkRotation proves allgathers that are in no memory: 65,536 programs of 131,070 slots.
+// BenchmarkRotation proves allgathers that fit no memory: 65,536 programs of 131,070 slots.
 //
 //	go test -run '^$' -bench Rotation -benchtime 1x ./verify
 func BenchmarkRotation(b *testing.B) {
@@ -437,8 +441,8 @@ func BenchmarkRotation(b *testing.B) {
 	}
 }
 
-// What must be set before the rules of rank 0 is what the analysis of all ranks says, for one
-// operation and for one that follows another.
+// TestRankZeroNeedsWhatAllRanksSay compares what must be set before the rules of rank 0 with the
+// analysis of all ranks, for one operation and for one that follows another.
 func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 	for ranks := 2; ranks <= 9; ranks++ {
 		for name, made := range rotations(ranks, 1) {
@@ -466,7 +470,8 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 	}
 }
 
-// A block that passes through a rank that does not want it may not come there twice either.
+// TestBlocksPassedOnTwice checks that a block may not come twice even to a rank that only passes it
+// on.
 func TestBlocksPassedOnTwice(t *testing.T) {
 	h, of := alltoallLinear(5, 1, false)
 	twice := func(again bool) programs {
@@ -474,7 +479,7 @@ func TestBlocksPassedOnTwice(t *testing.T) {
 			p := of(rank)
 			via, to := (rank+1)%h.Ranks, (rank+2)%h.Ranks
 			block := ir.Chunk(rank*h.Ranks + to)
-			before := ir.Chunk((rank+h.Ranks-1)%h.Ranks*h.Ranks + via) // which this rank passes on
+			before := ir.Chunk((rank+h.Ranks-1)%h.Ranks*h.Ranks + via) // this rank passes it on
 			p.Rules[1] = ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(block, via)}}
 			p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Enter, before}, Do: []ir.Action{ir.PutTo(before, via)}})
 			p.Done = append(p.Done, before)

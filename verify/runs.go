@@ -3,9 +3,9 @@ package verify
 // run is the half-open interval [lo, hi).
 type run struct{ lo, hi int32 }
 
-// runs is a set of numbers: runs in ascending order that neither overlap nor
-// touch, so that equal sets are equal slices. Ranks that a barrier has heard of
-// are a few runs, however many ranks there are.
+// runs is a set of numbers: runs in ascending order that neither overlap nor touch. So equal sets
+// are equal slices. The ranks of which a rank has heard in a barrier are a few runs, however many
+// ranks there are.
 type runs []run
 
 // find returns the index of the first run that ends after x.
@@ -21,8 +21,7 @@ func (a runs) find(x int32) int {
 	return lo
 }
 
-// firstMissing returns the smallest number in [lo, hi) that is not in a, hi if
-// there is none.
+// firstMissing returns the smallest number in [lo, hi) that is not in a, or hi if there is none.
 func (a runs) firstMissing(lo, hi int32) int32 {
 	if i := a.find(lo); i < len(a) && a[i].lo <= lo {
 		return min(a[i].hi, hi)
@@ -54,7 +53,7 @@ func (a runs) includes(b runs) bool {
 	return true
 }
 
-// push appends a run that does not begin before the last one does.
+// push appends a run that does not start before the last one.
 func (a runs) push(r run) runs {
 	if n := len(a); n > 0 && r.lo <= a[n-1].hi {
 		a[n-1].hi = max(a[n-1].hi, r.hi)
@@ -63,8 +62,8 @@ func (a runs) push(r run) runs {
 	return append(a, r)
 }
 
-// union appends to dst, which must be empty and share no memory with a and b,
-// the numbers that are in a or b.
+// union appends to dst the numbers that are in a or b. dst must be empty and share no memory with a
+// and b.
 func union(dst, a, b runs) runs {
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].lo <= b[0].lo {
@@ -82,8 +81,8 @@ func union(dst, a, b runs) runs {
 	return dst
 }
 
-// intersection appends to dst, which must be empty and share no memory with a
-// and b, the numbers that are in both.
+// intersection appends to dst the numbers that are in both a and b. dst must be empty and share no
+// memory with a and b.
 func intersection(dst, a, b runs) runs {
 	for len(a) > 0 && len(b) > 0 {
 		if lo, hi := max(a[0].lo, b[0].lo), min(a[0].hi, b[0].hi); lo < hi {

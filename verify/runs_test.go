@@ -47,8 +47,8 @@ func TestRunsAreSets(t *testing.T) {
 	})
 }
 
-// TestWindowsSeeEveryMark lets the sets outgrow a small limit: every mark must
-// still be looked at exactly once, with the same answer.
+// TestWindowsSeeEveryMark lets the sets outgrow a small limit. Every mark must still be examined
+// exactly once, with the same answer.
 func TestWindowsSeeEveryMark(t *testing.T) {
 	spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: 40, Degree: 2})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	require.False(t, errors.As(err, new(*Failure)))
 }
 
-// TestRunAheadInWindows finds the same bounds where the sets do not fit at once.
+// TestRunAheadInWindows checks that the bounds are the same if the sets do not fit at once.
 func TestRunAheadInWindows(t *testing.T) {
 	for name, want := range map[string]runAhead{
 		"barrier/dissemination": {writes: 1, enters: 1},

@@ -1,8 +1,7 @@
 package verify
 
-// sameTree compares terms, not what they come to: operations on floating-point numbers do not
-// associate, and those on NaNs, ties of MinLoc and functions of a program do not even commute bit by
-// bit.
+// sameTree compares terms and not values. Floating-point operations do not associate, and
+// operations on NaNs, ties of MinLoc and a program's own functions do not even commute bit by bit.
 var sameTree = Check{
 	Name:    "same-tree",
 	Summary: "all ranks that fold a chunk fold the same tree, the order of operands included: every copy has the same bits",

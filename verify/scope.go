@@ -6,17 +6,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// What a check applies to is decided by what a schedule is to be: its
-// collective, its algorithm, the rules that show a purpose. It is never decided
-// by whether the schedule has what the check looks for: one that forgot it
-// would pass.
+// The purpose of a schedule decides to which checks it is subject: its collective, its algorithm,
+// and rules that show a purpose. The presence of what a check looks for never decides, because a
+// schedule that forgot it would pass.
 
-// scope says what a check applies to.
+// scope says to which schedules a check applies.
 type scope struct {
-	text string // in words, for people
-	// of reports whether the check applies to a schedule. why gives the reason
-	// where it is worth knowing, and always where the check does not apply. The
-	// schedule may be anything; it has not been validated.
+	text string // in words
+	// of reports whether the check applies to a schedule. why gives the reason if it is worth
+	// knowing, and always if the check does not apply. The schedule may be anything, because it has
+	// not been validated.
 	of func(*ir.Schedule) (why string, ok bool)
 }
 
@@ -34,7 +33,7 @@ var everyMessage = scope{"collectives that move bytes", func(s *ir.Schedule) (st
 
 var everyBarrier = scope{"barriers", func(s *ir.Schedule) (string, bool) {
 	if !s.Synchronizes() {
-		return fmt.Sprintf("%s is no barrier", s.Name()), false
+		return fmt.Sprintf("%s is not a barrier", s.Name()), false
 	}
 	return "", true
 }}
@@ -49,16 +48,18 @@ var everyFold = scope{"collectives that fold; schedules that fold, or put someth
 	return everyMessage.of(s)
 }}
 
-// promise is what an algorithm promises beyond what every schedule has to keep.
+// promise is what an algorithm promises beyond the rules for every schedule.
 type promise struct {
-	acked     bool // the root, or else rank 0, returns only when every rank has all that it wants (paper 002, section 3)
+	// the root, or else rank 0, returns only when every rank has all that it wants (paper 002,
+	// section 3)
+	acked     bool
 	rankOrder bool // see the checks of these names
 	position  bool
 	inPlace   bool
 }
 
-// promised are the promises of algorithms by their names. An algorithm promises what holds of it whatever
-// its parameters are; tests see to that.
+// promised holds the promises of algorithms by name. An algorithm promises what holds for all its
+// parameters. Tests check that.
 var promised = map[string]promise{
 	"bcast/mcast-acktree": {acked: true},
 
@@ -92,9 +93,8 @@ var promised = map[string]promise{
 	"anyreduce/circulant": {position: true, inPlace: true},
 }
 
-// acknowledged applies where the algorithm promises acknowledgements or rules
-// show that the schedule is built upon them. The done slots of the root, of
-// which the check is about, have no say.
+// acknowledged applies if the algorithm promises acknowledgements, or if rules show that the
+// schedule relies on them. The root's Done slots, which the check is about, do not matter.
 var acknowledged = scope{
 	"bcast/mcast-acktree and allreduce/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
 	func(s *ir.Schedule) (string, bool) {
@@ -114,10 +114,9 @@ var acknowledged = scope{
 	},
 }
 
-// recovering applies where the header says that the schedule has recovery.
-// Whether any rank has some does not count, nor does the algorithm's name: a
-// schedule that was written as schedgen/1 is one without, and is right without,
-// since rules alone bring every chunk.
+// recovering applies if the header says that the schedule has recovery. It does not depend on
+// whether a rank has any, or on the algorithm's name. A schedule written as schedgen/1 has no
+// recovery and is right without it, because rules alone bring every chunk.
 var recovering = scope{
 	"schedules that say they have recovery: `recovery` in the first line, schedgen/2",
 	func(s *ir.Schedule) (string, bool) {
@@ -133,8 +132,8 @@ var recovering = scope{
 	},
 }
 
-// repairOnSignal returns a signal that a repair waits for: one that calls it
-// off, or one that calls for it.
+// repairOnSignal returns a signal on which a repair depends: one that cancels it, or one for which
+// it waits.
 func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {
 	for rank := range s.Programs {
 		rules := s.Programs[rank].Rules
@@ -155,8 +154,8 @@ func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {
 	return -1, ir.None
 }
 
-// freeSignal returns a signal of the root that none of its rules waits for, or
-// is called off by. It is not there to make the root do something.
+// freeSignal returns a signal of the root that no rule of the root waits for and that cancels none.
+// So it does not make the root do anything.
 func freeSignal(s *ir.Schedule) ir.Slot {
 	if !s.Rooted() || s.Root < 0 || s.Root >= len(s.Programs) {
 		return ir.None

@@ -4,17 +4,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// maxWaits bounds the edges of a wait-for graph that holds all of them.
+// maxWaits bounds the edges of a complete wait-for graph.
 const maxWaits = 1 << 18
 
-// stuck is the wait-for graph of the slots that are never set in the worst
-// world: from a slot to those that the rules that would set it lack. Of a large
-// graph only the first slot that each rule lacks is kept, which is reason enough
-// for it not to fire.
+// stuck is the wait-for graph of the slots that are never set in the worst world. An edge leads
+// from a slot to a slot that a rule lacks which would set it. A large graph keeps only the first
+// slot that each rule lacks, because that alone keeps the rule from firing.
 type stuck struct {
 	sub   *subject
 	start []int32 // by slot number; one more entry at the end
-	waits []int32 // the slots waited for
+	waits []int32 // the slots that are waited for
 }
 
 func (sub *subject) stuck() *stuck {
@@ -33,7 +32,7 @@ func (sub *subject) stuck() *stuck {
 	return st
 }
 
-// countWaits returns the number of edges, without walking along all of them.
+// countWaits returns the number of edges without visiting all of them.
 func (sub *subject) countWaits() int {
 	total := 0
 	sub.eachStuck(func(rank int, r *ir.Rule, targets []int) {
@@ -42,8 +41,8 @@ func (sub *subject) countWaits() int {
 	return total
 }
 
-// eachWait calls f with every slot that is never set and a put would set, and
-// the slots, or the first slot, that the put lacks.
+// eachWait calls f for every slot that is never set and that a rule would set, with each slot that
+// the rule lacks, or only the first such slot.
 func (sub *subject) eachWait(first bool, f func(slot, on int)) {
 	sub.eachStuck(func(rank int, r *ir.Rule, targets []int) {
 		for _, slot := range targets {
@@ -52,8 +51,8 @@ func (sub *subject) eachWait(first bool, f func(slot, on int)) {
 	})
 }
 
-// eachStuck calls f with every rule that never fires and the slots, never set,
-// that it would put or fold.
+// eachStuck calls f for every rule that never fires, with the slots that it would put or fold and
+// that are never set.
 func (sub *subject) eachStuck(f func(rank int, r *ir.Rule, targets []int)) {
 	var targets []int
 	for id, round := range sub.worst.Rules() {
@@ -72,8 +71,8 @@ func (sub *subject) eachStuck(f func(rank int, r *ir.Rule, targets []int)) {
 	}
 }
 
-// eachLack calls f with the slots of r's When that are never set, or the first
-// of them; there is none if r is a repair that was called off.
+// eachLack calls f for each slot of r's When that is never set, or only for the first. There is
+// none if r is a repair that was cancelled.
 func (sub *subject) eachLack(rank int, r *ir.Rule, first bool, f func(on int)) {
 	for _, w := range r.When {
 		if id := sub.layout.Slot(rank, w); sub.worst.Slots()[id] < 0 {

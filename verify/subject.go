@@ -5,32 +5,31 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// subject is a schedule whose ranks and slots are in range, with what several
-// checks want to know about it.
+// subject is a schedule whose ranks and slots are in range, with results that several checks share.
 type subject struct {
 	s       *ir.Schedule
 	layout  *fixpoint.Layout
 	waiters *fixpoint.Waiters
 
-	// What ends up set in three worlds. They are the same where there are no
-	// multicasts and no repairs.
-	calm  *fixpoint.Result // nothing lost, no repairs
-	worst *fixpoint.Result // every multicast lost, repairs as needed
-	may   *fixpoint.Result // nothing lost, and every repair that could be made is made
+	// The slots that end up set in three worlds. The worlds are the same if there are no multicasts
+	// and no repairs.
+	calm  *fixpoint.Result // nothing is lost, no repair is made
+	worst *fixpoint.Result // every multicast is lost, repairs are made as needed
+	may   *fixpoint.Result // nothing is lost, and every possible repair is made
 
 	repairs    bool    // there are repair rules
 	mcasts     bool    // there are multicasts
 	folds      bool    // there are folds
-	wellformed bool    // the schedule has been found to be: what rules use is there
+	wellformed bool    // the schedule is well-formed: what rules use is there
 	terms      *values // see values
 	maker      []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
-	typing     finding // of check typed
+	typing     finding // result of the check typed
 	overlaps   finding // see overlap
 	shown      finding // see termsShow
 	request    []bool  // by slot number: see ir.Program.Requests; nil: there are none
 }
 
-// finding is what has been found out once, for several to ask.
+// finding is a result that several checks share. known says whether it has been computed.
 type finding struct {
 	known bool
 	err   error
@@ -69,21 +68,21 @@ func (sub *subject) world(m fixpoint.Model) *fixpoint.Result {
 	return fixpoint.RunWith(sub.s, sub.layout, sub.waiters, m)
 }
 
-// worstWorld is the world in which least happens.
+// worstWorld is the world in which the least happens.
 var worstWorld = fixpoint.Model{LoseMcast: true, Repairs: true}
 
-// without returns all that can happen if the given slot is never set.
+// without returns everything that can happen if the given slot is never set.
 func (sub *subject) without(p Place) *fixpoint.Result {
 	return sub.world(allBut(p))
 }
 
-// allBut is the world in which everything happens that can without p.
+// allBut is the world in which everything happens that can happen without p.
 func allBut(p Place) fixpoint.Model {
 	return fixpoint.Model{EveryRepair: true, Without: []Place{p}}
 }
 
-// findKinds finds out whether there are repairs, multicasts and folds, and which
-// signals are requests.
+// findKinds finds out whether there are repairs, multicasts and folds, and which signals are
+// requests.
 func (sub *subject) findKinds() {
 	sub.eachRule(func(_ int, r *ir.Rule) {
 		sub.repairs = sub.repairs || r.IsRepair()
@@ -111,16 +110,16 @@ func (sub *subject) lacks(rank int) lacking {
 	return lacking{wanted: wanted.Blocks, held: sub.s.Held(rank).Blocks, per: wanted.Per}
 }
 
-// lacking goes through chunks in ascending order. What a rank holds is passed over by blocks: a root
-// that wants the message may hold any number of chunks.
+// lacking iterates over chunks in ascending order. It skips the chunks that a rank holds by whole
+// blocks, because a root that wants the message may hold any number of chunks.
 type lacking struct {
 	wanted, held ir.Blocks
 	per          int
-	block        int // the place among wanted of the next block
-	next, end    int // the rest of the present block
+	block        int // index in wanted of the next block
+	next, end    int // the rest of the current block
 }
 
-// chunk returns the next chunk; ok is false if there is none.
+// chunk returns the next chunk. ok is false if there is none.
 func (l *lacking) chunk() (c ir.Slot, ok bool) {
 	for l.next == l.end {
 		if l.block == l.wanted.Count {
@@ -135,8 +134,8 @@ func (l *lacking) chunk() (c ir.Slot, ok bool) {
 	return ir.Chunk(l.next - 1), true
 }
 
-// target returns the number of the slot that action i of do, of a rule of rank, sets. It is -1 for a
-// multicast, which sets many, and for an operand of a fold that others follow.
+// target returns the number of the slot that action i of do sets, for a rule of rank. It is -1 for
+// a multicast, which sets many slots, and for an operand of a fold that is not its last.
 func (sub *subject) target(rank int, do []ir.Action, i int) int {
 	switch a := do[i]; {
 	case a.Op == ir.Put:
@@ -151,8 +150,8 @@ func (sub *subject) isRequest(p Place) bool {
 	return sub.request != nil && sub.request[sub.layout.Slot(p.Rank, p.Slot)]
 }
 
-// awaitsRequest reports whether the rule is part of a repair: it waits for a
-// request, so it may never fire.
+// awaitsRequest reports whether the rule is part of a repair: it waits for a request, so it may
+// never fire.
 func (sub *subject) awaitsRequest(rank int, r *ir.Rule) bool {
 	if sub.request == nil {
 		return false
@@ -165,7 +164,7 @@ func (sub *subject) awaitsRequest(rank int, r *ir.Rule) bool {
 	return false
 }
 
-// eachRule calls f with every rule and its rank, in order.
+// eachRule calls f for every rule and its rank, in order.
 func (sub *subject) eachRule(f func(rank int, r *ir.Rule)) {
 	for rank := range sub.s.Programs {
 		rules := sub.s.Programs[rank].Rules
@@ -175,7 +174,7 @@ func (sub *subject) eachRule(f func(rank int, r *ir.Rule)) {
 	}
 }
 
-// contains reports whether s is among slots.
+// contains reports whether slots contains s.
 func contains(slots []ir.Slot, s ir.Slot) bool {
 	for _, x := range slots {
 		if x == s {

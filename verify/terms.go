@@ -9,31 +9,33 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Terms says what a schedule makes of the contributions of its ranks. It is zero if the schedule
-// folds nothing, or if what it folds is not proved: one of checks typed, contributes and same-tree
-// does not hold, or a result is missing.
+// Terms describes what a schedule makes of the contributions of its ranks. It is zero if the
+// schedule folds nothing, or if its folds are not proved. They are not proved if one of the checks
+// typed, contributes and same-tree does not hold or if a result is missing.
 type Terms struct {
-	// Digest stands for the trees that are folded, the order of operands included. Two schedules among
-	// as many ranks that have the same digest give the same bits, for any operation and any vector of
-	// the same length. It depends on nothing but the trees: not on names, on how the vector is cut into
-	// chunks, on which rank folds what, or on who gets the result.
+	// Digest identifies the trees that are folded, including the order of operands. Two schedules
+	// with the same number of ranks and the same digest give the same bits, for any operation and
+	// any vector of the same length. The digest depends only on the trees. It does not depend on
+	// names, on the chunks of the vector, on which rank folds what, or on which rank gets the
+	// result.
 	//
-	// It is hexadecimal: the first 16 bytes of a SHA-256. That of a leaf is of a zero byte and the
-	// rank's number in 8 bytes, that of a fold of a byte 1 and the hashes of its operands. Where all
-	// parts of the vector have the same tree, the digest is that of the tree. Otherwise it is that of
-	// the list of trees by position in the vector; each is there with the fraction of the vector at
-	// which its part ends, and neighbours that are equal are one part. If the P-th part of the vector
-	// that comes next always has the trees of the one before with all ranks moved on by one, as in a
-	// ring, the digest is that of the list of the first P-th, marked as such. The digest of a scan is
-	// that of the digests of all blocks.
+	// Digest is the hexadecimal form of the first 16 bytes of a SHA-256. The hash of a leaf is that
+	// of a zero byte and the rank's number in 8 bytes. The hash of a fold is that of a byte 1 and
+	// the hashes of its operands. If all parts of the vector have the same tree, the digest is that
+	// of the tree. Otherwise it is that of the list of trees by position in the vector. Each entry
+	// has the fraction of the vector at which its part ends, and equal neighbours are one part. In
+	// a ring, each P-th part of the vector has the trees of the one before with all ranks increased
+	// by one. Then the digest is that of the list of the first P-th, marked as such. The digest of
+	// a scan is that of the digests of all blocks.
 	Digest string
 
-	RankOrder bool // the leaves of all trees are in the order of ranks: operations need not commute
-	Position  bool // every part of the vector has the same tree: a result does not depend on where it stands
-	InPlace   bool // input and output of a rank may share memory without a copy or a delayed write
+	RankOrder bool // the leaves of all trees are in the order of the ranks: operations need not commute
+	// every part of the vector has the same tree: a result does not depend on its position
+	Position bool
+	InPlace  bool // input and output of a rank may share memory without a copy or a delayed write
 }
 
-// termsOf returns what is known of the terms.
+// termsOf returns what is known about the terms.
 func termsOf(sub *subject) Terms {
 	v := sub.values()
 	if v == nil || firstError(sub, proveTyped, proveContributes, proveSameTree) != nil {
@@ -42,7 +44,7 @@ func termsOf(sub *subject) Terms {
 	return v.terms(&sub.s.Header, sub.overlap() == nil)
 }
 
-// terms returns what is known of proved terms.
+// terms returns what is known about proved terms.
 func (v *values) terms(h *ir.Header, inPlace bool) Terms {
 	all, ok := v.results(h)
 	if !ok {
@@ -86,7 +88,7 @@ func (v *values) digest(all []results) string {
 	return hex.EncodeToString(total[:16])
 }
 
-// list returns the digest of the trees of a vector, part after part.
+// list returns the digest of the trees of a vector, in the order of its parts.
 func (d *digests) list(trees []tree) sum {
 	if allEqual(trees) {
 		return d.tree(trees[0])
@@ -110,8 +112,9 @@ func (d *digests) list(trees []tree) sum {
 	return sha256.Sum256(text)
 }
 
-// piece returns the trees of the first of as many equal pieces as there are ranks, if those of each
-// piece are those of the one before with all ranks moved on by one; otherwise nil.
+// piece returns the trees of the first piece of a vector, if the vector consists of as many equal
+// pieces as there are ranks and the trees of each piece are those of the one before with all ranks
+// increased by one. Otherwise it returns nil.
 func (d *digests) piece(trees []tree) []tree {
 	per := len(trees) / int(d.ranks)
 	if per == 0 || len(trees)%int(d.ranks) != 0 {
@@ -136,7 +139,7 @@ func gcd(a, b int) int {
 	return a
 }
 
-// foldsAnything reports whether a schedule folds or renames anything, or is to fold.
+// foldsAnything reports whether a schedule folds or renames anything, or should fold.
 func foldsAnything(s *ir.Schedule) bool {
 	if s.Folds() {
 		return true

@@ -2,12 +2,13 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// typed finds out which part of the vector each slot belongs to, from the program of its rank alone,
-// as a runtime does that has to know lengths: a contribution and a chunk show it by their numbers, and
-// a partial result belongs where what it is folded with, or into, does.
+// typed finds the part of the vector to which each slot belongs, from the program of its rank
+// alone, because a runtime must derive lengths in the same way. The number of a contribution or a
+// chunk gives its part. A partial result belongs to the same part as the slots with which, and into
+// which, it is folded.
 var typed = Check{
 	Name:    "typed",
-	Summary: "what is folded belongs to one part of the vector; what is put under another name becomes what belongs to the same part",
+	Summary: "a fold has operands of one part of the vector; a put under another name keeps the part",
 	scope:   everyFold,
 	prove:   proveTyped,
 }
@@ -19,7 +20,7 @@ func proveTyped(sub *subject) (string, error) {
 	return "", sub.typing.err
 }
 
-// findMixed returns the failure of what does not belong together, nil if there is nothing.
+// findMixed returns the failure of slots that do not belong together, or nil if there are none.
 func findMixed(sub *subject) error {
 	c := newClasses(&sub.s.Header, sub.layout.Slots(), sub.layout.Slot)
 	var err error
@@ -51,7 +52,7 @@ func findMixed(sub *subject) error {
 	return err
 }
 
-// partOf returns the part of the vector that a contribution or a chunk belongs to by its number.
+// partOf returns the part of the vector to which a contribution or a chunk belongs by its number.
 func partOf(h *ir.Header, s ir.Slot) int32 {
 	k := s.Index()
 	switch {
@@ -68,10 +69,10 @@ type classes struct {
 	h      *ir.Header
 	number func(rank int, s ir.Slot) int
 	parent []int32 // by slot number
-	part   []int32 // by slot number, of a class: its part, noPart if that is not known
+	part   []int32 // by slot number of a class: its part, noPart if that is not known
 }
 
-// newClasses returns the classes of so many slots, each by itself.
+// newClasses returns classes of one slot each.
 func newClasses(h *ir.Header, slots int, number func(rank int, s ir.Slot) int) *classes {
 	c := &classes{h: h, number: number, parent: make([]int32, slots), part: make([]int32, slots)}
 	for id := range c.parent {
@@ -80,7 +81,7 @@ func newClasses(h *ir.Header, slots int, number func(rank int, s ir.Slot) int) *
 	return c
 }
 
-// class returns the slot that stands for the class of another.
+// class returns the slot that represents the class of a slot.
 func (c *classes) class(id int32) int32 {
 	for c.parent[id] != id {
 		c.parent[id] = c.parent[c.parent[id]]
@@ -89,19 +90,19 @@ func (c *classes) class(id int32) int32 {
 	return id
 }
 
-// of returns the part that a slot of rank belongs to, as far as it is known.
+// of returns the part to which a slot of rank belongs, or noPart if that is not known.
 func (c *classes) of(rank int, s ir.Slot) int32 {
 	if s.Kind() != ir.KindValue {
 		return partOf(c.h, s)
 	}
 	id := c.number(rank, s)
-	if id < 0 { // nobody mentions it
+	if id < 0 { // no program mentions it
 		return noPart
 	}
 	return c.part[c.class(int32(id))]
 }
 
-// fold takes in that an operand belongs where what is made does.
+// fold records that an operand belongs to the same part as the result.
 func (c *classes) fold(rank int, a ir.Action) error {
 	part, was := c.of(rank, a.Slot), c.of(rank, a.As)
 	switch {
@@ -119,7 +120,7 @@ func (c *classes) fold(rank int, a ir.Action) error {
 	return nil
 }
 
-// put checks that what is put becomes what belongs to the same part.
+// put checks that a put slot and its name at the destination belong to the same part.
 func (c *classes) put(rank int, a ir.Action) error {
 	to := int(a.To)
 	from, into := c.of(rank, a.Slot), c.of(to, a.As)
@@ -130,7 +131,7 @@ func (c *classes) put(rank int, a ir.Action) error {
 		rank, belonging(a.Slot, from), to, belonging(a.As, into))
 }
 
-// belonging spells a slot with the part that it belongs to, unless its name says that: "v1 (of x0)".
+// belonging spells a slot with its part, unless its name shows the part: "v1 (of x0)".
 func belonging(s ir.Slot, part int32) string {
 	if name := partName(part); name != s.String() {
 		return s.String() + " (of " + name + ")"

@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// repairsStart checks that what a repair waits for can be set at all. If nothing ever sets it, the
+// repairsStart checks that the slots for which a repair waits can be set. If one is never set, the
 // repair is never made.
 func repairsStart(sub *subject) error {
 	var err error
@@ -21,24 +21,20 @@ func repairsStart(sub *subject) error {
 	return err
 }
 
-// repairsStop checks that a repair is called off only when all that it brings is there. Let rank a
-// have a repair with unless u. Then, by must-analysis:
+// repairsStop checks that a repair is cancelled only when everything that it brings is there. Let
+// rank a have a repair with unless u. Then must-analysis checks:
 //
-//   - What it puts, slot x at rank d, must be set at d whenever u is set at a.
+//   - If the repair puts slot x at rank d, x must be set at d whenever u is set at a.
+//   - The exception is a request, which only asks d for chunks and need not have arrived itself. x
+//     is a request if it is one of d (see ir.Program.Requests). Instead, every chunk that the rules
+//     of d put upon x, to any rank, must be there whenever u is set at a.
+//   - u must not have to be set before the repair's own When is set and its rank acts. Such a
+//     repair could never be made.
 //
-//   - Except that a request, which only asks d for chunks, need not have arrived
-//     itself. x is a request if it is one of d (see ir.Program.Requests). Instead
-//     every chunk that the rules of d put upon x, to whichever rank, must be there
-//     whenever u is set at a.
-//
-//   - u must not have to be set before the repair's own when is and its rank acts:
-//     such a repair could never be made.
-//
-// This is what lets one fixpoint speak for repairs too. In the end every repair
-// whose When holds was made or called off, and if it was called off, what it
-// would have brought is there. So whatever was lost and however long everybody
-// waited, the slots that end up set are those of the rules with all repairs taken
-// for plain rules, requests aside.
+// So one fixpoint covers repairs too. At the end every repair whose When holds was made or
+// cancelled. If it was cancelled, everything that it would have brought is there. So whatever was
+// lost and however long ranks waited, the same slots end up set as if all repairs were plain rules,
+// except requests.
 func repairsStop(sub *subject) error {
 	var claims []claim
 	for rank := range sub.s.Programs {
@@ -76,7 +72,7 @@ func (sub *subject) repairClaims(claims []claim, rank int, r *ir.Rule) []claim {
 	return claims
 }
 
-// actsOn returns what is set when the rule acts: in a broadcast also enter.
+// actsOn returns the slots that are set when the rule acts. In a broadcast they include enter.
 func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 	if !sub.s.HasMessage() || contains(r.When, ir.Enter) {
 		return r.When
@@ -84,7 +80,7 @@ func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 	return append(slices.Clone(r.When), ir.Enter)
 }
 
-// answers returns what the rules that wait for a request put.
+// answers returns the slots that the rules put that wait for a request.
 func (sub *subject) answers(request Place) []Place {
 	var chunks []Place
 	for _, id := range sub.waiters.Of(sub.layout.Slot(request.Rank, request.Slot)) {

@@ -7,12 +7,12 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// values are the terms of all that a schedule folds and puts. A slot has one term, whatever is lost
-// and in whatever order the rest arrives, if check same-tree holds. Otherwise it has here the term
-// that comes first.
+// values are the terms of everything that a schedule folds and puts. If the check same-tree holds,
+// a slot has one term, whatever is lost and in whatever order the rest arrives. Otherwise values
+// has the term that comes first.
 type values struct {
 	*forest
-	slots []term       // by slot number; node is noNode where nothing is known
+	slots []term       // by slot number; node is noNode if nothing is known
 	made  []made       // chunks that folds make, by chunk and rank
 	first map[int]made // by chunk: the first of them
 }
@@ -23,7 +23,7 @@ type made struct {
 	term
 }
 
-// values returns the terms, nil if nothing is folded or renamed.
+// values returns the terms, or nil if nothing is folded or renamed.
 func (sub *subject) values() *values {
 	if sub.terms == nil && foldsAnything(sub.s) {
 		sub.terms = valuesOf(sub)
@@ -98,14 +98,15 @@ func (v *values) arrive(slot int, t term) {
 	}
 }
 
-// results are the trees of the chunks that are folded, part after part of the contributions.
+// results are the trees of the chunks that are folded, in the order of the parts of the
+// contributions.
 type results struct {
-	of    int    // the chunks c<of·InputChunks> … are meant
+	of    int    // the chunks are c<of·InputChunks> …
 	trees []tree // by part
 }
 
 // results returns the trees of each block that is folded from all parts of the contributions. ok is
-// false if some chunk of such a block is made by no fold.
+// false if no fold makes some chunk of such a block.
 func (v *values) results(h *ir.Header) (all []results, ok bool) {
 	parts := h.InputChunks()
 	if parts == 0 {

@@ -17,7 +17,7 @@ type Check struct {
 	prove   func(*subject) (note string, err error)
 }
 
-// Scope says in words which schedules the check applies to.
+// Scope describes the schedules to which the check applies.
 func (c *Check) Scope() string { return c.scope.text }
 
 // Checks returns all checks in the order in which they are run.
@@ -28,16 +28,17 @@ func Checks() []Check {
 	}
 }
 
-// Report is what [Run] found out about a schedule.
+// Report is the result of [Run] for a schedule.
 type Report struct {
 	Header  ir.Header
 	Results []Result
 	Cost    Cost  // zero if the schedule is not well-formed
-	Terms   Terms // what is folded; zero if nothing is, or if it is not proved
-	Rotates bool  // rank 0 was proved for all ranks, whose programs are its own, shifted (see [RunRotation])
+	Terms   Terms // zero if the schedule folds nothing, or if its folds are not proved
+	// the proof of rank 0 covers all ranks, whose programs are its own, shifted (see [RunRotation])
+	Rotates bool
 }
 
-// How says in one line of English what was examined to get the results.
+// How says in one line how the results were obtained.
 func (r *Report) How() string {
 	if !r.Rotates {
 		return "all ranks were examined, each by itself"
@@ -49,12 +50,13 @@ func (r *Report) How() string {
 // Result is the outcome of one check.
 type Result struct {
 	Check   string
-	Applies bool   // the check says something about this schedule and was run
-	Note    string // what is worth knowing beside yes or no: why it applies, or why not
-	Err     error  // nil: proved; a *[Failure] that holds the counterexample; or why it could not be decided
+	Applies bool   // the check applies to this schedule and was run
+	Note    string // more than yes or no: why the check applies, or why it does not
+	// nil: proved; a *[Failure] with the counterexample; or the reason why it could not be decided
+	Err error
 }
 
-// Err returns nil if everything that applies holds, otherwise the failures.
+// Err returns nil if every check that applies holds, and otherwise the joined failures.
 func (r *Report) Err() error {
 	var errs []error
 	for _, res := range r.Results {
@@ -63,17 +65,16 @@ func (r *Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// Run checks s: the named checks, or all that apply. A schedule that is not
-// well-formed is not examined further, and wellformed is then among the results
-// whatever was named. The error is about names: one that no check has. Whatever
-// s is, Run does not panic. It looks at all programs; for a schedule that rotates,
-// and is too large to be built, there is [RunPrograms].
+// Run checks s: the named checks, or all that apply. If a schedule is not well-formed, Run examines
+// it no further and adds wellformed to the results, whether it was named or not. The error is about
+// a name that no check has. Run does not panic for any s. It examines all programs. For a schedule
+// that rotates and is too large to build, use [RunPrograms].
 func Run(s *ir.Schedule, names ...string) (*Report, error) {
 	return RunTelling(s, func(string) {}, names...)
 }
 
-// RunTelling is Run and calls begin with the name of each check before it is run:
-// those of a million ranks take many seconds.
+// RunTelling is like Run and calls begin with the name of each check before the check runs. The
+// checks of a million ranks take many seconds.
 func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
@@ -97,7 +98,7 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 	return report, nil
 }
 
-// examine prepares s for the checks; the error is that of wellformed.
+// examine prepares s for the checks. The error is that of wellformed.
 func examine(s *ir.Schedule) (*subject, error) {
 	sub, err := newSubject(s)
 	if err == nil {
@@ -107,7 +108,7 @@ func examine(s *ir.Schedule) (*subject, error) {
 	return sub, named(wellformed.Name, err)
 }
 
-// run runs one check, given the outcome of wellformed.
+// run runs one check, given the result of wellformed.
 func (c *Check) run(sub *subject, s *ir.Schedule, formErr error) Result {
 	res := Result{Check: c.Name}
 	why, applies := c.scope.of(s)
@@ -126,7 +127,7 @@ func (c *Check) run(sub *subject, s *ir.Schedule, formErr error) Result {
 	return res
 }
 
-// named puts the name of the check into its failure.
+// named adds the name of the check to its failure.
 func named(check string, err error) error {
 	var f *Failure
 	switch {

@@ -46,7 +46,7 @@ func TestOnlyNamedChecksAreRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []verify.Result{
 		{Check: "coverage", Applies: true},
-		{Check: "barrier", Note: "bcast/chain is no barrier"},
+		{Check: "barrier", Note: "bcast/chain is not a barrier"},
 		{Check: "once", Applies: true},
 	}, report.Results)
 }
@@ -128,8 +128,8 @@ func TestLongCounterexamplesAreCut(t *testing.T) {
 	require.Contains(t, f.Error(), "more waits for")
 }
 
-// TestSameCounterexampleEveryTime holds what is printed against the order of
-// maps, which gonum's graphs are made of.
+// TestSameCounterexampleEveryTime checks that output does not depend on the order of maps, which
+// gonum uses for its graphs.
 func TestSameCounterexampleEveryTime(t *testing.T) {
 	s := generate(t, "barrier/dissemination", schedule.Params{Ranks: 32, Degree: 2})
 	for r := range s.Programs {
@@ -159,7 +159,7 @@ func TestAtAThousandRanks(t *testing.T) {
 	}
 }
 
-// TestNothingPanics runs schedules that no reader would let pass.
+// TestNothingPanics runs schedules that no reader would accept.
 func TestNothingPanics(t *testing.T) {
 	for seed := range uint64(5000) {
 		s := garbage(rand.New(rand.NewPCG(seed, 0)))
@@ -202,8 +202,8 @@ func garbage(rnd *rand.Rand) *ir.Schedule {
 	return s
 }
 
-// FuzzVerify reads a schedule and checks it: no text may make it panic, and a
-// failure must name itself in one line.
+// FuzzVerify reads a schedule and checks it. No text may cause a panic, and a failure must name
+// itself in one line.
 func FuzzVerify(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("..", "golden", "testdata", "broken", "*.txt"))
 	require.NoError(f, err)
@@ -233,7 +233,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Every check is told of before it is run.
+// TestRunTelling checks that begin is called for every check before it runs.
 func TestRunTelling(t *testing.T) {
 	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 5})
 	require.NoError(t, err)

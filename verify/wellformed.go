@@ -11,9 +11,8 @@ var wellformed = Check{
 	prove:   proveWellformed,
 }
 
-// proveWellformed checks what the other checks take for granted. That slots,
-// ranks and operations are in range has been checked before: the subject could
-// not have been made otherwise.
+// proveWellformed checks what the other checks rely on. Slots, ranks and operations are in range,
+// because newSubject has checked that.
 func proveWellformed(sub *subject) (string, error) {
 	for _, prove := range []func(*subject) error{noneToItself, noneAwaitsItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStart, repairsStop} {
 		if err := prove(sub); err != nil {
@@ -48,17 +47,16 @@ func noneAwaitsItself(sub *subject) error {
 	return err
 }
 
-// writers holds, by slot number, what puts each signal, and what puts or folds each partial result.
+// writers holds, by slot number, the writer of each signal and partial result.
 type writers struct {
-	rank   []int32 // the rank that writes the slot, -1: nobody
-	repair []bool  // it is a repair that does
-	again  *stamps // the slots that the present rule writes
+	rank   []int32 // the rank that writes the slot, -1: none
+	repair []bool  // the writer is a repair
+	again  *stamps // the slots that the current rule writes
 }
 
-// oneWriter checks that one action of one rule puts each signal, and that one put or fold makes each
-// partial result. A slot is assigned once in an operation: a flag that is set a second time may be set
-// after the operation that it belongs to. An action of a repair is carried out as often as the repair
-// is.
+// oneWriter checks that exactly one action puts each signal, and that exactly one put or fold makes
+// each partial result. An operation assigns a slot once. A flag that is set a second time might be
+// set after its operation is over. A repair repeats its action each time it is made.
 func oneWriter(sub *subject) error {
 	w := writers{make([]int32, sub.layout.Slots()), make([]bool, sub.layout.Slots()), newStamps(sub)}
 	for i := range w.rank {
@@ -106,7 +104,7 @@ func (w *writers) write(sub *subject, rank int, r *ir.Rule, op ir.Op, id int) er
 	return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice%s", rank, p, where)
 }
 
-// complete checks that no signal and no partial result lacks a writer.
+// complete checks that every signal and every partial result has a writer.
 func (w *writers) complete(sub *subject) error {
 	for rank := range sub.s.Programs {
 		for j := range sub.s.Programs[rank].Signals {
@@ -125,9 +123,9 @@ func (w *writers) complete(sub *subject) error {
 	return nil
 }
 
-// allAwaited checks that somebody looks at every signal: a rule, done or, to call off a repair,
-// unless. A partial result is folded or put: to wait for it is not enough. Chunks may also be named
-// by what puts or folds them.
+// allAwaited checks that some program reads every signal: in a rule, in Done or, to cancel a
+// repair, in Unless. A partial result must be folded or put. It is not enough that a rule waits for
+// it. A chunk may also be named where it is put or folded.
 func allAwaited(sub *subject) error {
 	awaited := make([]bool, sub.layout.Slots())
 	read := make([]bool, sub.layout.Slots())
@@ -167,9 +165,9 @@ func allAwaited(sub *subject) error {
 	return chunksAwaited(sub, awaited)
 }
 
-// chunksAwaited checks that a chunk is put only to a rank that has a place for it: one that wants or
-// holds it, or whose program names it. A rank that runs its program knows no others, and takes a
-// frame with one for a fault. A multicast may well bring chunks that are nothing to some ranks.
+// chunksAwaited checks that a chunk is put only to a rank that has a place for it: the rank wants
+// or holds the chunk, or its program names it. A rank that runs its program knows no other chunks
+// and treats a frame with one as a fault. A multicast may bring chunks that some ranks do not need.
 func chunksAwaited(sub *subject, awaited []bool) error {
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
