@@ -2,8 +2,8 @@ package emit
 
 import "unicode/utf8"
 
-// arrows draws one star: a shaft over its span, dots where it leaves, heads
-// where it arrives.
+// arrows draws one star: a shaft over its span, dots at the ends that send, and heads at the ends
+// that receive.
 func (sh *sheet) arrows(r row, s *star) {
 	st := classStyle + style(s.class)
 	lo, hi := s.span()
@@ -38,8 +38,7 @@ func shaft(c class) rune {
 	return '─'
 }
 
-// leafEnd draws the end of a star at a leaf; through says that the shaft goes
-// on behind it.
+// leafEnd draws the end of a star at a leaf. through says that the shaft continues behind it.
 func (sh *sheet) leafEnd(r row, s *star, rank int, through bool) {
 	st := classStyle + style(s.class)
 	x, right := sh.lane(rank), rank > s.hub
@@ -57,7 +56,7 @@ func (sh *sheet) leafEnd(r row, s *star, rank int, through bool) {
 	}
 }
 
-// head draws an arrow's head that points at column x, to the right or left.
+// head draws the head of an arrow that points at column x, to the right or left.
 func (sh *sheet) head(r row, x int, right bool, st style) {
 	if right {
 		r[x-1] = cell{'▶', st}
@@ -66,7 +65,7 @@ func (sh *sheet) head(r row, x int, right bool, st style) {
 	}
 }
 
-// loss draws in place of a head that nothing arrives.
+// loss draws a cross in place of a head, because nothing arrives.
 func (sh *sheet) loss(r row, x int, right bool, st style) {
 	if right {
 		r[x-1] = cell{'×', st}
@@ -87,8 +86,8 @@ func junction(c class, right bool) rune {
 	return '┤'
 }
 
-// labels writes what a star carries into its shaft: once on each side next to
-// the hub where all leaves get the same, else next to every leaf.
+// labels writes the cargo of a star into its shaft. If all leaves get the same, it writes the cargo
+// once on each side of the hub, and otherwise next to every leaf.
 func (sh *sheet) labels(r row, s *star) {
 	if !s.uniform() {
 		for _, l := range s.leaves {
@@ -105,8 +104,7 @@ func (sh *sheet) labels(r row, s *star) {
 	}
 }
 
-// gapTowards returns the gap beside rank on the side of hub; gap i lies
-// between lanes i and i+1.
+// gapTowards returns the gap beside rank on the side of hub. Gap i is between lanes i and i+1.
 func gapTowards(rank, hub int) int {
 	if hub < rank {
 		return rank - 1

@@ -22,20 +22,21 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// mpis are the implementations of MPI that Debian has, with the flags of their mpirun for many ranks
-// on one machine.
+// mpis are the implementations of MPI in Debian, with the flags of their mpirun for many ranks on
+// one machine.
 var mpis = []struct {
 	name   string
 	flags  []string
-	yields bool // only with the library of bench/mpi/yield.c: ranks that wait keep their cores
+	yields bool // waiting ranks keep their cores unless the library of bench/mpi/yield.c is used
 }{
 	{"openmpi", []string{"--oversubscribe", "--allow-run-as-root", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1"}, false},
 	{"mpich", []string{"-iface", "lo"}, true},
 }
 
-// TestEmittedCRuns compiles one program of the emitted functions of every algorithm among several
-// numbers of ranks, and runs it under each MPI. The program compares every byte. Tests of every day take
-// few numbers: ranks that wait keep the cores busy, and each function takes time to compile.
+// TestEmittedCRuns compiles one program with the emitted functions of every algorithm among several
+// numbers of ranks, and runs it under each MPI. The program compares every byte. The daily tests
+// take few numbers, because waiting ranks keep the cores busy and each function takes time to
+// compile.
 func TestEmittedCRuns(t *testing.T) {
 	sizes := heavy.Or([]int{1, 4, 5}, []int{1, 2, 3, 5, 7, 8})
 	program := checkProgram(t, sizes)
@@ -55,7 +56,8 @@ func TestEmittedCRuns(t *testing.T) {
 	}
 }
 
-// One emitted file is all that a compiler needs, and C90 or C++ are not asked for.
+// TestEmittedCIsOneFile checks that a compiler needs only the emitted file. C90 and C++ are not
+// required.
 func TestEmittedCIsOneFile(t *testing.T) {
 	for _, mpi := range mpis {
 		t.Run(mpi.name, func(t *testing.T) {
@@ -83,7 +85,7 @@ int main(int argc, char **argv)
 	}
 }
 
-// compile compiles a program with the compiler of an MPI, and skips the test if there is none.
+// compile compiles a program with the compiler of an MPI. It skips the test if there is none.
 func compile(t *testing.T, mpi, source string) string {
 	t.Helper()
 	for _, tool := range []string{"mpicc." + mpi, "mpirun." + mpi} {
@@ -99,7 +101,7 @@ func compile(t *testing.T, mpi, source string) string {
 	return filepath.Join(dir, "program")
 }
 
-// yieldLibrary compiles a library that lets ranks of MPICH give up their cores while they wait.
+// yieldLibrary compiles a library that lets waiting ranks of MPICH give up their cores.
 func yieldLibrary(t *testing.T, mpi string) string {
 	t.Helper()
 	library := filepath.Join(t.TempDir(), "yield.so")
@@ -108,7 +110,7 @@ func yieldLibrary(t *testing.T, mpi string) string {
 	return library
 }
 
-// mpirun runs a program and returns its output. A rank that hangs is an error after two minutes.
+// mpirun runs a program and returns its output. It fails if a rank hangs for two minutes.
 func mpirun(t *testing.T, mpi string, flags []string, ranks int, program string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -121,8 +123,8 @@ func mpirun(t *testing.T, mpi string, flags []string, ranks int, program string)
 	return string(out), err
 }
 
-// checkProgram returns a program with a function for every algorithm, several roots and numbers of
-// ranks, and chunks where the algorithm takes them.
+// checkProgram returns a program with a function for every algorithm, with several roots and
+// numbers of ranks, and with chunks if the algorithm takes them.
 func checkProgram(t *testing.T, sizes []int) string {
 	t.Helper()
 	var code, calls, rows bytes.Buffer
@@ -181,8 +183,8 @@ func takes(alg schedule.Algorithm, param string) bool {
 	return strings.Contains(" "+strings.Join(alg.Params, " ")+" ", " "+param+" ")
 }
 
-// writeRow writes what the program has to know of a schedule: a function that all of them have in
-// common, and a row of the table.
+// writeRow writes what the program must know of a schedule: a function with the signature that all
+// of them share, and a row of the table.
 func writeRow(t *testing.T, calls, rows *bytes.Buffer, s *ir.Schedule, name string, ordered bool) {
 	t.Helper()
 	number := func(b bool) int {
@@ -211,7 +213,8 @@ func writeRow(t *testing.T, calls, rows *bytes.Buffer, s *ir.Schedule, name stri
 		wanted = append(wanted, fmt.Sprintf("{%d, %d, %d}", w.First, max(w.Step, 1), w.Count))
 		most = max(most, inputs+h.Count, w.Count)
 		oneHeld = oneHeld && h.Count == 1
-		// MPI takes MPI_IN_PLACE for its send buffer at all ranks but where not all have the result.
+		// MPI accepts MPI_IN_PLACE as send buffer at all ranks, except where not all of them have
+		// the result.
 		inPlace = inPlace && buffers == 2 && s.QuestionChunks() == 0 && w.Count > 0 && (inputs > 0 || h.Count > 0 && h.Count <= w.Count)
 	}
 	fmt.Fprintf(calls, "static const int held_%s[][3] = {%s}, wanted_%s[][3] = {%s};\n", name, strings.Join(held, ", "), name, strings.Join(wanted, ", "))
@@ -224,8 +227,8 @@ func writeRow(t *testing.T, calls, rows *bytes.Buffer, s *ir.Schedule, name stri
 		s.Name(), name, s.Ranks, most, max(s.BlockChunks(), 1), inputs, buffers, number(ordered), number(inPlace), number(oneHeld), name, name, terms)
 }
 
-// termsOf returns what each chunk is folded from, as literals of C. Of a chunk that nobody wants, or that
-// is not folded, the term is NULL.
+// termsOf returns the term from which each chunk is folded, as literals of C. The term is NULL if
+// no rank wants the chunk or if it is not folded.
 func termsOf(t *testing.T, s *ir.Schedule) []string {
 	t.Helper()
 	run, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: true, Repairs: true})

@@ -19,10 +19,10 @@ const (
 	dotRank  = 0.6
 )
 
-// writeDOT prints s as a graph of space and time: a node is a rank at the end
-// of a round, an edge what is sent in a round or, in grey, the time between
-// two events of a rank. The nodes are pinned to a grid and the graph names
-// its layout engine, so any Graphviz program draws the same picture.
+// writeDOT prints s as a graph of space and time. A node is a rank at the end of a round. An edge
+// is a transfer in a round or, in grey, the time between two events of a rank. The nodes are pinned
+// to a grid and the graph names its layout engine, so that any Graphviz program draws the same
+// picture.
 func writeDOT(w io.Writer, s *ir.Schedule) error {
 	t, err := trace(s, false)
 	if err != nil {
@@ -40,7 +40,7 @@ func writeDOT(w io.Writer, s *ir.Schedule) error {
 type dotGraph struct {
 	*multi.DirectedGraph
 	run   *run
-	folds map[int64][]fold // by node: what the rank folds then
+	folds map[int64][]fold // by node: the folds of the rank at that time
 }
 
 func newDotGraph(t *run) dotGraph {
@@ -68,7 +68,7 @@ type timedEdge struct {
 	round int
 }
 
-// timedEdges merges the run's transfers to edges, in their order.
+// timedEdges merges the run's transfers into edges, in order.
 func (t *run) timedEdges() []timedEdge {
 	var out []timedEdge
 	all := t.transfers()
@@ -85,12 +85,12 @@ func (t *run) timedEdges() []timedEdge {
 	return out
 }
 
-// id is the number of the node of a rank at the end of a round.
+// id returns the number of the node of a rank at the end of a round.
 func (g dotGraph) id(round, rank int) int64 {
 	return int64(round)*int64(len(g.run.Programs)) + int64(rank)
 }
 
-// point returns the node of a rank at the end of a round, new if need be.
+// point returns the node of a rank at the end of a round. It adds the node if necessary.
 func (g dotGraph) point(round, rank int) dotNode {
 	id := g.id(round, rank)
 	if n := g.Node(id); n != nil {
@@ -101,8 +101,8 @@ func (g dotGraph) point(round, rank int) dotNode {
 	return n
 }
 
-// timelines adds the node at which each rank is done and links the nodes of
-// each rank in the order of time.
+// timelines adds the node at which each rank is done, and links the nodes of each rank in the order
+// of time.
 func (g dotGraph) timelines() {
 	for rank, done := range g.run.returns {
 		if done >= 0 {
@@ -120,7 +120,7 @@ func (g dotGraph) timelines() {
 	}
 }
 
-// DOTAttributers returns the attributes of the graph, its nodes and edges.
+// DOTAttributers returns the attributes of the graph, of its nodes and of its edges.
 func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
 	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a call returns", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
 	if len(g.folds) > 0 {
@@ -160,7 +160,7 @@ func (n dotNode) ID() int64 { return n.id }
 // DOTID returns the node's name, such as r3t1 for rank 3 after round 1.
 func (n dotNode) DOTID() string { return fmt.Sprintf("r%dt%d", n.rank, n.round) }
 
-// Attributes places the node; the first of a rank is its name, the others are
+// Attributes places the node. The first node of a rank shows the rank's number, and the others are
 // dots.
 func (n dotNode) Attributes() []encoding.Attribute {
 	pos := fmt.Sprintf("%.2f,%.2f!", float64(n.round)*dotRound, -float64(n.rank)*dotRank)
@@ -188,19 +188,19 @@ func (n dotNode) Attributes() []encoding.Attribute {
 	if n.done {
 		out = append(out, encoding.Attribute{Key: "fillcolor", Value: "black"})
 	}
-	if n.done && (n.round == 0 || len(n.folds) == 0) { // the terms of folds stand beside the node
+	if n.done && (n.round == 0 || len(n.folds) == 0) { // the terms of folds are beside the node
 		out = append(out, encoding.Attribute{Key: "fontcolor", Value: "white"})
 	}
 	return out
 }
 
-// dotLine is what one rank sends another in a round.
+// dotLine is everything that one rank sends another in a round.
 type dotLine struct {
 	multi.Line
 	edge edge
 }
 
-// Attributes tells what is sent and how.
+// Attributes returns the label and the style of the edge.
 func (l dotLine) Attributes() []encoding.Attribute {
 	color := encoding.Attribute{Key: "color", Value: dotColor[l.edge.class]}
 	slots := l.edge.cargo.label()

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// cases are the schedules in testdata, by name.
+// cases returns the schedules in testdata, by name.
 func cases(t testing.TB) map[string]*ir.Schedule {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -33,7 +33,7 @@ func cases(t testing.TB) map[string]*ir.Schedule {
 	return out
 }
 
-// golden compares got with the file, or writes it with SCHEDGEN_UPDATE=1.
+// golden compares got with the file, or writes the file if SCHEDGEN_UPDATE=1.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
@@ -52,8 +52,8 @@ func written(t *testing.T, write func(*bytes.Buffer) error) string {
 	return b.String()
 }
 
-// inFormat returns the schedule in one format and the extension of its file, or
-// why the format cannot express it.
+// inFormat returns the schedule in one format and the extension of its file, or the reason why the
+// format cannot express it.
 func inFormat(t *testing.T, f Format, s *ir.Schedule) (text, extension string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -65,7 +65,7 @@ func inFormat(t *testing.T, f Format, s *ir.Schedule) (text, extension string) {
 	return shortened(b.String()), f.Extension
 }
 
-// shortened returns a text without the code that all files of format c have in common.
+// shortened returns a text without the code that all files of format c share.
 func shortened(text string) string {
 	for _, common := range []string{engine.Interpreter, engine.MPI} {
 		text = strings.ReplaceAll(text, common, "/* ... */\n")
@@ -131,7 +131,7 @@ func TestUnknownFormatNamesTheKnownOnes(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// fullDisk takes no byte.
+// fullDisk accepts no byte.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }

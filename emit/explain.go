@@ -15,9 +15,9 @@ import (
 // explainWidth is the line width of [Explain].
 const explainWidth = 80
 
-// Explain tells the program of one rank in plain sentences: what it waits for,
-// from whom that comes, what it then does and when its call returns. The rank
-// must be one of s, and s must name no ranks or slots that do not exist.
+// Explain describes the program of one rank in plain sentences: what the rank waits for, which
+// ranks send that, what the rank then does, and when its call returns. It fails if s has no such
+// rank, or if s names ranks or slots that do not exist.
 func Explain(w io.Writer, s *ir.Schedule, rank int) error {
 	if rank < 0 || rank >= len(s.Programs) {
 		return fmt.Errorf("explain %s: rank %d is not in 0 … %d", s.Name(), rank, len(s.Programs)-1)
@@ -45,12 +45,12 @@ type explainer struct {
 // source is the ranks that send a slot to a rank, ascending.
 type source struct {
 	ranks  []int
-	repair bool // all of them only to repair
+	repair bool // all of them send it only as a repair
 	folded bool // the rank folds it itself
 }
 
-// senders returns who sends which slot to rank. Repairs count only for slots
-// that come in no other way.
+// senders returns the ranks that send each slot to rank. Repairs count only for slots that come in
+// no other way.
 func senders(s *ir.Schedule, rank int) map[ir.Slot]source {
 	out := map[ir.Slot]source{}
 	for from := range s.Programs {
@@ -94,7 +94,7 @@ func (e *explainer) text() string {
 	return b.String()
 }
 
-// item sets a sentence as an item of a list, broken at the line width.
+// item formats a sentence as an item of a list, broken at the line width.
 func item(mark, sentence string) string {
 	var b strings.Builder
 	for i, r := range wrap(sentence, explainWidth-6, plain) {
@@ -128,8 +128,8 @@ func delay(after int) string {
 	return fmt.Sprintf("after %d × the base timeout", after)
 }
 
-// done tells what the call waits for and, for the run in which nothing is lost,
-// when it returns.
+// done describes what the call waits for. For the run without losses it also says when the call
+// returns.
 func (e *explainer) done() string {
 	at := e.calm.Returns()[e.p.Rank]
 	if at == 0 {
@@ -159,8 +159,7 @@ func (e *explainer) sends() bool {
 	return false
 }
 
-// state spells a condition: "it has entered and has chunk 0 and signal 1 (from
-// rank 3)".
+// state describes a condition: "it has entered and has chunk 0 and signal 1 (from rank 3)".
 func (e *explainer) state(slots []ir.Slot) string {
 	var parts []string
 	if slices.Contains(slots, ir.Enter) {
@@ -182,8 +181,8 @@ func (e *explainer) state(slots []ir.Slot) string {
 	return strings.Join(parts, " and ")
 }
 
-// slots spells slots and, when they are first mentioned, who sends them;
-// neighbours that come the same way share a phrase.
+// slots describes slots. When a slot is mentioned for the first time, it adds the ranks that send
+// the slot. Neighbouring slots with the same origin share a phrase.
 func (e *explainer) slots(slots []ir.Slot) string {
 	var parts []string
 	for i := 0; i < len(slots); {
@@ -201,8 +200,7 @@ func (e *explainer) slots(slots []ir.Slot) string {
 	return list(parts)
 }
 
-// origin tells where a slot comes from, such as " (from rank 3)", unless that
-// has been told.
+// origin says where a slot comes from, such as " (from rank 3)", unless that has been told.
 func (e *explainer) origin(s ir.Slot) string {
 	from := e.from[s]
 	switch {
@@ -220,9 +218,9 @@ func (e *explainer) origin(s ir.Slot) string {
 	return " (from " + anyOf(from.ranks) + ")"
 }
 
-// actions spells what a rule does. A fold, and a message of several slots, has a phrase of its own;
-// other neighbours with the same slot or the same destination share one. Phrases with the same verb
-// name it once.
+// actions describes the actions of a rule. A fold, or a message of several slots, has its own
+// phrase. Other neighbouring actions with the same slot or destination share one. Phrases with the
+// same verb name it once.
 func (e *explainer) actions(do []ir.Action) string {
 	var parts []string
 	last := ""
@@ -245,14 +243,14 @@ func (e *explainer) actions(do []ir.Action) string {
 	return list(parts)
 }
 
-// alikeActions returns how many actions at the start of do are one message of several slots, or
-// multicasts, puts of one slot, or puts of one kind of slot to one rank.
+// alikeActions returns how many actions at the start of do share a phrase: one message of several
+// slots, or multicasts, or puts of one slot, or puts of one kind of slot to one rank.
 func alikeActions(do []ir.Action) int {
 	if n := len(ir.MessageOf(do)); n > 1 || do[0].Op == ir.Fold || do[0].As != ir.None {
 		return n
 	}
 	for i := range do {
-		if do[i].Joins { // the message before it has a phrase of its own
+		if do[i].Joins { // the message before it has its own phrase
 			do = do[:i-1]
 			break
 		}
@@ -271,7 +269,7 @@ func alikeActions(do []ir.Action) int {
 	return max(slot, dest)
 }
 
-// actionPhrase spells alike actions as a verb and what follows it.
+// actionPhrase describes actions that share a phrase, as a verb and the rest.
 func actionPhrase(do []ir.Action) (verb, what string) {
 	var slots, sets []ir.Slot
 	var to []int
@@ -293,7 +291,7 @@ func actionPhrase(do []ir.Action) (verb, what string) {
 	return "puts", what
 }
 
-// fold spells the operands of a fold, what it makes and the term of that: "its part 0 and partial
+// fold describes the operands of a fold, its result and the result's term: "its part 0 and partial
 // result 0 to partial result 1, (01)".
 func (e *explainer) fold(do []ir.Action) string {
 	var of []string

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Extract says which ranks of a schedule a picture shows. The zero value shows
-// all of them while that is readable, else what reads best of the others.
+// Extract says which ranks of a schedule a picture shows. The zero value shows all of them while
+// that is readable, and otherwise the most readable of the other extracts.
 type Extract struct {
 	kind extractKind
-	rank int // of onePart
+	rank int // for onePart
 }
 
 type extractKind uint8
@@ -18,23 +18,23 @@ type extractKind uint8
 const (
 	automatic    extractKind = iota
 	everybody                // all ranks
-	criticalPath             // the ranks on the way to the last return
+	criticalPath             // the ranks on the path to the last return
 	oneOfEach                // representatives of every role
-	onePart                  // one rank and those it has to do with
-	sums                     // no ranks: the transfers of each round, summed up
+	onePart                  // one rank and the ranks that it deals with
+	sums                     // no ranks: the sums of the transfers of each round
 )
 
 var extractNames = [...]string{automatic: "auto", everybody: "all", criticalPath: "path", oneOfEach: "roles", onePart: "rank=R", sums: "sums"}
 
-// ExtractNames returns how extracts are spelled.
+// ExtractNames returns the spellings of extracts.
 func ExtractNames() []string { return extractNames[:] }
 
-// UnmarshalText reads one of [ExtractNames], R being the number of a rank.
+// UnmarshalText reads one of [ExtractNames]. R stands for the number of a rank.
 func (x *Extract) UnmarshalText(text []byte) error {
 	if rank, ok := strings.CutPrefix(string(text), "rank="); ok {
 		n, err := strconv.ParseUint(rank, 10, 31)
 		if err != nil {
-			return fmt.Errorf("%q is no rank: must be a number, such as rank=0", rank)
+			return fmt.Errorf("%q is not a rank: must be a number, such as rank=0", rank)
 		}
 		*x = Extract{onePart, int(n)}
 		return nil
@@ -45,10 +45,10 @@ func (x *Extract) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no extract: must be %s", text, joined(ExtractNames(), " or "))
+	return fmt.Errorf("%q is not an extract: must be %s", text, joined(ExtractNames(), " or "))
 }
 
-// String spells the extract as UnmarshalText reads it.
+// String returns the spelling that UnmarshalText reads.
 func (x Extract) String() string {
 	if x.kind == onePart {
 		return "rank=" + strconv.Itoa(x.rank)
@@ -56,16 +56,16 @@ func (x Extract) String() string {
 	return extractNames[x.kind]
 }
 
-// check fails if the extract is of a rank that is not.
+// check fails if the extract names a rank that does not exist.
 func (x Extract) check(ranks int) error {
 	if x.kind == onePart && x.rank >= ranks {
-		return fmt.Errorf("extract %v: there are only ranks 0 … %d", x, ranks-1)
+		return fmt.Errorf("extract %v: the schedule has only ranks 0 … %d", x, ranks-1)
 	}
 	return nil
 }
 
-// A picture shows all ranks up to wholeRanks if it has at most wholeRounds
-// rounds and, from crowdRanks on, no more than crowdArrows for each rank.
+// A picture shows all ranks if there are at most wholeRanks. From crowdRanks on, it must also have
+// at most wholeRounds rounds and at most crowdArrows arrows for each rank.
 const (
 	wholeRanks  = 32
 	wholeRounds = 24
@@ -73,7 +73,7 @@ const (
 	crowdArrows = 3
 )
 
-// crowded reports whether a picture of all ranks would not be readable.
+// crowded reports whether a picture of all ranks would be unreadable.
 func (t *run) crowded() bool {
 	ranks := len(t.Programs)
 	if ranks > wholeRanks {
@@ -82,8 +82,8 @@ func (t *run) crowded() bool {
 	return ranks > crowdRanks && (t.last > wholeRounds || t.arrows() > crowdArrows*ranks)
 }
 
-// arrows counts what is drawn of the run: pairs of ranks between which
-// something moves in a round, a multicast once for each rank.
+// arrows counts the arrows of the run: pairs of ranks between which something moves in a round. A
+// multicast counts once for each receiver.
 func (t *run) arrows() int {
 	type arrow struct {
 		round    int
@@ -106,14 +106,14 @@ func (t *run) arrows() int {
 	return n
 }
 
-// pick is the ranks that an extract shows, at most so many, ascending.
+// pick is the ranks that an extract shows, ascending.
 type pick struct {
 	ranks []int
-	hub   int    // only what this rank sends or gets is shown; -1: all between them
-	why   string // what ranks these are
+	hub   int    // show only what this rank sends or gets; -1: everything between the ranks
+	why   string // describes these ranks
 }
 
-// pick chooses the ranks of an extract.
+// pick chooses the ranks of an extract, at most most of them.
 func (t *run) pick(x Extract, most int) pick {
 	switch x.kind {
 	case everybody:
@@ -136,9 +136,9 @@ func (t *run) pickAll() pick {
 	return pick{ranks: all, hub: -1}
 }
 
-// pickBest chooses what reads best: where all ranks do the same, one of them;
-// where all is over in two rounds or the way to the last return is too long to
-// show, one of each role; else that way.
+// pickBest chooses the most readable extract. If all ranks do the same, that is one of them. If
+// everything is over in two rounds, or the path to the last return is too long to show, it is one
+// rank of each role. Otherwise it is that path.
 func (t *run) pickBest(most int) pick {
 	ranks := len(t.Programs)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// pickPart chooses a rank and those that it sends to or gets from; where these
-// are too many, some of every round and direction.
+// pickPart chooses a rank and the ranks that it sends to or gets from. If these are too many, it
+// chooses some of every round and direction.
 func (t *run) pickPart(rank, most int) pick {
 	groups := t.peers(rank)
 	chosen, peers := map[int]bool{rank: true}, map[int]bool{}
@@ -33,8 +33,8 @@ func (t *run) pickPart(rank, most int) pick {
 	return pick{sortedKeys(chosen), rank, why}
 }
 
-// peers returns the ranks that the given one has to do with, by round, first
-// those it sends to, in the order of their distance.
+// peers returns the ranks that the given rank deals with, by round: first those it sends to, then
+// those it gets from, each in the order of their distance.
 func (t *run) peers(rank int) [][]int {
 	sent, got := make([][]int, t.last), make([][]int, t.last)
 	t.moves(func(tr transfer) {
@@ -58,7 +58,7 @@ func (t *run) peers(rank int) [][]int {
 	return out
 }
 
-// byDistance sorts ranks by how far they are from a rank in the ring.
+// byDistance sorts ranks by their distance from a rank on the ring.
 func (t *run) byDistance(rank int, others []int) []int {
 	n := len(t.Programs)
 	far := func(other int) int { return min((other-rank+n)%n, (rank-other+n)%n) }

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// pickPath chooses the ranks on the critical path, of a long one both ends.
+// pickPath chooses the ranks on the critical path. If the path is long, it chooses both ends.
 func (t *run) pickPath(most int) pick {
 	path := t.path()
 	why := "the critical path, what the last return waits for"
@@ -19,8 +19,8 @@ func (t *run) pickPath(most int) pick {
 	return pick{path, -1, why}
 }
 
-// path returns the ranks that the last return waits for, one because of the
-// next, back to one that has only entered. Each occurs once.
+// path returns the ranks on which the last return depends. Each one waits for the next, and the
+// last of them has only entered. Each rank occurs once.
 func (t *run) path() []int {
 	rank := t.lastToReturn()
 	if rank < 0 {
@@ -39,8 +39,8 @@ func (t *run) path() []int {
 	return out
 }
 
-// lastToReturn returns a rank whose call returns last, -1 if no call returns:
-// one that waits for a slot, if there is one, not only for what it sends.
+// lastToReturn returns a rank whose call returns last, or -1 if no call returns. It prefers a rank
+// that waits for a slot to one that waits only for its own sends.
 func (t *run) lastToReturn() int {
 	for rank, at := range t.returns {
 		if slot := t.latest(rank, t.Programs[rank].Done); at == t.rounds && slot >= 0 && int(t.fix.Slots()[slot]) == at {
@@ -50,8 +50,8 @@ func (t *run) lastToReturn() int {
 	return slices.Index(t.returns, t.rounds)
 }
 
-// lastWaits returns what the return of a rank waits for last: the slots of the
-// rule by which it sends last, if that holds the call, else its done slots.
+// lastWaits returns the slots for which the return of a rank waits last. These are the slots of the
+// rule by which it sends last if that delays the call, and otherwise its Done slots.
 func (t *run) lastWaits(rank int) []ir.Slot {
 	p := &t.Programs[rank]
 	if slot := t.latest(rank, p.Done); slot >= 0 && int(t.fix.Slots()[slot]) == t.returns[rank] {
@@ -66,8 +66,7 @@ func (t *run) lastWaits(rank int) []ir.Slot {
 	return p.Done
 }
 
-// latest returns the number of the slot of a rank that is set last, -1 if there
-// are none.
+// latest returns the number of the slot of a rank that is set last, or -1 if slots is empty.
 func (t *run) latest(rank int, slots []ir.Slot) int {
 	last := -1
 	for _, s := range slots {

@@ -9,12 +9,12 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// fewOfRole is how many ranks of a role are shown beside the first, where
-// there is room: its next one and its last.
+// fewOfRole is the number of ranks of a role that are shown besides the first if there is room: the
+// second and the last.
 const fewOfRole = 2
 
-// pickRoles chooses a rank of each role and, where there is room, the next and
-// the last of it.
+// pickRoles chooses a rank of each role and, if there is room, the second and the last rank of the
+// role.
 func (t *run) pickRoles(most int) pick {
 	roles := t.roles()
 	shown := make([][]int, min(len(roles), most))
@@ -39,8 +39,7 @@ func (t *run) pickRoles(most int) pick {
 	return pick{ranks, -1, why + ": " + tellRoles(roles, shown)}
 }
 
-// nextOfRole returns the rank of a role to be shown after those that are, -1
-// if there is none.
+// nextOfRole returns the next rank of a role to show, or -1 if there is none.
 func nextOfRole(role, shown []int) int {
 	switch n := len(shown); {
 	case n >= len(role):
@@ -51,7 +50,7 @@ func nextOfRole(role, shown []int) int {
 	return role[len(role)-1]
 }
 
-// tellRoles spells the ranks shown of each role and how many are alike.
+// tellRoles describes the ranks shown of each role, and how many are alike.
 func tellRoles(roles, shown [][]int) string {
 	var parts []string
 	for i, ranks := range shown {
@@ -64,8 +63,8 @@ func tellRoles(roles, shown [][]int) string {
 	return strings.Join(parts, "; ")
 }
 
-// roles returns the ranks by what they do, whoever it is with: those whose
-// programs differ only in ranks and in the numbers of slots are of one role.
+// roles groups the ranks by what they do. Programs that differ only in ranks and in slot numbers
+// are one role.
 func (t *run) roles() [][]int {
 	at := map[string]int{}
 	var out [][]int
@@ -80,7 +79,7 @@ func (t *run) roles() [][]int {
 	return out
 }
 
-// roleOf spells a program without ranks and numbers of slots.
+// roleOf spells a program without ranks and slot numbers.
 func roleOf(p *ir.Program) string {
 	var b []byte
 	for i := range p.Rules {

@@ -77,8 +77,8 @@ func TestLeftOutRoundsAreGaps(t *testing.T) {
 	require.Len(t, long.scene(long.pickAll(), wholeRounds).numbers, wholeRounds)
 }
 
-// TestScenesShowWhatMoves holds that an extract of any ranks shows just the
-// transfers of the run between them.
+// TestScenesShowWhatMoves checks that an extract of any ranks shows exactly the transfers of the
+// run between them.
 func TestScenesShowWhatMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, _ := scattered(t, rapid.IntRange(2, 12).Draw(t, "ranks"))

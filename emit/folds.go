@@ -10,16 +10,16 @@ import (
 	"github.com/schedgen/schedgen/ir/term"
 )
 
-// fold is what a rank folds in a run, from what it has at the end of a round.
+// fold is a fold of a rank in a run, from the slots that it has at the end of a round.
 type fold struct {
 	round int // 0: from the beginning
 	rank  int
 	made  ir.Slot
 	of    []ir.Action // the operands
-	term  term.Term   // of what is made
+	term  term.Term   // the term of the result
 }
 
-// sent returns the messages among actions, without the folds.
+// sent yields the messages among actions, without folds.
 func sent(do []ir.Action) iter.Seq[[]ir.Action] {
 	return func(yield func([]ir.Action) bool) {
 		for message := range messages(do) {
@@ -35,7 +35,7 @@ func sends(do []ir.Action) bool {
 	return slices.ContainsFunc(do, func(a ir.Action) bool { return a.Op != ir.Fold })
 }
 
-// findFolds notes the folds of the run, by round, then rank, and the terms of what slots have.
+// findFolds records the folds of the run, by round, then rank, and the terms of slots.
 func (t *run) findFolds() {
 	for rank := range t.Programs {
 		for i := range t.Programs[rank].Rules {
@@ -69,8 +69,8 @@ type result struct {
 	ranks  []int
 }
 
-// results returns what ranks have at the end: alike results of several chunks or ranks are one. A rank
-// that lacks a chunk has the term 0 for it.
+// results returns the results that ranks have at the end. Equal results of several chunks or ranks
+// become one. A rank that lacks a chunk has the term 0 for it.
 func (t *run) results() []result {
 	if !t.Folds() {
 		return nil
@@ -80,11 +80,11 @@ func (t *run) results() []result {
 		rank int
 	}
 	var out []result
-	at := make(map[key]int) // chunks of one rank that have one term
+	at := make(map[key]int) // the chunks of one rank that have one term
 	for rank := range t.Programs {
 		wanted := t.Wanted(rank)
 		for k := range wanted.All() {
-			if t.FoldedRanks(k) == 0 { // what ranks are asked
+			if t.FoldedRanks(k) == 0 { // the question to the ranks
 				continue
 			}
 			x := term.Term(0)
@@ -103,7 +103,7 @@ func (t *run) results() []result {
 	return joinRanks(out)
 }
 
-// joinRanks makes one of the results of ranks that have the same terms for the same chunks.
+// joinRanks merges the results of ranks that have the same terms for the same chunks.
 func joinRanks(all []result) []result {
 	type key struct {
 		term        term.Term
@@ -124,7 +124,7 @@ func joinRanks(all []result) []result {
 	return out
 }
 
-// text spells a term in at most so many bytes.
+// text spells a term in at most most bytes.
 func (t *run) text(x term.Term, most int) string {
 	if t.terms == nil {
 		return "?"
@@ -132,14 +132,14 @@ func (t *run) text(x term.Term, most int) string {
 	return t.terms.Text(x, most)
 }
 
-// maxTerm is how many bytes of a term stand beside a fold in a picture. What has more is only told by
-// the title of the fold.
+// maxTerm is the number of bytes of a term beside a fold in a picture. Only the title of the fold
+// shows longer terms.
 const maxTerm = 14
 
-// maxTitle is how many bytes of a term the title of a fold has.
+// maxTitle is the number of bytes of a term in the title of a fold.
 const maxTitle = 80
 
-// foldTitle tells a fold: "rank 0 folds v1 = x0 v0: (01)".
+// foldTitle describes a fold: "rank 0 folds v1 = x0 v0: (01)".
 func foldTitle(t *run, f fold) string {
 	var of []string
 	for _, a := range f.of {
@@ -151,7 +151,7 @@ func foldTitle(t *run, f fold) string {
 	return fmt.Sprintf("rank %d folds %v = %s: %s", t.Programs[f.rank].Rank, f.made, strings.Join(of, " "), t.text(f.term, maxTitle))
 }
 
-// wordsOf spells the terms of folds in at most so many bytes each, alike ones once.
+// wordsOf spells the terms of folds in at most most bytes each. Equal terms occur once.
 func (t *run) wordsOf(folds []fold, most int) string {
 	var words []string
 	for _, f := range folds {

@@ -10,41 +10,44 @@ import (
 
 // Format is one form in which a schedule can be printed.
 type Format struct {
-	Name      string // as in --format
-	Extension string // of files that hold it, without the dot
+	Name      string // the value of --format
+	Extension string // the extension of its files, without the dot
 	Summary   string // one line, for help texts
-	Most      int    // transfers of a schedule that it takes at most, a multicast being one to every other rank; 0: any number
+	// Most is the maximum number of transfers of a schedule, where a multicast counts once for each
+	// other rank. 0 means any number.
+	Most int
 
-	// Write prints a schedule. The error is an [*Unfit] if the format cannot
-	// express it.
+	// Write prints a schedule. The error is an [*Unfit] if the format cannot express it.
 	Write func(io.Writer, *ir.Schedule, Options) error
 }
 
-// Options are what some formats need besides the schedule. The zero value is
-// good for all formats.
+// Options are additional inputs of some formats. The zero value works for all formats.
 type Options struct {
-	// Command is the command line that prints this, for a header; empty: none.
+	// Command is the command line that prints this, for a header. Empty: no header names it.
 	Command string
 
-	Extract Extract // svg, html: which ranks the picture shows, html: beyond 64 at first
+	// Extract says which ranks an svg or html picture shows. An html page uses it from the start
+	// only beyond 64 ranks.
+	Extract Extract
 
 	Size int  // goal: bytes of one block, such as the message of a broadcast; ≥ 0
 	Fold int  // goal: picoseconds that a fold takes for each byte of each operand but the first; ≥ 0
 	Lost Loss // goal: which multicasts are lost
 
-	// Package is the name of a Go package, or of the function in C; empty: the algorithm's name and
-	// the number of ranks, in C after the collective's.
+	// Package is the name of a Go package, or of the function in C. The default is the algorithm's
+	// name and the number of ranks. In C the collective's name comes before them.
 	Package string
 	// Proved says that the caller has proved the schedule with package verify. A Go package tells
-	// the runtime so, whose Comm.Use takes no other code. A C file says so to its reader.
+	// the runtime so, because Comm.Use accepts no other code. A C file tells its reader.
 	Proved bool
-	// RankOrder, Position and InPlace say, of what a proved schedule folds, what package verify says of its
-	// terms. A Go package tells the runtime so, and a C file refuses operations that need another
-	// order.
+	// RankOrder, Position and InPlace are the results of package verify for the terms of a proved
+	// schedule. A Go package passes them to the runtime. A C file refuses operations that need
+	// another order.
 	RankOrder, Position, InPlace bool
 
-	Others   []*ir.Schedule // html: the schedule for other roots, which the page lets choose
-	Failures []Failure      // html: why the schedule does not verify
+	// Others are the schedules for other roots, among which an html page lets the reader choose.
+	Others   []*ir.Schedule
+	Failures []Failure // html: why the schedule does not verify
 }
 
 // Formats returns all formats, the default one first.
@@ -62,23 +65,22 @@ func Formats() []Format {
 	}
 }
 
-// What is made of transfers before it is written takes so much memory for each that
-// more of them are refused: two gigabytes in all.
+// Bounds of transfers. A format that keeps data for each transfer in memory refuses more of them.
+// They take two gigabytes in all.
 const (
 	mostDrawn   = 1 << 20
 	mostWritten = 1 << 22
 )
 
-// Takes returns the error, an [*Unfit], of a format that does not take as many
-// transfers.
+// Takes returns an [*Unfit] if the format does not accept so many transfers.
 func (f *Format) Takes(transfers int64) error {
 	if f.Most == 0 || transfers <= int64(f.Most) {
 		return nil
 	}
-	return &Unfit{fmt.Sprintf("%s are more than it takes, at most %s", count(int(transfers), "transfer"), number(f.Most))}
+	return &Unfit{fmt.Sprintf("the schedule has %s, and the format takes at most %s", count(int(transfers), "transfer"), number(f.Most))}
 }
 
-// transfersIn counts the transfers of s.
+// transfersIn counts the transfers of s. A multicast counts once for each other rank.
 func transfersIn(s *ir.Schedule) (n int64) {
 	for i := range s.Programs {
 		for j := range s.Programs[i].Rules {
@@ -94,13 +96,12 @@ func transfersIn(s *ir.Schedule) (n int64) {
 	return n
 }
 
-// fixed is the writer of a format without options.
+// fixed returns the writer of a format without options.
 func fixed(write func(io.Writer, *ir.Schedule) error) func(io.Writer, *ir.Schedule, Options) error {
 	return func(w io.Writer, s *ir.Schedule, _ Options) error { return write(w, s) }
 }
 
-// Write prints s to w in the named format. An unknown format is an error that
-// lists the known ones.
+// Write prints s to w in the named format. An unknown format is an error that lists the known ones.
 func Write(w io.Writer, format string, s *ir.Schedule, o Options) error {
 	for _, f := range Formats() {
 		if f.Name != format {

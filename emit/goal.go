@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// writeGOAL prints what happens under the losses of o as GOAL text, the input of
-// the simulator LogGOPSim (grammar: package ir/goal).
+// writeGOAL prints what happens under the losses of o as GOAL text, the input of the simulator
+// LogGOPSim (grammar: package ir/goal).
 func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 	if o.Size < 0 {
 		return fmt.Errorf("a message of %d bytes", o.Size)
@@ -35,8 +35,8 @@ func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 	return buf.Flush()
 }
 
-// goal is the lines of all ranks, found by walking along the rules in the order
-// in which they fire: what an operation requires stands above it.
+// goal holds the lines of all ranks. They are found by visiting the rules in the order in which
+// they fire, so everything that an operation requires is above it.
 type goal struct {
 	s       *ir.Schedule
 	size    int
@@ -45,12 +45,12 @@ type goal struct {
 	layout  *fixpoint.Layout
 	lines   [][]string
 	first   []string       // by slot number: the label of the receive or the fold that sets it
-	part    []int32        // by slot number, of a partial result: into which chunk of a block it goes
-	copies  map[copyOf]int // of messages whose first slot it is, from one rank to another, so far
+	part    []int32        // by slot number of a partial result: the chunk of a block to which it belongs
+	copies  map[copyOf]int // number of messages so far with this first slot from one rank to another
 	joins   []int          // by rank: calcs so far
 	folds   []int          // by rank: folds so far
-	width   int            // tags of one copy
-	signals int            // of any rank at most
+	width   int            // number of tags of one copy
+	signals int            // the largest number of signals of a rank
 }
 
 // copyOf is a slot on its way between two ranks.
@@ -79,13 +79,13 @@ func newGoal(s *ir.Schedule, o Options) (*goal, error) {
 	}
 	for rank := range g.lines {
 		if len(g.lines[rank]) == 0 {
-			g.add(rank, "idle", "calc 0", nil) // the simulator does not survive a rank without operations
+			g.add(rank, "idle", "calc 0", nil) // the simulator crashes on a rank without operations
 		}
 	}
 	return g, nil
 }
 
-// fire prints the sends of a rule, with the receives of them.
+// fire prints the sends of a rule and their receives.
 func (g *goal) fire(rank int, r *ir.Rule) {
 	needs := g.labels(rank, r.When)
 	if len(needs) > 1 && g.sends(rank, r) > 1 {
@@ -109,8 +109,8 @@ func (g *goal) fire(rank int, r *ir.Rule) {
 	}
 }
 
-// labels returns the receives and folds that set the slots; what a rank has from the
-// beginning has none.
+// labels returns the labels of the receives and folds that set the slots. Slots that a rank has
+// from the beginning have no label.
 func (g *goal) labels(rank int, slots []ir.Slot) []string {
 	var out []string
 	for _, s := range slots {
@@ -121,7 +121,7 @@ func (g *goal) labels(rank int, slots []ir.Slot) []string {
 	return out
 }
 
-// sends returns how many messages the rule sends.
+// sends returns the number of messages that the rule sends.
 func (g *goal) sends(rank int, r *ir.Rule) int {
 	n := 0
 	for message := range messages(r.Do) {
@@ -134,7 +134,7 @@ func (g *goal) sends(rank int, r *ir.Rule) int {
 	return n
 }
 
-// foldOf prints a fold: the time that it takes of its rank.
+// foldOf prints a fold as the time that it takes.
 func (g *goal) foldOf(rank int, do []ir.Action, needs []string) {
 	label := fmt.Sprintf("fold%d_%v", g.folds[rank], do[0].As)
 	g.folds[rank]++
@@ -144,7 +144,7 @@ func (g *goal) foldOf(rank int, do []ir.Action, needs []string) {
 	g.sets(rank, do[0].As, label, part)
 }
 
-// partOf returns into which chunk of a block goes what a slot has.
+// partOf returns the chunk of a block to which the contents of a slot belong.
 func (g *goal) partOf(rank int, s ir.Slot) int {
 	switch s.Kind() {
 	case ir.KindChunk, ir.KindInput:
@@ -155,7 +155,7 @@ func (g *goal) partOf(rank int, s ir.Slot) int {
 	return 0
 }
 
-// sets notes what brings a slot to a rank, if nothing has brought it before.
+// sets records the operation that brings a slot to a rank, if no earlier one has brought it.
 func (g *goal) sets(rank int, s ir.Slot, label string, part int) {
 	held := s.Kind() == ir.KindChunk && g.s.Holds(rank, s.Index())
 	if id := g.layout.Slot(rank, s); id >= 0 && g.first[id] == "" && !held {
@@ -163,7 +163,7 @@ func (g *goal) sets(rank int, s ir.Slot, label string, part int) {
 	}
 }
 
-// chunkBytes returns how long a chunk of a block is.
+// chunkBytes returns the length of a chunk of a block.
 func (g *goal) chunkBytes(part int) int {
 	lo, hi := ir.ChunkBounds(g.size, max(g.s.BlockChunks(), 1), part)
 	return max(hi-lo, 1)
@@ -182,8 +182,8 @@ func (g *goal) act(rank int, message []ir.Action, needs []string) {
 	}
 }
 
-// message prints one send and its receive. Its tag and its name are those of its first slot where it
-// goes.
+// message prints one send and its receive. Its tag and its name come from its first slot at the
+// destination.
 func (g *goal) message(from, to int, message []ir.Action, needs []string) {
 	slot := message[0].Sets()
 	c := copyOf{from, to, slot}
@@ -206,8 +206,9 @@ func (g *goal) message(from, to int, message []ir.Action, needs []string) {
 	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
 }
 
-// bytes returns what a slot of a rank adds to the length of its message. A signal and a barrier's
-// chunk carry no data; both are one byte, because LogGOPSim crashes on messages of no bytes.
+// bytes returns the number of bytes that a slot of a rank adds to its message. A signal or a
+// barrier's chunk has no data but counts as one byte, because LogGOPSim crashes on messages without
+// bytes.
 func (g *goal) bytes(rank int, slot ir.Slot) int {
 	if slot.Kind() == ir.KindSignal || !g.s.HasMessage() {
 		return 1
@@ -234,7 +235,7 @@ func (g *goal) tag(slot ir.Slot) int {
 	return g.s.Chunks + slot.Index()
 }
 
-// add adds an operation and what it requires.
+// add adds an operation and its requirements.
 func (g *goal) add(rank int, label, op string, needs []string) {
 	g.lines[rank] = append(g.lines[rank], label+": "+op)
 	for i, n := range needs {
@@ -244,7 +245,7 @@ func (g *goal) add(rank int, label, op string, needs []string) {
 	}
 }
 
-// header says what the file is.
+// header writes what the file is.
 func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintf(w, "// %s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
 	if g.s.Rooted() {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The lines that the simulator's reader takes, one by one.
+// The lines that the simulator's reader accepts.
 var (
 	goalLabel = `[a-zA-Z][a-zA-Z0-9_]*`
 	goalSend  = regexp.MustCompile(`^(` + goalLabel + `): send ([1-9][0-9]*)b to ([0-9]+) tag ([0-9]+)$`)
@@ -21,9 +21,9 @@ var (
 	goalEdge  = regexp.MustCompile(`^(` + goalLabel + `) requires (` + goalLabel + `)$`)
 )
 
-// requireGOAL reads text line by line: ranks in order, labels defined once and
-// before they are used, no empty messages, and every message at both of its
-// ends. It returns the number of messages.
+// requireGOAL reads text line by line. Ranks must be in order, labels must be defined once and
+// before they are used, messages must not be empty, and every message must have both of its ends.
+// It returns the number of messages.
 func requireGOAL(t *testing.T, text string, ranks int) int {
 	t.Helper()
 	lines := strings.Split(text, "\n")
@@ -31,9 +31,9 @@ func requireGOAL(t *testing.T, text string, ranks int) int {
 		lines = lines[1:]
 	}
 	require.Equal(t, fmt.Sprintf("num_ranks %d", ranks), lines[0])
-	ends := map[string]int{} // from, to, tag and bytes: sends less receives
+	ends := map[string]int{} // by from, to, tag and bytes: sends minus receives
 	rank, messages := -1, 0
-	var labels map[string]bool // of the rank being read
+	var labels map[string]bool // of the rank that is being read
 	define := func(label string) {
 		require.False(t, labels[label], "rank %d: %s twice", rank, label)
 		labels[label] = true
@@ -81,8 +81,8 @@ func TestGOALIsWhatItsReaderTakes(t *testing.T) {
 	}
 }
 
-// The chunk that a barrier multicasts carries no data: it is sent as one byte, like
-// a signal, whatever the length of the message.
+// TestGOALChunkOfABarrierIsOneByte checks that the chunk of a barrier's multicast is sent as one
+// byte, like a signal, because it has no data.
 func TestGOALChunkOfABarrierIsOneByte(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader(`schedule barrier/test ranks=3 chunks=1
 rank 0
@@ -113,7 +113,7 @@ rank 2
 	}
 }
 
-// A rank that neither sends nor receives has an operation all the same.
+// TestGOALHasNoEmptyRank checks that a rank that neither sends nor receives also has an operation.
 func TestGOALHasNoEmptyRank(t *testing.T) {
 	for _, text := range []string{
 		"schedule bcast/test ranks=1 root=0 chunks=1\nrank 0\n  done enter\n",
@@ -127,7 +127,7 @@ func TestGOALHasNoEmptyRank(t *testing.T) {
 	}
 }
 
-// twoStage is a multicast to three ranks and a chain behind it, of three chunks.
+// twoStage returns a multicast to three ranks with a chain behind it, of three chunks.
 func twoStage(t *testing.T) *ir.Schedule {
 	s, err := ir.ParseText(strings.NewReader(`schedule bcast/test ranks=3 root=0 chunks=3
 rank 0
@@ -166,7 +166,7 @@ func TestGOALUnderLosses(t *testing.T) {
 	require.ErrorContains(t, Write(new(bytes.Buffer), "goal", s, Options{Size: -1}), "a message of -1 bytes")
 }
 
-// Several sends that wait for several messages share one calc.
+// TestGOALJoins checks that several sends that wait for several messages share one calc.
 func TestGOALJoins(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader(`schedule barrier/test ranks=3
 rank 0
@@ -211,8 +211,8 @@ func TestLossIsAsOftenAsItSays(t *testing.T) {
 		[]string{Loss{Seed: 5}.String(), Loss{Rate: 1}.String(), Loss{Seed: 5, Rate: 0.25}.String()})
 }
 
-// A rule need not wait for the chunk that it puts, if what it waits for means
-// that the chunk is there; in GOAL the send requires it.
+// TestGOALSendsWhatHasCome checks a rule that does not wait for the chunk that it puts, because the
+// slots for which it waits imply the chunk. In GOAL the send requires the chunk.
 func TestGOALSendsWhatHasCome(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader(`schedule bcast/test ranks=3 root=0 chunks=1
 rank 0

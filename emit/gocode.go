@@ -24,16 +24,15 @@ const (
 )
 
 const (
-	// maxGoText is the most bytes of Go that are written for a schedule.
+	// maxGoText is the maximum number of bytes of Go for a schedule.
 	maxGoText = 64 << 10
 
-	// A number of a table and a role come to so many bytes at least.
+	// The minimum numbers of bytes of a number in a table and of a role.
 	leastNumber = 3
 	leastRole   = 200
 )
 
-// CheckPackage returns an error unless name can be the name of a generated
-// package.
+// CheckPackage returns an error unless name can be the name of a generated package.
 func CheckPackage(name string) error {
 	if !token.IsIdentifier(name) || name == "_" || name == "main" {
 		return fmt.Errorf("%q cannot name a package: must be a Go identifier other than main", name)
@@ -41,15 +40,15 @@ func CheckPackage(name string) error {
 	return nil
 }
 
-// defaultPackage is the algorithm's name and the number of ranks.
+// defaultPackage returns the algorithm's name with the number of ranks.
 func defaultPackage(s *ir.Schedule) string {
 	return strings.ReplaceAll(s.Algorithm, "-", "") + strconv.Itoa(s.Ranks)
 }
 
-// writeGo writes a Go package whose function Schedule returns s for runtime.Comm.Use. The ranks
-// whose programs differ in numbers only are a role: one function builds their programs. The numbers
-// follow from the rank by a sum, a sum modulo the number of ranks, or an exclusive or; the others
-// stand in a table, a line for each rank.
+// writeGo writes a Go package whose function Schedule returns s for runtime.Comm.Use. Ranks whose
+// programs differ only in numbers are a role, and one function builds their programs. A number
+// follows from the rank by a sum, a sum modulo the number of ranks, or an exclusive or. All other
+// numbers are in a table with a line for each rank.
 func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	name := o.Package
 	if name == "" {
@@ -65,7 +64,7 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	if err := checkGo(s); err != nil {
 		return err
 	}
-	// Tables that pick numbers of lists are shorter and harder to read, so they come second.
+	// Tables that index lists are shorter and harder to read, so they come second.
 	var text []byte
 	for _, picks := range []bool{false, true} {
 		for _, owners := range owned(s) {
@@ -97,13 +96,13 @@ type goWriter struct {
 	digest  uint64
 	outline *outline
 	roles   []*role
-	picks   bool             // the table may pick numbers of lists
-	ringed  bool             // some number is of ringForm
-	without bool             // some message is of all slots but one
-	named   map[ir.Kind]bool // slots of that kind are told by the ranks that they belong to
+	picks   bool             // the table may hold indices into lists
+	ringed  bool             // some number has ringForm
+	without bool             // some message has all slots but one
+	named   map[ir.Kind]bool // slots of this kind are named by the ranks to which they belong
 }
 
-// text returns the package, as gofmt has it, unless it is too long.
+// text returns the package, formatted as by gofmt, unless it is too long.
 func (g *goWriter) text() ([]byte, error) {
 	roles, numbers := rolesOf(g.outline, g.picks, maxGoText/leastNumber)
 	if size := numbers*leastNumber + len(roles)*leastRole; size > maxGoText {
@@ -141,7 +140,7 @@ func (g *goWriter) text() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// tooLong returns the error of a schedule that would be so many bytes of Go at least.
+// tooLong returns the error for a schedule that would be at least size bytes of Go.
 func (g *goWriter) tooLong(size, roles, numbers int) error {
 	return &Unfit{fmt.Sprintf("it would be %d KB of Go or more, and %d KB is the limit (%s in %s, with %s in a table); "+
 		"write it as text or json, and give machine.Of what ir.ParseText or ir.ParseJSON reads; "+
@@ -159,8 +158,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// numbersOf tells the numbers of a schedule, such as "8 ranks, root 0 and 2
-// chunks".
+// numbersOf describes the numbers of a schedule, such as "8 ranks, root 0 and 2 chunks".
 func numbersOf(s *ir.Schedule) string {
 	parts := []string{count(s.Ranks, "rank")}
 	if s.Rooted() {
@@ -234,7 +232,7 @@ func (g *goWriter) schedule() jen.Code {
 
 func field(name string, value jen.Code) jen.Code { return jen.Id(name).Op(":").Add(value) }
 
-// lines is a composite literal with an element on each line, in this order.
+// lines returns a composite literal with one element on each line, in the given order.
 func lines(of *jen.Statement, elements ...jen.Code) *jen.Statement {
 	return of.Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, elements...)
 }

@@ -7,22 +7,21 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// node is a piece of a role's program. Pieces that follow each other and differ by steps become a
-// loop.
+// node is a piece of a role's program. Consecutive pieces that differ by steps become a loop.
 type node struct {
 	kind    nodeKind
-	times   int       // of a loop
-	values  []int     // of a loop: what its listed numbers go through
-	slot    ir.Kind   // of a slot
-	but     bool      // of a put: it has all slots of its list but that of the rank that it is to
-	numbers []operand // of a rule those of a repair, of a put its rank
-	lists   []nodes   // of a loop its body
+	times   int       // number of turns of a loop
+	values  []int     // the values of a loop's list
+	slot    ir.Kind   // kind of a slot
+	but     bool      // of a put: it has all slots of its list except that of the rank to which it is
+	numbers []operand // of a rule: those of a repair; of a put: its rank
+	lists   []nodes   // of a loop: its body
 }
 
 // nodes is a list of pieces.
 type nodes struct {
 	list []node
-	sort bool // its slots ascend in the program, and do not here
+	sort bool // its slots ascend in the program but not here
 }
 
 type nodeKind uint8
@@ -32,8 +31,8 @@ const (
 	ruleNode          // lists: when, do, unless
 	putNode           // lists: the slots of the message
 	mcastNode
-	foldNode  // lists: what is made, the operands
-	putAsNode // lists: the slots of the message, what they are where it goes
+	foldNode  // lists: the result, the operands
+	putAsNode // lists: the slots of the message, their names at the destination
 	slotNode
 	rankNode
 	programNode // lists: rules, wanted, done, ask, reportTo, reportFrom, twice
@@ -65,13 +64,13 @@ func (ro *role) program(o *outline) node {
 	return p
 }
 
-// shapeReader makes pieces of what an outline has taken apart.
+// shapeReader makes pieces from what an outline has taken apart.
 type shapeReader struct {
 	shape   []byte
 	numbers []operand
 	moved   []bool
 	owners  int
-	inputs  bool // contributions have as many numbers as chunks
+	inputs  bool // there are as many contributions as chunks
 }
 
 func (r *shapeReader) count() int {
@@ -134,18 +133,18 @@ func (r *shapeReader) actions() nodes {
 	return nodes{list: rolled(list, minActions)}
 }
 
-// So many turns a loop has at least: fewer are shorter without it.
+// The minimum numbers of turns of a loop. Fewer turns are shorter without a loop.
 const (
 	minRules   = 3
 	minActions = 4
 	minSlots   = 5
 )
 
-// maxBody is how many pieces that follow each other a loop's body may have.
+// maxBody is the maximum number of consecutive pieces in a loop's body.
 const maxBody = 8
 
-// rolled returns the list with loops in place of pieces that repeat, least turns at least. Loops of
-// one piece come first, so that what repeats with loops in it is found as well.
+// rolled returns the list with loops in place of pieces that repeat at least least times. It first
+// makes loops of one piece, so that it also finds pieces that repeat and contain loops.
 func rolled(list []node, least int) []node {
 	for {
 		before := len(list)
@@ -163,8 +162,8 @@ func rolled(list []node, least int) []node {
 	}
 }
 
-// roll makes loops of what repeats in list, with bodies of at most so many pieces. Numbers grow by steps, or
-// they may also go through a list.
+// roll makes loops of pieces that repeat in list, with bodies of at most most pieces. Numbers grow
+// by steps. If listed is true, they may also take the values of a list.
 func roll(list []node, most, least int, listed bool) []node {
 	var out []node
 	for len(list) > 0 {
@@ -173,7 +172,7 @@ func roll(list []node, most, least int, listed bool) []node {
 		for n := 1; n <= min(most, len(list)); n++ {
 			enough := least
 			if slices.ContainsFunc(list[:n], func(p node) bool { return p.kind == loopNode }) {
-				enough = 2 // two loops are longer than one in another
+				enough = 2 // two loops are longer than a nested one
 			}
 			if by := turns(list, n, listed); len(by)+1 >= enough && (len(by)+1)*n > times*body {
 				body, times, best = n, len(by)+1, by
@@ -189,7 +188,7 @@ func roll(list []node, most, least int, listed bool) []node {
 	return out
 }
 
-// loopOf returns a loop with that body, whose numbers grow by so much each time.
+// loopOf returns a loop with the given body, whose numbers grow by by in each turn.
 func loopOf(body []node, by [][]step) node {
 	loop := node{kind: loopNode, times: len(by) + 1, lists: []nodes{{list: slices.Clone(body)}}}
 	g := grower{by: slices.Clone(by[0])}
@@ -212,7 +211,8 @@ func loopOf(body []node, by [][]step) node {
 	return loop
 }
 
-// turns returns what the numbers of the first n pieces of list grow by each time that the pieces repeat.
+// turns returns how much the numbers of the first n pieces of list grow each time that the pieces
+// repeat.
 func turns(list []node, n int, listed bool) (by [][]step) {
 	for at := n; at+n <= len(list); at += n {
 		var steps []step
@@ -229,7 +229,8 @@ func turns(list []node, n int, listed bool) (by [][]step) {
 	return by
 }
 
-// oddStep returns the first number that does not grow by the same each time, -1 if there is none.
+// oddStep returns the first number that does not grow by the same step each time, or -1 if there is
+// none.
 func oddStep(by [][]step) int {
 	for i := range by[0] {
 		for _, steps := range by {
@@ -241,8 +242,8 @@ func oddStep(by [][]step) int {
 	return -1
 }
 
-// oneList reports whether all numbers that do not grow by the same each time grow by the same as each
-// other, and have no other columns.
+// oneList reports whether all numbers with varying steps have the same steps as each other, and do
+// not change columns.
 func oneList(by [][]step) bool {
 	odd := oddStep(by)
 	for i := range by[0] {
@@ -258,7 +259,8 @@ func oneList(by [][]step) bool {
 	return true
 }
 
-// differs appends what the numbers of b are more than those of a; ok is false if more than numbers differ.
+// differs appends the differences of the numbers of b from those of a. ok is false if anything
+// except numbers differs.
 func (a *node) differs(b *node, steps *[]step) (ok bool) {
 	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || a.but != b.but || len(a.numbers) != len(b.numbers) {
 		return false
@@ -290,10 +292,10 @@ func (a *node) differs(b *node, steps *[]step) (ok bool) {
 	return true
 }
 
-// grower notes by what the numbers of a loop's body grow.
+// grower sets how much the numbers of a loop's body grow.
 type grower struct {
 	by   []step // in the order of differs
-	base *int   // what the first number begins with that goes through the list
+	base *int   // the initial value of the first number that uses the list
 }
 
 func (g *grower) grow(a *node) {

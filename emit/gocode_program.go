@@ -8,38 +8,38 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// outline takes programs apart into what they do and the numbers that they do it with. Two ranks
-// are of one role if what they do is the same.
+// outline takes programs apart into what they do and the numbers with which they do it. Two ranks
+// have one role if what they do is the same.
 //
-// A slot of a chunk has several numbers if its blocks belong to ranks: those ranks, and which
-// chunk of the block it is. So the numbers of a rank that says "the block of my neighbour" are to
-// the rank as those of any other rank are.
+// A chunk whose block belongs to ranks has several numbers: those ranks, and the index of the chunk
+// in the block. So if every rank sends the block of its neighbour, the numbers are the same
+// function of the rank at all ranks.
 type outline struct {
 	s       *ir.Schedule
-	owners  int                // numbers of a chunk that are ranks: 0, 1 or 2
-	per     int                // chunks of what belongs to one rank, or to one pair of ranks
-	inputs  bool               // contributions are told as chunks are: they have as many parts
-	ordered [termList + 1]bool // kind of list -> it is a set, which ascends at all ranks
+	owners  int                // how many numbers of a chunk are ranks: 0, 1 or 2
+	per     int                // chunks that belong to one rank, or to one pair of ranks
+	inputs  bool               // contributions are described like chunks, because they have as many parts
+	ordered [termList + 1]bool // by kind of list: it is a set, which ascends at all ranks
 }
 
 // The kinds of lists of slots.
 const (
 	whenList    = iota
 	messageList // of a put
-	wantedList  // what done begins with
-	doneList    // the rest of done
-	termList    // of a fold, or of a put whose slots have other names where they go: their order matters
+	wantedList  // the first part of Done
+	doneList    // the rest of Done
+	termList    // of a fold, or of a put with other names at the destination: the order matters
 )
 
-// putAs is, in shapes, the operation of a put whose slots have other names where they go.
+// putAs represents in shapes a put whose slots have other names at the destination.
 const putAs = ir.Fold + 1
 
 // coded is one rank's program, taken apart.
 type coded struct {
 	shape   []byte // what the rank does, see shapeReader
 	numbers []int  // in the order of shape
-	ranks   []bool // number -> it is a rank
-	moved   []bool // list of slots -> its order here is not that of the program
+	ranks   []bool // by number: it is a rank
+	moved   []bool // by list of slots: its order here is not that of the program
 
 	sorted, message []ir.Slot // scratch
 }
@@ -67,12 +67,12 @@ func newOutline(s *ir.Schedule, owners int) *outline {
 	return o
 }
 
-// renamed reports whether a message has slots of other names where it goes.
+// renamed reports whether a message has slots with other names at the destination.
 func renamed(message []ir.Action) bool {
 	return message[0].Op == ir.Put && slices.ContainsFunc(message, func(a ir.Action) bool { return a.As != ir.None })
 }
 
-// wanted returns how many slots at the beginning of done are chunks that the rank wants.
+// wanted returns how many slots at the beginning of Done are chunks that the rank wants.
 func (o *outline) wanted(p *ir.Program) int {
 	want := o.s.Wanted(p.Rank)
 	n := slices.IndexFunc(p.Done, func(s ir.Slot) bool { return s.Kind() != ir.KindChunk || !want.Has(s.Index()) })
@@ -82,7 +82,7 @@ func (o *outline) wanted(p *ir.Program) int {
 	return n
 }
 
-// owned returns in how many ways chunks may be told by the ranks that they belong to.
+// owned returns the possible values of outline.owners: how many numbers of a chunk may be ranks.
 func owned(s *ir.Schedule) []int {
 	switch n := s.Blocks(); {
 	case s.Ranks == 1 || s.Chunks == 0:
@@ -92,12 +92,12 @@ func owned(s *ir.Schedule) []int {
 	case n == s.Ranks*s.Ranks:
 		return []int{2}
 	case s.Chunks%s.Ranks == 0:
-		return []int{0, 1} // a message in a piece for each rank, perhaps
+		return []int{0, 1} // maybe a message with a piece for each rank
 	}
 	return []int{0}
 }
 
-// parts returns the numbers of a chunk, those that are ranks first.
+// parts returns the numbers of a chunk. Those that are ranks come first.
 func (o *outline) parts(chunk int) (parts [3]int, n int) {
 	k := chunk % max(o.per, 1)
 	switch owner := chunk / max(o.per, 1); o.owners {
@@ -109,8 +109,9 @@ func (o *outline) parts(chunk int) (parts [3]int, n int) {
 	return [3]int{chunk}, 1
 }
 
-// order is that of a list of slots as rank sees them: its own chunks first, then those of the next
-// rank. So a list that ascends is the same list at all ranks, though it begins elsewhere at each.
+// order is the sort key of slots from the view of rank: its own chunks come first, then those of
+// the next rank. So an ascending list is the same list at all ranks, although it starts elsewhere
+// at each.
 func (o *outline) order(rank int, s ir.Slot) int {
 	if s.Kind() != ir.KindChunk {
 		return int(s)
@@ -239,8 +240,9 @@ func (o *outline) actions(c *coded, rank int, do []ir.Action) {
 	}
 }
 
-// complete adds the chunk of the rank that a message is to, and reports whether it has. It does if only that one
-// is missing between the others: a host's first rank tells each other one of it what all of them have but its own.
+// complete adds the chunk of the destination to a message, if only that chunk is missing between
+// the others. It reports whether it has added it. Such a message has the chunks of all ranks of a
+// host except the destination's own: the host's first rank sends them.
 func (o *outline) complete(c *coded, to int) bool {
 	if o.owners != 1 || o.per != 1 || len(c.message) < 2 {
 		return false
@@ -261,7 +263,7 @@ func (o *outline) complete(c *coded, to int) bool {
 }
 
 // checkGo refuses what the runtime refuses to compile: repairs that may still be wanted when the
-// operation is done. What is out of range [ir.Digest] has refused before.
+// operation is done. [ir.Digest] has refused everything that is out of range.
 func checkGo(s *ir.Schedule) error {
 	for r := range s.Programs {
 		p := &s.Programs[r]

@@ -7,46 +7,48 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// role is ranks whose programs differ in numbers only.
+// role is ranks whose programs differ only in numbers.
 type role struct {
 	ranks   []int
 	shape   []byte
 	numbers []operand // in the order of shape
-	moved   []bool    // list of slots -> it is to be sorted at some rank
-	width   int       // columns of the table: numbers of each rank that follow no formula
-	table   [][]int   // those of each rank
+	moved   []bool    // by list of slots: some rank must sort it
+	width   int       // columns of the table: numbers of each rank without a formula
+	table   [][]int   // by rank of the role: its numbers
 }
 
 // operand is one number of a role's programs.
 type operand struct {
 	form   form
-	column int    // of the table, of columnForm
-	list   []int  // what the table picks of, of columnForm; nil: nothing
-	at     int    // what is added, or with xorForm the other operand
-	mod    int    // the sum is modulo so much; 0: it is not
-	by     []step // for each loop that it stands in, the innermost first
+	column int    // column of the table, for columnForm
+	list   []int  // the list into which the table has indices, for columnForm; nil: none
+	at     int    // what is added; for xorForm the other operand
+	mod    int    // the sum is modulo mod; 0: it is not
+	by     []step // for each loop around it, the innermost first
 }
 
-// step is what a number grows by from one turn of a loop to the next, if it does not go through the
-// loop's list.
+// step is how much a number grows from one turn of a loop to the next, unless it uses the loop's
+// list.
 type step struct {
 	column, at int
 	listed     bool
 }
 
-// form is how a number follows from the rank.
+// form says how a number follows from the rank.
 type form uint8
 
 const (
-	constForm  form = iota // at
-	rankForm               // rank + at
-	xorForm                // rank ^ at
-	ringForm               // the rank that is at places behind in the circle of all but the root
-	columnForm             // table[rank][column] + at; with a list: list[table[rank][column]], + rank if it is one, + at
+	constForm form = iota // at
+	rankForm              // rank + at
+	xorForm               // rank ^ at
+	ringForm              // the rank that is at places behind on the circle of all ranks except the root
+	// table[rank][column] + at; with a list: list[table[rank][column]] + at, + rank if the number
+	// is a rank
+	columnForm
 )
 
-// rolesOf sorts the ranks of a schedule by what they do, and finds out how their numbers follow
-// from the rank. The roles have no tables if these would have more than most numbers together.
+// rolesOf groups the ranks of a schedule by what they do, and finds how their numbers follow from
+// the rank. The roles have no tables if these would have more than most numbers together.
 func rolesOf(o *outline, picks bool, most int) (roles []*role, numbers int) {
 	known := make(map[string]*fit)
 	var fits []*fit
@@ -75,8 +77,8 @@ func rolesOf(o *outline, picks bool, most int) (roles []*role, numbers int) {
 type fit struct {
 	role
 	first  []int              // the numbers of the first rank
-	isRank []bool             // number -> it is a rank
-	is     [columnForm][]bool // form -> number -> the form is right at all ranks seen
+	isRank []bool             // by number: it is a rank
+	is     [columnForm][]bool // by form and number: the form is right at all ranks seen
 	h      *ir.Header
 }
 
@@ -89,7 +91,7 @@ func newFit(c *coded, rank int, h *ir.Header) *fit {
 	return f
 }
 
-// see holds the formulas that are right at the first rank against another.
+// see compares another rank with the formulas that are right at the earlier ones.
 func (f *fit) see(c *coded, rank int) {
 	f.ranks = append(f.ranks, rank)
 	for i, moved := range c.moved {
@@ -104,8 +106,8 @@ func (f *fit) see(c *coded, rank int) {
 	}
 }
 
-// behind returns how many places rank a is behind rank b in the circle of all ranks but the root, -1 if
-// one of them is not in it.
+// behind returns how many places rank a is behind rank b on the circle of all ranks except the
+// root, or -1 if one of them is not on it.
 func (f *fit) behind(a, b int) int {
 	n := f.h.Ranks
 	if !f.h.Rooted() || n < 3 || a == f.h.Root || b == f.h.Root {
@@ -115,7 +117,7 @@ func (f *fit) behind(a, b int) int {
 	return (place(a) - place(b) + n - 1) % (n - 1)
 }
 
-// less returns a - b, of numbers that are ranks modulo the number of ranks.
+// less returns a - b, modulo the number of ranks if number i is a rank.
 func (f *fit) less(i, a, b int) int {
 	if f.isRank[i] && a < b {
 		return a - b + f.h.Ranks
@@ -123,13 +125,13 @@ func (f *fit) less(i, a, b int) int {
 	return a - b
 }
 
-// tabulate chooses the formulas, has the numbers that follow none in columns, and returns how many
-// numbers the table has, which it may give up to make when there are more than most. Numbers whose
-// difference is the same at all ranks share a column.
+// tabulate chooses the formulas and assigns columns to the numbers that have none. It returns how
+// many numbers the table has. It may give up if there are more than most. Numbers that have the
+// same difference at all ranks share a column.
 func (f *fit) tabulate(o *outline, picks bool, most int) int {
 	f.numbers = make([]operand, len(f.first))
 	forms := f.preferred()
-	var odd []int // the numbers that follow no formula
+	var odd []int // the numbers without a formula
 	for i := range f.numbers {
 		n := &f.numbers[i]
 		if f.isRank[i] {
@@ -158,7 +160,7 @@ func (f *fit) tabulate(o *outline, picks bool, most int) int {
 	if len(odd) == 0 {
 		return 0
 	}
-	room := most // for numbers that may be picked of lists later
+	room := most // for numbers that may become indices into lists later
 	if picks {
 		room *= packed
 	}
@@ -181,13 +183,13 @@ func (f *fit) tabulate(o *outline, picks bool, most int) int {
 	return f.width * len(f.ranks)
 }
 
-// packed is how many times fewer numbers a table may have when it picks them of lists.
+// packed is the maximum factor by which indices into lists reduce the numbers of a table.
 const packed = 6
 
-// setTable makes the table of some numbers. Numbers that differ from the rank by few different distances share a
-// column that says which of them it is.
+// setTable makes the table of some numbers. Numbers with few distinct distances from the rank share
+// a column with an index of the distance.
 func (f *fit) setTable(o *outline, picks bool, leads []int) {
-	values := make([][]int, len(leads)) // lead -> rank -> number
+	values := make([][]int, len(leads)) // by lead and rank: the number
 	var c coded
 	for _, rank := range f.ranks {
 		o.take(&c, rank)
@@ -230,21 +232,21 @@ func (f *fit) setTable(o *outline, picks bool, leads []int) {
 	}
 }
 
-// digit is numbers that one column tells.
+// digit is numbers that share one column.
 type digit struct {
 	numbers []int   // in the order of leads
-	lists   [][]int // of each of them, what its distance from the rank may be
-	which   []int   // rank -> place in lists
-	picks   int     // length of lists; 0: it is one number in full
-	length  int     // of the text of all the numbers
+	lists   [][]int // by number: its possible distances from the rank
+	which   []int   // by rank: index in lists
+	picks   int     // length of lists; 0: the column holds one number itself
+	length  int     // length of the text of all the numbers
 }
 
 const (
-	maxPicks   = 10  // so many distances a column may tell apart
-	leastSaved = 200 // bytes that a list is worth
+	maxPicks   = 10  // maximum number of distances in a column
+	leastSaved = 200 // bytes that a list must save
 )
 
-// add adds a number to p, if it then still tells few enough apart or is the first.
+// add adds a number to p. It reports false if p would then have too many distances.
 func (p *digit) add(k int, base, values []int) bool {
 	if len(p.numbers) > 0 && p.picks == 0 {
 		return false
@@ -282,7 +284,7 @@ func (p *digit) add(k int, base, values []int) bool {
 	return true
 }
 
-// preferred returns the formulas, those first that are right for most numbers: numbers of one
+// preferred returns the formulas, sorted by how many numbers they fit. Numbers with the same
 // formula are more often one loop.
 func (f *fit) preferred() []form {
 	forms := []form{constForm, rankForm, xorForm, ringForm}
@@ -296,8 +298,8 @@ func (f *fit) preferred() []form {
 	return forms
 }
 
-// share returns, for each of the odd numbers, the first of them from which it has the same distance
-// at all ranks. When there are more than most such, it may call others equal.
+// share returns, for each of the odd numbers, the first odd number from which it has the same
+// distance at all ranks. If there are more than most such, it may give a wrong answer.
 func (f *fit) share(o *outline, odd []int, most int) map[int]int {
 	lead := make(map[int]int, len(odd))
 	for _, i := range odd {
@@ -325,8 +327,8 @@ func (f *fit) share(o *outline, odd []int, most int) map[int]int {
 	return lead
 }
 
-// choice returns a condition of each role that says which ranks have it, as the runs of its ranks,
-// and which role has most; ok is false if that is longer than a table.
+// choice returns a condition for each role, as runs of ranks, and the index of the role with the
+// most ranks. ok is false if the conditions are longer than a table.
 func choice(roles []*role) (runs [][][2]int, most int, ok bool) {
 	total := 0
 	for i, ro := range roles {
@@ -348,5 +350,5 @@ func choice(roles []*role) (runs [][][2]int, most int, ok bool) {
 	return runs, most, !ok && total-len(runs[most]) <= maxRuns
 }
 
-// maxRuns is how many runs of ranks a choice of roles may tell apart.
+// maxRuns is the maximum number of runs of ranks in a choice of roles.
 const maxRuns = 6

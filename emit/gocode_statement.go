@@ -50,7 +50,7 @@ func (g *goWriter) program() jen.Code {
 
 func roleName(i int) string { return fmt.Sprintf("role%d", i) }
 
-// within returns the condition of a rank from lo to hi.
+// within returns the condition that a rank is in lo … hi.
 func (g *goWriter) within(lo, hi int) jen.Code {
 	rank := jen.Id("rank")
 	switch {
@@ -64,7 +64,7 @@ func (g *goWriter) within(lo, hi int) jen.Code {
 	return jen.Lit(lo).Op("<=").Id("rank").Op("&&").Id("rank").Op("<=").Lit(hi)
 }
 
-// table returns the numbers that follow no formula.
+// table returns the table of the numbers that have no formula.
 func (g *goWriter) table() jen.Code {
 	if _, _, ok := choice(g.roles); ok {
 		return jen.Null()
@@ -90,7 +90,8 @@ func literals(list []int) (code []jen.Code) {
 	return code
 }
 
-// chunk returns the functions that number chunks and contributions by the ranks that they belong to.
+// chunk returns the functions that number chunks and contributions by the ranks to which they
+// belong.
 func (g *goWriter) chunk() jen.Code {
 	if g.outline.owners == 0 {
 		return jen.Null()
@@ -102,7 +103,7 @@ func (g *goWriter) chunk() jen.Code {
 	return code
 }
 
-// numbering returns the function called name, which numbers what the function of package ir makes.
+// numbering returns a function called name that calls the given function of package ir.
 func (g *goWriter) numbering(name, of string) *jen.Statement {
 	var params []jen.Code
 	var number *jen.Statement
@@ -126,7 +127,7 @@ func (g *goWriter) numbering(name, of string) *jen.Statement {
 		Func().Id(name).Params(jen.List(params...).Int()).Qual(irPath, "Slot").Block(jen.Return(jen.Qual(irPath, of).Call(number))).Line()
 }
 
-// except returns the function for messages of all slots but one, if there are some.
+// except returns the function for messages of all slots but one, if there are any.
 func (g *goWriter) except() jen.Code {
 	if !g.without {
 		return jen.Null()
@@ -138,7 +139,7 @@ func (g *goWriter) except() jen.Code {
 		Block(jen.Return(jen.Qual("slices", "DeleteFunc").Call(jen.Id("list"), same))).Line()
 }
 
-// other returns the function for numbers of ringForm, if there are some.
+// other returns the function for numbers of ringForm, if there are any.
 func (g *goWriter) other() jen.Code {
 	if !g.ringed {
 		return jen.Null()
@@ -154,7 +155,7 @@ func (g *goWriter) other() jen.Code {
 type builder struct {
 	*goWriter
 	ro    *role
-	loops []loop // those around what is written, the outermost first
+	loops []loop // the current loops, the outermost first
 }
 
 // loop is a loop that is being written.
@@ -263,7 +264,7 @@ func appended(name string, values []jen.Code) jen.Code {
 	return jen.Id(name).Op("=").Append(append([]jen.Code{jen.Id(name)}, values...)...)
 }
 
-// loop returns a loop around what body returns for its pieces.
+// loop returns a loop around the code that body returns for its pieces.
 func (b *builder) loop(n *node, body func([]node) []jen.Code) jen.Code {
 	depth := len(b.loops)
 	b.loops = append(b.loops, loop{node: n})
@@ -283,10 +284,10 @@ func (b *builder) loop(n *node, body func([]node) []jen.Code) jen.Code {
 	return jen.For(count.Op(":=").Range().Lit(n.times)).Block(code...)
 }
 
-// listName is the variable that goes through the list of a loop in so many others.
+// listName returns the variable for the list of a loop at the given depth.
 func listName(depth int) string { return loopName(depth) + "v" }
 
-// loopName is the variable of a loop in so many others.
+// loopName returns the variable of a loop at the given depth.
 func loopName(depth int) string {
 	if names := "ijkmuvwxyz"; depth < len(names) {
 		return names[depth : depth+1]
@@ -294,7 +295,7 @@ func loopName(depth int) string {
 	return fmt.Sprintf("i%d", depth)
 }
 
-// actions returns what a rule does: the value, and the statements before that make it.
+// actions returns the value of a rule's actions, and the statements that must come before it.
 func (b *builder) actions(list nodes) (before []jen.Code, value jen.Code) {
 	if len(list.list) == 1 && isMessage(&list.list[0]) {
 		before, slots := b.message(&list.list[0])
@@ -303,10 +304,11 @@ func (b *builder) actions(list nodes) (before []jen.Code, value jen.Code) {
 	return b.list("do", list, actionType, b.action)
 }
 
-// list returns the value of a list: a literal if it has neither loops nor messages of several slots
-// and its order is right, else a variable that the statements before make.
+// list returns the value of a list, and the statements that must come before it. The value is a
+// literal if the list has neither loops nor messages of several slots and its order is right.
+// Otherwise it is a variable that the statements make.
 func (b *builder) list(name string, list nodes, of jen.Code, one func(*node) jen.Code) (before []jen.Code, value jen.Code) {
-	var all []jen.Code // the pieces that a literal has
+	var all []jen.Code // the pieces of a literal
 	for i := range list.list {
 		n := &list.list[i]
 		if n.kind == loopNode || isMessage(n) {
@@ -380,8 +382,8 @@ func isMessage(n *node) bool {
 	return false
 }
 
-// message returns the actions of a put of several slots, or of a fold, and the statements before that
-// make them.
+// message returns the actions of a put of several slots or of a fold, and the statements that must
+// come before them.
 func (b *builder) message(n *node) (before []jen.Code, actions jen.Code) {
 	switch n.kind {
 	case foldNode:
@@ -455,7 +457,7 @@ func (b *builder) slot(n *node) jen.Code {
 	return jen.Qual(irPath, "Enter")
 }
 
-// rank returns a rank as recovery has it.
+// rank returns a rank in the type of recovery.
 func (b *builder) rank(n *node) jen.Code {
 	if v := n.numbers[0]; v.form == constForm && len(v.by) == 0 {
 		return jen.Lit(v.at)
@@ -510,7 +512,8 @@ func (b *builder) number(n operand) *jen.Statement {
 	return b.moved(base, n, least, most)
 }
 
-// moved returns what n adds to base, which is from least to most at all ranks, modulo n.mod where it has to be.
+// moved returns base plus what n adds. base is in least … most at all ranks. The sum is modulo
+// n.mod if necessary.
 func (b *builder) moved(base *jen.Statement, n operand, least, most int) *jen.Statement {
 	lo, hi := b.bounds(n.at, n.by)
 	lo, hi = lo+least, hi+most
@@ -527,10 +530,10 @@ func (b *builder) moved(base *jen.Statement, n operand, least, most int) *jen.St
 	return b.sum(base, n.at, n.by)
 }
 
-// around returns the loop that is around i others: those that a number's steps are of.
+// around returns the i-th loop around the current one, as operand.by counts them.
 func (b *builder) around(i int) *loop { return &b.loops[len(b.loops)-1-i] }
 
-// bounds returns the least and the most that at comes to in the loops that it grows in.
+// bounds returns the least and the largest value that at reaches in its loops.
 func (b *builder) bounds(at int, by []step) (lo, hi int) {
 	lo, hi = at, at
 	for i, s := range by {
@@ -545,7 +548,7 @@ func (b *builder) bounds(at int, by []step) (lo, hi int) {
 	return lo, hi
 }
 
-// sum returns base, if there is one, and at and what that grows by in loops.
+// sum returns the sum of base, if there is one, at, and the growth of at in loops.
 func (b *builder) sum(base *jen.Statement, at int, by []step) *jen.Statement {
 	out := base
 	add := func(sign int, term *jen.Statement) {

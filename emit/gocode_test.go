@@ -55,7 +55,8 @@ func TestGoPackageNames(t *testing.T) {
 	}
 }
 
-// A package says that its schedule is proved, and which call of the runtime takes it.
+// TestGoTellsWhatIsProved checks that a package says that its schedule is proved, and which call of
+// the runtime accepts it.
 func TestGoTellsWhatIsProved(t *testing.T) {
 	s := of(t, "barrier/hsb", schedule.Params{Ranks: 6})
 	proved, not := goText(t, s, Options{Proved: true}), goText(t, s, Options{})
@@ -65,7 +66,8 @@ func TestGoTellsWhatIsProved(t *testing.T) {
 	require.Contains(t, not, " to Comm.UseUnverified of the runtime ")
 }
 
-// Numbers follow from the rank where they can: a pipeline, a ring and an exchange have no table.
+// TestGoFindsFormulas checks that numbers follow from the rank if possible: a pipeline, a ring and
+// an exchange have no table.
 func TestGoFindsFormulas(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -87,7 +89,7 @@ func TestGoFindsFormulas(t *testing.T) {
 	}
 }
 
-// Each role is chosen in one place.
+// TestGoChoosesRoles checks that each role is chosen in one place.
 func TestGoChoosesRoles(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{5, 8, heavy.Or(36, 100)} {
@@ -103,8 +105,9 @@ func TestGoChoosesRoles(t *testing.T) {
 	}
 }
 
-// Every algorithm fits among 1,024 ranks, and those that are the same for each rank are as long among
-// few. Tests of every day take fewer ranks where each puts to every other.
+// TestGoSize checks that every algorithm fits among 1,024 ranks, and that algorithms that are the
+// same for each rank are equally long among few ranks. The daily tests take fewer ranks if each
+// puts to every other.
 func TestGoSize(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		all := []schedule.Params{{}}
@@ -112,13 +115,14 @@ func TestGoSize(t *testing.T) {
 			"root": {Root: 33}, "degree": {Degree: 3}, "fan-in": {FanIn: 2, FanOut: 3}, "hosts": {Hosts: 17},
 		} {
 			if name == "hosts" && of(t, alg.Name, schedule.Params{Ranks: 3}).Blocks() > 1 {
-				continue // hosts of unequal numbers of ranks take tables, and may be refused
+				continue // hosts with unequal numbers of ranks take tables, and may be refused
 			}
 			if slices.Contains(alg.Params, name) {
 				all = append(all, p)
 			}
 		}
-		if alg.Collective == schedule.Bcast && alg.Name != "bcast/scatter-allgather" { // whose ranks then share chunks by a quotient
+		// its ranks would share chunks by a quotient
+		if alg.Collective == schedule.Bcast && alg.Name != "bcast/scatter-allgather" {
 			all = append(all, schedule.Params{Chunks: 64})
 		}
 		for _, p := range all {
@@ -130,7 +134,7 @@ func TestGoSize(t *testing.T) {
 			}
 			if h := (ir.Header{Collective: alg.Collective}); h.Folds() {
 				if !slices.Contains([]string{"doubling", "ring", "circulant", "chain", "binomial"}, path.Base(alg.Name)) || p.Hosts > 0 {
-					continue // ranks fold in many orders, and code for them all may be refused
+					continue // ranks fold in many orders, and code for all of them may be refused
 				}
 			}
 			require.LessOrEqual(t, len(goText(t, of(t, alg.Name, p), Options{})), 64<<10, "%s %+v", alg.Name, p)
@@ -164,8 +168,8 @@ func TestGoRefusesWhatNobodyCanRun(t *testing.T) {
 	require.ErrorContains(t, Write(&bytes.Buffer{}, "go", s, Options{}), "rank 1, rule 0: done does not wait for enter")
 }
 
-// patternless is a schedule without any pattern: rules that each put a chunk to
-// any rank or, if wide is more than 1, do up to so many things.
+// patternless returns a schedule without any pattern: rules that each put a chunk to a random rank
+// or, if wide is more than 1, do up to wide actions.
 func patternless(ranks, wide int) *ir.Schedule {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "scattered", Ranks: ranks, Chunks: 3}}
@@ -190,8 +194,8 @@ func patternless(ranks, wide int) *ir.Schedule {
 	return s
 }
 
-// What has no pattern is a table while that is small, and refused with numbers
-// and a way out when it is not.
+// TestGoRefusesWhatIsTooLarge checks that a schedule without a pattern becomes a table if that is
+// small. Otherwise it is refused with numbers and an alternative.
 func TestGoRefusesWhatIsTooLarge(t *testing.T) {
 	s := patternless(400, 1)
 	text := goText(t, s, Options{})
@@ -212,7 +216,7 @@ func TestGoRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// Whatever the readers take, there is code for it or an error.
+// FuzzGo checks that for every schedule that the readers accept, there is code or an error.
 func FuzzGo(f *testing.F) {
 	for _, s := range cases(f) {
 		var b bytes.Buffer

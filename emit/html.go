@@ -15,25 +15,23 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// Failure is a check that does not hold for a schedule, with how that comes
-// about.
+// Failure is a check that does not hold for a schedule, with its counterexample.
 type Failure struct {
 	Check  string           // the check's name
 	Text   string           // the counterexample in words
 	Places []fixpoint.Place // the slots concerned
-	Path   []Step           // how it comes about, each step because of the next
-	World  fixpoint.Model   // the run that shows it; Lost is not looked at
+	Path   []Step           // how it comes about: each step has the next as its reason
+	World  fixpoint.Model   // the run that shows it; Lost is ignored
 }
 
-// Step is one link of a counterexample: a slot and the rank that sets it, or
-// would have to; From is -1 where nobody does.
+// Step is one link of a counterexample: a slot and the rank that sets it, or would have to. From is
+// -1 if no rank does.
 type Step struct {
 	fixpoint.Place
 	From int
 }
 
-// The parts of the page. The script's parts are here in the order in which
-// they use each other.
+// The parts of the page. The parts of the script are in the order in which they use each other.
 var (
 	//go:embed explorer/explorer.html
 	explorerHTML string
@@ -51,9 +49,8 @@ var (
 	explorerJS string
 )
 
-// writeHTML prints one self-contained page that plays s, and that lets the
-// reader lose multicasts, change the root among s and o.Others and follow the
-// counterexamples of o.Failures. The page loads nothing.
+// writeHTML prints one self-contained page that plays s. The reader can lose multicasts, change the
+// root among s and o.Others, and follow the counterexamples of o.Failures. The page loads nothing.
 func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
 	if err := o.Extract.check(s.Ranks); err != nil {
 		return err
@@ -72,8 +69,8 @@ func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
 	return err
 }
 
-// explorerData spells what the page shows as JSON without any "<", so that
-// nothing in it can end the element that it stands in.
+// explorerData returns the contents of the page as JSON without any "<", so that nothing in it can
+// end the element around it.
 func explorerData(s *ir.Schedule, o Options) (string, error) {
 	all := byRoot(s, o.Others)
 	var b bytes.Buffer
@@ -112,10 +109,10 @@ func explorerData(s *ir.Schedule, o Options) (string, error) {
 	return strings.ReplaceAll(b.String(), "<", `\u003c`), nil
 }
 
-// pageRow is what the row of its collective says of a schedule, as the page's script reads it.
+// pageRow is what the page's script knows of a schedule's collective.
 type pageRow struct {
-	Root   string       `json:"root"`   // what users call the root, "" if there is none
-	Facts  []string     `json:"facts"`  // what the schedule was made for
+	Root   string       `json:"root"`   // the users' word for the root, "" if there is none
+	Facts  []string     `json:"facts"`  // the parameters of the schedule
 	Per    int          `json:"per"`    // chunks of a block
 	Held   []pageBlocks `json:"held"`   // by rank: at enter
 	Wanted []pageBlocks `json:"wanted"` // by rank: at the end
@@ -137,7 +134,7 @@ func newPageRow(h *ir.Header) pageRow {
 	return out
 }
 
-// byRoot returns s and the others in the order of their roots, one for each.
+// byRoot returns s and the others in the order of their roots, one for each root.
 func byRoot(s *ir.Schedule, others []*ir.Schedule) []*ir.Schedule {
 	all := []*ir.Schedule{s}
 	for _, o := range others {
@@ -149,7 +146,7 @@ func byRoot(s *ir.Schedule, others []*ir.Schedule) []*ir.Schedule {
 	return all
 }
 
-// pageFailure is a failure as the page's script reads it.
+// pageFailure is a failure in the form that the page's script reads.
 type pageFailure struct {
 	Check   string     `json:"check"`
 	Text    string     `json:"text"`
@@ -185,7 +182,7 @@ func pagePlaces(places []fixpoint.Place) []pageStep {
 	return out
 }
 
-// explorerPalette is how each kind of arrow looks, as style variables.
+// explorerPalette returns the look of each kind of arrow as style variables.
 func explorerPalette() string {
 	var light, dark strings.Builder
 	for _, l := range looks {
@@ -199,11 +196,11 @@ func explorerPalette() string {
 	return ":root {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) { :root {" + dark.String() + " } }\n"
 }
 
-// pageKind is a kind of arrow as the page's script reads it.
+// pageKind is a kind of arrow in the form that the page's script reads.
 type pageKind struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Many string `json:"many"` // where a message has several slots
+	Many string `json:"many"` // the name if a message has several slots
 	Open bool   `json:"open"`
 }
 

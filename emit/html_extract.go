@@ -6,15 +6,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// maxPageArrows is how many arrows a page may have to keep: some hundred
-// megabytes in a browser.
+// maxPageArrows is the maximum number of arrows of a page. So many take about a hundred megabytes
+// in a browser.
 const maxPageArrows = 1 << 18
 
-// pageExtract is which ranks the page shows at first, as its script reads it.
+// pageExtract is the ranks that the page shows at first, in the form that its script reads.
 type pageExtract struct {
-	Ranks []int  `json:"ranks"` // empty: all
-	Hub   int    `json:"hub"`   // only what this rank sends or gets; -1: all between them
-	Why   string `json:"why"`
+	Ranks []int `json:"ranks"` // empty: all
+	// Hub limits the arrows to what this rank sends or gets. -1 means everything between the ranks.
+	Hub int    `json:"hub"`
+	Why string `json:"why"`
 }
 
 // pageExtracts chooses the ranks to show of each schedule.
@@ -37,7 +38,7 @@ func pageExtracts(all []*ir.Schedule, x Extract) ([]pageExtract, error) {
 	return out, nil
 }
 
-// fitsPage tells why a page cannot show a run, if it cannot.
+// fitsPage returns the reason why a page cannot show a run, or nil.
 func fitsPage(t *run, x Extract) error {
 	ranks := len(t.Programs)
 	arrows := t.multicasts*(ranks-1) + t.puts

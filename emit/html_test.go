@@ -20,7 +20,7 @@ func page(t *testing.T, s *ir.Schedule, o Options) string {
 
 var pageData = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
 
-// dataOf returns what the page's script reads.
+// dataOf returns the data that the page's script reads.
 func dataOf(t *testing.T, page string) (out struct {
 	Start     int
 	Schedules []json.RawMessage

@@ -7,13 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// margin is the column of the first lane; the number of the round stands left
-// of it.
+// margin is the column of the first lane. The number of the round is left of it.
 const margin = 8
 
-// Columns between lanes: what arrows need at least, what is left for labels
-// on the right where arrows are too short to carry theirs, and what is wide
-// enough.
+// Columns between lanes: the minimum for arrows, the room for labels on the right if arrows are too
+// short to carry theirs, and the maximum.
 const (
 	minPitch   = 3
 	rightLabel = 10
@@ -24,13 +22,12 @@ const (
 type sheet struct {
 	scene  *scene
 	pitch  int  // columns from lane to lane
-	inline bool // labels stand in the arrows, not at the right
+	inline bool // labels are in the arrows, not on the right
 	width  int
 	rows   []row
 }
 
-// lanes draws what o asks for of the run, or returns the reason why it does
-// not fit.
+// lanes draws what o asks for, or returns the reason why it does not fit.
 func lanes(t *run, o RoundsOptions) (*sheet, string) {
 	most := mostLanes(t, o.Width)
 	if most < min(len(t.Programs), 3) || o.Extract.kind == everybody && most < len(t.Programs) {
@@ -57,13 +54,13 @@ func mostLanes(t *run, width int) int {
 	return max(0, width-margin-rightLabel)/leastPitch(t) + 1
 }
 
-// leastPitch is how far lanes are apart at least, so that the numbers of ranks
-// and rounds stand beside each other.
+// leastPitch returns the minimum distance of lanes at which the numbers of ranks and rounds fit
+// beside each other.
 func leastPitch(t *run) int {
 	return max(minPitch, 1+len(strconv.Itoa(max(len(t.Programs)-1, t.rounds))))
 }
 
-// stars groups what is shown, by column.
+// stars groups the transfers of the scene, by column.
 func (sc *scene) stars() [][]star {
 	out := make([][]star, len(sc.numbers))
 	rest := sc.transfers
@@ -90,7 +87,7 @@ func longestLabel(rounds [][]star) int {
 	return longest
 }
 
-// newSheet chooses the pitch: with labels in the arrows where that fits.
+// newSheet chooses the pitch. Labels are in the arrows if they fit.
 func newSheet(sc *scene, o RoundsOptions, label int) *sheet {
 	gaps := max(1, len(sc.ranks)-1)
 	sh := &sheet{scene: sc, width: o.Width}
@@ -107,8 +104,7 @@ func newSheet(sc *scene, o RoundsOptions, label int) *sheet {
 	return sh
 }
 
-// draw draws the rounds. It gives up and returns false where they take more
-// than maxLines.
+// draw draws the rounds. It gives up and returns false if they take more than maxLines.
 func (sh *sheet) draw(rounds [][]star) bool {
 	packed, crowded := sh.pack(rounds)
 	sh.ranksRow()
@@ -132,7 +128,7 @@ func (sh *sheet) draw(rounds [][]star) bool {
 	return true
 }
 
-// pack packs every round; crowded says that one takes more than a line.
+// pack packs every round. crowded says that some round takes more than one line.
 func (sh *sheet) pack(rounds [][]star) (packed [][][]star, crowded bool) {
 	for _, round := range rounds {
 		lines := pack(round, !sh.inline)
@@ -155,7 +151,7 @@ func (sh *sheet) round(number int, lines [][]star) {
 	}
 }
 
-// longestTerm returns how long the texts of folds are that a lane may have room for.
+// longestTerm returns the length of the longest text of a fold for which a lane may have room.
 func (sh *sheet) longestTerm() int {
 	longest := 0
 	for _, f := range sh.scene.folds {
@@ -166,8 +162,8 @@ func (sh *sheet) longestTerm() int {
 	return longest
 }
 
-// folds draws what the ranks fold after a round: the term of it in its lane, or a sign where there is
-// no room for that.
+// folds draws the folds of ranks after a round. A lane shows the term of the fold, or a sign if
+// there is no room for it.
 func (sh *sheet) folds(column int) {
 	all := sh.scene.foldsAfter(column)
 	if all == nil {
@@ -191,7 +187,7 @@ func (sh *sheet) folds(column int) {
 
 func (sh *sheet) lane(i int) int { return margin + i*sh.pitch }
 
-// centred writes text over a lane.
+// centred writes text centred at a lane.
 func (sh *sheet) centred(r row, lane int, text string, st style) {
 	r.text(sh.lane(lane)-(len(text)-1)/2, text, st)
 }
@@ -205,7 +201,7 @@ func (sh *sheet) ranksRow() {
 	sh.rows = append(sh.rows, r)
 }
 
-// returnRow tells after which round each call returns.
+// returnRow shows the round after which each call returns.
 func (sh *sheet) returnRow() {
 	r := newRow(sh.width)
 	r.text(0, "return", dim)

@@ -2,14 +2,16 @@ package emit
 
 import "fmt"
 
-// Loss says which multicasts are lost. The zero value: none.
+// Loss says which multicasts are lost. The zero value is no loss.
 type Loss struct {
 	Seed uint64
-	Rate float64 // of the multicasts, independent per receiver and chunk: 0 none, 1 all
+	// Rate is the part of the multicasts that are lost, independently for each receiver and chunk.
+	// 0 is none, 1 is all.
+	Rate float64
 }
 
-// Hits reports whether rank to loses the multicast of the chunk by rank from.
-// The same arguments always give the same answer.
+// Hits reports whether rank to loses rank from's multicast of the chunk. The same arguments always
+// give the same answer.
 func (l Loss) Hits(from, to, chunk int) bool {
 	switch {
 	case l.Rate <= 0:
@@ -24,8 +26,8 @@ func (l Loss) Hits(from, to, chunk int) bool {
 	return float64(h>>11)/(1<<53) < l.Rate
 }
 
-// mix is one step of the generator SplitMix64 (Steele, Lea, Flood, 2014): the
-// next state, with its bits well mixed.
+// mix is one step of the generator SplitMix64 (Steele, Lea, Flood, 2014): the next state with its
+// bits mixed.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -33,7 +35,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// String spells the loss as people write it: none, all, or SEED:RATE.
+// String spells the loss as users write it: none, all, or SEED:RATE.
 func (l Loss) String() string {
 	switch {
 	case l.Rate <= 0:

@@ -9,12 +9,13 @@ import (
 	"github.com/schedgen/schedgen/ir/msccl"
 )
 
-// writeMSCCL prints a schedule that consists of puts and folds of chunks alone as XML for MSCCL (form:
-// package ir/msccl). Every connection between two ranks has a thread block at each of its ends; where all
-// that a rank receives on one connection goes out on another in the same order, one block does both.
+// writeMSCCL prints a schedule that consists only of puts and folds of chunks as XML for MSCCL
+// (form: package ir/msccl). Every connection between two ranks has a thread block at each of its
+// ends. If everything that a rank receives on one connection goes out on another in the same order,
+// one block does both.
 //
-// The input of a rank is the chunks that it holds at enter or its contribution, the output the chunks
-// that it wants, each in their order; what it only passes on, and partial results, lie in its scratch
+// The input of a rank is the chunks that it holds at enter, or its contribution. The output is the
+// chunks that it wants. Both are in order. Chunks to pass on and partial results are in its scratch
 // buffer. The form does not say which operand of a fold is on the left.
 func writeMSCCL(w io.Writer, s *ir.Schedule, _ Options) error {
 	p, err := newMSCCLPlan(s)
@@ -41,13 +42,13 @@ func writeMSCCL(w io.Writer, s *ir.Schedule, _ Options) error {
 	return buf.Flush()
 }
 
-// mscclBlock is a thread block; a peer of -1 is none.
+// mscclBlock is a thread block. A peer of -1 means none.
 type mscclBlock struct {
 	send, recv int
 	steps      []mscclStep
 }
 
-// mscclPlace is a place of a rank's memory.
+// mscclPlace is a place in a rank's memory.
 type mscclPlace struct {
 	buffer string // i, o or s
 	at     int
@@ -58,7 +59,7 @@ type mscclStep struct {
 	kind       string // nop, s, r, rcs, cpy, re, rrc, rrs or rrcs
 	src, dst   mscclPlace
 	cnt        int
-	block, dep int // waits for step dep of this block; block -1: for none
+	block, dep int // waits for step dep of this block; a block of -1: waits for none
 	awaited    bool
 }
 

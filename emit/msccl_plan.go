@@ -9,23 +9,24 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// mscclPut is slots on their way that lie one behind the other at both ranks. A message of several
-// slots is as many of them as it has runs.
+// mscclPut is slots on their way that are consecutive at both ranks. A message of several slots is
+// one mscclPut for each of its runs.
 type mscclPut struct {
 	from, to int
 	slots    []ir.Slot  // at the sender
 	sets     []ir.Slot  // at the receiver
 	src, dst mscclPlace // of the first slot
-	needs    []maker    // what must have come about at the sender before, the last that of its own slots
+	needs    []maker    // what must have happened at the sender before; the maker of its own slots is last
 
-	// Where the receiver does nothing with what comes but fold it once, it folds as it receives.
+	// folds says that the receiver folds the slots as it receives them, because it does nothing
+	// else with them.
 	folds bool
 	with  []ir.Slot // the other operands
-	made  []ir.Slot // what is made, in place of sets
-	after []maker   // what must have come about at the receiver before
+	made  []ir.Slot // the results, in place of sets
+	after []maker   // what must have happened at the receiver before
 }
 
-// brings returns the slots that the receiver has then.
+// brings returns the slots that the receiver then has.
 func (put *mscclPut) brings() []ir.Slot {
 	if put.folds {
 		return put.made
@@ -33,7 +34,7 @@ func (put *mscclPut) brings() []ir.Slot {
 	return put.sets
 }
 
-// mscclFold is a fold that is steps of its own.
+// mscclFold is a fold with steps of its own.
 type mscclFold struct {
 	rank     int
 	made     ir.Slot
@@ -42,16 +43,16 @@ type mscclFold struct {
 	step     int // the last of its steps, in the rank's block of folds
 }
 
-// maker is what has made a slot: put number n, or fold number -1-n.
+// maker is the maker of a slot: put number n, or fold number -1-n.
 type maker int
 
-// mscclFits returns why a schedule does not consist of puts and folds of chunks alone, or nil.
+// mscclFits returns why a schedule does not consist only of puts and folds of chunks, or nil.
 func mscclFits(s *ir.Schedule) error {
 	if !s.HasMessage() {
 		return &Unfit{"it moves no bytes but sets signals, and MSCCL only moves chunks"}
 	}
 	if s.QuestionChunks() > 0 {
-		return &Unfit{"what ranks contribute is their answer to " + ir.Chunk(0).String() + ", and MSCCL has contributions from the start"}
+		return &Unfit{"ranks contribute their answer to " + ir.Chunk(0).String() + ", and MSCCL has contributions from the start"}
 	}
 	for rank := range s.Programs {
 		for i := range s.Programs[rank].Rules {
@@ -77,15 +78,15 @@ type rankSlot struct {
 	slot ir.Slot
 }
 
-// connection is from one rank to another.
+// connection is a connection from one rank to another.
 type connection struct{ from, to int }
 
-// mscclPlan places puts and folds into thread blocks.
+// mscclPlan distributes puts and folds over thread blocks.
 type mscclPlan struct {
 	s       *ir.Schedule
-	puts    []mscclPut // each after what it needs
+	puts    []mscclPut // each after those it needs
 	folds   []mscclFold
-	order   []maker            // all of them, in the order of a run
+	order   []maker            // all puts and folds, in the order of a run
 	uses    map[rankSlot]int   // how often it is put or folded
 	waiters map[rankSlot]int   // how many rules wait for it
 	came    map[rankSlot]maker // what brings or makes the slot
@@ -93,11 +94,11 @@ type mscclPlan struct {
 	scratch []int // by rank: chunks of its scratch buffer
 
 	blocks [][]mscclBlock
-	sends  map[connection]int // which block of the sender
-	recvs  map[connection]int // which block of the receiver
-	folder map[connection]int // of a rank, from and to itself, the block of its folds
+	sends  map[connection]int // the block of the sender
+	recvs  map[connection]int // the block of the receiver
+	folder map[connection]int // by connection of a rank with itself: the block of its folds
 	fused  map[connection]connection
-	step   []int // by put: which step of the receiver's block receives it
+	step   []int // by put: the step of the receiver's block that receives it
 }
 
 // newMSCCLPlan returns the thread blocks of every rank.
@@ -139,8 +140,8 @@ type moment struct {
 	round int
 }
 
-// find walks along the rules, round by round, in the order in which they fire. What is folded in a
-// round is folded before anything is sent in it, so that a rank may fold what it receives at once.
+// find visits the rules, round by round, in the order in which they fire. In each round folds come
+// before sends, so that a rank may fold what it receives at once.
 func (p *mscclPlan) find() error {
 	fix, err := fixpoint.Run(p.s, fixpoint.Model{})
 	if err != nil {
@@ -177,10 +178,12 @@ func (p *mscclPlan) find() error {
 	return nil
 }
 
-// foldable returns, by the partial result, the fold that a rank does as it receives it: one of two
-// operands, the only use of the partial result, before the next message comes from its sender.
+// foldable returns, by partial result, the fold that a rank does while it receives that result.
+// Such a fold has two operands, is the only use of the partial result, and comes before the next
+// message from the same sender.
 func (p *mscclPlan) foldable(all []moment) map[rankSlot]moment {
-	brought := make(map[rankSlot]connection) // which wait for the last message of a connection
+	// partial results that came by the last message of their connection
+	brought := make(map[rankSlot]connection)
 	out := make(map[rankSlot]moment)
 	last := make(map[connection][]rankSlot)
 	for _, m := range all {
@@ -221,8 +224,8 @@ func other(do []ir.Action, s ir.Slot) ir.Slot {
 	return do[0].Slot
 }
 
-// addMessage adds a put for every run of the message. Its first put waits for all that the rule waits
-// for: the steps of a block follow each other.
+// addMessage adds a put for every run of the message. Only its first put waits for the slots of the
+// rule, because the steps of a block follow each other.
 func (p *mscclPlan) addMessage(m moment, folding map[rankSlot]moment) error {
 	to := int(m.do[0].To)
 	rule, err := p.waits(m, nil)
@@ -272,13 +275,14 @@ func (p *mscclPlan) addMessage(m moment, folding map[rankSlot]moment) error {
 	return nil
 }
 
-// follows reports whether what is folded with a further slot of a put, and what is made, lies behind
-// what the slots before it are folded with and make. All is folded by one rule.
+// follows reports whether a further slot of a put can join it: the operand with which the slot is
+// folded and the result must directly follow those of the slots before it. One rule must do all
+// these folds.
 func (p *mscclPlan) follows(put *mscclPut, fold moment, s ir.Slot) bool {
 	n := len(put.with) - 1
 	with, made := other(fold.do, s), fold.do[0].As
 	next := func(before, x ir.Slot) bool {
-		if x.Kind() == ir.KindValue { // its place is yet to be chosen
+		if x.Kind() == ir.KindValue { // its place has not been chosen yet
 			return before.Kind() == ir.KindValue
 		}
 		return x.Kind() == before.Kind() && p.fixed(put.to, x) == p.fixed(put.to, before).plus(1)
@@ -286,12 +290,12 @@ func (p *mscclPlan) follows(put *mscclPut, fold moment, s ir.Slot) bool {
 	return with.Kind() == ir.KindInput && next(put.with[n], with) && next(put.made[n], made) && sameRule(p, put, fold)
 }
 
-// sameRule reports whether the fold is of the rule that folds the slots of a put so far.
+// sameRule reports whether the rule of the fold also folds the slots of the put so far.
 func sameRule(p *mscclPlan, put *mscclPut, fold moment) bool {
 	return slices.ContainsFunc(fold.rule.Do, func(a ir.Action) bool { return a.Op == ir.Fold && a.As == put.made[0] })
 }
 
-// fixed returns the place of a contribution or of a chunk that is wanted.
+// fixed returns the place of a contribution or of a wanted chunk.
 func (p *mscclPlan) fixed(rank int, s ir.Slot) mscclPlace {
 	if s.Kind() == ir.KindInput {
 		return mscclPlace{"i", s.Index()}
@@ -300,7 +304,7 @@ func (p *mscclPlan) fixed(rank int, s ir.Slot) mscclPlace {
 	return mscclPlace{"o", wanted.Place(s.Index())}
 }
 
-// put notes that a slot has its place.
+// put records the place of a slot.
 func (p *mscclPlan) put(at rankSlot, where mscclPlace) {
 	p.place[at] = where
 	if where.buffer == "s" {
@@ -308,7 +312,7 @@ func (p *mscclPlan) put(at rankSlot, where mscclPlace) {
 	}
 }
 
-// addFold adds a fold, or has the put that brings its operand fold it.
+// addFold adds a fold, or lets the put that brings its operand fold it.
 func (p *mscclPlan) addFold(m moment, folding map[rankSlot]moment) error {
 	made := rankSlot{m.rank, m.do[0].As}
 	if _, twice := p.came[made]; twice {
@@ -339,7 +343,7 @@ func (p *mscclPlan) addFold(m moment, folding map[rankSlot]moment) error {
 		if put.made[len(put.made)-1] == made.slot {
 			put.after = lastOfEach(put.after)
 			p.order = append(p.order, -1-maker(len(p.folds)))
-			p.folds = append(p.folds, mscclFold{rank: -1, step: int(by)}) // the receipt takes place here
+			p.folds = append(p.folds, mscclFold{rank: -1, step: int(by)}) // the receive happens here
 		}
 		return nil
 	}
@@ -359,8 +363,8 @@ func (p *mscclPlan) addFold(m moment, folding map[rankSlot]moment) error {
 	return nil
 }
 
-// waits returns what makes the slots that the rule of a message or a fold waits for and does not use
-// there. What its folds receive as they fold it is left out.
+// waits returns the makers of the slots for which the rule of a message or fold waits and that the
+// message or fold does not use. It leaves out slots that folds receive as they fold.
 func (p *mscclPlan) waits(m moment, folding map[rankSlot]moment) (needs []maker, err error) {
 	for _, w := range m.rule.When {
 		if _, folds := folding[rankSlot{m.rank, w}]; folds || w == ir.Enter || slices.ContainsFunc(m.do, func(a ir.Action) bool { return a.Slot == w }) {
@@ -377,7 +381,7 @@ func (p *mscclPlan) waits(m moment, folding map[rankSlot]moment) (needs []maker,
 
 func (at mscclPlace) plus(n int) mscclPlace { return mscclPlace{at.buffer, at.at + n} }
 
-// lastOfEach drops all but the last of those that repeat.
+// lastOfEach removes duplicates and keeps the last of each.
 func lastOfEach(list []maker) []maker {
 	var out []maker
 	for i, v := range list {
@@ -388,7 +392,7 @@ func lastOfEach(list []maker) []maker {
 	return out
 }
 
-// need returns what brings or makes a slot of the rank, nothing if it has that at enter.
+// need returns the maker of a slot of the rank, or none if the rank has the slot at enter.
 func (p *mscclPlan) need(rank int, s ir.Slot) ([]maker, error) {
 	if s.Kind() == ir.KindInput || s.Kind() == ir.KindChunk && p.s.Holds(rank, s.Index()) {
 		return nil, nil
@@ -400,7 +404,7 @@ func (p *mscclPlan) need(rank int, s ir.Slot) ([]maker, error) {
 	return []maker{m}, nil
 }
 
-// source returns where the rank reads a slot that it has.
+// source returns the place from which the rank reads a slot that it has.
 func (p *mscclPlan) source(rank int, s ir.Slot) mscclPlace {
 	if held := p.s.Held(rank); s.Kind() == ir.KindChunk && held.Has(s.Index()) {
 		return mscclPlace{"i", held.Place(s.Index())}
@@ -411,7 +415,7 @@ func (p *mscclPlan) source(rank int, s ir.Slot) mscclPlace {
 	return p.place[rankSlot{rank, s}]
 }
 
-// destination returns where the rank puts a slot that comes to it or that it makes.
+// destination returns the place of a slot that comes to the rank or that the rank makes.
 func (p *mscclPlan) destination(rank int, s ir.Slot) mscclPlace {
 	if wanted := p.s.Wanted(rank); s.Kind() == ir.KindChunk && wanted.Has(s.Index()) {
 		return mscclPlace{"o", wanted.Place(s.Index())}
@@ -419,7 +423,8 @@ func (p *mscclPlan) destination(rank int, s ir.Slot) mscclPlace {
 	return mscclPlace{"s", p.scratch[rank]}
 }
 
-// copyOwn adds a block that copies what the rank both holds and wants to its output, run by run.
+// copyOwn adds a block that copies the chunks that the rank both holds and wants to its output, run
+// by run.
 func (p *mscclPlan) copyOwn(rank int) {
 	held, wanted := p.s.Held(rank), p.s.Wanted(rank)
 	var steps []mscclStep
@@ -439,9 +444,9 @@ func (p *mscclPlan) copyOwn(rank int) {
 	}
 }
 
-// fusable returns, by the connection on which slots leave a rank, the one on which they come in the
-// same runs and order, or what they are folded with there, if what leaves needs nothing else. What the
-// rank has by itself may leave before. No connection occurs twice.
+// fusable returns, by outgoing connection of a rank, an incoming one with which it can share a
+// block. The slots that leave must be those that come, or their folds, in the same runs and order,
+// and must need nothing else. Slots of the rank's own may leave first. No connection occurs twice.
 func (p *mscclPlan) fusable() map[connection]connection {
 	puts := make(map[connection][]int)
 	var order []connection
@@ -456,7 +461,7 @@ func (p *mscclPlan) fusable() map[connection]connection {
 	taken := make(map[connection]bool)
 	for _, out := range order {
 		list := puts[out]
-		if p.s.Folds() { // elsewhere what comes and what leaves is the same from the first message on
+		if p.s.Folds() { // otherwise the slots that come and leave agree from the first message on
 			for len(list) > 0 && len(p.puts[list[0]].needs) == 0 {
 				list = list[1:]
 			}
@@ -480,7 +485,8 @@ func (p *mscclPlan) fusable() map[connection]connection {
 	return fused
 }
 
-// block returns the number of the rank's block for a connection, a new one if there is none.
+// block returns the number of the rank's block for a connection. It adds the block fresh if there
+// is none.
 func (p *mscclPlan) block(rank int, known map[connection]int, c connection, fresh mscclBlock) int {
 	id, ok := known[c]
 	if !ok {
@@ -491,7 +497,7 @@ func (p *mscclPlan) block(rank int, known map[connection]int, c connection, fres
 	return id
 }
 
-// await returns the step of a block of the rank in which something comes about, which is awaited then.
+// await returns the block and the step of the rank that does m, and marks the step as awaited.
 func (p *mscclPlan) await(rank int, m maker) (block, step int) {
 	if m < 0 {
 		block, step = p.folder[connection{rank, rank}], p.folds[-1-m].step
@@ -502,9 +508,8 @@ func (p *mscclPlan) await(rank int, m maker) (block, step int) {
 	return block, step
 }
 
-// add adds a step to a block of the rank, behind steps that wait for all that it needs but the last,
-// for which it waits itself. What comes about in the block itself needs no waiting. It returns the
-// number of the step.
+// add adds a step to a block of the rank and returns its number. The step waits for the last of
+// needs. Steps before it wait for the others. What happens in the block itself needs no waiting.
 func (p *mscclPlan) add(rank, block int, needs []maker, step mscclStep) int {
 	step.block, step.dep = -1, -1
 	nothing := mscclPlace{"o", -1}
@@ -524,8 +529,8 @@ func (p *mscclPlan) add(rank, block int, needs []maker, step mscclStep) int {
 	return len(b.steps) - 1
 }
 
-// send adds the steps of the sender. In a block that does both, the step that receives the slots
-// sends them too.
+// send adds the steps of the sender. In a block that both receives and sends, the step that
+// receives the slots sends them too.
 func (p *mscclPlan) send(put *mscclPut) {
 	c := connection{put.from, put.to}
 	if in, ok := p.fused[c]; ok {
@@ -547,8 +552,8 @@ func (p *mscclPlan) send(put *mscclPut) {
 	p.add(put.from, id, put.needs, mscclStep{kind: "s", src: put.src, dst: dst, cnt: len(put.slots)})
 }
 
-// sendOn has the step that receives the slots of a put send them, or what it folds. What nobody else
-// uses is not written then.
+// sendOn lets the step that receives the slots of a put also send them, or their folds. It does not
+// write results that have no other use.
 func (p *mscclPlan) sendOn(put *mscclPut, step *mscclStep) {
 	if step.kind == "r" {
 		step.kind = "rcs"
@@ -573,8 +578,8 @@ func (p *mscclPlan) receive(i int) {
 	p.step[i] = p.add(put.to, id, put.after, step)
 }
 
-// fold adds the steps of a fold: a copy of the first operand, onto which the others are folded. Or what
-// brings the operand of a fold is received and folded in one step.
+// fold adds the steps of a fold: a copy of the first operand, onto which the others are folded. If
+// a put folds its own slots, fold adds one step that receives and folds.
 func (p *mscclPlan) fold(f *mscclFold) {
 	if f.rank < 0 {
 		p.receive(f.step)

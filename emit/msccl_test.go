@@ -19,8 +19,8 @@ func mscclOf(t *testing.T, text string) (string, error) {
 	return b.String(), err
 }
 
-// A chunk that waits for another one too: a step waits for one step, so a step
-// that does nothing waits for the other.
+// TestMSCCLWaitsForTwo checks a chunk that waits for another one too. A step waits for one step, so
+// an empty step waits for the other.
 func TestMSCCLWaitsForTwo(t *testing.T) {
 	text, err := mscclOf(t, `schedule bcast/test ranks=4 root=0 chunks=2
 rank 0
@@ -73,7 +73,8 @@ func TestMSCCLSaysWhatItCannotExpress(t *testing.T) {
 	}
 }
 
-// What leaves on one connection has come on two: no block can do both.
+// TestMSCCLDoesNotFuseTwoSources checks that no block does both if the chunks that leave on one
+// connection have come on two.
 func TestMSCCLDoesNotFuseTwoSources(t *testing.T) {
 	text, err := mscclOf(t, `schedule bcast/test ranks=4 root=0 chunks=2
 rank 0

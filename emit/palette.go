@@ -1,21 +1,20 @@
 package emit
 
-// look is how the pictures that have colours draw one kind of thing. Kinds
-// differ in more than colour: in width, dashes and heads too.
+// look says how coloured pictures draw one kind of thing. Kinds differ in more than colour: also in
+// width, dashes and heads.
 type look struct {
-	id    string  // short, fit for a CSS class: "mcast"
+	id    string  // short, usable as a CSS class: "mcast"
 	name  string  // in a legend: "multicast, may be lost"
-	many  string  // the name where a message has several slots; empty: the same
+	many  string  // the name if a message has several slots; empty: the same
 	light string  // colour on a light background, #rrggbb
 	dark  string  // colour on a dark background
-	width float64 // of the stroke, pixels
+	width float64 // of the stroke, in pixels
 	dash  string  // as SVG's stroke-dasharray; empty: solid
 	open  bool    // the arrow's head is a chevron, not a filled triangle
 }
 
-// looks are the looks of transfers by their class. The colours keep apart under
-// the usual colour blindnesses and have a contrast of at least 4.5 with their
-// background.
+// looks are the looks of transfers, by class. The colours remain distinct under common colour
+// blindnesses and have a contrast of at least 4.5 with their background.
 var looks = [...]look{
 	mcast:     {id: "mcast", name: "multicast, may be lost", light: "#b84300", dark: "#ff9d5c", width: 2.6},
 	putChunk:  {id: "put", name: "put of a chunk", many: "put of chunks", light: "#0062a8", dark: "#6cb8ff", width: 1.6},
@@ -25,7 +24,7 @@ var looks = [...]look{
 	answer:    {id: "answer", name: "answer to a request", light: "#a3285f", dark: "#ff8fb8", width: 1.6, dash: "4 2"},
 }
 
-// What pictures are drawn on and with, beside transfers.
+// The looks of everything except transfers.
 var (
 	paper = look{id: "paper", light: "#ffffff", dark: "#0f141a"}
 	ink   = look{id: "ink", light: "#1c2128", dark: "#e6eaef"}

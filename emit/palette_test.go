@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// luminance is the relative luminance of a colour #rrggbb (WCAG 2).
+// luminance returns the relative luminance of a colour #rrggbb (WCAG 2).
 func luminance(t *testing.T, color string) float64 {
 	t.Helper()
 	rgb, err := strconv.ParseUint(color[1:], 16, 32)
@@ -43,7 +43,7 @@ func TestGridsStayBehind(t *testing.T) {
 	require.Less(t, contrast(t, hair.dark, paper.dark), 2.0)
 }
 
-// TestKindsDifferInMoreThanColor compares what is left of them in grey.
+// TestKindsDifferInMoreThanColor compares the looks in grey.
 func TestKindsDifferInMoreThanColor(t *testing.T) {
 	seen := map[look]string{}
 	for _, l := range looks {

@@ -17,8 +17,8 @@ func count(n int, thing string) string {
 	return number(n) + " " + thing + "s"
 }
 
-// number spells a number of things, its thousands set apart: 1,024. Numbers
-// that name something, such as a rank, are spelt without.
+// number spells a number of things with separated thousands: 1,024. A number that names something,
+// such as a rank, has no separators.
 func number(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -35,7 +35,7 @@ func verb(n int, stem string) string {
 	return stem
 }
 
-// slotPhrase spells slots of one kind: "chunk 0", "signals 1 to 4 and 6".
+// slotPhrase describes slots of one kind: "chunk 0", "signals 1 to 4 and 6".
 func slotPhrase(slots []ir.Slot) string {
 	word := "chunk"
 	switch slots[0].Kind() {
@@ -55,7 +55,7 @@ func slotPhrase(slots []ir.Slot) string {
 	return numbered(word, set(indices))
 }
 
-// slotPhrases spells slots, those of each kind by themselves: "partial result 3 and chunk 0".
+// slotPhrases describes slots, each kind separately: "partial result 3 and chunk 0".
 func slotPhrases(slots []ir.Slot) string {
 	sorted := set(slices.Clone(slots))
 	var parts []string
@@ -82,10 +82,10 @@ func numbered(word string, sorted []int) string {
 	return word + " " + list(runs)
 }
 
-// maxNamed is how many runs of numbers a phrase names one by one.
+// maxNamed is the maximum number of runs of numbers that a phrase names.
 const maxNamed = 12
 
-// anyOf spells ranks of which one is enough.
+// anyOf describes ranks of which one is enough.
 func anyOf(ranks []int) string { return "rank " + joined(intRuns(ranks, " to "), " or ") }
 
 // list joins parts in English: "a", "a and b", "a, b and c".

@@ -9,31 +9,30 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// RoundsOptions says how [Rounds] draws. The zero value draws for a terminal
-// of 80 columns without colour.
+// RoundsOptions says how [Rounds] draws. The zero value draws for a terminal of 80 columns without
+// colour.
 type RoundsOptions struct {
 	Width int  // columns of the terminal, at most MaxWidth; 0: 80
 	Color bool // use ANSI colour sequences
-	ASCII bool // use no characters beyond ASCII
+	ASCII bool // use only ASCII characters
 	Lost  bool // draw the run in which every multicast is lost and repaired
 
 	Extract Extract // which ranks to draw
 }
 
-// MaxWidth is how many columns [Rounds] draws in at most.
+// MaxWidth is the maximum number of columns in which [Rounds] draws.
 const MaxWidth = 10_000
 
-// What is beyond these is summed up: the lines of a drawing, and the transfers
-// that it is made from.
+// Bounds of a drawing: its lines, and the transfers from which it is made. Beyond them rounds are
+// summed up.
 const (
 	maxLines     = 400
 	maxTransfers = 1 << 20
 )
 
-// Rounds draws s for a terminal: ranks across, rounds down, an arrow for every
-// transfer. Of a schedule that does not fit in the width or would not be
-// readable an extract is drawn, and of one that would take more than a few
-// hundred lines all the same the rounds are summed up; the drawing says so.
+// Rounds draws s for a terminal: ranks across, rounds down, and an arrow for every transfer. If s
+// does not fit the width or would be unreadable, Rounds draws an extract. If even that takes more
+// than a few hundred lines, Rounds sums up the rounds. The drawing says so.
 func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
 	if o.Width <= 0 {
 		o.Width = 80
@@ -66,7 +65,7 @@ func drawing(t *run, o RoundsOptions) string {
 	return b.String()
 }
 
-// body draws lanes or, if asked to or where they do not fit, sums rounds up.
+// body draws lanes. It sums up the rounds if asked to or if lanes do not fit.
 func body(t *run, o RoundsOptions) []row {
 	if o.Extract.kind == sums {
 		return summary(t, o, "")
@@ -82,7 +81,7 @@ func body(t *run, o RoundsOptions) []row {
 	return append(append(rows, sh.rows...), wrap(usedSigns(sh.scene), o.Width, dim)...)
 }
 
-// toASCII maps every character of a drawing to a likeness of one column.
+// toASCII maps every character of a drawing to a similar ASCII character of one column.
 var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
 	"─", "-", "═", "=", "╌", ".", "┄", ":", "┈", "'", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "◆", "*", "→", "->")
 
@@ -96,7 +95,7 @@ func title(t *run, o RoundsOptions) []row {
 	return append([]row{name}, append(wrap(facts, o.Width, plain), nil)...)
 }
 
-// headerFacts spells what the schedule was made for: "8 ranks, root 0, 1 chunk".
+// headerFacts describes the parameters of the schedule: "8 ranks, root 0, 1 chunk".
 func headerFacts(h *ir.Header) string { return strings.Join(factsOf(h), ", ") }
 
 func factsOf(h *ir.Header) []string {
@@ -113,8 +112,8 @@ func factsOf(h *ir.Header) []string {
 	return parts
 }
 
-// chunksPhrase spells what the operation moves: "2 chunks", "5 blocks", "5 blocks of 2 chunks"; of a
-// barrier its chunks of no bytes, "" if there are none.
+// chunksPhrase describes what the operation moves: "2 chunks", "5 blocks", "5 blocks of 2 chunks".
+// For a barrier it describes the chunks without bytes. It is "" if there are none.
 func chunksPhrase(h *ir.Header) string {
 	switch blocks, per := h.Blocks(), h.BlockChunks(); {
 	case h.Chunks == 0:
@@ -128,8 +127,8 @@ func chunksPhrase(h *ir.Header) string {
 	}
 }
 
-// totals spells how long the run takes and how much it moves: "4 rounds, 1
-// multicast, 7 puts", and how many calls never return.
+// totals describes how long the run takes, how much it moves, and how many calls never return: "4
+// rounds, 1 multicast, 7 puts".
 func totals(t *run) string {
 	parts := []string{count(t.rounds, "round")}
 	if t.multicasts > 0 {
@@ -145,7 +144,7 @@ func totals(t *run) string {
 	return strings.Join(parts, ", ")
 }
 
-// notes tells what the run does without.
+// notes describes the results of the run, and what the run does not need.
 func notes(t *run, o RoundsOptions) []row {
 	out := resultRows(t, o.Width)
 	if idle := t.notNeeded(); idle != "" {
@@ -157,11 +156,10 @@ func notes(t *run, o RoundsOptions) []row {
 	return out
 }
 
-// maxResults is how many results a drawing tells one by one.
+// maxResults is the maximum number of results that a drawing names.
 const maxResults = 16
 
-// resultRows tells what ranks have at the end that contributions have been folded into: the term of
-// each result.
+// resultRows describes the results that ranks have at the end, with the term of each.
 func resultRows(t *run, width int) []row {
 	all := t.results()
 	if len(all) == 0 {
@@ -182,7 +180,7 @@ func resultRows(t *run, width int) []row {
 	return rows
 }
 
-// usedSigns is the legend of the kinds of arrows that occur beside plain puts.
+// usedSigns returns the legend of the kinds of arrows that occur, except plain puts.
 func usedSigns(sc *scene) string {
 	var has [answer + 1]bool
 	for _, tr := range sc.transfers {
@@ -215,8 +213,8 @@ func textRow(s string, st style) row {
 	return r
 }
 
-// wrap breaks s at blanks into rows of at most width columns; no row for an
-// empty text. A longer word has a row of its own.
+// wrap breaks s at blanks into rows of at most width columns. An empty text has no row. A longer
+// word has its own row.
 func wrap(s string, width int, st style) []row {
 	var out []row
 	line := ""

@@ -119,8 +119,8 @@ type link struct {
 	from, to int
 }
 
-// TestDrawingReadsBack draws random sets of transfers and reads them back
-// from the picture alone, so no two sets look the same.
+// TestDrawingReadsBack draws random sets of transfers and reads them back from the picture alone.
+// So no two sets look the same.
 func TestDrawingReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, 12).Draw(t, "ranks")
@@ -130,8 +130,8 @@ func TestDrawingReadsBack(t *testing.T) {
 	})
 }
 
-// scattered returns a schedule in which every rank sends at once to random
-// others, by signals or, the root, by multicast.
+// scattered returns a schedule in which every rank sends at once to random others, by signals or,
+// at the root, by multicast.
 func scattered(t *rapid.T, ranks int) (*ir.Schedule, map[link]bool) {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "scattered", Ranks: ranks, Chunks: 1}}
 	s.Programs = make([]ir.Program, ranks)
@@ -177,7 +177,7 @@ func readBack(text string, ranks int) map[link]bool {
 	return got
 }
 
-// laneColumns finds the columns of the lanes in the line with the ranks.
+// laneColumns returns the columns of the lanes, from the line with the ranks.
 func laneColumns(line string, ranks int) []int {
 	if !strings.HasPrefix(line, "round") {
 		return nil
@@ -208,8 +208,7 @@ func readLine(cells []rune, lanes []int, got map[link]bool) {
 	}
 }
 
-// readGap goes from one lane to the next: pending are the ranks whose shaft
-// comes along.
+// readGap goes from one lane to the next. pending are the ranks whose shafts come along.
 func readGap(cells []rune, lanes []int, from, to int, pending []int, got map[link]bool) []int {
 	if cells[lanes[from]] == '●' {
 		pending = append(pending, from)
@@ -245,15 +244,16 @@ func classOfShaft(cells []rune) class {
 	return repair
 }
 
-// A width beyond all terminals is refused before anything is drawn.
+// TestRoundsRefusesAWidthBeyondBounds checks that a width beyond all terminals is refused before
+// anything is drawn.
 func TestRoundsRefusesAWidthBeyondBounds(t *testing.T) {
 	s := &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: "none", Ranks: 1}, Programs: make([]ir.Program, 1)}
 	require.ErrorContains(t, Rounds(io.Discard, s, RoundsOptions{Width: MaxWidth + 1}), "in 10,001 columns, at most 10,000")
 	require.NoError(t, Rounds(io.Discard, s, RoundsOptions{Width: MaxWidth}))
 }
 
-// What is more than a format takes is refused before it is made, multicasts counted
-// by their receivers.
+// TestFormatsRefuseTooManyTransfers checks that a schedule with too many transfers for a format is
+// refused before its data is made. A multicast counts once for each receiver.
 func TestFormatsRefuseTooManyTransfers(t *testing.T) {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "shout", Ranks: 2049, Chunks: 513}, Programs: make([]ir.Program, 2049)}
 	do := make([]ir.Action, s.Chunks)
@@ -263,7 +263,7 @@ func TestFormatsRefuseTooManyTransfers(t *testing.T) {
 	s.Programs[0].Rules = []ir.Rule{{Do: do}}
 	err := Write(io.Discard, "dot", s, Options{})
 	require.ErrorAs(t, err, new(*Unfit))
-	require.ErrorContains(t, err, "1,050,624 transfers are more than it takes, at most 1,048,576")
+	require.ErrorContains(t, err, "the schedule has 1,050,624 transfers, and the format takes at most 1,048,576")
 	require.NoError(t, (&Format{Most: 5}).Takes(5))
 	require.Error(t, (&Format{Most: 5}).Takes(6))
 	require.NoError(t, (&Format{}).Takes(1<<40))

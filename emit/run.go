@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/ir/term"
 )
 
-// class tells the transfers apart that the pictures draw differently.
+// class distinguishes transfers that the pictures draw differently.
 type class uint8
 
 const (
@@ -18,16 +18,15 @@ const (
 	putSignal              // reliable, a signal
 	repair                 // a chunk, put by a repair rule
 	request                // a signal that asks for chunks, put by a repair rule
-	answer                 // what a request is answered with
+	answer                 // the answer to a request
 )
 
 // everyone is the destination of a multicast.
 const everyone = -1
 
-// transfer is one message on its way from one lane to another: the slots of a put that may have
-// several, or what is multicast.
+// transfer is one message from one lane to another: a put of one or more slots, or a multicast.
 type transfer struct {
-	round   int // column, counted from 1: it leaves and arrives in this one
+	round   int // column, counted from 1, in which it leaves and arrives
 	class   class
 	from    int
 	to      int // or everyone
@@ -38,33 +37,33 @@ func compareTransfers(a, b transfer) int {
 	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.message[0].Slot, b.message[0].Slot))
 }
 
-// spare is a transfer that only happens if something is lost; it has no round.
+// spare is a transfer that only happens if something is lost. It has no round.
 type spare struct {
 	transfer
 	after int // of a repair or request: multiples of the base timeout
 }
 
-// run is what happens when every rule fires as soon as it can.
+// run is what happens if every rule fires as soon as it can.
 type run struct {
 	*ir.Schedule
 	fix       *fixpoint.Result
-	all       *fixpoint.Result // every repair is made too: a rule that it lacks can never fire
+	all       *fixpoint.Result // with every repair made; a rule that does not fire here can never fire
 	onRequest []bool           // by rule: part of a repair
 	lost      bool             // no multicast arrives
 
 	folds []fold    // by round, then rank
-	terms *term.Run // of what slots have at the end; nil: nothing is folded
+	terms *term.Run // of the slots at the end; nil: nothing is folded
 
 	returns          []int           // the round after which each rank's call returns, -1: never
-	rounds           int             // after which the last call has returned
+	rounds           int             // the round after which the last call has returned
 	last             int             // the last round in which something moves or is folded
-	stuck            int             // rules that can never fire
+	stuck            int             // number of rules that can never fire
 	idle             [answer + 1]int // by class: rules of repairs that are not needed in this run
 	multicasts, puts int
 }
 
-// trace follows s: as if nothing were lost, or as if all multicasts were lost
-// and repairs made up for it.
+// trace returns the run of s without losses, or, if lost is true, the run in which all multicasts
+// are lost and repairs make up for them.
 func trace(s *ir.Schedule, lost bool) (*run, error) {
 	fix, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: lost, Repairs: lost})
 	if err != nil {
@@ -82,7 +81,7 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	return t, nil
 }
 
-// count counts what a rank does in the run and what it does not.
+// count counts what a rank does in the run and what it does not need.
 func (t *run) count(rank int) {
 	for i := range t.Programs[rank].Rules {
 		rule := &t.Programs[rank].Rules[i]
@@ -110,7 +109,7 @@ func (t *run) countActions(rule *ir.Rule) {
 	}
 }
 
-// classOf returns the class of an action of the i-th rule of a rank.
+// classOf returns the class of an action of rule i of a rank.
 func (t *run) classOf(rank, i int, a ir.Action) class {
 	rule := &t.Programs[rank].Rules[i]
 	if a.Op != ir.Mcast && !rule.IsRepair() && t.onRequest[t.fix.Layout().Rule(rank, i)] {
@@ -119,7 +118,7 @@ func (t *run) classOf(rank, i int, a ir.Action) class {
 	return ruleClass(rule, a)
 }
 
-// ruleClass is the class of an action of a rule that is no answer.
+// ruleClass returns the class of an action of a rule that is not an answer.
 func ruleClass(rule *ir.Rule, a ir.Action) class {
 	switch {
 	case a.Op == ir.Mcast:
@@ -145,8 +144,8 @@ func (t *run) neverReturns() int {
 	return n
 }
 
-// notNeeded spells what this run does without because nothing that it would
-// make up for is lost: "7 repairs, 4 requests, 4 answers". Each is a rule.
+// notNeeded describes the rules that this run does not need because nothing is lost: "7 repairs, 4
+// requests, 4 answers".
 func (t *run) notNeeded() string {
 	var parts []string
 	for c, n := range t.idle {
@@ -157,8 +156,8 @@ func (t *run) notNeeded() string {
 	return list(parts)
 }
 
-// moves calls f with every message of the run, a multicast once, by rank and rule: the transfer
-// between ranks, its round that of the run.
+// moves calls f for every message of the run, by rank and rule. A multicast counts once. The
+// transfer is between ranks, and its round is that of the run.
 func (t *run) moves(f func(transfer)) {
 	for rank := range t.Programs {
 		for i := range t.Programs[rank].Rules {
@@ -173,7 +172,7 @@ func (t *run) moves(f func(transfer)) {
 	}
 }
 
-// mayMove calls f with what only moves if something is lost.
+// mayMove calls f for every transfer that only happens if something is lost.
 func (t *run) mayMove(f func(spare)) {
 	for rank := range t.Programs {
 		for i := range t.Programs[rank].Rules {
@@ -197,7 +196,7 @@ func destination(a ir.Action) int {
 	return int(a.To)
 }
 
-// transfers returns all that moves in the run, sorted.
+// transfers returns all transfers of the run, sorted.
 func (t *run) transfers() []transfer {
 	var out []transfer
 	t.moves(func(tr transfer) { out = append(out, tr) })

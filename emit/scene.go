@@ -5,23 +5,22 @@ import (
 	"slices"
 )
 
-// scene is what a picture with lanes shows of a run: some of its ranks, and
-// those of its rounds in which something happens to them.
+// scene is what a picture with lanes shows of a run: some of its ranks, and those rounds in which
+// something happens to them.
 type scene struct {
 	run       *run
 	ranks     []int      // by lane, ascending
-	hub       bool       // all that is shown has one rank in common
+	hub       bool       // all transfers shown have one rank in common
 	numbers   []int      // by column: the round's number, ascending
-	transfers []transfer // between lanes, by column, class, from, to, slot
-	folds     []fold     // of lanes, by column, lane
+	transfers []transfer // between lanes; by column, class, from, to, slot
+	folds     []fold     // of lanes; by column, lane
 	spare     []spare    // between lanes
 	done      []int      // by lane: the column after which the call returns, -1: never
 	sends     [][]bool   // by lane and column, from 1: the rank sends
-	note      string     // which ranks these are and what is left out; "" if nothing is
+	note      string     // the ranks shown and what is left out; "" if nothing is
 }
 
-// scene shows the ranks of p in at most the given number of rounds, the first
-// and the last ones.
+// scene shows the ranks of p in at most the given number of rounds: the first and the last ones.
 func (t *run) scene(p pick, rounds int) *scene {
 	sc := &scene{run: t, ranks: p.ranks, hub: p.hub >= 0}
 	lanes := newLaneIndex(len(t.Programs), p.ranks)
@@ -49,7 +48,7 @@ func (t *run) scene(p pick, rounds int) *scene {
 	return sc
 }
 
-// laneIndex is the lane of each rank, -1 for those that are left out.
+// laneIndex is the lane of each rank, -1 for a rank that is left out.
 type laneIndex []int
 
 func newLaneIndex(ranks int, shown []int) laneIndex {
@@ -63,8 +62,8 @@ func newLaneIndex(ranks int, shown []int) laneIndex {
 	return at
 }
 
-// within returns the transfer between lanes, and false if it is not shown. A
-// multicast is shown to the lanes there are; with a hub, only to that.
+// within returns the transfer between lanes, and false if it is not shown. A multicast is shown to
+// all lanes, or, with a hub, only to the hub.
 func (at laneIndex) within(tr transfer, hub int) (transfer, bool) {
 	if tr.to == everyone && hub >= 0 && tr.from != hub {
 		tr.to = hub
@@ -80,9 +79,9 @@ func (at laneIndex) within(tr transfer, hub int) (transfer, bool) {
 	return tr, true
 }
 
-// cut keeps the rounds in which something is shown, or of too many the first
-// and the last ones, and gives all that is shown its column. It returns how
-// many rounds of the run are left out.
+// cut keeps the rounds in which something is shown. If there are too many, it keeps the first and
+// the last ones. It sets the column of everything that is shown, and returns how many rounds of the
+// run are left out.
 func (sc *scene) cut(most int) int {
 	numbers := map[int]bool{}
 	for _, tr := range sc.transfers {
@@ -118,7 +117,7 @@ func (sc *scene) cut(most int) int {
 	return sc.run.last - len(sc.numbers)
 }
 
-// column returns the column of a round, from 1, -1 if it is left out.
+// column returns the column of a round, from 1, or -1 if the round is left out.
 func (sc *scene) column(round int) int {
 	if i, ok := slices.BinarySearch(sc.numbers, round); ok {
 		return i + 1
@@ -126,8 +125,8 @@ func (sc *scene) column(round int) int {
 	return -1
 }
 
-// lastColumn returns the last column up to a round, 0 if there is none, -1 for
-// a round that never comes.
+// lastColumn returns the last column up to a round, 0 if there is none, and -1 for a round that
+// never comes.
 func (sc *scene) lastColumn(round int) int {
 	if round < 0 {
 		return -1
@@ -139,7 +138,7 @@ func (sc *scene) lastColumn(round int) int {
 	return i
 }
 
-// markSends notes in which columns each lane's rank sends, to whomever.
+// markSends records in which columns each lane's rank sends, to any rank.
 func (sc *scene) markSends(lanes laneIndex) {
 	for range sc.ranks {
 		sc.sends = append(sc.sends, make([]bool, len(sc.numbers)+1))
@@ -160,7 +159,7 @@ func (sc *scene) gap(column int) bool {
 	return sc.numbers[column-1] > before+1
 }
 
-// tell spells which ranks are shown and what is left out.
+// tell describes which ranks are shown and what is left out.
 func (sc *scene) tell(p pick, left int) string {
 	t := sc.run
 	text := fmt.Sprintf("%s of %s", number(len(sc.ranks)), count(len(t.Programs), "rank"))
@@ -173,8 +172,8 @@ func (sc *scene) tell(p pick, left int) string {
 	return fmt.Sprintf("%s. %s of %s; the others are left out.", text, number(len(sc.transfers)), count(t.multicasts+t.puts, "transfer"))
 }
 
-// foldsAfter returns the folds of each lane after a column, from what there is from the beginning for
-// column 0; nil if there are none.
+// foldsAfter returns the folds of each lane after a column. Column 0 has the folds of what ranks
+// have from the beginning. It returns nil if there are none.
 func (sc *scene) foldsAfter(column int) [][]fold {
 	var out [][]fold
 	for _, f := range sc.folds {

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// slotList spells slots shortly: c0, c0-3, c0,2,5, those of each kind by themselves: v0,1 x2. A kind
-// that takes more than three runs of numbers is only counted: "9 chunks". slots is sorted.
+// slotList spells slots briefly: c0, c0-3, c0,2,5. Each kind is separate: v0,1 x2. A kind with more
+// than three runs of numbers is only counted: "9 chunks". slots must be sorted.
 func slotList(slots []ir.Slot) string {
 	if len(slots) == 0 {
 		return ""
@@ -50,8 +50,7 @@ func numberRuns(slots []ir.Slot) []string {
 	return intRuns(indices, "-")
 }
 
-// intRuns returns sorted numbers as runs joined by the word to; numbers that
-// repeat count once.
+// intRuns returns sorted numbers as runs joined by the word to. Repeated numbers count once.
 func intRuns(sorted []int, to string) []string {
 	var out []string
 	for i := 0; i < len(sorted); {
@@ -73,7 +72,7 @@ func intRuns(sorted []int, to string) []string {
 	return out
 }
 
-// messages returns the messages that actions make up, in their order.
+// messages yields the messages and folds of actions, in order.
 func messages(do []ir.Action) iter.Seq[[]ir.Action] {
 	return func(yield func([]ir.Action) bool) {
 		for len(do) > 0 {
@@ -112,8 +111,8 @@ func (c cargo) bundled() bool {
 	return slices.ContainsFunc(c, func(message []ir.Action) bool { return len(message) > 1 })
 }
 
-// label spells the cargo shortly: messages of one slot as a list, c0,1, the slots of a message that
-// has several side by side, c0 c1.
+// label spells the cargo briefly. Messages of one slot are a list: c0,1. The slots of a message
+// with several are side by side: c0 c1.
 func (c cargo) label() string {
 	if !c.bundled() {
 		return slotList(set(c.slots()))
@@ -128,8 +127,8 @@ func (c cargo) label() string {
 	return strings.Join(parts, ", ")
 }
 
-// bundleLabel spells the slots of one message: c0 c1 c2. Of more than three it names the first and
-// the last, c0…c7, and if these are no run of numbers also how many they are, c3…c0 (8).
+// bundleLabel spells the slots of one message: c0 c1 c2. If there are more than three, it names the
+// first and the last: c0…c7. If these are not consecutive, it adds their number: c3…c0 (8).
 func bundleLabel(message []ir.Action) string {
 	n := len(message)
 	if n <= 3 {

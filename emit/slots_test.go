@@ -35,7 +35,8 @@ func TestMessagesHaveLabels(t *testing.T) {
 	require.False(t, cargo{message(0, 1)}.equal(cargo{message(0), message(1)}))
 }
 
-// A message of several slots has a sentence of its own, whatever stands beside it.
+// TestMessagesAreToldOneByOne checks that a message of several slots has its own phrase, whatever
+// is beside it.
 func TestMessagesAreToldOneByOne(t *testing.T) {
 	put := ir.PutTo
 	for want, do := range map[string][]ir.Action{
@@ -49,7 +50,7 @@ func TestMessagesAreToldOneByOne(t *testing.T) {
 	}
 }
 
-// Twelve runs of numbers are named, the others counted.
+// TestLongListsAreCutShort checks that twelve runs of numbers are named and the others are counted.
 func TestLongListsAreCutShort(t *testing.T) {
 	var odd []ir.Slot
 	for k := range 30 {

@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// star is a group of transfers of one round and class that share one end, the
-// hub: a rank that sends to several, or a rank that several send to. A single
-// transfer is a star with one leaf.
+// star is a group of transfers of one round and class that share one end, the hub. The hub is a
+// rank that sends to several, or a rank to which several send. A single transfer is a star with one
+// leaf.
 type star struct {
 	class  class
 	hub    int
@@ -17,7 +17,7 @@ type star struct {
 	leaves []leaf
 }
 
-// leaf is the other end of some transfers and what they carry.
+// leaf is the other end of some transfers, and their cargo.
 type leaf struct {
 	rank  int
 	cargo cargo
@@ -28,7 +28,7 @@ func (s *star) span() (lo, hi int) {
 	return min(s.hub, s.leaves[0].rank), max(s.hub, s.leaves[len(s.leaves)-1].rank)
 }
 
-// label spells what the star carries: where leaves differ, all slots of all of them.
+// label spells the cargo of the star. If leaves differ, it spells all slots of all of them.
 func (s *star) label() string {
 	if s.uniform() {
 		return s.leaves[0].cargo.label()
@@ -64,15 +64,14 @@ func stars(round []transfer, ranks int) []star {
 	return out
 }
 
-// edge is all that one rank sends to another in one round and class.
+// edge is everything that one rank sends another in one round and class.
 type edge struct {
 	class    class
 	from, to int
 	cargo    cargo
 }
 
-// edges merges sorted transfers of one class; a multicast becomes an edge to
-// every other rank.
+// edges merges sorted transfers of one class. A multicast becomes an edge to every other rank.
 func edges(trs []transfer, ranks int) []edge {
 	var out []edge
 	for _, t := range trs {
@@ -101,8 +100,8 @@ func expand(es []edge, ranks int) []edge {
 	return out
 }
 
-// starsOfClass gives each edge to the end with more edges, the sender if both
-// have the same number.
+// starsOfClass assigns each edge to the end with more edges, or to the sender if both have the same
+// number.
 func starsOfClass(es []edge) []star {
 	out, in := map[int]int{}, map[int]int{}
 	for _, e := range es {
@@ -131,7 +130,7 @@ func starsOfClass(es []edge) []star {
 	return all
 }
 
-// sortStars sorts stars by place and the leaves of each by rank.
+// sortStars sorts stars by place, and the leaves of each by rank.
 func sortStars(all []star) {
 	for _, s := range all {
 		slices.SortFunc(s.leaves, func(a, b leaf) int { return a.rank - b.rank })
@@ -146,8 +145,8 @@ func sortStars(all []star) {
 // sends reports whether the rank, one of the star's, sends in it.
 func (s *star) sends(rank int) bool { return s.out == (rank == s.hub) }
 
-// pack puts stars on as few lines as first fit finds: those on a line overlap
-// in no more than an end and, with sameLabel, carry the same slots.
+// pack distributes stars over lines, first fit. Stars on a line overlap at most in an end. With
+// sameLabel, they also carry the same slots.
 func pack(all []star, sameLabel bool) [][]star {
 	var lines [][]star
 next:
@@ -175,9 +174,9 @@ func fits(line []star, s *star, sameLabel bool) bool {
 	return true
 }
 
-// clash reports whether two stars cannot stand on one line: they overlap, or
-// touch at a rank that sends in both, where it would not show which of the
-// other ranks belong to which.
+// clash reports whether two stars cannot be on one line. That is so if they overlap, or if they
+// touch at a rank that sends in both. In that case the line would not show which of the other ranks
+// belong to which star.
 func clash(a, b *star) bool {
 	aLo, aHi := a.span()
 	bLo, bHi := b.span()

@@ -2,7 +2,7 @@ package emit
 
 import "strings"
 
-// style is how a cell looks on a terminal with colours.
+// style is the look of a cell on a terminal with colours.
 type style uint8
 
 const (
@@ -44,7 +44,7 @@ func newRow(width int) row {
 	return r
 }
 
-// text writes s from column at on; what does not fit is left out.
+// text writes s from column at on. It leaves out what does not fit.
 func (r row) text(at int, s string, st style) {
 	for _, c := range s {
 		if at >= 0 && at < len(r) {
@@ -54,8 +54,8 @@ func (r row) text(at int, s string, st style) {
 	}
 }
 
-// render returns the row as a line without trailing blanks, with colour sequences only
-// where the style changes.
+// render returns the row as a line without trailing blanks. It writes colour sequences only where
+// the style changes.
 func (r row) render(color bool) string {
 	var b strings.Builder
 	last := plain

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// maxSummary is how many lines a summary may have.
+// maxSummary is the maximum number of lines of a summary.
 const maxSummary = 60
 
 // tally sums up the transfers of one class in one round.
@@ -19,11 +19,11 @@ type tally struct {
 	distances []int     // of a put, to - from modulo the number of ranks; sorted
 	first     transfer
 
-	fewest, most int // slots of a message
+	fewest, most int // numbers of slots of a message
 }
 
-// summary tells in one line for each round and class what moves. Consecutive
-// rounds with the same counts and distances share a line.
+// summary describes what moves in one line for each round and class. Consecutive rounds with the
+// same counts and distances share a line.
 func summary(t *run, o RoundsOptions, reason string) []row {
 	what := "Each line sums up a round; --rank R tells one rank's part"
 	if reason != "" {
@@ -76,7 +76,7 @@ func newTally(trs []transfer, ranks int) tally {
 	return out
 }
 
-// set sorts a list and drops what repeats.
+// set sorts a list and removes duplicates.
 func set[T ir.Slot | int](list []T) []T {
 	slices.Sort(list)
 	return slices.Clip(slices.Compact(list))
@@ -85,7 +85,7 @@ func set[T ir.Slot | int](list []T) []T {
 // span is consecutive rounds in which the same happens at other places.
 type span struct {
 	first, last int
-	tallies     []tally // of the first round, with the slots of all
+	tallies     []tally // of the first round, with the slots of all rounds
 }
 
 func runsOfRounds(rounds [][]tally) []span {
@@ -139,7 +139,7 @@ func (t *tally) line() string {
 	return fmt.Sprintf("%-10s %-11s %-11s e.g. %d → %d%s", what, slotList(t.slots), distanceList(t.distances), t.first.from, t.first.to, t.bundled())
 }
 
-// bundled tells how many chunks the messages have, if that is not one each.
+// bundled says how many chunks the messages have, if not one each.
 func (t *tally) bundled() string {
 	switch {
 	case t.most == 1:
@@ -150,7 +150,8 @@ func (t *tally) bundled() string {
 	return fmt.Sprintf(", %s to %s each", number(t.fewest), count(t.most, t.thing()))
 }
 
-// thing is what messages have several of: chunks, or also partial results and contributions.
+// thing returns the word for what messages have several of: "chunk", or "slot" if there are partial
+// results or contributions.
 func (t *tally) thing() string {
 	if slices.ContainsFunc(t.slots, func(s ir.Slot) bool { return s.Kind() != ir.KindChunk }) {
 		return "slot"
@@ -158,7 +159,7 @@ func (t *tally) thing() string {
 	return "chunk"
 }
 
-// distanceList spells a few distances, or only how many there are.
+// distanceList spells a few distances, or only their number.
 func distanceList(ds []int) string {
 	runs := intRuns(ds, "…")
 	if len(runs) > 3 {
@@ -167,7 +168,7 @@ func distanceList(ds []int) string {
 	return "+" + strings.Join(runs, ",")
 }
 
-// returnSummary tells when the first and the last call returns.
+// returnSummary says when the first and the last call returns.
 func returnSummary(t *run, width int) []row {
 	first, never := t.rounds, t.neverReturns()
 	for _, at := range t.returns {

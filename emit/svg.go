@@ -8,18 +8,17 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// A picture of all ranks with more than these sums rounds up.
+// A picture of all ranks that exceeds these bounds sums up rounds.
 const (
 	maxSVGRanks = 128
 	maxSVGWidth = 8000 // pixels
 	maxSVGEdges = 8192
 )
 
-// writeSVG prints s as a space-time diagram: a lane for each rank, time to the
-// right in rounds, as if nothing were lost. Of one that would not be readable
-// it shows an extract, and the picture says what is left out. It needs neither
-// scripts nor fonts and follows the reader's choice of a light or dark
-// background.
+// writeSVG prints s as a space-time diagram of the run without losses: a lane for each rank, and
+// rounds to the right. If that would be unreadable, it shows an extract, and the picture says what
+// is left out. The picture needs neither scripts nor fonts and follows the reader's choice of a
+// light or dark background.
 func writeSVG(w io.Writer, s *ir.Schedule, o Options) error {
 	if err := o.Extract.check(s.Ranks); err != nil {
 		return err
@@ -54,7 +53,7 @@ func picture(t *run, x Extract) string {
 	return lanesPicture(p)
 }
 
-// lanesPicture is the picture of a run with a lane for each rank of the plan.
+// lanesPicture returns the picture of a run with a lane for each rank of the plan.
 func lanesPicture(p *plan) string {
 	c := newCanvas(p.scene.run, max(p.right()+svgMargin, minSVGWidth))
 	c.note = p.scene.note
@@ -84,7 +83,7 @@ func (p *plan) edges() int {
 	return n
 }
 
-// describe tells the picture in words, for those who do not see it.
+// describe describes the picture in words, for readers who cannot see it.
 func describe(t *run, note string) string {
 	never := t.neverReturns()
 	text := fmt.Sprintf("Space-time diagram of %s: %s; %s.", t.Name(), headerFacts(&t.Header), totals(t))

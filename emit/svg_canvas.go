@@ -14,7 +14,7 @@ const (
 	minSVGWidth = 480
 	textSize    = 12
 	smallSize   = 10
-	charWidth   = 0.58 // of the size
+	charWidth   = 0.58 // part of the text size
 )
 
 // canvas collects the elements of a picture that grows downwards.
@@ -27,13 +27,13 @@ type canvas struct {
 
 func newCanvas(t *run, width float64) *canvas { return &canvas{run: t, width: math.Ceil(width)} }
 
-// textWidth is how wide a text is at most, in pixels.
+// textWidth returns the maximum width of a text in pixels.
 func textWidth(text string, size float64) float64 {
 	return math.Ceil(float64(len([]rune(text))) * size * charWidth)
 }
 
-// num spells a length with at most one decimal, so that the same picture has
-// the same bytes on every machine.
+// num spells a length with at most one decimal, so that the same picture has the same bytes on
+// every machine.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
@@ -41,7 +41,7 @@ func num(v float64) string {
 func escaped(text string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(text)); err != nil {
-		return "" // a Builder takes everything
+		return "" // writing to a Builder never fails
 	}
 	return b.String()
 }
@@ -53,13 +53,13 @@ func (c *canvas) path(class, data string) {
 	}
 }
 
-// text writes at a base line; class may name an anchor: "m" the middle, "e" the
-// end of the text is at x.
+// text writes text at a base line. class may name an anchor: "m" puts the middle of the text at x,
+// and "e" its end.
 func (c *canvas) text(class string, x, y float64, text string) {
 	fmt.Fprintf(&c.body, "<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), escaped(text))
 }
 
-// label writes what an arrow carries. The arrow does not show in the blanks of the text.
+// label writes the cargo of an arrow. The arrow does not show through the blanks of the text.
 func (c *canvas) label(class string, x, y float64, text string) {
 	if !strings.ContainsAny(text, " …") {
 		c.text(class, x, y, text)
@@ -68,7 +68,7 @@ func (c *canvas) label(class string, x, y float64, text string) {
 	fmt.Fprintf(&c.body, "<text class=\"%s\" style=\"stroke-width:6px\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), escaped(text))
 }
 
-// header writes the title and what is drawn; it returns the next free height.
+// header writes the title and what is drawn. It returns the next free height.
 func (c *canvas) header() float64 {
 	c.text("t", svgMargin, svgMargin+12, c.run.Name())
 	y := float64(svgMargin + 12)
@@ -83,7 +83,7 @@ func (c *canvas) header() float64 {
 	return y + 12
 }
 
-// wrapped breaks a text into lines that fit beside the margins.
+// wrapped breaks a text into lines that fit between the margins.
 func (c *canvas) wrapped(text string) []string {
 	columns := int((c.width - 2*svgMargin) / (textSize * 0.54))
 	var out []string
@@ -107,8 +107,8 @@ func (c *canvas) finish(height float64) string {
 	return b.String()
 }
 
-// stylesheet has what does not depend on the background, then the colours on a
-// light and on a dark one. Those of folds stand there if there are some.
+// stylesheet returns the styles that do not depend on the background, then the colours on a light
+// and on a dark one. Styles of folds are included if folds is true.
 func stylesheet(folds bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "text{font:%dpx ui-sans-serif,system-ui,\"DejaVu Sans\",Arial,sans-serif}\n", textSize)

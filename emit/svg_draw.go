@@ -16,14 +16,14 @@ const (
 	doneSize   = 7
 )
 
-// Of the width that a trunk has, trunkPlace is the part before it; trunkGap
-// pixels after its arrows stay free if another follows.
+// trunkPlace is the part of the width of a trunk that is before its line. trunkGap pixels after its
+// arrows stay free if another trunk follows.
 const (
 	trunkPlace = 0.25
 	trunkGap   = 2
 )
 
-// grid draws the rounds' borders and numbers, and what the bands carry.
+// grid draws the borders and numbers of the rounds, and the labels of the bands.
 func (c *canvas) grid(p *plan) {
 	c.text("n", svgMargin, p.top-34, "round")
 	bottom := p.lane(len(p.scene.ranks)-1) + p.pitch/2
@@ -121,8 +121,7 @@ type pen struct {
 	shafts, heads, dots strings.Builder
 }
 
-// head draws a head whose tip is at x, y for a shaft that comes along the unit
-// vector dx, dy.
+// head draws a head whose tip is at x, y for a shaft in the direction of the unit vector dx, dy.
 func (n *pen) head(x, y, dx, dy float64) {
 	bx, by := x-dx*headLength, y-dy*headLength
 	ox, oy := -dy*headHalf, dx*headHalf
@@ -152,11 +151,12 @@ func (n *pen) lay(c *canvas) {
 	c.path(l.id+" full dash0 nib", n.dots.String())
 }
 
-// manyStars is how many stars of a band have elements of their own. More share theirs.
+// manyStars is the maximum number of stars of a band that have elements of their own. More stars
+// share theirs.
 const manyStars = 24
 
-// fan draws a star as straight arrows through the band, with a pen that it shares or, if that is nil,
-// its own.
+// fan draws a star as straight arrows through the band. It uses the pen shared, or its own if that
+// is nil.
 func (c *canvas) fan(p *plan, b *band, s *star, shared *pen) {
 	n := shared
 	if n == nil {
@@ -183,8 +183,7 @@ func (c *canvas) fan(p *plan, b *band, s *star, shared *pen) {
 	}
 }
 
-// fanLabels writes what straight arrows carry, near the end that they do not
-// share.
+// fanLabels writes the labels of straight arrows, near the end that they do not share.
 func (c *canvas) fanLabels(p *plan, b *band, s *star, x1, x2 float64) {
 	for _, l := range s.leaves {
 		at := 0.3
@@ -198,8 +197,8 @@ func (c *canvas) fanLabels(p *plan, b *band, s *star, x1, x2 float64) {
 	}
 }
 
-// freeLabels writes what the straight arrows of a band carry where no other label stands. An arrow
-// without such a place has none: the band's label covers it.
+// freeLabels writes the labels of the straight arrows of a band where no other label is. An arrow
+// without such a place has no label, because the band's label includes it.
 func (c *canvas) freeLabels(p *plan, b *band) {
 	type box struct{ x, y, width float64 }
 	var taken []box
@@ -226,8 +225,7 @@ func (c *canvas) freeLabels(p *plan, b *band) {
 	}
 }
 
-// trunk draws a star as a line across the lanes at x with an arrow of length
-// reach for each leaf.
+// trunk draws a star as a line across the lanes at x, with an arrow of length reach for each leaf.
 func (c *canvas) trunk(p *plan, b *band, s *star, x, reach float64) {
 	n := pen{class: b.class}
 	lo, hi := s.span()
@@ -262,14 +260,15 @@ func (n *pen) arrival(x, y, reach float64) {
 // Pixels of a fold.
 const (
 	foldSize  = 5 // half its width
-	foldShift = 0 // what it stands beyond the end of the round
+	foldShift = 0 // distance beyond the end of the round
 )
 
-// maxTitled is how many folds have titles. Of more the diamonds of a column are one element.
+// maxTitled is the maximum number of folds that have titles. If there are more, the diamonds of a
+// column are one element.
 const maxTitled = 96
 
-// foldMarks draws where ranks fold: a diamond in which their lane meets what has come to it, with the
-// term of what is made below it where that is short, and as its title.
+// foldMarks draws a diamond where ranks fold. The term of the result is below it if it is short,
+// and it is the diamond's title.
 func (c *canvas) foldMarks(p *plan) {
 	t := p.scene.run
 	for column := range len(p.scene.numbers) + 1 {
@@ -293,7 +292,7 @@ func (c *canvas) foldMarks(p *plan) {
 	}
 }
 
-// titleOf tells the folds of a rank after a round.
+// titleOf describes the folds of a rank after a round.
 func (t *run) titleOf(made []fold, rank int) string {
 	const most = 4
 	var titles []string

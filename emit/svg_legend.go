@@ -6,22 +6,20 @@ import (
 	"strings"
 )
 
-// legendRow is the height of a line of the legend, sampleWidth that of a
-// sample in it.
+// legendRow is the height of a line of the legend, and sampleWidth is that of a sample in it.
 const (
 	legendRow   = 22
 	sampleWidth = 28
 )
 
-// key is an entry of the legend: a name, and how its sample is drawn from x on
-// at height y.
+// key is an entry of the legend: a name, and a function that draws its sample from x on at height
+// y.
 type key struct {
 	name   string
 	sample func(c *canvas, x, y float64)
 }
 
-// legend explains the kinds of lines that occur, below top. It returns the
-// height of the picture.
+// legend explains the kinds of lines that occur, below top. It returns the height of the picture.
 func (c *canvas) legend(p *plan, top float64) float64 {
 	x, y := float64(svgMargin), top+8
 	for _, k := range legendKeys(p) {
@@ -62,7 +60,7 @@ func (p *plan) bundles(cl class) bool {
 	return slices.ContainsFunc(p.scene.transfers, func(tr transfer) bool { return tr.class == cl && len(tr.message) > 1 })
 }
 
-// usedClasses returns the classes that are drawn, in their order.
+// usedClasses returns the classes that are drawn, in order.
 func usedClasses(p *plan) []class {
 	var out []class
 	for _, col := range p.columns {
@@ -94,8 +92,8 @@ func (c *canvas) sampleArrow(cl class, x, y float64) {
 	n.lay(c)
 }
 
-// results tells below y what ranks have at the end, where contributions are folded. It returns the
-// height of the picture.
+// results writes the results of ranks at the end below y, if contributions are folded. It returns
+// the height of the picture.
 func (c *canvas) results(y float64) float64 {
 	const most = 8
 	all := c.run.results()

@@ -8,20 +8,19 @@ import (
 
 // Pixels of the layout.
 const (
-	bandHeader = 52 // above the first lane: number of the round, what moves
-	bandPad    = 7  // beside what a band shows
+	bandHeader = 52 // above the first lane: number of the round, cargo
+	bandPad    = 7  // beside the contents of a band
 	trunkPitch = 17
 	minBand    = 42
 	gapWidth   = 22  // for rounds that are left out
 	rankColumn = 42  // for the ranks' numbers
-	maxStretch = 110 // how much wider a band may be than it must
+	maxStretch = 110 // how much wider than necessary a band may be
 )
 
-// Of a round and class, transfers are drawn as straight arrows where that
-// stays readable: no rank has more than maxFan, there are at most maxPerRank
-// for each rank that takes part, and fans of wideFan or more do not reach over
-// all ranks more than maxSpans times together, or all share a rank. Else they
-// hang on trunks.
+// Transfers of a round and class are straight arrows while that stays readable. No rank may have
+// more than maxFan, and there may be at most maxPerRank for each rank that takes part. Fans of
+// wideFan or more must together not reach over all ranks more than maxSpans times, unless all share
+// a rank. Otherwise the transfers hang on trunks.
 const (
 	maxFan     = 6
 	maxPerRank = 2
@@ -29,7 +28,7 @@ const (
 	maxSpans   = 2
 )
 
-// plan is where things stand in a picture with a lane for each rank.
+// plan is the positions of a picture with a lane for each rank.
 type plan struct {
 	scene   *scene
 	pitch   float64 // from lane to lane
@@ -37,7 +36,7 @@ type plan struct {
 	columns []column
 }
 
-// column is a round, or at the end what is only sent if something is lost.
+// column is a round or, at the end, the transfers that only happen if something is lost.
 type column struct {
 	title    string
 	x, width float64
@@ -51,11 +50,11 @@ type band struct {
 	x, width float64
 	stars    []star
 	trunks   [][]star // packed; nil: straight arrows
-	label    string   // what all of them carry
+	label    string   // the cargo of all of them
 	detail   detail
 }
 
-// detail says where labels stand beside that of the band.
+// detail says where labels are, besides that of the band.
 type detail uint8
 
 const (
@@ -67,7 +66,7 @@ const (
 
 func (p *plan) lane(rank int) float64 { return p.top + float64(rank)*p.pitch }
 
-// left is the start of the first round.
+// left returns the start of the first round.
 func (p *plan) left() float64 { return svgMargin + rankColumn }
 
 func (p *plan) right() float64 {
@@ -77,7 +76,7 @@ func (p *plan) right() float64 {
 	return p.left() + minBand
 }
 
-// after is the end of a round, the start of the first for 0.
+// after returns the end of a round. For 0 it is the start of the first round.
 func (p *plan) after(round int) float64 {
 	if round == 0 {
 		return p.left()
@@ -126,7 +125,7 @@ func (p *plan) stretch(x float64) {
 	}
 }
 
-// widePitch is how far lanes are apart that have room for labels between them.
+// widePitch is the distance of lanes that have room for labels between them.
 const widePitch = 30
 
 func lanePitch(ranks int) float64 {
@@ -173,7 +172,7 @@ func (p *plan) band(stars []star) band {
 	return b
 }
 
-// need is the width that the arrows of a band take.
+// need returns the width of the arrows of a band.
 func (p *plan) need(b *band) float64 {
 	if b.trunks == nil {
 		room := min(26+2*float64(longestSpan(b.stars)), 80)
@@ -185,7 +184,7 @@ func (p *plan) need(b *band) float64 {
 	return 2*bandPad + float64(len(b.trunks))*b.pitch()
 }
 
-// pitch is the distance of trunks, which have their labels between them.
+// pitch returns the distance of trunks, which have their labels between them.
 func (b *band) pitch() float64 {
 	widest := 0.0
 	for _, s := range b.stars {
@@ -247,7 +246,8 @@ next:
 	return out
 }
 
-// bundled reports whether several stars, which carry different things, have messages of several slots.
+// bundled reports whether there are several stars with different cargo and messages of several
+// slots.
 func bundled(stars []star) bool {
 	for i := range stars {
 		if slices.ContainsFunc(stars[i].leaves, func(l leaf) bool { return l.cargo.bundled() }) {
@@ -289,7 +289,7 @@ func (b *band) chooseDetail() detail {
 	return leafDetail
 }
 
-// bandLabel spells what all stars carry: where they differ, all slots of all of them.
+// bandLabel spells the cargo of all stars. If they differ, it spells all slots of all of them.
 func bandLabel(stars []star) string {
 	all := star{class: stars[0].class}
 	for _, s := range stars {

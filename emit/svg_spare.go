@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// spareSpace are the pixels before a column of what is only sent if something
-// is lost; maxWaits is how many time-outs have bands of their own.
+// spareSpace is the number of pixels before a column of transfers that only happen if something is
+// lost. maxWaits is the maximum number of timeouts that have bands of their own.
 const (
 	spareSpace = 14
 	maxWaits   = 4
@@ -16,8 +16,8 @@ const (
 // onlyIfLost reports whether the class is part of a repair.
 func (c class) onlyIfLost() bool { return c >= repair }
 
-// addSpare adds the columns of what is only sent if something is lost: repairs
-// by how long they wait, requests, and the answers to these.
+// addSpare adds the columns of transfers that only happen if something is lost: repairs by how long
+// they wait, requests, and answers.
 func (p *plan) addSpare() {
 	var lost, answers column
 	for _, group := range spareGroups(p.scene.spare) {
@@ -47,8 +47,8 @@ func (p *plan) addColumn(title string, col column) {
 	p.columns = append(p.columns, col)
 }
 
-// spareGroups splits transfers by class and, unless that gives too many, by
-// how long they wait.
+// spareGroups splits transfers by class and by how long they wait. It ignores the waits if that
+// gives too many groups.
 func spareGroups(all []spare) [][]spare {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b spare) int {
@@ -69,7 +69,7 @@ func spareGroups(all []spare) [][]spare {
 	return out
 }
 
-// spareBand is the band of a group: single arrows, one for each pair of ranks.
+// spareBand returns the band of a group: single arrows, one for each pair of ranks.
 func (p *plan) spareBand(group []spare) band {
 	type pair struct{ from, to int }
 	seen := map[pair]bool{}
@@ -86,7 +86,7 @@ func (p *plan) spareBand(group []spare) band {
 	return b
 }
 
-// waitLabel tells how long the transfers of a group wait, in base timeouts.
+// waitLabel says how long the transfers of a group wait, in base timeouts.
 func waitLabel(group []spare) string {
 	first, last := group[0].after, group[len(group)-1].after
 	switch {

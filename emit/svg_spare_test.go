@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// asking returns a broadcast in which rank 0 repairs each of the others, k
-// after k time-outs, and rank 1 asks rank 2 for what it lacks.
+// asking returns a broadcast in which rank 0 repairs each of the others, rank k after k timeouts,
+// and rank 1 asks rank 2 for the chunk that it lacks.
 func asking(ranks int) *ir.Schedule {
 	c0, s0 := ir.Chunk(0), ir.Signal(0)
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "asking", Ranks: ranks, Chunks: 1}}

@@ -8,12 +8,12 @@ import (
 // Pixels of a summary.
 const (
 	barColumn  = 250 // where bars begin
-	barLength  = 330 // of the largest
+	barLength  = 330 // of the longest bar
 	summaryRow = 20
 )
 
-// summaryPicture is the picture of a run without lanes: for every round and
-// class a bar as long as its number of transfers.
+// summaryPicture returns the picture of a run without lanes. Every round and class has a bar as
+// long as its number of transfers.
 func summaryPicture(t *run, reason string) string {
 	c := newCanvas(t, svgMargin+barColumn+barLength+60+svgMargin)
 	y := c.header()
@@ -57,8 +57,7 @@ func largest(spans []span) int {
 	return most
 }
 
-// spanBars draws the bars of rounds that are alike; it returns the height of
-// the last.
+// spanBars draws the bars of rounds that are alike. It returns the height of the last.
 func (c *canvas) spanBars(g *span, y float64, most int) float64 {
 	for i := range g.tallies {
 		ta := &g.tallies[i]
@@ -81,7 +80,7 @@ func (g *span) title() string {
 	return "rounds " + g.name()
 }
 
-// what spells what moves and how far: "put c0, +1".
+// what describes what moves and how far: "put c0, +1".
 func (t *tally) what() string {
 	text := classWord[t.class] + " " + slotList(t.slots)
 	if t.class == mcast {

@@ -19,8 +19,7 @@ func svgOf(t *testing.T, s *ir.Schedule) string {
 	return written(t, func(b *bytes.Buffer) error { return Write(b, "svg", s, Options{}) })
 }
 
-// requireSafe reads the picture as XML and holds that it needs nothing else
-// and runs nothing.
+// requireSafe reads the picture as XML and requires that it loads nothing and runs nothing.
 func requireSafe(t *testing.T, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -80,8 +79,8 @@ func TestNamesAreEscaped(t *testing.T) {
 	require.NotContains(t, svg, "<script")
 }
 
-// TestEveryTransferArrives counts the heads of what is drawn: one for each
-// rank that something goes to, beside those of the legend.
+// TestEveryTransferArrives counts the heads of a drawing: one for each rank to which something
+// goes, besides those of the legend.
 func TestEveryTransferArrives(t *testing.T) {
 	for _, ranks := range []int{2, 3, 9} {
 		s := chain(ranks)
@@ -95,7 +94,7 @@ func TestEveryTransferArrives(t *testing.T) {
 	}
 }
 
-// TestWhoNeverReturnsIsMarked draws schedules in which some wait for ever.
+// TestWhoNeverReturnsIsMarked draws schedules in which some ranks wait forever.
 func TestWhoNeverReturnsIsMarked(t *testing.T) {
 	s := chain(3)
 	require.NotContains(t, svgOf(t, s), "never returns")

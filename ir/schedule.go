@@ -2,7 +2,8 @@ package ir
 
 // Header says what a schedule does.
 type Header struct {
-	// the name of a row of the table of collectives, such as "bcast"; see [Collective]
+	// Collective is the name of a row of the table of collectives, such as "bcast"; see
+	// [Collective].
 	Collective string
 	Algorithm  string // the name after the slash, such as "mcast-chain"
 	Ranks      int    // number of ranks, 1 … MaxRanks

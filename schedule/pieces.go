@@ -23,7 +23,7 @@ type layer struct {
 	number int // index of the layer
 	kind   layerKind
 
-	// partial result i of the algorithm is v<first+i·stride>, counted from the algorithm's first
+	// Partial result i of the algorithm is v<first+i·stride>, counted from the algorithm's first.
 	first, stride int
 }
 

@@ -52,12 +52,13 @@ type Algorithm struct {
 	tells    bool                // it is a barrier that multicasts: it has one chunk without bytes
 	chunks   func(group int) int // default number of chunks a block; nil: 1
 	degree   int                 // default degree; 0: that of barriers
-	// whether it folds in the order of the ranks; nil: RankOrder says so
+	// ordered says whether the algorithm folds in the order of the ranks. If it is nil, RankOrder
+	// says so.
 	ordered func(group, degree int) bool
 	size    func(node) size
 	fill    func(node, arena) ir.Program
 	slaves  slaves // for an algorithm that takes hosts
-	// writes the program of any rank, in place of size, fill and slaves
+	// write writes the program of any rank, in place of size, fill and slaves.
 	write   func(*node, *arena) ir.Program
 	overlay func(ranks int) Overlay // nil unless rootless
 }

@@ -13,8 +13,8 @@ type Cost struct {
 	Mcasts   int // multicasts, each counted once, however many ranks it reaches
 	Signals  int // puts of signals
 	Messages int // puts, multicasts and signals
-	// bytes handed to the network, in blocks: multiply by the bytes of a block; a multicast counts
-	// once
+	// Bytes is the number of bytes handed to the network, in blocks: multiply it by the bytes of a
+	// block. A multicast counts once.
 	Bytes  float64
 	MaxOut int // the largest number of ranks to which one rank puts
 	MaxIn  int // the largest number of ranks that put to one rank

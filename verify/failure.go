@@ -24,8 +24,8 @@ type Failure struct {
 	Text   string  // the counterexample in words
 	Ranks  []int   // the ranks concerned, first the one that goes wrong first
 	Places []Place // the slots concerned
-	// how it comes about: each step has the next as its reason; the path is a cycle if ranks wait
-	// in a circle
+	// Path shows how the failure comes about: each step has the next as its reason. The path is a
+	// cycle if ranks wait in a circle.
 	Path []Step
 
 	// World is the run that shows the failure. It says what is lost, which repairs are made and

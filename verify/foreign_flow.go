@@ -23,7 +23,8 @@ const (
 type flow struct {
 	start []int32 // by node: its first arc
 	arcs  []flowArc
-	// number of the first rank's end node; the nodes of the ranks' own blocks follow the end nodes
+	// rank is the number of the first rank's end node. The nodes of the ranks' own blocks follow
+	// the end nodes.
 	rank   int32
 	ranks  int     // number of ranks
 	source [2]int  // the operations of the rank that holds all blocks: the first, and one past the last

@@ -54,8 +54,8 @@ type node struct {
 	by          int32 // how much the ranks of right are increased against those of left
 
 	leaves int32 // number of leaves, at most one more than there are ranks
-	// the leaves are the ranks first … first+span-1, each once; span 0: they are not, or it is not
-	// known
+	// The leaves are the ranks first … first+span-1, each once. If span is 0, they are not, or it
+	// is not known.
 	first, span int32
 	last        int32 // the rank of the last leaf
 	rising      bool  // each leaf's rank is above that of the leaf before it, without wrapping around

@@ -40,13 +40,17 @@ const maxAhead = 64
 
 // runAhead is the result of the check.
 type runAhead struct {
-	// the largest number of operations that a write is ahead of its receiver, where that is bounded
+	// writes is the largest number of operations that a write is ahead of its receiver, where that
+	// is bounded.
 	writes int
-	// the largest number of operations that a rank enters ahead of another, where that is bounded
+	// enters is the largest number of operations that a rank enters ahead of another, where that is
+	// bounded.
 	enters int
-	// a rank that may write chunks any number of operations ahead of another, and that other rank
+	// flow is a rank that may write chunks any number of operations ahead of another, and that
+	// other rank.
 	flow *[2]int
-	// a rank that may enter any number of operations ahead of another, and that other rank
+	// apart is a rank that may enter any number of operations ahead of another, and that other
+	// rank.
 	apart *[2]int
 }
 

@@ -175,8 +175,8 @@ type quotient struct {
 	at      []int32 // by slot: the round in which it is set, -1: never
 	rounds  []int32 // by rule: the round in which it fires, -1: never
 	fired   []int32 // rules in the order in which they fire
-	// by rule: the slots that its actions set here, in order; -1: an operand of a fold that is not
-	// its last
+	// puts holds, by rule, the slots that its actions set here, in order. It is -1 for an operand
+	// of a fold that is not its last.
 	puts     [][]int32
 	waiters  [][]int32 // by slot: the rules that wait for it
 	received []int32   // by slot: how many puts and folds of fired rules set it
@@ -632,8 +632,8 @@ type comparer struct {
 	ranks   int32
 	per     int // chunks of a group: see [ir.Header.Rotation]
 	rotated func(ranks, by, group int) int
-	// number of chunks of all groups if each group becomes the one by further, modulo their number;
-	// else 0
+	// chunks is the number of chunks of all groups if each group becomes the one by further, modulo
+	// their number. Otherwise it is 0.
 	chunks ir.Slot
 	by     int
 	last   [8]stretch // by kind of slot: the stretch that was used last, for the current by

@@ -50,8 +50,8 @@ var everyFold = scope{"collectives that fold; schedules that fold, or put someth
 
 // promise is what an algorithm promises beyond the rules for every schedule.
 type promise struct {
-	// the root, or else rank 0, returns only when every rank has all that it wants (paper 002,
-	// section 3)
+	// acked says that the root, or else rank 0, returns only when every rank has all that it wants
+	// (paper 002, section 3).
 	acked     bool
 	rankOrder bool // see the checks of these names
 	position  bool

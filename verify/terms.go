@@ -30,7 +30,8 @@ type Terms struct {
 	Digest string
 
 	RankOrder bool // the leaves of all trees are in the order of the ranks: operations need not commute
-	// every part of the vector has the same tree: a result does not depend on its position
+	// Position says that every part of the vector has the same tree, so a result does not depend on
+	// its position.
 	Position bool
 	InPlace  bool // input and output of a rank may share memory without a copy or a delayed write
 }

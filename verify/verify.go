@@ -34,7 +34,8 @@ type Report struct {
 	Results []Result
 	Cost    Cost  // zero if the schedule is not well-formed
 	Terms   Terms // zero if the schedule folds nothing, or if its folds are not proved
-	// the proof of rank 0 covers all ranks, whose programs are its own, shifted (see [RunRotation])
+	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
+	// (see [RunRotation]).
 	Rotates bool
 }
 
@@ -52,7 +53,8 @@ type Result struct {
 	Check   string
 	Applies bool   // the check applies to this schedule and was run
 	Note    string // more than yes or no: why the check applies, or why it does not
-	// nil: proved; a *[Failure] with the counterexample; or the reason why it could not be decided
+	// Err is nil if the property is proved. Otherwise it is a *[Failure] with the counterexample,
+	// or the reason why the check could not decide.
 	Err error
 }
 

@@ -8,20 +8,20 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// MaxTag is the greatest tag that every MPI has.
+// MaxTag is the largest tag that every MPI supports.
 const MaxTag = 1<<15 - 1
 
 // Lower returns the plans of all ranks of s.
 //
-// Repairs and requests are for messages that are lost. Here no message is, so plans have none. A
-// multicast becomes a message to each rank that has the chunk by no put: where puts alone would
-// bring it, as the chain of bcast/mcast-chain does, they do. Of several messages that set one slot,
-// only the one that can come first is sent. An execution of the plans is therefore one of the
-// schedule in which everything that is left out comes last, and what is proved of the schedule holds
-// for the plans: no rank leaves a barrier too early, for example.
+// Repairs and requests are for lost messages. Here no message is lost, so plans have none of them.
+// A multicast becomes a message to each rank that does not get the chunk by a put. If puts alone
+// bring the chunk, as the chain of bcast/mcast-chain does, the puts are used. Of several messages
+// that set one slot, only the one that can come first is sent. So every execution of the plans is
+// an execution of the schedule in which everything left out comes last. Proofs of the schedule
+// therefore hold for the plans: for example, no rank leaves a barrier too early.
 //
-// The error says which rank waits for ever, or which two ranks exchange more messages than MPI has
-// tags for.
+// The error names a rank that waits forever, or two ranks that exchange more messages than MPI has
+// tags.
 func Lower(s *ir.Schedule) ([]Plan, error) {
 	run, casts, err := withoutLoss(s)
 	if err != nil {
@@ -53,8 +53,8 @@ func Lower(s *ir.Schedule) ([]Plan, error) {
 	return plans, nil
 }
 
-// withoutLoss runs s without repairs. A multicast brings its chunk to the ranks that casts names: those
-// that take it, and to which puts alone do not bring it.
+// withoutLoss runs s without repairs. A multicast brings its chunk to the ranks for which casts is
+// true: those that take it and do not get it by puts alone.
 func withoutLoss(s *ir.Schedule) (run *fixpoint.Result, casts func(to, chunk int) bool, err error) {
 	puts, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: true})
 	if err != nil {
@@ -68,7 +68,7 @@ func withoutLoss(s *ir.Schedule) (run *fixpoint.Result, casts func(to, chunk int
 	return run, casts, err
 }
 
-// takers returns a function that says whether a multicast of a chunk means anything to a rank: it wants
+// takers returns a function that says whether a rank takes a multicast of a chunk: the rank wants
 // the chunk, or its program names it.
 func takers(s *ir.Schedule) func(rank, chunk int) bool {
 	named := make(map[[2]int]bool)
@@ -95,7 +95,7 @@ func takers(s *ir.Schedule) func(rank, chunk int) bool {
 	}
 }
 
-// event is what sets a slot of a rank: 0 nothing, 1 enter, 2+2i receive i, 3+2i fold i.
+// event is the event that sets a slot of a rank: 0 none, 1 enter, 2+2i receive i, 3+2i fold i.
 type event int32
 
 const (
@@ -106,7 +106,7 @@ const (
 func received(i int) event { return event(2 + 2*i) }
 func folded(i int) event   { return event(3 + 2*i) }
 
-// lowering walks along the rules in an order in which they can fire.
+// lowering visits the rules in an order in which they can fire.
 type lowering struct {
 	s      *ir.Schedule
 	layout *fixpoint.Layout
@@ -118,14 +118,14 @@ type lowering struct {
 	tags   map[[2]int]int
 }
 
-// rankState is what is known of one rank.
+// rankState is the state of one rank.
 type rankState struct {
 	plan    Plan
 	actions [][]Action // by rule of the program
 	copies  []Action   // between the buffers
 }
 
-// begin notes what a rank has at enter, and copies what is in both of its buffers.
+// begin records what a rank has at enter, and copies what is in both of its buffers.
 func (l *lowering) begin(rank int) {
 	r := &l.ranks[rank]
 	held, wanted := l.s.Held(rank), l.s.Wanted(rank)
@@ -149,13 +149,13 @@ func (l *lowering) begin(rank int) {
 	}
 }
 
-// heldAt returns where chunk k, which a rank holds at enter, stands.
+// heldAt returns the place of chunk k, which the rank holds at enter.
 func (l *lowering) heldAt(rank, k int) Place {
 	held := l.s.Held(rank)
 	return placeIn(SendBuffer, l.s.Row().InputBlocks(l.s.Ranks)*held.Per+held.Place(k))
 }
 
-// fire notes what the i-th rule of rank sends and folds.
+// fire adds the sends and folds of rule i of rank.
 func (l *lowering) fire(rank, i int) error {
 	for do := l.s.Programs[rank].Rules[i].Do; len(do) > 0; {
 		message := ir.MessageOf(do)
@@ -181,7 +181,7 @@ func (l *lowering) fire(rank, i int) error {
 	return nil
 }
 
-// send notes a message of the slots that rank to does not have yet, if any.
+// send adds a message with those slots that rank to does not have yet, if there are any.
 func (l *lowering) send(from, rule, to int, message []ir.Action) error {
 	sender, receiver := &l.ranks[from].plan, &l.ranks[to].plan
 	at := Message{Peer: from}
@@ -215,7 +215,7 @@ func (l *lowering) send(from, rule, to int, message []ir.Action) error {
 	return nil
 }
 
-// fold notes a fold, unless its rank has what is made.
+// fold adds a fold, unless its rank has the result already.
 func (l *lowering) fold(rank, rule int, do []ir.Action) {
 	r := &l.ranks[rank]
 	id := l.layout.Slot(rank, do[0].As)
@@ -235,10 +235,10 @@ func (l *lowering) fold(rank, rule int, do []ir.Action) {
 	r.plan.Folds = append(r.plan.Folds, f)
 }
 
-// hasBytes reports whether a slot stands for bytes. Signals and the chunks of a barrier do not.
+// hasBytes reports whether a slot has bytes. Signals and the chunks of a barrier do not.
 func (l *lowering) hasBytes(s ir.Slot) bool { return s.Kind() != ir.KindSignal && l.s.HasMessage() }
 
-// find returns where a rank has a slot, and which part that is.
+// find returns the place of a slot of a rank, and the part that the slot is.
 func (l *lowering) find(rank int, s ir.Slot) (Place, int32) {
 	if s.Kind() == ir.KindInput {
 		return placeIn(SendBuffer, s.Index()), int32(s.Index())
@@ -253,8 +253,8 @@ func (l *lowering) find(rank int, s ir.Slot) (Place, int32) {
 	return l.place[id], l.part[id]
 }
 
-// partOf returns the part that chunk k is: of the contributions where something is folded, of any
-// block otherwise.
+// partOf returns the part that chunk k is: a part of the contributions if the schedule folds,
+// otherwise a part of any block.
 func (l *lowering) partOf(k int) int32 {
 	if l.s.Folds() {
 		return int32(l.s.InputOf(k))
@@ -262,7 +262,7 @@ func (l *lowering) partOf(k int) int32 {
 	return int32(k % l.s.BlockChunks())
 }
 
-// give gives a slot of a rank its place.
+// give assigns a place to a slot of a rank.
 func (l *lowering) give(rank, id int, part int32) Place {
 	plan, s := &l.ranks[rank].plan, l.layout.PlaceOf(id).Slot
 	if wanted := l.s.Wanted(rank); s.Kind() == ir.KindChunk && wanted.Has(s.Index()) {
@@ -275,8 +275,8 @@ func (l *lowering) give(rank, id int, part int32) Place {
 	return l.place[id]
 }
 
-// finish makes the rules of a rank. Rules that send and fold nothing are left out. Copies between the
-// buffers come last, when all that others wait for is on its way.
+// finish makes the rules of a rank. It leaves out rules that send and fold nothing. Copies between
+// the buffers come last, when everything that other ranks wait for is on its way.
 func (l *lowering) finish(rank int) error {
 	r, program := &l.ranks[rank], &l.s.Programs[rank]
 	for i := range program.Rules {

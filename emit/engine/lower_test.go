@@ -20,8 +20,8 @@ func plansOf(t testing.TB, name string, p schedule.Params) []Plan {
 	return plans
 }
 
-// run executes plans with messages that take a drawn time, at most posted receives at once, and reports
-// whether all ranks end. Each receive takes the message of its tag.
+// run executes plans with messages of random duration and at most posted receives at once. It
+// requires that all ranks end. Each receive takes the message with its tag.
 func run(t *rapid.T, plans []Plan, posted int) {
 	type wire struct{ from, to, tag int }
 	sent := make(map[wire]bool)
@@ -96,8 +96,8 @@ func run(t *rapid.T, plans []Plan, posted int) {
 	}
 }
 
-// All messages are received and all rules fire, in every order, even if a rank posts one receive at a
-// time.
+// TestPlansEnd checks that all messages are received and all rules fire, in every order, even if a
+// rank posts one receive at a time.
 func TestPlansEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		alg := rapid.SampledFrom(schedule.Algorithms()).Draw(t, "algorithm")
@@ -116,7 +116,8 @@ func TestPlansEnd(t *testing.T) {
 	})
 }
 
-// Each slot comes by one message or fold, and each place is written once.
+// TestPlacesAreWrittenOnce checks that each slot comes by one message or fold, and that each place
+// is written once.
 func TestPlacesAreWrittenOnce(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{1, 2, 5, 8} {
@@ -149,14 +150,15 @@ func TestPlacesAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// A multicast is left out where puts bring its chunk, and is a message to each rank otherwise.
+// TestMulticastsAreMessages checks that a multicast is left out if puts bring its chunk, and is a
+// message to each rank otherwise.
 func TestMulticastsAreMessages(t *testing.T) {
 	sends := func(name string, rank int) int {
 		return len(plansOf(t, name, schedule.Params{Ranks: 9})[rank].Sends)
 	}
 	require.Equal(t, 1, sends("bcast/mcast-chain", 0))
 	require.Equal(t, 8, sends("bcast/mcast-acktree", 0))
-	require.Equal(t, 1, sends("bcast/mcast-acktree", 8)) // what it acknowledges
+	require.Equal(t, 1, sends("bcast/mcast-acktree", 8)) // its acknowledgement
 }
 
 func TestLowerRefuses(t *testing.T) {

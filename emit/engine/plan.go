@@ -2,45 +2,48 @@ package engine
 
 import "github.com/schedgen/schedgen/ir"
 
-// Plan is what one rank does in one operation when no message is lost. It is plain data: numbers for
-// the tables of the interpreter.
+// Plan is the program of one rank for one operation in which no message is lost. It is plain data:
+// numbers for the tables of the interpreter.
 //
-// A rank has received all Receives, fired all Rules and completed all Sends when its operation ends.
+// The operation of a rank ends when it has received all Receives, fired all Rules and completed all
+// Sends.
 type Plan struct {
-	Receives []Message // in an order in which they can come: each depends on none after it
+	Receives []Message // in an order in which they can come: none depends on a later one
 	Sends    []Message
 	Folds    []Fold
-	Rules    []Rule  // fired in this order where several are due at once
-	Scratch  []int32 // by number of a place in scratch memory: the part of a block that it has room for
+	Rules    []Rule // in the order in which due rules fire
+	// Scratch holds, by number of a place in scratch memory, the part of a block for which the
+	// place has room.
+	Scratch []int32
 
 	Per          int // parts of each block: the schedule's chunks of a block
-	Held, Wanted int // blocks in the send buffer and in the receive buffer
+	Held, Wanted int // numbers of blocks in the send buffer and in the receive buffer
 
-	// OwnHeld and OwnWanted are the places, in blocks, of the first block that is in both buffers;
-	// -1 if there is none. The plan copies what is in both, unless it has one address.
+	// OwnHeld and OwnWanted are the places, in blocks, of the first block that is in both buffers,
+	// or -1 if there is none. The plan copies the blocks in both buffers, unless they have the same
+	// address.
 	OwnHeld, OwnWanted int
 }
 
-// Message is a message between this rank and another one.
+// Message is a message between this rank and another.
 type Message struct {
 	Peer   int       // the other rank
-	Tag    int       // tells it from other messages between the two in this direction
-	Slots  []ir.Slot // what the receiver gets; some of them have no bytes
+	Tag    int       // distinguishes it from other messages between the two in this direction
+	Slots  []ir.Slot // the slots that the receiver gets; some of them have no bytes
 	Places []Place   // where the bytes are at this rank
 	Due    []int32   // of a received message: the rules that wait for it
 }
 
-// Fold makes one part of the operands, from left to right: ((A·B)·C)…. A fold of one operand is a
+// Fold makes one part from the operands, from left to right: ((A·B)·C)…. A fold of one operand is a
 // copy.
 type Fold struct {
-	Slot     ir.Slot // what is made
+	Slot     ir.Slot // the slot that the fold makes
 	Made     Place
 	Operands []Place
 	Due      []int32 // the rules that wait for it
 }
 
-// Rule is what happens when as many messages and folds as Need, those whose Due names the rule, are
-// there.
+// Rule does its Actions when Need messages and folds whose Due names the rule are there.
 type Rule struct {
 	Need    int
 	Actions []Action
@@ -49,14 +52,14 @@ type Rule struct {
 // Action is the number of a message in Sends, or ^n for number n of Folds.
 type Action int32
 
-// Place says where a part of a block is: in which buffer, and at which number there.
+// Place is the place of a part of a block: a buffer and a number in it.
 type Place int32
 
 // The buffers of places.
 const (
 	SendBuffer    = iota // what the rank holds or contributes, in the order of the parts
 	ReceiveBuffer        // what the rank wants, in the order of the parts
-	ScratchMemory        // partial results and what is passed on; numbers are those of Plan.Scratch
+	ScratchMemory        // partial results and parts to pass on; numbers are those of Plan.Scratch
 	buffers
 )
 
@@ -68,8 +71,8 @@ func (p Place) Buffer() int { return int(p) % buffers }
 // Number returns the place's number in its buffer.
 func (p Place) Number() int { return int(p) / buffers }
 
-// AllPlaces returns the places of all messages and folds: first of what is received, then of what is
-// sent, then of the operands of folds.
+// AllPlaces returns the places of all messages and folds: first those of receives, then those of
+// sends, then those of the operands of folds.
 func (p *Plan) AllPlaces() []Place {
 	var all []Place
 	for i := range p.Receives {

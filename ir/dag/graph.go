@@ -56,8 +56,8 @@ type Graph struct {
 	Cells *Cells // nil: the file does not say what its messages carry
 	Unit  string // the unit of Op.Size, such as "bytes"
 	As    string // the collective that the file claims to do, such as "bcast"; "": it does not say
-	// the size that the file gives for one block, such as the message of a broadcast; 0: it does
-	// not say
+	// Message is the size that the file gives for one block, such as the message of a broadcast. It
+	// is 0 if the file gives none.
 	Message int
 }
 
@@ -65,7 +65,8 @@ type Graph struct {
 // blocks that it wants must be at the end. In both places the blocks follow each other without a
 // gap.
 type Cells struct {
-	// by rank: the blocks that it holds; in a broadcast, the blocks that it would hold as the root
+	// Input holds, by rank, the blocks that the rank holds. In a broadcast it holds the blocks that
+	// the rank would hold as the root.
 	Input  []Span
 	Result []Span // by rank: the blocks that it wants
 

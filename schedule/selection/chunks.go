@@ -12,14 +12,15 @@ import (
 type Message struct {
 	Algorithm string // the algorithm that moves it
 	Ranks     int    // number of ranks, or of hosts if the algorithm runs between their masters
-	// blocks of the operation; if there are several, a block is cut only if Most says so; 0 means 1
+	// Blocks is the number of blocks of the operation. If there are several, a block is cut only if
+	// Most says so. 0 means 1.
 	Blocks   int
 	Bytes    int  // bytes of one block
 	Links    bool // its way crosses links between hosts
 	Memory   bool // all ranks share memory, and copy long chunks directly from the sender's buffer
 	Datagram int  // payload of a multicast datagram; 0: no datagrams
-	// bytes of a chunk at most, as far as the bound on the number of chunks allows; 0: choose the
-	// best
+	// Most is the maximum number of bytes of a chunk, as far as the bound on the number of chunks
+	// allows. 0 means the best number.
 	Most int
 }
 
