@@ -2,12 +2,12 @@ package sim
 
 import "fmt"
 
-// Arrival says when the ranks call the operation. All of it adds up.
+// Arrival says when the ranks call the operation. All its parts add up.
 type Arrival struct {
 	At     []Time // by rank, when it calls; nil: at 0
-	Others Time   // all but the root, or rank 0 if there is no root, come so much later
-	Late   Time   // one rank, drawn among those that are neither, comes so much later
-	Skew   Time   // each rank comes up to so much later, drawn uniformly
+	Others Time   // delay of all ranks except the root, or rank 0 if there is no root
+	Late   Time   // additional delay of one random rank other than that
+	Skew   Time   // each rank comes up to this much later, drawn uniformly
 }
 
 func (a *Arrival) check() error {
@@ -19,7 +19,7 @@ func (a *Arrival) check() error {
 	return nil
 }
 
-// times writes when each rank arrives.
+// times sets into[r] to the time when rank r arrives.
 func (a *Arrival) times(into []Time, root int, seed uint64) {
 	clear(into)
 	copy(into, a.At)
@@ -37,7 +37,7 @@ func (a *Arrival) times(into []Time, root int, seed uint64) {
 	}
 }
 
-// drawOther draws a rank that is not the root, -1 if there is none.
+// drawOther draws a rank that is not the root, or returns -1 if there is none.
 func drawOther(seed uint64, p purpose, ranks, root int) int {
 	if ranks < 2 {
 		return -1
@@ -50,10 +50,10 @@ func drawOther(seed uint64, p purpose, ranks, root int) int {
 }
 
 // Delay is what the root waits for once it has called: the policies of paper 000, section 2.1,
-// except the barrier, which is Config.Before. A collective that has no root ignores it.
+// except the barrier, which is Config.Before. A collective without a root ignores it.
 type Delay struct {
-	Fixed Time // a time
-	// Peer: a message of one byte that a rank sends as soon as it has called; the
-	// rank is drawn from the seed.
+	Fixed Time // a fixed time
+	// Peer makes the root wait for a message of one byte from a rank drawn from the seed. That rank
+	// sends it as soon as it has called.
 	Peer bool
 }

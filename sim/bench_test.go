@@ -36,9 +36,8 @@ var runs = []struct {
 	{"dissemination-1048576", "barrier/dissemination", schedule.Params{Ranks: 1 << 20, Degree: 2}},
 }
 
-// BenchmarkRun simulates operations again and again in the same memory, and says how
-// many events a second that is: sends, arrivals and receives, as LogGOPSim counts them.
-// Programs are made anew in each.
+// BenchmarkRun simulates operations repeatedly in the same memory and reports events a second:
+// sends, arrivals and receives, as LogGOPSim counts them. Each run makes its programs anew.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range runs {
 		b.Run(c.name, func(b *testing.B) {
@@ -53,8 +52,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstRun simulates operations in new memory, and says how many bytes of it
-// each has at the end, per rank and per event of a rank.
+// BenchmarkFirstRun simulates operations in new memory and reports the bytes in use at the end, per
+// rank and per event of a rank.
 func BenchmarkFirstRun(b *testing.B) {
 	for _, c := range runs {
 		b.Run(c.name, func(b *testing.B) {
@@ -81,7 +80,7 @@ func prepared(b *testing.B, algorithm string, p schedule.Params) *sim.Sim {
 	return s
 }
 
-// run runs s and returns how many events there were.
+// run runs s and returns the number of events.
 func run(b *testing.B, s *sim.Sim) int64 {
 	r, err := s.Run(1)
 	require.NoError(b, err)
@@ -94,7 +93,7 @@ func report(b *testing.B, events int64) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// inUse returns the bytes that are in use.
+// inUse returns the bytes in use.
 func inUse() int64 {
 	goruntime.GC()
 	var m goruntime.MemStats

@@ -8,23 +8,23 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// bundle is a message of several slots that is under way. It is one send and one receipt, as long
-// as all that it carries.
+// bundle is a message of several slots under way. It is one send and one receive, as long as all
+// its slots together.
 type bundle struct {
 	slots   []int32 // numbers of slots, as messages of one slot carry them
-	classes []uint8 // of the slots' lengths; empty: no partial result is among them
+	classes []uint8 // classes of the slots' lengths; empty: there is no partial result among them
 	bytes   int
-	next    int32 // of one that is free the next one that is
+	next    int32 // the next free bundle, if this one is free
 }
 
-// bundles are those that are under way. In place of the number of a slot their messages carry a
-// number below 0.
+// bundles holds the bundles under way. In place of a slot number, their messages carry a negative
+// number.
 type bundles struct {
 	all  pages[bundle]
 	free int32
 }
 
-// add returns the number of a bundle that carries nothing yet.
+// add returns the number of a new, empty bundle.
 func (b *bundles) add() int32 {
 	i := b.free
 	if i > 0 {
@@ -39,7 +39,7 @@ func (b *bundles) add() int32 {
 
 func (b *bundles) at(number int32) *bundle { return b.all.at(-number) }
 
-// drop gives a bundle back, with its memory.
+// drop frees a bundle, with its memory.
 func (b *bundles) drop(number int32) { b.at(number).next, b.free = b.free, -number }
 
 func (b *bundles) clear() {
@@ -47,7 +47,7 @@ func (b *bundles) clear() {
 	b.free = 0
 }
 
-// bundle makes the message of a send of several slots, which send stands for.
+// bundle makes the message of a send of several slots. send is the word of that send.
 func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error) {
 	own := e.store.at(e.ranks[r].node)
 	slots, sets, ok := own.message(send)
@@ -82,8 +82,8 @@ func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error)
 	return number, e.costs.allow(x.bytes)
 }
 
-// receiveAll sets all slots that a message of several brings, and fires the rules that are ready
-// then, in their order.
+// receiveAll sets all slots of a message of several, and fires the rules that are then ready, in
+// order.
 func (e *engine) receiveAll(r int, n *node, number int32) error {
 	x := e.costs.bundles.at(number)
 	e.fired = e.fired[:0]
@@ -109,7 +109,7 @@ func (e *engine) receiveAll(r int, n *node, number int32) error {
 	return nil
 }
 
-// received gives up a message of several slots, unless the critical path may have to tell of it.
+// received frees a message of several slots, unless the critical path may still need it.
 func (e *engine) received(number int32) {
 	if number < 0 && e.path == nil {
 		e.costs.bundles.drop(number)

@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// TestCheck: the CPU is taken once for what a rule sends, behind its last send, and
-// what has come meanwhile waits. Among five ranks, four flags are written, checked and
-// read.
+// TestCheck checks that a check takes the CPU once for the sends of a rule, behind the last send,
+// and that messages which come meanwhile wait. Among five ranks, four flags are written, checked
+// and read.
 func TestCheck(t *testing.T) {
 	spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: 5, Degree: 5})
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // one chunk a block.
 func collective(name string, ranks, root int) *ir.Schedule {
 	h := ir.Header{Ranks: ranks, Chunks: ranks}
-	var program func(v int, rank func(v int) int) ir.Program // of rank number v behind the root
+	var program func(v int, rank func(v int) int) ir.Program // of the rank v behind the root
 	switch name {
 	case "allgather/ring":
 		h.Collective, h.Algorithm, program = "allgather", "ring", ring(ranks)
@@ -94,7 +94,7 @@ func bruck(ranks int) programOf {
 	}
 }
 
-// exchange puts every block to its rank, beginning with the next one.
+// exchange puts every block to its rank, starting with the next one.
 func exchange(ranks int) programOf {
 	return func(v int, rank func(int) int) ir.Program {
 		var do []ir.Action
@@ -113,8 +113,9 @@ func sending(do []ir.Action) []ir.Rule {
 	return []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: do}}
 }
 
-// gatherTree puts the blocks of a sub-tree to its parent in one message; the blocks of v's are those
-// of v … v+below(v)-1, and its parent is v-below(v), or the root 0 where all trees but that are 1.
+// gatherTree puts the blocks of a sub-tree to its parent in one message. The blocks of v are those
+// of v … v+below(v)-1. Its parent is v-below(v), or the root 0 if all other sub-trees have one
+// rank.
 func gatherTree(ranks int, below func(v int) int) programOf {
 	return func(v int, rank func(int) int) (p ir.Program) {
 		if v == 0 {
@@ -174,7 +175,7 @@ func scatterTree(ranks int, below func(v int) int) programOf {
 	}
 }
 
-// TestCollectivesOfTests shows that the schedules above are what they are called.
+// TestCollectivesOfTests checks that the schedules above do what their names say.
 func TestCollectivesOfTests(t *testing.T) {
 	for _, name := range []string{"allgather/ring", "allgather/bruck", "alltoall/linear", "gather/linear", "gather/binomial", "scatter/linear", "scatter/binomial"} {
 		for _, ranks := range []int{1, 2, 3, 5, 8, 13} {
@@ -190,10 +191,10 @@ func TestCollectivesOfTests(t *testing.T) {
 	}
 }
 
-// In the LogGP model, with wire(k) = (k·n-1)·G of a message of k blocks, a send takes
-// d(k) = max(o, g+wire(k)) of its sender before the next one begins, and what it triggers at its
-// receiver begins h(k) = 2o+L+wire(k) later. A receiver takes r = max(o, g) + wire(1) for each of
-// several messages that wait for it.
+// TestClosedFormsOfCollectives checks closed forms in the LogGP model, with wire(k) = (k·n-1)·G for
+// a message of k blocks. A send takes d(k) = max(o, g+wire(k)) of its sender before the next one
+// begins. What it triggers at its receiver begins h(k) = 2o+L+wire(k) later. A receiver takes r =
+// max(o, g) + wire(1) for each of several waiting messages.
 func TestClosedFormsOfCollectives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, bytes, _ := drawLogGP(t)
@@ -229,15 +230,18 @@ func TestClosedFormsOfCollectives(t *testing.T) {
 		}
 		of("allgather/bruck", bruck, ranks*levels)
 		of("scatter/binomial", scatter, ranks-1)
-		m.Gap = min(m.Gap, 2*m.O+m.L) // so that no receiver's interface is taken by the child before
+		// so that an earlier child does not keep a receiver's interface busy
+		m.Gap = min(m.Gap, 2*m.O+m.L)
 		of("gather/binomial", gather, ranks-1)
 
-		m.L += max(0, sim.Time(ranks-2))*d(1) + 1 // so that all is sent before the first block comes
+		// so that everything is sent before the first block comes
+		m.L += max(0, sim.Time(ranks-2))*d(1) + 1
 		of("alltoall/linear", sim.Time(ranks-2)*(max(m.O, m.Gap)+wire(1))+h(1), ranks*(ranks-1))
 	})
 }
 
-// Figures of the parameters of LogGOPSim, with blocks of 1,000 bytes at 8 ranks.
+// TestFiguresOfCollectives checks figures for the parameters of LogGOPSim, with blocks of 1,000
+// bytes at 8 ranks.
 func TestFiguresOfCollectives(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -257,8 +261,9 @@ func TestFiguresOfCollectives(t *testing.T) {
 	}
 }
 
-// A message of several blocks takes in every model what one of their bytes takes, in one chunk or
-// in several, and is one message in all counts.
+// TestBundleIsOneMessage checks that in every model a message of several blocks takes as long as
+// one block of the same total length, in one chunk or in several, and that it counts as one
+// message.
 func TestBundleIsOneMessage(t *testing.T) {
 	link := sim.Link{Rate: 1e9, Delay: 700}
 	for _, m := range []sim.Model{
@@ -307,8 +312,8 @@ func TestBundleIsOneMessage(t *testing.T) {
 	}
 }
 
-// What a message of several slots brings is there at once: the rules that it makes ready fire in
-// their order, not in that of its slots.
+// TestRulesBehindBundleFireInOrder checks that all slots of a message are set at once. The rules
+// that then are ready fire in their own order, not in that of the slots.
 func TestRulesBehindBundleFireInOrder(t *testing.T) {
 	rule := func(to int, when ...ir.Slot) ir.Rule {
 		return ir.Rule{When: when, Do: []ir.Action{ir.PutTo(when[0], to)}}
@@ -327,7 +332,8 @@ func TestRulesBehindBundleFireInOrder(t *testing.T) {
 	require.Equal(t, []sim.Time{0 + 10, 120 + 20, 240 + 10}, r.Returns)
 }
 
-// The root's delay, and the message that it waits for, are for collectives that have a root.
+// TestDelayIsOfRoots checks that the root's delay, and the message that it waits for, apply only to
+// collectives with a root.
 func TestDelayIsOfRoots(t *testing.T) {
 	run := func(name string, d sim.Delay) sim.Time {
 		r, err := sim.Run(sim.Of(collective(name, 4, 2)), sim.Config{Model: sim.LogGP{L: 100, O: 10}, Delay: d})
@@ -346,7 +352,8 @@ func TestDelayIsOfRoots(t *testing.T) {
 	}
 }
 
-// A root that waited for the message folds what has come by then, and returns.
+// TestRootBeginsLate checks that a root that has waited for the message folds what has come by
+// then, and returns.
 func TestRootBeginsLate(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		if row, _ := ir.CollectiveNamed(a.Collective); !row.Rooted {
@@ -363,7 +370,7 @@ func TestRootBeginsLate(t *testing.T) {
 	}
 }
 
-// What cannot be simulated of several blocks is an error.
+// TestBadCollectives checks errors for schedules of several blocks that cannot be simulated.
 func TestBadCollectives(t *testing.T) {
 	s := collective("allgather/bruck", 8, 0)
 	c := sim.Config{Model: sim.DefaultLogGP(), Bytes: 1}
@@ -386,7 +393,7 @@ func TestBadCollectives(t *testing.T) {
 	_, err = sim.Run(sim.Of(s), c)
 	require.ErrorContains(t, err, "9 chunks of 8 blocks")
 
-	c.Bytes = 1 << 59 // a block could be, four of them could not
+	c.Bytes = 1 << 59 // one block is possible, but four are not
 	c.Model = sim.Linear{PerByte: 5}
 	_, err = sim.Run(sim.Of(collective("allgather/ring", 8, 0)), c)
 	require.NoError(t, err)
@@ -397,7 +404,8 @@ func TestBadCollectives(t *testing.T) {
 	require.ErrorContains(t, err, "a message to rank")
 }
 
-// Runs of the same simulation are equal, whatever memory the one before has left.
+// TestCollectivesAgain checks that runs of the same simulation are equal, whatever the previous run
+// left in memory.
 func TestCollectivesAgain(t *testing.T) {
 	s, err := sim.New(sim.Of(collective("allgather/bruck", 13, 0)), sim.Config{Model: sim.DefaultLogGP(), Bytes: 10, Noise: 5000})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// drawConfig draws a machine and what happens on it.
+// drawConfig draws a machine and its events.
 func drawConfig(t *rapid.T, ranks int) sim.Config {
 	ns := func(name string) sim.Time { return sim.Time(rapid.IntRange(0, 5000).Draw(t, name)) }
 	near := sim.LogGP{L: ns("near L"), O: ns("near o"), Gap: ns("near g")}
@@ -37,8 +37,9 @@ func drawConfig(t *rapid.T, ranks int) sim.Config {
 	}
 }
 
-// Whatever the machine, and whatever is lost, every call returns; a simulation that is used again does the same once more;
-// and looking for the critical path changes nothing.
+// TestEveryCallReturns checks that on any machine, and whatever is lost, every call returns. A
+// simulation that is run again has the same result, and recording the critical path changes
+// nothing.
 func TestEveryCallReturns(t *testing.T) {
 	algorithms := schedule.Algorithms()
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +81,7 @@ func TestEveryCallReturns(t *testing.T) {
 	})
 }
 
-// checkPath holds a critical path to what it says of itself.
+// checkPath checks that a critical path is consistent.
 func checkPath(t *rapid.T, r *sim.Result) {
 	if len(r.Path) == 0 {
 		return
@@ -102,7 +103,7 @@ func checkPath(t *rapid.T, r *sim.Result) {
 	}
 }
 
-// Of a binomial broadcast without delays the critical path is the longest way.
+// TestCriticalPath checks that the critical path of a broadcast without delays is the longest path.
 func TestCriticalPath(t *testing.T) {
 	c := sim.Config{Model: sim.LogGP{L: 100, O: 10, Gap: 5}, Path: true}
 	r := simulate(t, "bcast/chain", schedule.Params{Ranks: 3}, c)
@@ -122,8 +123,9 @@ func TestCriticalPath(t *testing.T) {
 	}, r.Path)
 }
 
-// Stage 2 brings what stage 1 has not (paper 000, section 2.2): all multicasts lost
-// is a chain, and none is one hop. Receivers that have not called lose it too.
+// TestTwoStages checks that stage 2 brings what stage 1 has not (paper 000, section 2.2). If all
+// multicasts are lost, it takes a chain, and if none is, it takes one hop. Receivers that have not
+// called lose the multicast too.
 func TestTwoStages(t *testing.T) {
 	const ranks, o, l = 10, 10, 100
 	c := sim.Config{Model: sim.LogGP{L: l, O: o}, Seed: 3}
@@ -147,8 +149,8 @@ func TestTwoStages(t *testing.T) {
 	require.Zero(t, simulate(t, "bcast/mcast-chain", params, c).Counts.Lost, "barrier")
 }
 
-// The root waits for its peer and no longer: for the message of a byte that it
-// sends as soon as it has called, and not for a rank that is later.
+// TestPeer checks that the root waits for its peer and no longer: for the message of one byte that
+// the peer sends as soon as it has called, and not for a later rank.
 func TestPeer(t *testing.T) {
 	c := sim.Config{Model: sim.LogGP{L: 100, O: 10}, Delay: sim.Delay{Peer: true}, Arrival: sim.Arrival{At: []sim.Time{0, 7000, 9000}}, Path: true}
 	peers := map[int]bool{}
@@ -165,7 +167,7 @@ func TestPeer(t *testing.T) {
 	require.Len(t, peers, 2)
 }
 
-// What a multicast loses by chance is lost as often as the probability says.
+// TestLossIsAsLikelyAsItSays checks that multicasts are lost with the given probability.
 func TestLossIsAsLikelyAsItSays(t *testing.T) {
 	s, err := sim.New(spec(t, "bcast/mcast-chain", schedule.Params{Ranks: 1001}), sim.Config{Model: sim.DefaultLogGP(), Loss: 0.3})
 	require.NoError(t, err)
@@ -179,8 +181,9 @@ func TestLossIsAsLikelyAsItSays(t *testing.T) {
 	require.InDelta(t, 6000, lost, 4*deviation)
 }
 
-// The root misses the acknowledgement of a rank that has lost the multicast, puts
-// the message to it after the timeout of its level, and all return (paper 002).
+// TestRepairs checks that the root misses the acknowledgement of a rank that has lost the
+// multicast, puts the message to it after the timeout of its level, and all ranks return (paper
+// 002).
 func TestRepairs(t *testing.T) {
 	c := sim.Config{Model: sim.LogGP{L: 100, O: 10}, Loss: 1, Repair: 5000}
 	r := simulate(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2}, c)
@@ -192,7 +195,7 @@ func TestRepairs(t *testing.T) {
 	require.Equal(t, sim.Never, simulate(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2}, c).Makespan)
 }
 
-// A repair of what never comes is given up.
+// TestRepairsEnd checks that a repair of something that never comes is given up.
 func TestRepairsEnd(t *testing.T) {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "deaf", Ranks: 2, Chunks: 1}, Programs: []ir.Program{
 		{Signals: 1, Done: []ir.Slot{ir.Signal(0)},
@@ -205,7 +208,7 @@ func TestRepairsEnd(t *testing.T) {
 	require.Positive(t, r.Counts.Repairs)
 }
 
-// Times that add up to more than a run may have are an error, and no overflow.
+// TestTimesThatAddUp checks that times whose sum is too large are an error and do not overflow.
 func TestTimesThatAddUp(t *testing.T) {
 	for name, m := range map[string]sim.Model{
 		"loggp":  sim.LogGP{L: 1 << 52},
@@ -260,7 +263,8 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// What a rank puts off since it is busy does not count as made: all comes, though no multicast does and a repair is due each µs.
+// TestRepairsOfBusyRanks checks that a repair that a busy rank postpones does not count as made.
+// Everything comes, although all multicasts are lost and a repair is due each µs.
 func TestRepairsOfBusyRanks(t *testing.T) {
 	spec, err := schedule.New("bcast/mcast-acktree", schedule.Params{Ranks: 17, Chunks: 2})
 	require.NoError(t, err)

@@ -6,24 +6,24 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// costs are what the messages of a run take. Signals are messages of one byte; chunks have one
-// of two lengths, and every block is cut in the same way. A message of several slots is as long
-// as all that it carries.
+// costs holds the costs of the messages of a run. A signal is a message of one byte. Chunks have
+// one of two lengths, and every block is cut in the same way. A message of several slots is as long
+// as all its slots.
 type costs struct {
 	classes [2][3]cost // far and near, by class
-	bytes   [3]int     // of the messages of a class
-	class   []uint8    // by number of a slot, of the chunks of the first block
+	bytes   [3]int     // bytes of a message, by class
+	class   []uint8    // by slot number, for the chunks of the first block
 	chunks  int        // of all blocks
-	per     int        // chunks a block
+	per     int        // chunks of a block
 	ranks   int
-	hosts   int // 0: no two ranks are on one host
+	hosts   int // 0: no two ranks share a host
 
 	model    Model
-	crossing PerByte // of Config.Switch
-	folding  PerByte // of Config.Fold
-	longest  int     // messages of up to so many bytes have been checked
-	sized    sized   // nil: signals are of one byte
-	last     cost    // that of returned for a signal or a bundle
+	crossing PerByte // from Config.Switch
+	folding  PerByte // from Config.Fold
+	longest  int     // messages of up to this many bytes have been checked
+	sized    sized   // nil: signals have one byte
+	last     cost    // the last result of the method of, for a signal or a bundle
 	bundles  bundles
 }
 
@@ -35,7 +35,7 @@ func newCosts(programs Programs, c *Config, h *ir.Header) (costs, error) {
 	if c.Hosts < 0 || c.Hosts > h.Ranks {
 		return s, fmt.Errorf("%d hosts: must be in 1..%d, or 0", c.Hosts, h.Ranks)
 	}
-	n, cut := c.Bytes, s.per // a block, and in how many chunks it is cut
+	n, cut := c.Bytes, s.per // bytes of a block, and the number of its chunks
 	if !h.HasMessage() {
 		n, cut = 0, h.Chunks
 	}
@@ -64,7 +64,7 @@ func newCosts(programs Programs, c *Config, h *ir.Header) (costs, error) {
 	return s, nil
 }
 
-// allow returns an error if what a message of so many bytes takes could overflow.
+// allow returns an error if the time of a message of bytes bytes could overflow.
 func (s *costs) allow(bytes int) error {
 	if bytes <= s.longest {
 		return nil
@@ -79,7 +79,7 @@ func (s *costs) allow(bytes int) error {
 	return checkParams("switch", bytes, nil, []PerByte{s.crossing})
 }
 
-// classOf returns the class of a message by its slot's number.
+// classOf returns the class of a message by the number of its slot.
 func (s *costs) classOf(slot int32) uint8 {
 	switch {
 	case int(slot) < len(s.class):
@@ -90,7 +90,7 @@ func (s *costs) classOf(slot int32) uint8 {
 	return 0
 }
 
-// lengthOf returns the bytes of a message at a rank by the number of its slot or its bundle.
+// lengthOf returns the bytes of a message to a rank, by the number of its slot or bundle.
 func (s *costs) lengthOf(slot int32, to int) int {
 	if slot < 0 {
 		return s.bundles.at(slot).bytes
@@ -101,7 +101,7 @@ func (s *costs) lengthOf(slot int32, to int) int {
 	return s.bytes[s.classOf(slot)]
 }
 
-// of returns what a message takes between two ranks, or to all. It is valid until
+// of returns the cost of a message between two ranks, or to all ranks. The result is valid until
 // the next call.
 func (s *costs) of(slot int32, from, to int) *cost {
 	near := s.near(from, to)
@@ -115,7 +115,7 @@ func (s *costs) of(slot int32, from, to int) *cost {
 	return &s.classes[0][s.classOf(slot)]
 }
 
-// near reports whether two ranks are on one host. All ranks never are.
+// near reports whether two ranks are on one host. A message to all ranks is never near.
 func (s *costs) near(from, to int) bool {
 	return s.hosts > 0 && to >= 0 && s.host(from) == s.host(to)
 }
@@ -136,8 +136,8 @@ func (s *costs) first(host int) int {
 	return (host*s.ranks + s.hosts - 1) / s.hosts
 }
 
-// checkParams returns an error for times and rates that are negative, or so large
-// that what a message of so many bytes takes could overflow.
+// checkParams returns an error for times and rates that are negative, or so large that the time of
+// a message of bytes bytes could overflow.
 func checkParams(model string, bytes int, times []Time, rates []PerByte) error {
 	for _, t := range times {
 		if t < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/sim/queue"
 )
 
-// engine is the one event loop of all models.
+// engine is the event loop of all models.
 type engine struct {
 	program func(rank int) ir.Program // valid until the next call
 	h       ir.Header
@@ -24,38 +24,38 @@ type engine struct {
 	lists  pool
 	casts  []cast // multicasts that have come to all ranks at once
 	queue  queue.Queue[event]
-	seq    uint64 // number of what comes about next
+	seq    uint64 // number of the next thing to come about
 	fired  []int32
 	set    []int32 // slots that a rank has from the beginning
 	counts Counts
-	path   *path    // nil: not asked for
-	net    *network // nil: the costs say it all
+	path   *path    // nil: not requested
+	net    *network // nil: costs has everything
 	gate   gate
-	full   Time   // until when the switch has what has come to it
-	local  *local // nil: ranks do nothing but send and receive
+	full   Time   // until when the switch is busy with what has come to it
+	local  *local // nil: ranks only send and receive
 }
 
-// rank is what each event of a rank asks for, as much as a line of the cache: until
-// when it is busy, and what waits there.
+// rank holds the state that each event of a rank needs, about one cache line: until when the rank
+// is busy, and what waits there.
 type rank struct {
 	cpu, out, in Time  // when the CPU and the interface's two directions are free
-	wake         key   // of its event, never if it has none
-	rules        list  // what rules that have fired have left to send
+	wake         key   // time of its event; never if it has none
+	rules        list  // the sends that are left of rules that have fired
 	inbox        list  // messages that have come and are not received
 	node         int32 // its program in the store; 0: not there
-	undone       int32 // slots that its call waits for
+	undone       int32 // number of slots for which its call waits
 }
 
-// call is what few events of a rank ask for.
+// call holds the state that only few events of a rank need.
 type call struct {
 	returns Time
-	casts   int32 // multicasts of engine.casts that are behind it
-	signals int32 // signals that it has
+	casts   int32 // how many multicasts of engine.casts it has dealt with
+	signals int32 // number of its signals
 	over    bool  // nothing that comes matters any more
 }
 
-// cast is a multicast that has come. It comes to all ranks at once, so one list
-// serves them all: each keeps how far it has got.
+// cast is a multicast that has come. It comes to all ranks at once, so one list serves all ranks.
+// Each rank keeps its position in the list.
 type cast struct {
 	seq  uint64
 	at   Time
@@ -74,7 +74,8 @@ func (e *engine) held(r int) ir.Chunks {
 
 func newEngine(p Programs, c *Config) (*engine, error) {
 	e := &engine{program: p.Program, h: p.Header(), c: *c}
-	e.row, _ = ir.CollectiveNamed(e.h.Collective) // the zero row, without blocks, for an unknown name
+	// for an unknown name: the zero row, which has no blocks
+	e.row, _ = ir.CollectiveNamed(e.h.Collective)
 	if m, ok := p.(maker); ok {
 		e.program = m.Maker()
 	}
@@ -109,7 +110,7 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	return e, nil
 }
 
-// reset makes e as it was when it was made, but for its memory.
+// reset restores the initial state of e but keeps its memory.
 func (e *engine) reset(seed uint64, enters []Time) {
 	for r := range e.ranks {
 		if n := e.ranks[r].node; n > 0 {
@@ -165,7 +166,7 @@ func (e *engine) run(seed uint64, enters []Time) error {
 	return nil
 }
 
-// step deals with an event, which is the first of all that are left.
+// step handles an event, which is the first of all that are left.
 func (e *engine) step(k key, kind eventKind, r int, x event) error {
 	switch kind {
 	case arrives:
@@ -190,14 +191,14 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 		return nil
 	}
 	if e.ranks[r].wake != k {
-		return nil // something that came in between was before it
+		return nil // an earlier event has come in between
 	}
 	e.ranks[r].wake = never
 	return e.turn(r, k)
 }
 
-// arrive deals with a message that has come to a rank: it is received at once if
-// nothing is before it, and waits if something is.
+// arrive handles a message that has come to a rank. The rank receives it at once if nothing is
+// before it. Otherwise the message waits.
 func (e *engine) arrive(k key, r int, x event) error {
 	own := &e.ranks[r]
 	e.counts.Events++
@@ -224,7 +225,7 @@ func (e *engine) turn(r int, now key) error {
 	return nil
 }
 
-// act lets a rank begin its next send or work, or the receipt of what has waited
+// act begins the next send or work of a rank, or the receive of the message that has waited
 // longest.
 func (e *engine) act(r int, now Time, does Op) error {
 	switch does {
@@ -244,7 +245,7 @@ func (e *engine) act(r int, now Time, does Op) error {
 	return e.receive(r, now, x)
 }
 
-// plan sees to it that the rank has an event for what it can do next.
+// plan ensures that the rank has an event for the next thing that it can do.
 func (e *engine) plan(r int, now Time) {
 	own := &e.ranks[r]
 	if next, _ := e.next(r, now); next.before(own.wake) {
@@ -253,8 +254,7 @@ func (e *engine) plan(r int, now Time) {
 	}
 }
 
-// next returns when and with which number a rank can begin something, at a time
-// from now on, and what that is.
+// next returns when, from now on, a rank can begin something, with its number, and what that is.
 func (e *engine) next(r int, now Time) (next key, does Op) {
 	own := &e.ranks[r]
 	next = never
@@ -278,17 +278,16 @@ func (e *engine) next(r int, now Time) (next key, does Op) {
 	return next, does
 }
 
-// castLeft reports whether a multicast has come that a rank has neither received nor
-// missed.
+// castLeft reports whether a multicast has come that a rank has neither received nor missed.
 func (e *engine) castLeft(r int) bool {
 	return len(e.casts) > 0 && int(e.calls[r].casts) < len(e.casts)
 }
 
-// none is the number of no message.
+// none is a number that no message has.
 const none = 1<<64 - 1
 
-// oldest returns the message that has waited longest at a rank, with the number
-// none if there is none, and whether it is a multicast.
+// oldest returns the message that has waited longest at a rank, and whether it is a multicast. The
+// message has the number none if there is none.
 func (e *engine) oldest(r int) (x entry, mcast bool) {
 	x.seq = none
 	if first := e.ranks[r].inbox.first; first > 0 {
@@ -305,7 +304,7 @@ func (e *engine) oldest(r int) (x entry, mcast bool) {
 	return x, false
 }
 
-// numbers gives out the next n numbers and returns the first.
+// numbers reserves the next n numbers and returns the first.
 func (e *engine) numbers(n int32) uint64 {
 	e.seq += uint64(n)
 	return e.seq - uint64(n)

@@ -5,25 +5,25 @@ import (
 	"github.com/schedgen/schedgen/sim/queue"
 )
 
-// key is when something happens, and which of what happens then: every send and
-// every message has a number of its own, in the order in which they come about.
+// key is the time of an event and its number. Every send and every message has a number of its own,
+// in the order in which they come about.
 type key struct {
 	at  Time
 	seq uint64
 }
 
-// never is the key behind all others.
+// never is after all other keys.
 var never = key{at: 1<<63 - 1}
 
 func (a key) before(b key) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
 
-// event is what happens to a rank, which the tie of its item says.
+// event is something that happens to a rank. The tie of its item says what.
 type event struct {
-	slot int32 // of a message, or its bundle; of a timer the rule
-	from int32 // who sent it: the rank or, where a path is to be found, the send's number in it
+	slot int32 // the slot of a message or its bundle; the rule of a timer
+	from int32 // the sender: the rank or, if a path is requested, the number of the send in it
 }
 
-// eventKind says what an event is.
+// eventKind is the kind of an event.
 type eventKind uint64
 
 const (
@@ -31,12 +31,12 @@ const (
 	arrives                   // a message has come to the rank
 	casts                     // a multicast of the rank has come to all others
 	crosses                   // the first byte of a message for the rank is at the switch
-	branches                  // that of a multicast of the rank is
+	branches                  // the first byte of a multicast of the rank is at the switch
 	expires                   // a repair of the rank is due
 )
 
-// The tie of an item is its number, then the rank, so that ranks begin to receive
-// one multicast in their order, then the kind.
+// The tie of an item is its number, then the rank, so that ranks begin to receive one multicast in
+// their order, then the kind.
 const (
 	rankBits = 20
 	kindBits = 4

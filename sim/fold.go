@@ -2,16 +2,16 @@ package sim
 
 import "github.com/schedgen/schedgen/ir"
 
-// classify notes the class of the length of what a slot has, which is set. Partial results have it
-// in their word, where the rules stood that waited for them.
+// classify records the class of the length of a slot that is set. A partial result has it in its
+// word, in place of the rules that waited for the slot.
 func (n *node) classify(slot int32, class uint8) {
 	if slot >= 1+n.shape.chunks+n.shape.signals {
 		n.words[slot] |= int32(class) << slotShift
 	}
 }
 
-// classOf returns the class of the length of a slot at its rank: contributions and partial results
-// are as long as the chunks that they go into.
+// classOf returns the class of the length of a slot at its rank. Contributions and partial results
+// are as long as the chunks to which they belong.
 func (e *engine) classOf(n *node, s ir.Slot) uint8 {
 	switch i := s.Index(); s.Kind() {
 	case ir.KindChunk:
@@ -28,7 +28,7 @@ func (e *engine) classOf(n *node, s ir.Slot) uint8 {
 	return 0
 }
 
-// startFolds begins the folds of a rule, and has the rank send what the rule sends.
+// startFolds begins the folds of a rule and queues its sends.
 func (e *engine) startFolds(r int, n *node, w *rule) bool {
 	own := &e.ranks[r]
 	from := w.do
@@ -54,7 +54,7 @@ func (e *engine) startFolds(r int, n *node, w *rule) bool {
 	return true
 }
 
-// foldOf returns what fold i of a node makes, how long it takes, and its slot.
+// foldOf returns what fold i of a node makes, how long it takes, and the slot that it makes.
 func (e *engine) foldOf(n *node, i int32) (made ended, took Time, slot ir.Slot) {
 	list, _ := n.send(i)
 	slots, _, _ := n.message(list)
@@ -68,8 +68,8 @@ func (e *engine) foldOf(n *node, i int32) (made ended, took Time, slot ir.Slot) 
 	return ended{number, class}, took, slot
 }
 
-// fold begins the next fold of a rank, whose CPU is free. What waits for it finds the CPU taken until
-// it has ended.
+// fold begins the next fold of a rank whose CPU is free. The CPU is busy for everything that waits
+// for the fold until the fold has ended.
 func (e *engine) fold(r int, now Time) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)

@@ -11,10 +11,10 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// In every round of doubling a rank sends and receives the whole vector and folds it, where the
-// number of ranks is a power of two: with h from the begin of a send to the end of its receipt and f
-// for a fold, log2 P times h+f. Where it is none, the contributions of the others are folded before,
-// and the result is sent to them.
+// TestClosedFormsOfDoubling checks that in every round of doubling a rank sends, receives and folds
+// the whole vector. If the number of ranks is a power of two, that takes log2 P times h+f, with h
+// from the start of a send to the end of its receive, and f for a fold. Otherwise the contributions
+// of the other ranks are folded before, and the result is sent to them.
 func TestClosedFormsOfDoubling(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m, bytes, wire := drawLogGP(rt)
@@ -36,8 +36,8 @@ func TestClosedFormsOfDoubling(t *testing.T) {
 	})
 }
 
-// folding is an allreduce whose rank 0 folds the contributions of all at once and has 2 chunks, of
-// which the second may be a byte longer.
+// folding returns an allreduce whose rank 0 folds all contributions at once. It has 2 chunks, and
+// the second may be a byte longer.
 func folding(ranks int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "allreduce", Algorithm: "test", Ranks: ranks, Chunks: 2}}
 	var root ir.Program
@@ -66,7 +66,7 @@ func folding(ranks int) *ir.Schedule {
 }
 
 func TestFoldsTakeTheirBytes(t *testing.T) {
-	// Rank 1 sends 5 bytes in 100 ns + 5·2 ns; each fold takes 10 ns a byte, of 2 and of 3 bytes.
+	// Rank 1 sends 5 bytes in 100 ns + 5·2 ns. Each fold takes 10 ns a byte, of 2 and of 3 bytes.
 	c := sim.Config{Model: sim.Linear{T0: 100, PerByte: 2000}, Bytes: 5, Fold: 10_000, Path: true}
 	r, err := sim.Run(sim.Of(folding(2)), c)
 	require.NoError(t, err)
@@ -86,14 +86,14 @@ func TestFoldsTakeTheirBytes(t *testing.T) {
 	require.Equal(t, sim.Time(114), r.Returns[0])
 	require.EqualValues(t, 2, r.Counts.Folds)
 
-	// Four operands are three times as much as two.
+	// Four operands take three times as long as two.
 	c.Fold, c.Path = 10_000, false
 	r, err = sim.Run(sim.Of(folding(4)), c)
 	require.NoError(t, err)
 	require.Equal(t, sim.Time(110+60+90+3*4+2*6), r.Returns[0])
 }
 
-// TestFoldsOfNothing holds that what does not exist is an error.
+// TestFoldsOfNothing checks that a slot that does not exist is an error.
 func TestFoldsOfNothing(t *testing.T) {
 	s := folding(2)
 	s.Programs[0].Rules[0].Do[0].As = ir.Value(7)

@@ -6,16 +6,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// gate keeps the root from beginning until the message of a rank that has called has come
-// (paper 000, section 2.1, the third policy). Until then the root has neither called nor what it
-// holds. A collective that has no root has no gate.
+// gate keeps the root from beginning until the message of a rank that has called arrives (paper
+// 000, section 2.1, the third policy). Until then the root has neither called nor has the chunks
+// that it holds. A collective without a root has no gate.
 type gate struct {
 	enters []Time // by rank, when its call begins
 	peer   int    // the rank, -1: there is no gate
 	shut   bool
 }
 
-// gateRule stands for the rule by which the peer tells the root.
+// gateRule stands for the rule by which the peer notifies the root.
 const gateRule = -1
 
 func (e *engine) newGate(enters []Time) gate {
@@ -27,10 +27,10 @@ func (e *engine) newGate(enters []Time) gate {
 	return g
 }
 
-// shutFor reports whether a rank has to wait at the gate.
+// shutFor reports whether a rank must wait at the gate.
 func (e *engine) shutFor(r int) bool { return e.gate.shut && r == e.h.Root }
 
-// open lets the root begin: it sets what it has from the beginning.
+// open lets the root begin: it sets the slots that the root has from the beginning.
 func (e *engine) open(r int, n *node) {
 	e.gate.shut = false
 	e.fired = e.fired[:0]
@@ -49,8 +49,8 @@ func (e *engine) open(r int, n *node) {
 	e.mayReturn(r)
 }
 
-// loses reports whether a rank misses a copy of a multicast that would come at a
-// time, by chance or because it has not called yet, and counts it.
+// loses reports whether a rank misses a copy of a multicast that would come at time k, by chance or
+// because it has not called yet, and counts it.
 func (e *engine) loses(k key, to int) bool {
 	early := e.c.Unready && k.at < e.gate.enters[to]
 	if early || e.c.Loss > 0 && below(draw(e.seed, drawLoss, k.seq, uint64(to)), e.c.Loss) {
@@ -60,12 +60,12 @@ func (e *engine) loses(k key, to int) bool {
 	return false
 }
 
-// misses reports whether a multicast that has come is not for a rank.
+// misses reports whether a multicast that has come does not reach a rank.
 func (e *engine) misses(c *cast, r int) bool {
 	return int(c.rank) == r || (e.c.Unready || e.c.Loss > 0) && e.loses(key{c.at, c.seq}, r)
 }
 
-// opOf returns the operation of what is sent to a rank or to all.
+// opOf returns the operation of a send to a rank or to all.
 func opOf(to int32) ir.Op {
 	if to == toAll {
 		return ir.Mcast

@@ -7,16 +7,15 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// sized is programs whose signals are messages of lengths of their own.
+// sized is implemented by programs whose signals are messages of various lengths.
 type sized interface {
 	Programs
 	signalBytes(rank, signal int) int
 	largestSignal() int
 }
 
-// graph is the programs of a graph. A rank has a signal for each message that it
-// receives and, behind those, one for each of its operations that others of it wait
-// for, or that takes time.
+// graph is the programs of a graph. A rank has a signal for each message that it receives. After
+// those it has one for each of its operations that takes time or for which others of the rank wait.
 type graph struct {
 	whole
 	g       *dag.Graph
@@ -29,14 +28,14 @@ type graph struct {
 	most    int
 }
 
-// unheard stands for the signal of what nobody waits for.
+// unheard stands for the signal of an operation that no other waits for.
 const unheard = -1
 
-// OfGraph returns the programs of a schedule of another program, in which each
-// message is a signal of its receiver, as long as the file says in units of so many
-// bytes. Local work takes the CPU of its rank for as long as the file says. It fails with
-// a [*dag.Fault] if the graph cannot run to its end, or if its run depends on timing, and
-// with another error if a rank has several CPUs or interfaces, or something is too long.
+// OfGraph returns the programs of a schedule of another program. Each message is a signal of its
+// receiver, with the length in the file, in units of unit bytes. Local work takes the CPU of its
+// rank for the time in the file. OfGraph fails with a [*dag.Fault] if the graph cannot run to its
+// end or if its run depends on timing. It fails with another error if a rank has several CPUs or
+// interfaces, or if something is too long.
 func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	if len(g.Ranks) < 1 || len(g.Ranks) > ir.MaxRanks {
 		return nil, fmt.Errorf("%d ranks: must be in 1..%d", len(g.Ranks), ir.MaxRanks)
@@ -72,11 +71,11 @@ func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	return p, nil
 }
 
-// check returns an error for what a rank of the models does not have, and notes how
-// long its messages are.
+// check returns an error for what a rank of the models does not have, and records the longest
+// message.
 func (p *graph) check(rank int) error {
 	ops := p.g.Ranks[rank]
-	cpu, nic := -1, -1 // the first operations that take them
+	cpu, nic := -1, -1 // the first operations that use them
 	for i := range ops {
 		op := &ops[i]
 		if op.Time < 0 || op.Time > maxTime {
@@ -113,7 +112,7 @@ func (p *graph) signalBytes(rank, signal int) int {
 
 func (p *graph) largestSignal() int { return p.most * p.unit }
 
-// work returns for how long the operation of a signal takes the CPU of its rank.
+// work returns how long the operation of a signal takes the CPU of its rank.
 func (p *graph) work(rank, signal int) Time {
 	return Time(p.g.Ranks[rank][p.signals[rank][signal]].Time)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// endOf returns the operation whose signal says that operation i has ended. What waits
-// for the start of a send or of work waits for its end, before which the CPU is not free.
-// A receive waits, after its start, without the CPU.
+// endOf returns the operation whose signal says that operation i has ended. An operation that waits
+// for the start of a send or of work waits for its end, because the CPU is not free before. A
+// started receive waits without the CPU.
 func endOf(ops []dag.Op, i int32) int32 {
 	if s := ops[i].StartOf; s > 0 && ops[s-1].Kind != dag.Recv {
 		return s - 1
@@ -17,7 +17,7 @@ func endOf(ops []dag.Op, i int32) int32 {
 	return i
 }
 
-// number gives signals to the messages that a rank receives, and to its operations.
+// number assigns signals to the messages that a rank receives, and to its operations.
 func (p *graph) number(rank int) {
 	ops := p.g.Ranks[rank]
 	needed := make([]bool, len(ops))
@@ -49,20 +49,20 @@ func (p *graph) number(rank int) {
 	p.signals[rank] = signals
 }
 
-// toOwn stands in place of the rank of a put for an operation of the rank itself: work,
-// or a receive or a join that ends when all has ended that it waits for.
+// toOwn replaces the rank of a put for an operation of the rank itself: work, or a receive or join
+// that ends when everything that it waits for has ended.
 const toOwn = -2
 
-// program returns the program of a rank, after all have been numbered: it has returned
-// when all messages have been received and all work is done. A send that others wait for
-// sets its signal without an action ([graph.sent]).
+// program returns the program of a rank, after all operations have been numbered. The rank returns
+// when all messages have been received and all work is done. A send that others wait for sets its
+// signal without an action ([graph.sent]).
 func (p *graph) program(rank int) ir.Program {
 	ops := p.g.Ranks[rank]
 	out := ir.Program{Rank: rank, Signals: len(p.signals[rank]), Done: []ir.Slot{ir.Enter}}
-	var sends []int32 // what those of the last rule wait for, if it sends
+	var sends []int32 // the When of the last rule, if it sends
 	for i := range ops {
 		switch op, id := &ops[i], p.index.Of(rank, i); {
-		case op.StartOf > 0: // its rule stands before that of its operation
+		case op.StartOf > 0: // its rule comes before that of its operation
 		case op.Kind == dag.Recv:
 			arrived := ir.Signal(int(p.arrival[id]))
 			out.Done = append(out.Done, arrived)
@@ -91,8 +91,8 @@ func (p *graph) program(rank int) ir.Program {
 	return out
 }
 
-// addOwn adds the rule of what operation i of a rank does for that rank alone, unless
-// it has no signal. It may wait for more than the operation does.
+// addOwn adds the rule for what operation i of a rank does at that rank, unless it has no signal.
+// The rule may wait for more slots than the operation does.
 func (p *graph) addOwn(out *ir.Program, i int, more ...ir.Slot) {
 	if end := p.ends[p.index.Of(out.Rank, i)]; end != unheard {
 		do := []ir.Action{{Op: ir.Put, Slot: ir.Signal(int(end)), To: toOwn}}
@@ -100,8 +100,8 @@ func (p *graph) addOwn(out *ir.Program, i int, more ...ir.Slot) {
 	}
 }
 
-// when returns the slots that are set when all has ended that operation i of a rank
-// waits for.
+// when returns the slots that are set when everything that operation i of a rank waits for has
+// ended.
 func (p *graph) when(rank, i int) []ir.Slot {
 	ops := p.g.Ranks[rank]
 	slots := []ir.Slot{ir.Enter}

@@ -24,7 +24,7 @@ func ofGOAL(t *testing.T, text string, unit int, c sim.Config) (*sim.Result, err
 	return sim.Run(p, c)
 }
 
-// What is written as GOAL takes as long as the schedule that it was.
+// TestGOALTakesAsLong checks that a schedule written as GOAL takes as long as the schedule itself.
 func TestGOALTakesAsLong(t *testing.T) {
 	for _, name := range []string{"bcast/linear", "bcast/binomial", "bcast/chain", "barrier/dissemination", "barrier/hsb", "barrier/exchange"} {
 		for _, ranks := range []int{2, 7, 24} {
@@ -41,7 +41,8 @@ func TestGOALTakesAsLong(t *testing.T) {
 	}
 }
 
-// Each message has a length of its own, and one that nobody receives is told.
+// TestLengthsOfGOAL checks that each message has its own length, and that a message without a
+// receive is reported.
 func TestLengthsOfGOAL(t *testing.T) {
 	const two = `num_ranks 2
 rank 0 {

@@ -2,16 +2,15 @@ package sim
 
 import "fmt"
 
-// Linear is the model of paper 004, equation 1: a message of n bytes has come
-// T0 + n·PerByte after its send began. A sender's messages share its link, one
-// after the other. What a receiver does takes no time, and its link takes what comes
-// however much it is, as the paper counts.
+// Linear is the model of paper 004, equation 1: a message of n bytes arrives T0 + n·PerByte after
+// its send began. A sender's messages share its link, one after the other. A receive takes no time,
+// and a receiver's link accepts any amount, as in the paper.
 type Linear struct {
 	T0      Time    // t0, the initial latency
 	PerByte PerByte // t_d, the time of a byte
-	// Sync: a send begins when the one before has come, as in the paper's equation
-	// 2. Otherwise only what a message takes on the link is between them, as in
-	// equations 4 and 5.
+	// Sync says that a send begins when the one before has arrived, as in the paper's equation 2.
+	// Otherwise sends are only separated by the time of a message on the link, as in equations 4
+	// and 5.
 	Sync bool
 }
 
@@ -28,7 +27,7 @@ func (m Linear) cost(bytes int, near bool) cost {
 	return c
 }
 
-// String spells the parameters, "t0=50000 td=80", in ns.
+// String returns the parameters, such as "t0=50000 td=80", in ns.
 func (m Linear) String() string {
 	text := fmt.Sprintf("t0=%d td=%v", m.T0, m.PerByte)
 	if m.Sync {

@@ -7,15 +7,15 @@ import (
 	"github.com/schedgen/schedgen/sim/link"
 )
 
-// Links is a model of hosts at a switch: every host has a link in each direction,
-// which its ranks share, and messages that cross at the same time wait for each
-// other. A message is passed on while it still comes: it takes the longer of the
-// sender's and the receiver's link, not the sum. CPUs take O for each send and each
-// receipt. Ranks of one host reach each other after Loop, without a link.
+// Links is a model of hosts at a switch. Every host has a link in each direction, which its ranks
+// share. Messages that cross a link at the same time wait for each other. The switch passes a
+// message on while it arrives, so the message takes the longer of the sender's and the receiver's
+// link, not the sum. CPUs take O for each send and each receive. Ranks of one host reach each other
+// after Loop, without a link.
 type Links struct {
 	O        Time // the CPU's part in a send, and in a receive
-	Loop     Time // from a send to its receipt on one host
-	Up, Down Link // from each host to the switch, and from there; queues and bursts are not modelled
+	Loop     Time // from a send to its receive on one host
+	Up, Down Link // from each host to the switch, and back; queues and bursts are not modelled
 }
 
 // Link is one direction of a host's connection to the switch.
@@ -76,8 +76,8 @@ func (n *network) loads() []Load {
 	return loads
 }
 
-// depart sends a message, which would come at k on its own host, up the link of
-// its sender's host, or of a multicast one copy, which the switch multiplies.
+// depart sends a message up the link of its sender's host. k is the time at which it would arrive
+// on its own host. A multicast sends one copy, which the switch multiplies.
 func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
 	host, bytes := e.costs.host(r), e.costs.lengthOf(x.slot, to)
 	if kind == casts {
@@ -101,13 +101,13 @@ func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
 	e.push(key{head, k.seq}, crosses, to, x)
 }
 
-// through returns when the last byte of a message has left a link. Of one that is
-// taken until later than any time of a run, no more is added up.
+// through returns when the last byte of a message has left a link. If the link is busy until later
+// than any time of a run, it adds nothing more.
 func through(p *link.Pipe[Time], now Time, bytes int) Time {
 	if p.Free() > maxSum {
 		return p.Free()
 	}
-	left, _ := p.Send(now, bytes, 1) // no queue is full that has no bound
+	left, _ := p.Send(now, bytes, 1) // a queue without a bound is never full
 	return left
 }
 
@@ -121,8 +121,7 @@ func (e *engine) loop(k key, r int, x event) {
 	}
 }
 
-// cross sends a message of which the first byte is at the switch down the link of
-// its receiver's host.
+// cross sends a message whose first byte is at the switch down the link of its receiver's host.
 func (e *engine) cross(k key, to int, x event) {
 	k.at = e.descend(k.at, e.costs.host(to), e.costs.lengthOf(x.slot, to)) + e.noise(k.seq, to)
 	e.push(k, arrives, to, x)
@@ -141,14 +140,14 @@ func (e *engine) branch(k key, r int, x event) {
 	}
 }
 
-// descend returns when the last byte of a message has come to a host of which the
-// first is at the switch now: neither link lets it be there earlier.
+// descend returns when the last byte of a message reaches a host if the first byte is at the switch
+// now. Neither link lets it arrive earlier.
 func (e *engine) descend(now Time, host, bytes int) Time {
 	down := &e.net.hosts[host].down
 	return max(through(down, now, bytes), now+e.net.model.Up.Serialize(bytes)) + down.Delay
 }
 
-// String spells the parameters, "o=1500 loop=500 up=1000000000 bit/s+5000 …", times
+// String returns the parameters, such as "o=1500 loop=500 up=1000000000 bit/s+5000 …", with times
 // in ns.
 func (m Links) String() string {
 	return fmt.Sprintf("o=%d loop=%d up=%d bit/s+%d down=%d bit/s+%d", m.O, m.Loop, m.Up.Rate, m.Up.Delay, m.Down.Rate, m.Down.Delay)

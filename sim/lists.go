@@ -1,25 +1,27 @@
 package sim
 
-// entry is one element of a list: what a rule that has fired has left to send, with the
-// number of the first send of it, or a message that has come, with its own.
+// entry is one element of a list. It is a rule that has fired and has sends left, with the number
+// of its first remaining send, or a message that has come, with its own number.
 type entry struct {
-	seq  uint64
-	what int32 // the first send of the rule that is left, or gateRule; the slot of the message, or its bundle
-	from int32 // behind its last send; of a message what event.from says
+	seq uint64
+	// what is the first remaining send of the rule, or gateRule. For a message it is the slot, or
+	// the bundle.
+	what int32
+	from int32 // one past the last send of the rule; for a message the same as event.from
 	next int32
 }
 
-// advance leaves out the first send of a rule.
+// advance skips the first send of a rule.
 func (x *entry) advance() {
 	x.seq++
 	x.what++
 }
 
-// list is a first-in first-out list of entries of a pool, numbered from 1 so that
-// the zero value is empty.
+// list is a first-in first-out list of entries of a pool. Entries are numbered from 1, so the zero
+// value is empty.
 type list struct{ first, last int32 }
 
-// pool is the entries of all lists; those that are free form a list.
+// pool holds the entries of all lists. Free entries form a list.
 type pool struct {
 	entries pages[entry]
 	free    int32
@@ -43,7 +45,7 @@ func (p *pool) put(l *list, x entry) {
 	l.last = i
 }
 
-// dropFirst removes the first entry of l; there must be one.
+// dropFirst removes the first entry of l, which must not be empty.
 func (p *pool) dropFirst(l *list) {
 	i := l.first
 	l.first = p.at(i).next

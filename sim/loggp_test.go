@@ -18,7 +18,8 @@ func makespan(t testing.TB, name string, p schedule.Params, c sim.Config) sim.Ti
 	return r.Makespan
 }
 
-// What LogGOPSim itself prints for the GOAL files of these schedules.
+// TestFiguresOfLogGOPSim checks the times that LogGOPSim itself prints for the GOAL files of these
+// schedules.
 func TestFiguresOfLogGOPSim(t *testing.T) {
 	for _, c := range []struct {
 		algorithm     string
@@ -40,7 +41,8 @@ func TestFiguresOfLogGOPSim(t *testing.T) {
 	}
 }
 
-// drawLogGP draws parameters and a message with, for each byte but the first, a whole number of ns.
+// drawLogGP draws parameters and a message length. The time of each byte but the first is a whole
+// number of ns.
 func drawLogGP(t *rapid.T) (m sim.LogGP, bytes int, wire sim.Time) {
 	time := rapid.Custom(func(t *rapid.T) sim.Time { return sim.Time(rapid.IntRange(0, 10_000).Draw(t, "ns")) })
 	perByte := rapid.IntRange(0, 50).Draw(t, "G")
@@ -49,10 +51,10 @@ func drawLogGP(t *rapid.T) (m sim.LogGP, bytes int, wire sim.Time) {
 	return m, bytes, sim.Time(perByte * (max(bytes, 1) - 1))
 }
 
-// With d between the begins of two sends and h from a send to what it triggers at
-// its receiver: the last of P-1 sends of linear begins after P-2 times d, the last
-// rank of a chain is P-1 times h away, and a binomial tree of 2^k ranks ends, the
-// longest way first, k-1 times the larger of both after its first h.
+// TestClosedFormsOfLogGP checks closed forms, with d between the starts of two sends and h from a
+// send to what it triggers at its receiver. The last of P-1 sends of linear begins after P-2 times
+// d. The last rank of a chain is P-1 times h away. A binomial tree of 2^k ranks that serves the
+// longest path first ends k-1 times the larger of both after its first h.
 func TestClosedFormsOfLogGP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, bytes, wire := drawLogGP(t)

@@ -19,8 +19,8 @@ func simulate(t require.TestingT, name string, p schedule.Params, c sim.Config) 
 	return r
 }
 
-// Paper 004: equations 1 and 2 for the linear broadcast, 4 and 5 for the symmetric
-// one, with p destinations and n bytes, of which each fragment has n/p.
+// TestEquationsOfTheLinearModel checks equations 1 and 2 of paper 004 for the linear broadcast, and
+// 4 and 5 for the symmetric one, with p destinations and n bytes, of which each fragment has n/p.
 func TestEquationsOfTheLinearModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.IntRange(1, 30).Draw(t, "p")
@@ -37,14 +37,14 @@ func TestEquationsOfTheLinearModel(t *testing.T) {
 		require.Equal(t, t0+sim.Time(p)*n*td, of("bcast/linear", false), "as equation 4 counts")
 		second := t0 + n*td*sim.Time(p-1)/sim.Time(p)
 		if p == 1 {
-			second = 0 // equation 5 counts a second phase, which there is not
+			second = 0 // equation 5 counts a second phase that does not exist
 		}
 		require.Equal(t, t0+n*td+second, of("bcast/symmetric", false), "equation 5")
 	})
 }
 
-// A switch that passes on one byte at a time is what all messages of the second
-// phase wait for: p times as many bytes cross it as a link.
+// TestSaturatedSwitch checks that all messages of the second phase wait for a switch that passes on
+// one byte at a time: p times as many bytes cross it as a link.
 func TestSaturatedSwitch(t *testing.T) {
 	const p, n = 8, 8000
 	of := func(name string, sw sim.PerByte) sim.Time {
@@ -57,7 +57,8 @@ func TestSaturatedSwitch(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	m := sim.Links{O: 10, Loop: 50, Up: sim.Link{Rate: 8e9, Delay: 100}, Down: sim.Link{Rate: 4e9, Delay: 200}} // 1 and 0.5 bytes a ns
+	// 1 and 0.5 bytes a ns
+	m := sim.Links{O: 10, Loop: 50, Up: sim.Link{Rate: 8e9, Delay: 100}, Down: sim.Link{Rate: 4e9, Delay: 200}}
 	returns := func(name string, p schedule.Params, hosts int) []sim.Time {
 		return simulate(t, name, p, sim.Config{Model: m, Bytes: 1000, Hosts: hosts}).Returns
 	}
@@ -75,7 +76,8 @@ func TestLinks(t *testing.T) {
 	require.Equal(t, int64(3), r.Counts.Lost)
 }
 
-// Two senders to one host share the link to it, whenever they send.
+// TestLinkToTheReceiver checks that two senders to one host share the link to it, whenever they
+// send.
 func TestLinkToTheReceiver(t *testing.T) {
 	put := func(to int) ir.Program {
 		return ir.Program{Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Chunk(0), to)}}}}

@@ -7,18 +7,18 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// numbering numbers the chunks of one program, where the operation has several blocks and a rank
-// knows few of all chunks: an alltoall of P ranks has P² blocks, of which a program names some 2P.
-// Then a node has slots for the chunks alone that its rules or its end wait for. They are numbered
-// in the order in which the program names them, so that programs that differ in the chunks alone,
-// as those of a ring do, have one shape.
+// numbering numbers the chunks of one program if the operation has several blocks and a rank uses
+// few of all chunks. An alltoall of P ranks has P² blocks, of which a program names about 2P. Then
+// a node has slots only for the chunks for which its rules or its end wait. They are numbered in
+// the order in which the program names them. So programs that differ only in chunks, as those of a
+// ring do, have one shape.
 //
-// Messages under way carry the numbers of the operation: 0 for enter, 1+k for chunk k, and behind
-// all chunks the signals. A node whose slots are numbered otherwise looks them up ([node.local]).
+// Messages under way carry the numbers of the operation: 0 for enter, 1+k for chunk k, and after
+// all chunks the signals. A node with another numbering looks the slots up ([node.local]).
 type numbering struct {
 	chunks []ir.Slot         // in the order of their numbers
-	place  map[ir.Slot]int32 // of a slot among chunks
-	sorted []uint64          // what write sorts
+	place  map[ir.Slot]int32 // by slot: its index in chunks
+	sorted []uint64          // scratch for write
 }
 
 // The words of a chunk that a node has numbered. They are in the order of the chunks.
@@ -29,8 +29,8 @@ const (
 	knownWords
 )
 
-// note numbers the chunks of p. It leaves out those that a schedule of so many chunks does not
-// have.
+// note numbers the chunks of p. It leaves out those that a schedule of the given number of chunks
+// does not have.
 func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	if n.place == nil {
 		n.place = make(map[ir.Slot]int32)
@@ -59,8 +59,8 @@ func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	}
 }
 
-// of returns the number of a chunk's slot, -1 if the program does not name it. Of another slot it
-// returns number.
+// of returns the number of a chunk's slot, or -1 if the program does not name it. For any other
+// slot it returns number.
 func (n *numbering) of(s ir.Slot, number int32) int32 {
 	if s.Kind() != ir.KindChunk {
 		return number
@@ -87,8 +87,8 @@ func (n *numbering) write(words []int32) []int32 {
 // knows returns the words of the chunks that n has numbered.
 func (n *node) knows() []int32 { return n.words[n.shape.known:n.shape.lists] }
 
-// local returns the number that a slot has in n, from the number that it has in the operation of
-// so many chunks: -1 if n has no need of it.
+// local returns the number of a slot in n, given its number in the operation, which has the given
+// number of chunks. It returns -1 if n does not need the slot.
 func (n *node) local(number int32, chunks int) int32 {
 	switch {
 	case number == 0:

@@ -1,19 +1,19 @@
 package sim
 
-// pages is a list of elements, numbered from 1, that grows without being copied and
-// without room for more than a page.
+// pages is a list of elements, numbered from 1. It grows without copying and has spare room for at
+// most a page.
 type pages[T any] struct {
 	pages [][]T
 	n     int32
 }
 
-// A page has so many elements.
+// The length of a page.
 const (
 	pageBits = 7
 	pageLen  = 1 << pageBits
 )
 
-// add adds an element, which may be anything, and returns its number.
+// add adds an element with any contents and returns its number.
 func (p *pages[T]) add() int32 {
 	if int(p.n)>>pageBits == len(p.pages) {
 		p.pages = append(p.pages, make([]T, pageLen))

@@ -6,14 +6,14 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Op is what a step of a critical path is.
+// Op is the kind of a step of a critical path.
 type Op uint8
 
 // The operations of steps.
 const (
 	Enter   Op = iota + 1 // the rank has called
 	Send                  // a send of the rank, until its CPU is free
-	Receive               // a receipt of the rank, until its CPU is free
+	Receive               // a receive of the rank, until its CPU is free
 	Work                  // work of the rank, until its CPU is free
 	Fold                  // a fold of the rank, until its CPU is free
 )
@@ -35,35 +35,38 @@ func (o Op) String() string {
 	return "op?"
 }
 
-// Step is one operation of a critical path. The next one begins when this one has
-// ended or, if it is at another rank, when the message that it has sent comes.
+// Step is one operation of a critical path. The next step begins when this one has ended or, at
+// another rank, when the message of this one arrives.
 type Step struct {
-	Rank  int
-	Op    Op
-	Slots []ir.Slot // what is sent or received, as it is called where it goes, or what a fold makes; enter of a message by which a rank opens the root's gate; none of work
-	Peer  int       // the rank that it is sent to, or that has sent it; -1: all, or nobody
+	Rank int
+	Op   Op
+	// Slots are the slots that are sent or received, under their names at the destination, or the
+	// slot that a fold makes. They are enter for a message that opens the root's gate. Work has
+	// none.
+	Slots []ir.Slot
+	Peer  int // the rank to which it is sent, or that has sent it; -1: all ranks, or none
 	Begin Time
 	End   Time
 }
 
-// path notes for each operation what it had to wait for, to find the critical path
-// from the last return back.
+// path records for each operation what it had to wait for. The critical path is then found from the
+// last return backwards.
 type path struct {
 	ops   []pathOp
 	ranks []pathRank
 }
 
-// pathOp is an operation. What it had to wait for last is the operation numbered
-// before, or the rank's call, -1.
+// pathOp is an operation. before is the number of the operation for which it had to wait last, or
+// -1 for the rank's call.
 type pathOp struct {
 	begin, end Time
 	rank, peer int32
-	slot       int32 // or the bundle
+	slot       int32 // the slot, or the bundle
 	before     int32
 	op         Op
 }
 
-// pathRank are the operations of a rank that have taken last what it has, -1 where
+// pathRank holds the last operations that used the rank's CPU and its interface's directions, -1 if
 // there are none, and the one with which its call returned.
 type pathRank struct{ cpu, out, in, returned int32 }
 
@@ -80,7 +83,7 @@ func (p *path) add(x pathOp) int32 {
 	return int32(len(p.ops) - 1)
 }
 
-// send notes a send that begins now and returns its number.
+// send records a send that begins now and returns its number.
 func (p *path) send(own *rank, r int, now Time, c *cost, slot, to int32) int32 {
 	last := &p.ranks[r]
 	before := last.cpu
@@ -92,7 +95,7 @@ func (p *path) send(own *rank, r int, now Time, c *cost, slot, to int32) int32 {
 	return n
 }
 
-// receive notes the receipt, which begins now, of the message of a send.
+// receive records a receive that begins now.
 func (p *path) receive(own *rank, r int, now Time, c *cost, x entry) {
 	last := &p.ranks[r]
 	before := x.from
@@ -106,19 +109,19 @@ func (p *path) receive(own *rank, r int, now Time, c *cost, x entry) {
 	last.cpu, last.in = n, n
 }
 
-// work notes work that begins now.
+// work records work that begins now.
 func (p *path) work(r int, now, took Time) {
 	last := &p.ranks[r]
 	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, 0, last.cpu, Work})
 }
 
-// fold notes a fold that begins now and makes the slot of that number.
+// fold records a fold that begins now and makes the slot with the given number.
 func (p *path) fold(r int, now, took Time, slot int32) {
 	last := &p.ranks[r]
 	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, slot, last.cpu, Fold})
 }
 
-// returns notes that the call of a rank returns with what its CPU does now.
+// returns records that the call of a rank returns with what its CPU does now.
 func (p *path) returns(r int) { p.ranks[r].returned = p.ranks[r].cpu }
 
 // critical returns the critical path to the last return, in the order of time.

@@ -6,22 +6,22 @@ import (
 	"math/bits"
 )
 
-// PLogP is the parameterised LogP model of Kielmann, Bal and Verstoep ("Fast measurement of
-// LogP parameters for message passing platforms", 2000): overheads and gap are functions of a
-// message's length, which are given at some lengths. Between two of them they are on a line; a
-// shorter message takes what the shortest does, and a longer one is on the line of the last two,
-// unless that falls.
+// PLogP is the parameterised LogP model of Kielmann, Bal and Verstoep ("Fast measurement of LogP
+// parameters for message passing platforms", 2000). Overheads and gap are functions of a message's
+// length, given at some lengths. Between two lengths they are linear. A message shorter than all
+// given lengths costs as much as the shortest. A longer one is on the line of the last two, or
+// costs as much as the last if that line falls.
 type PLogP struct {
-	L     Time        // latency of the network, of any message
-	Sizes []PLogPSize // in ascending order of Bytes, at least one
+	L     Time        // latency of the network, for all messages
+	Sizes []PLogPSize // at least one, in ascending order of Bytes
 }
 
-// PLogPSize is what a message of so many bytes takes.
+// PLogPSize is the costs of a message of Bytes bytes.
 type PLogPSize struct {
 	Bytes int
-	Send  Time // the sender's CPU
-	Recv  Time // the receiver's CPU, from L after the sender's is done
-	Gap   Time // between the beginnings of two such messages at an interface
+	Send  Time // time of the sender's CPU
+	Recv  Time // time of the receiver's CPU, from L after the sender's is done
+	Gap   Time // time between the starts of two such messages at an interface
 }
 
 func (m PLogP) check(bytes int) error {
@@ -43,7 +43,7 @@ func (m PLogP) check(bytes int) error {
 	return m.checkBeyond(bytes)
 }
 
-// checkBeyond returns an error if what is beyond the last length could overflow.
+// checkBeyond returns an error if costs beyond the last length could overflow.
 func (m PLogP) checkBeyond(bytes int) error {
 	last := len(m.Sizes) - 1
 	if last == 0 || bytes <= m.Sizes[last].Bytes {
@@ -64,7 +64,7 @@ func (m PLogP) cost(bytes int, _ bool) cost {
 	return cost{sendCPU: s.Send, out: s.Gap, latency: s.Send + m.L, recvCPU: s.Recv, in: s.Gap}
 }
 
-// at returns what a message of so many bytes takes.
+// at returns the costs of a message of bytes bytes.
 func (m PLogP) at(bytes int) PLogPSize {
 	i := 0
 	for i < len(m.Sizes) && m.Sizes[i].Bytes < bytes {
@@ -86,8 +86,8 @@ func (m PLogP) at(bytes int) PLogPSize {
 	return PLogPSize{bytes, line(a.Send, b.Send), line(a.Recv, b.Recv), line(a.Gap, b.Gap)}
 }
 
-// portion returns t·part/whole, rounded towards 0. In whole numbers, so that it is the same on
-// every machine.
+// portion returns t·part/whole, rounded towards 0. It uses whole numbers, so that the result is the
+// same on every machine.
 func portion(t Time, part, whole int) Time {
 	if t < 0 {
 		return -portion(-t, part, whole)
@@ -97,7 +97,7 @@ func portion(t Time, part, whole int) Time {
 	return Time(q)
 }
 
-// String spells the parameters at the ends, in ns.
+// String returns the parameters at the first and the last length, in ns.
 func (m PLogP) String() string {
 	text := fmt.Sprintf("PLogP L=%d", m.L)
 	for i, s := range m.Sizes {

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// LogGP is the special case in which all is on one line.
+// TestPLogPOfALineIsLogGP checks that LogGP is the special case in which everything is on one line.
 func TestPLogPOfALineIsLogGP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		time := func(name string, most int) sim.Time { return sim.Time(rapid.IntRange(0, most).Draw(t, name)) }
@@ -29,7 +29,7 @@ func TestPLogPOfALineIsLogGP(t *testing.T) {
 	})
 }
 
-// Between two lengths, before the first and beyond the last.
+// TestPLogPBetweenLengths checks costs between two lengths, before the first and beyond the last.
 func TestPLogPBetweenLengths(t *testing.T) {
 	sizes := []sim.PLogPSize{{Bytes: 10, Send: 100, Recv: 50, Gap: 20}, {Bytes: 20, Send: 100, Recv: 150, Gap: 20}, {Bytes: 40, Send: 80, Recv: 550, Gap: 20}}
 	for bytes, want := range map[int]sim.Time{0: 157, 1: 157, 10: 157, 15: 207, 20: 257, 30: 447, 40: 637, 50: 837, 140: 2637} {

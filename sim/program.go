@@ -6,24 +6,22 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// node is what is left of the program of a rank that has begun and has not done
-// all that it may have to do, in memory that is used again.
-// It decides what runtime/machine decides, which the tests hold: rules wait by one
-// of their slots that is not set at a time, in a list of that slot, so that no index of
-// who waits for what is needed.
+// node is the current state of the program of a rank that has begun and may still have something to
+// do. Its memory is reused. It makes the same decisions as runtime/machine, and the tests check
+// that. A rule waits by one of its unset slots at a time, in a list of that slot. So no index of
+// waiting rules is needed.
 type node struct {
 	words []int32
 	shape *shape
-	left  int32 // rules that have not fired
-	next  int32 // of a node that is free the next one that is
+	left  int32 // number of rules that have not fired
+	next  int32 // the next free node, if this one is free
 }
 
-// The words of a node are those of its slots, of its rules and of its sends. Behind them
-// are the chunks that it has numbered by itself (see numbering), and the lists of slots of
-// messages that have several: how many there are, and an ir.Slot of each.
+// The words of a node are those of its slots, of its rules and of its sends. After these come the
+// chunks that it has numbered itself (see numbering), and the lists of slots of messages that have
+// several: their number, and an ir.Slot for each.
 //
-// A slot's word is the first rule that waits by it, counted from 1, times 4, and
-// its two flags.
+// A slot's word is 4 times the first rule that waits by it, counted from 1, plus two flags.
 const (
 	slotSet  = 1 // the slot is set
 	slotDone = 2 // the call waits for it
@@ -35,31 +33,32 @@ const (
 // The words of a rule.
 const (
 	ruleNext = iota // the next rule that waits by the same slot, counted from 1
-	rulePos         // where in the shape stands what it waits by; all behind it are set
+	rulePos         // index in shape.waits of the slot by which it waits; all later ones are set
 
 	ruleWords
 )
 
 // The words of a send.
 const (
-	sendSlot = iota // an ir.Slot, or what listAt returns
+	sendSlot = iota // an ir.Slot, or the result of listAt
 	sendTo          // the rank, toAll or toFold
 
 	sendWords
 )
 
-// In place of the rank of a put. The slots of a fold are a list: what it makes, then its operands.
+// Values in place of the rank of a put. The slots of a fold are a list: what it makes, then its
+// operands.
 const (
 	toAll  = -1
 	toFold = -3 // see also toOwn
 )
 
-// listAt returns what stands in the word of a send in place of one slot if the list of its
-// slots begins at a place in the lists: a slot of no kind that is not ir.None.
+// listAt returns the word of a send in place of a slot, if the list of its slots starts at the
+// given place. It is a slot of no kind other than ir.None.
 func listAt(place int) ir.Slot { return ir.Slot(1 + place) }
 
-// message returns the slots of a send that has a list of them, and those that they are at the
-// destination; nil: the same. ok is false if slot is not such a list.
+// message returns the slots of a send that has a list of them, and their names at the destination,
+// or nil if these are the same. ok is false if slot does not stand for a list.
 func (n *node) message(slot ir.Slot) (slots, sets []int32, ok bool) {
 	if slot == ir.None || slot.Kind() != ir.KindNone {
 		return nil, nil, false
@@ -77,7 +76,7 @@ func (n *node) rule(i int32) []int32 {
 	return n.words[at : at+ruleWords : at+ruleWords]
 }
 
-// send returns what a send sends, and to whom.
+// send returns the slot and the destination of a send.
 func (n *node) send(i int32) (slot ir.Slot, to int32) {
 	at := len(n.shape.begin) + int(i)*sendWords
 	w := n.words[at : at+sendWords]
@@ -87,7 +86,7 @@ func (n *node) send(i int32) (slot ir.Slot, to int32) {
 // has reports whether a slot is set.
 func (n *node) has(slot int32) bool { return n.words[slot]&slotSet != 0 }
 
-// begin has the rules begin to wait, and appends those that fire.
+// begin makes the rules wait, and appends those that fire.
 func (n *node) begin(fired []int32) []int32 {
 	n.left = int32(len(n.shape.rules))
 	for i := range n.left {
@@ -98,8 +97,7 @@ func (n *node) begin(fired []int32) []int32 {
 	return fired
 }
 
-// assign sets a slot, which is not set, and appends the rules that fire, in
-// their order.
+// assign sets a slot, which must not be set, and appends the rules that fire, in order.
 func (n *node) assign(fired []int32, slot int32) []int32 {
 	i := n.words[slot] >> slotShift
 	n.words[slot] = n.words[slot]&slotFlags | slotSet
@@ -119,9 +117,9 @@ func (n *node) assign(fired []int32, slot int32) []int32 {
 	return fired
 }
 
-// wait finds a slot by which a rule waits, and reports whether there is none: the
-// rule fires. Of the slots for which the rule before waits too, it looks at those
-// alone that were not set yet when that looked.
+// wait finds a slot by which a rule waits. It returns true if there is none, so that the rule
+// fires. The previous rule may wait for some of the same slots. Among these, wait examines only
+// those that were not set when the previous rule was examined.
 func (n *node) wait(i int32) bool {
 	own, rule, waits := n.rule(i), &n.shape.rules[i], n.shape.waits
 	pos := own[rulePos]

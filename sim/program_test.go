@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// drawProgram draws a program of a rank that is not the root: of an algorithm, or
-// one whose rules wait for whatever.
+// drawProgram draws a program of a rank that is not the root: a program of an algorithm, or one
+// with random rules.
 func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	if rapid.Bool().Draw(t, "algorithm") {
 		a := rapid.SampledFrom(schedule.Algorithms()).Draw(t, "name")
@@ -47,7 +47,8 @@ func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	return h, p
 }
 
-// slotOfNumber returns the slot with a number: enter, the chunks, the signals and the partial results.
+// slotOfNumber returns the slot with a number: enter, the chunks, the signals and the partial
+// results.
 func slotOfNumber(i, chunks, signals int) ir.Slot {
 	switch {
 	case i == 0:
@@ -60,9 +61,10 @@ func slotOfNumber(i, chunks, signals int) ir.Slot {
 	return ir.Value(i - 1 - chunks - signals)
 }
 
-// In whatever order slots are set, a node and the machine of the runtime do the
-// same at each step. Shapes are those of all programs that were drawn before. Where there are
-// several blocks a node numbers the chunks by itself, and has no slot for those that change nothing.
+// TestNodesDoWhatMachinesDo checks that a node and the machine of the runtime do the same at each
+// step, in whatever order slots are set. The shapes are those of all programs drawn before. If
+// there are several blocks, a node numbers the chunks itself and has no slots for chunks that
+// change nothing.
 func TestNodesDoWhatMachinesDo(t *testing.T) {
 	store, plain, dense := store{}, shapes{}, shapes{dense: true}
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,7 +117,7 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 	})
 }
 
-// actionsOf returns what send k of a node stands for: a fold, a message or a multicast.
+// actionsOf returns the actions of send k of a node: a fold, a message or a multicast.
 func actionsOf(n *node, k int32) (acts []ir.Action) {
 	slot, to := n.send(k)
 	list, as, several := n.message(slot)

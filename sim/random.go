@@ -1,10 +1,10 @@
 package sim
 
-// What is drawn is a function of the seed, of what it is for and of two numbers,
-// so that nothing depends on the order in which draws are made: splitmix64
-// (Steele, Lea and Flood 2014) of their sum, each times an odd number.
+// A random value is a function of the seed, of its purpose and of two numbers. So nothing depends
+// on the order of draws. The function is splitmix64 (Steele, Lea and Flood 2014) of the sum of
+// these, each times an odd number.
 
-// purpose tells draws of one seed and the same numbers apart.
+// purpose distinguishes draws with the same seed and numbers.
 type purpose uint64
 
 const (
@@ -27,7 +27,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// upTo returns a time of 0 … most from a draw.
+// upTo returns a time in 0 … most from a draw.
 func upTo(x uint64, most Time) Time { return Time(x % (uint64(most) + 1)) }
 
 // below reports whether a draw is below a probability.

@@ -1,22 +1,22 @@
 package sim
 
-// maxBackoff bounds the growing waits of a repair in base timeouts, as in
-// runtime/core, and maxRounds how often one is made: what it puts is never lost, so
-// that a repair that was made so often is for something that never comes.
+// maxBackoff bounds the growing waits of a repair in base timeouts, as in runtime/core. maxRounds
+// bounds how often a repair is made. A put is never lost, so a repair that was made so often is for
+// something that never comes.
 const (
 	maxBackoff   = 1 << maxDoublings
 	maxDoublings = 6
 	maxRounds    = 64
 )
 
-// arm starts the clock of a repair of which all slots are set.
+// arm starts the clock of a repair whose When is set.
 func (e *engine) arm(r int, w *rule, number int32) {
 	due := e.ranks[r].cpu + Time(w.after)*e.c.Repair
 	e.push(key{due, e.numbers(1)}, expires, r, event{slot: number})
 }
 
-// expire makes a repair, unless it is not needed any more, and starts its clock
-// again. A rank that still has to send what came about before puts it off.
+// expire makes a repair, unless it is no longer needed, and restarts its clock. A rank that still
+// has earlier sends to do postpones it.
 func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)
@@ -33,7 +33,8 @@ func (e *engine) expire(k key, r int, x event) {
 	least := max(Time(w.after), 1)
 	wait := min(least<<min(x.from, maxDoublings), max(least, maxBackoff)) * e.c.Repair
 	round := x.from
-	if made || round < maxDoublings { // what is put off waits longer, and is not counted: a rank may be busy for long
+	// a postponed repair waits longer but is not counted, because a rank may be busy for long
+	if made || round < maxDoublings {
 		round++
 	}
 	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: round})

@@ -7,36 +7,36 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// shape is what programs have in common that differ only in what they send to whom. Of
-// most schedules all programs have one of a few shapes, so that what a rank has for
-// itself is little. A shape is not changed once it is made.
+// shape is the common part of programs that differ only in their sends and destinations. In most
+// schedules all programs have one of a few shapes, so each rank needs little memory of its own. A
+// shape is immutable.
 type shape struct {
-	begin   []int32 // the words of a node of which no slot is set: of its slots and its rules
-	slots   int32   // how many of them are of slots: enter, chunks, signals, partial results
-	chunks  int32   // how many of the slots are chunks
-	signals int32   // how many are signals
-	known   int32   // behind the words of sends: where the chunks stand that the node has numbered
-	lists   int32   // where the lists of messages of several slots stand
+	begin   []int32 // the words of slots and rules of a node without set slots
+	slots   int32   // number of slots: enter, chunks, signals, partial results
+	chunks  int32   // number of chunks among the slots
+	signals int32   // number of signals
+	known   int32   // index, after the words of sends, of the chunks that the node has numbered
+	lists   int32   // index of the lists of messages of several slots
 	rules   []rule
-	waits   []int32 // what rules wait for, numbers of slots
+	waits   []int32 // the slots for which rules wait, by number
 	folds   bool    // a rule folds
 
-	entered []int32 // begin, with enter set
+	entered []int32 // begin with enter set
 	fires   []int32 // the rules that fire then
-	left    int32   // how many do not
+	left    int32   // the number of rules that do not
 
-	next  *shape // another of the same hash
-	nodes int    // how many are of this shape
+	next  *shape // the next shape with the same hash
+	nodes int    // number of nodes with this shape
 }
 
-// rule says where in its shape stands what a rule waits for and what it sends. The
-// word rulePos of a node begins at the last of what it waits for.
+// rule says where in its shape a rule's waits and sends are. The word rulePos of a node starts at
+// the last of its waits.
 type rule struct {
-	first   int32 // of what it waits for
-	prefix  int32 // behind what the rule before waits for as well; first: nothing
-	do, end int32 // its first send, and behind its last
-	unless  int32 // of a repair the slot, else -1
-	after   int32 // of a repair, in base timeouts
+	first   int32 // its first wait
+	prefix  int32 // one past the waits that it shares with the previous rule; first: none
+	do, end int32 // its first send, and one past its last
+	unless  int32 // of a repair: the slot, else -1
+	after   int32 // of a repair: in base timeouts
 	folds   bool  // some of its sends are folds
 }
 
@@ -45,7 +45,7 @@ func (s *shape) equal(o *shape) bool {
 	return s.slots == o.slots && s.chunks == o.chunks && s.signals == o.signals && slices.Equal(s.waits, o.waits) && slices.Equal(s.begin, o.begin) && slices.Equal(s.rules, o.rules)
 }
 
-// hash returns a number by which shapes are found.
+// hash returns the hash by which shapes are found.
 func (s *shape) hash() uint64 {
 	x := uint64(len(s.begin))
 	for _, w := range s.waits {
@@ -57,12 +57,12 @@ func (s *shape) hash() uint64 {
 	return x
 }
 
-// words returns about how many words the shape takes.
+// words returns the approximate number of words of the shape.
 func (s *shape) words() int {
 	return 2*len(s.begin) + 6*len(s.rules) + len(s.waits) + len(s.fires)
 }
 
-// enter finds out what a rank does that has entered and has nothing else.
+// enter computes the state of a rank that has entered and has nothing else.
 func (s *shape) enter() {
 	n := node{words: slices.Clone(s.begin), shape: s}
 	n.words[0] |= slotSet
@@ -70,22 +70,22 @@ func (s *shape) enter() {
 	s.entered, s.left = n.words, n.left
 }
 
-// shapes are those of all nodes. Those that no node has any more are kept, for
-// the next that may have them, while they are not many more than the others.
+// shapes holds the shapes of all nodes. It keeps shapes without nodes for future nodes, as long as
+// they are not many more than the others.
 type shapes struct {
 	byHash map[uint64]*shape
-	last   *shape // that was found last
-	dense  bool   // a node numbers the chunks that its own program names, and no others
-	words  int    // of all
-	most   int    // at how many words those are given up that no node has
+	last   *shape // the last result of of
+	dense  bool   // a node numbers only the chunks that its own program names
+	words  int    // of all shapes
+	most   int    // number of words at which shapes without nodes are removed
 	draft  draft
 }
 
-// leastShapes is how many words of shapes are always kept.
+// leastShapes is the number of words of shapes that are always kept.
 const leastShapes = 1 << 18
 
-// of returns the shape of a program, and the words that a node of it has behind those of
-// its shape. They are valid until the next call. The schedule has so many chunks.
+// of returns the shape of a program, and the words of a node that follow those of its shape. They
+// are valid until the next call. The schedule has the given number of chunks.
 func (s *shapes) of(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
 	d := &s.draft
 	d.dense = s.dense
@@ -98,7 +98,7 @@ func (s *shapes) of(p *ir.Program, chunks int, repairs bool) (*shape, []int32, e
 	return s.last, d.sends, nil
 }
 
-// find returns the shape that is equal to a draft, which it adds if there is none.
+// find returns the shape that is equal to a draft. It adds the shape if there is none.
 func (s *shapes) find(d *shape) *shape {
 	hash := d.hash()
 	for x := s.byHash[hash]; x != nil; x = x.next {
@@ -120,7 +120,7 @@ func (s *shapes) find(d *shape) *shape {
 	return x
 }
 
-// sweep gives up the shapes that no node has.
+// sweep removes the shapes without nodes.
 func (s *shapes) sweep() {
 	for hash, x := range s.byHash {
 		var kept *shape
@@ -139,30 +139,34 @@ func (s *shapes) sweep() {
 	}
 }
 
-// draft is a program taken apart into a shape and what it sends to whom, in memory that
-// the next one takes.
+// draft is a program taken apart into a shape and its sends. Its memory is reused for the next
+// program.
 type draft struct {
 	shape
-	sends []int32 // of each an ir.Slot, and the rank, or toAll; at the end all words behind the shape's
+	// sends has an ir.Slot and the rank, or toAll, of each send. At the end it has all words after
+	// those of the shape.
+	sends []int32
 
-	lists   []int32 // of messages of several slots: how many, and each; of renamed ones less than 0, and behind all of them what they are then
+	// lists has the number of slots of each message of several, and these slots. If slots get other
+	// names, the number is negative and the new names follow.
+	lists   []int32
 	dense   bool
 	numbers numbering
 
-	// What the rules wait for that were written last and not shared with others.
+	// The last waits that were written and not shared.
 	when   []ir.Slot
-	at     int32 // where that begins in waits
-	before int32 // how many of them the rule before waits for
+	at     int32 // where when starts in waits
+	before int32 // for how many of them the previous rule waits
 }
 
 // maxWords keeps words, and slots with their flags, within an int32.
 const maxWords = 1 << 28
 
-// kept reports whether a rule can matter: one that does nothing does not, and no
-// repair does if none is made.
+// kept reports whether a rule can matter. A rule that does nothing does not, and a repair does not
+// if repairs are off.
 func kept(r *ir.Rule, repairs bool) bool { return len(r.Do) > 0 && (repairs || !r.IsRepair()) }
 
-// write makes d the program p of a schedule of so many chunks in total.
+// write makes d the program p of a schedule of total chunks.
 func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 	chunks := total
 	if d.dense {
@@ -268,8 +272,8 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	return nil
 }
 
-// list writes the slots of a message of several, and returns what stands for them in the
-// word of its send.
+// list writes the slots of a message of several, and returns the word of its send in place of a
+// slot.
 func (d *draft) list(p *ir.Program, i int, message []ir.Action) (ir.Slot, error) {
 	at := len(d.lists)
 	if at+len(message) >= maxWords {
@@ -295,8 +299,8 @@ func (d *draft) list(p *ir.Program, i int, message []ir.Action) (ir.Slot, error)
 	return listAt(at), nil
 }
 
-// fold writes what a fold makes and its operands, and returns what stands for them in the word of
-// its send.
+// fold writes what a fold makes and its operands, and returns the word of its send in place of a
+// slot.
 func (d *draft) fold(do []ir.Action) ir.Slot {
 	at := len(d.lists)
 	d.lists = append(d.lists, int32(1+len(do)), int32(do[0].As))
@@ -306,10 +310,9 @@ func (d *draft) fold(do []ir.Action) ir.Slot {
 	return listAt(at)
 }
 
-// share returns the place of what a rule waits for, and what of it has to be written
-// behind all others. Where a rule waits for a beginning of what the one before waits
-// for, or the other way round, and the two are one memory, as in many programs, they
-// are so here too.
+// share returns where a rule's waits are, and the part of them that must be written. If one of two
+// successive rules waits for a prefix of what the other waits for, and both use the same memory, as
+// in many programs, they share their waits here too.
 func (d *draft) share(when []ir.Slot) (first, prefix int32, more []ir.Slot) {
 	before := d.before
 	d.before = int32(len(when))
@@ -327,8 +330,7 @@ func tooLong(p *ir.Program) error {
 	return fmt.Errorf("rank %d: a program of more than %d words", p.Rank, maxWords)
 }
 
-// checkWhen returns an error if rule i of p waits for a slot that the rank does
-// not have.
+// checkWhen returns an error if rule i of p waits for a slot that the rank does not have.
 func checkWhen(p *ir.Program, i, chunks int) error {
 	for _, s := range p.Rules[i].When {
 		if slotNumber(s, chunks, p.Signals, p.Values) < 0 {
@@ -338,7 +340,7 @@ func checkWhen(p *ir.Program, i, chunks int) error {
 	return nil
 }
 
-// slotNumber returns the number of a slot of a rank, -1 if it has no such slot.
+// slotNumber returns the number of a slot of a rank, or -1 if it has no such slot.
 func slotNumber(s ir.Slot, chunks, signals, values int) int32 {
 	switch i := s.Index(); {
 	case s == ir.Enter:

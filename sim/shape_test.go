@@ -9,16 +9,18 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Ranks that do the same with others have one shape, whatever rank came between.
+// TestShapesAreShared checks that ranks that do the same with other ranks have one shape, whatever
+// ranks were between them.
 func TestShapesAreShared(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
 		want      int
 	}{
 		{"barrier/dissemination", 1},
-		{"barrier/hsb", 4},    // the root, those with six children, one with fewer, and those with none
+		// the root, ranks with six children, one with fewer, and ranks without children
+		{"barrier/hsb", 4},
 		{"bcast/chain", 3},    // the first, the last and those between
-		{"bcast/binomial", 9}, // for 0 to 7 children, and that of the root
+		{"bcast/binomial", 9}, // for 0 to 7 children, and for the root
 	} {
 		s, err := schedule.New(c.algorithm, schedule.Params{Ranks: 256})
 		require.NoError(t, err)
@@ -33,19 +35,21 @@ func TestShapesAreShared(t *testing.T) {
 	}
 }
 
-// Where there are several blocks a node has slots for the chunks of its own program, numbered in the
-// order in which the program names them: ranks that do the same with other blocks have one shape.
+// TestShapesAreDense checks that with several blocks a node has slots for the chunks of its own
+// program, numbered in the order in which the program names them. Ranks that do the same with other
+// blocks have one shape.
 func TestShapesAreDense(t *testing.T) {
 	const ranks = 300
 	all := shapes{dense: true}
 	of := func(p *ir.Program) *shape {
 		s, words, err := all.of(p, ranks*ranks, false)
 		require.NoError(t, err)
-		require.Len(t, words, int(s.lists)-len(s.begin)+3) // the last are the list of the message of two
+		// the last are the list of the message of two
+		require.Len(t, words, int(s.lists)-len(s.begin)+3)
 		require.EqualValues(t, 1+ranks, s.slots)
 		return s
 	}
-	program := func(r int) *ir.Program { // of an alltoall, whose first block goes with the one behind
+	program := func(r int) *ir.Program { // of an alltoall whose first block goes with the next one
 		p := ir.Program{Rank: r, Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: ir.PutAll((r+1)%ranks, ir.Chunk(r*ranks), ir.Chunk(r*ranks+1))}}}
 		for s := range ranks {
 			p.Done = append(p.Done, ir.Chunk(s*ranks+r))
@@ -62,7 +66,8 @@ func TestShapesAreDense(t *testing.T) {
 	require.ErrorContains(t, err, "rank 1: there is no slot c90000 to be done with")
 }
 
-// Programs that differ in anything but what they send to whom have shapes of their own.
+// TestShapesTellApart checks that programs that differ in anything but sends and destinations have
+// different shapes.
 func TestShapesTellApart(t *testing.T) {
 	program := func() ir.Program {
 		s0, s1 := ir.Signal(0), ir.Signal(1)
@@ -100,7 +105,7 @@ func TestShapesTellApart(t *testing.T) {
 	}
 }
 
-// Shapes that no node has any more are given up, those that one has are kept.
+// TestShapesAreGivenUp checks that shapes without nodes are removed and shapes with nodes are kept.
 func TestShapesAreGivenUp(t *testing.T) {
 	const signals = 1000
 	all, store := shapes{}, store{}

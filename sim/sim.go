@@ -10,19 +10,19 @@ import (
 // Time is a time or a duration of a model in nanoseconds.
 type Time int64
 
-// Never is the time of what does not happen.
+// Never is the time of an event that does not happen.
 const Never Time = -1
 
-// Programs is a schedule of which a run asks for one rank's program at a time:
-// a *schedule.Spec, or what [Of] returns. What it returns must not change. If it has
-// a method Maker, as *schedule.Spec does, programs are made by that.
+// Programs is a schedule from which a run requests one rank's program at a time: a *schedule.Spec,
+// or the result of [Of]. Its results must not change. If it has a method Maker, as *schedule.Spec
+// does, the run uses that instead of Program.
 type Programs interface {
 	Header() ir.Header
 	Program(rank int) ir.Program
 }
 
-// maker is programs that can also be made one after the other in the same memory:
-// each is valid until the next call of what Maker returns.
+// maker is implemented by programs that can also be made one after the other in the same memory.
+// Each is valid until the next call of the function that Maker returns.
 type maker interface {
 	Maker() func(rank int) ir.Program
 }
@@ -36,54 +36,57 @@ func (w whole) Header() ir.Header { return w.s.Header }
 
 func (w whole) Program(rank int) ir.Program { return w.s.Programs[rank] }
 
-// Config says what is simulated. The zero value of every field but Model stands
-// for what the name says is absent.
+// Config describes a simulation. Model is required. The zero value of every other field means that
+// the feature is absent.
 type Config struct {
-	Model   Model   // what messages take
-	Hosts   int     // the ranks are on so many hosts, in blocks as even as possible; 0: each on its own
-	Switch  PerByte // a switch that all hosts share passes on no more than a byte in that time; 0: it is fast enough
-	Fold    PerByte // what a fold takes for each byte of each operand but the first; a copy of one operand takes as much
-	Bytes   int     // of one block, which is the whole message of a broadcast; ignored of a collective without blocks
+	Model  Model   // costs of messages
+	Hosts  int     // number of hosts; ranks are on them in blocks as even as possible; 0: each on its own
+	Switch PerByte // time per byte of a switch that all hosts share; 0: it is fast enough
+	// Fold is the time of a fold for each byte of each operand but the first. A copy of one operand
+	// takes as much.
+	Fold PerByte
+	// Bytes is the length of one block, such as the message of a broadcast. A collective without
+	// blocks ignores it.
+	Bytes   int
 	Arrival Arrival // when the ranks call the operation
-	Seed    uint64  // of all that is drawn
-	Noise   Time    // a message, and each copy of a multicast, is late by up to so much, drawn uniformly
-	Loss    float64 // probability that a rank misses a multicast, each for itself
-	// Unready: a multicast is lost by ranks that have not called the operation when
-	// it arrives (paper 000, section 2.1). Otherwise it waits for them.
+	Seed    uint64  // of all random values
+	Noise   Time    // maximum random delay of a message, and of each copy of a multicast, drawn uniformly
+	Loss    float64 // probability that a rank misses a multicast, independently for each rank
+	// Unready says that a rank that has not called the operation loses a multicast that arrives
+	// (paper 000, section 2.1). Otherwise the multicast waits for the rank.
 	Unready bool
-	Fanout  Time     // what a multicast takes longer than a put
-	Repair  Time     // the base timeout of repairs; 0: none is made
+	Fanout  Time     // additional time of a multicast compared with a put
+	Repair  Time     // the base timeout of repairs; 0: no repairs
 	Delay   Delay    // what the root waits for before it begins, if there is a root
-	Before  Programs // a barrier that all ranks call before
-	Path    bool     // find the critical path; takes some 40 bytes for each send and receive
+	Before  Programs // a barrier that all ranks call before the operation
+	Path    bool     // find the critical path; takes about 40 bytes for each send and receive
 }
 
-// Counts are what happened in a run.
+// Counts counts what happened in a run.
 type Counts struct {
 	Sends    int64 `json:"sends"`           // puts and multicasts that were sent
 	Mcasts   int64 `json:"multicasts"`      // multicasts among them
-	Received int64 `json:"received"`        // messages that were received, copies of multicasts included
+	Received int64 `json:"received"`        // messages that were received, including copies of multicasts
 	Lost     int64 `json:"lost"`            // copies of multicasts that were lost
-	Repairs  int64 `json:"repairs"`         // times that a repair was made
-	Folds    int64 `json:"folds,omitempty"` // folds that have been made
+	Repairs  int64 `json:"repairs"`         // repairs that were made
+	Folds    int64 `json:"folds,omitempty"` // folds that were made
 	Events   int64 `json:"events"`          // sends, arrivals, receives, work, and folds that take time
 }
 
-// Result is what a run has told.
+// Result is the result of a run.
 type Result struct {
-	Enters   []Time // by rank, when its call begins
-	Returns  []Time // by rank, when its call returns; Never if it does not
+	Enters   []Time // by rank: when its call begins
+	Returns  []Time // by rank: when its call returns; Never if it does not
 	Makespan Time   // when the last call returns, Never if some call never does
 	Counts   Counts
-	Path     []Step // the critical path, if it was asked for
+	Path     []Step // the critical path, if Config.Path was set
 	Loads    []Load // by host, if the model has links
 }
 
-// Run simulates one operation. Its time is about that of putting the messages
-// in order, its memory in proportion to the programs of the ranks that have begun
-// and have not ended. Equal arguments give equal results on every machine. It fails
-// if programs name ranks or slots that do not exist, or if something in c is
-// negative or so large that times could overflow.
+// Run simulates one operation. It takes about the time of sorting the messages, and memory in
+// proportion to the programs of the ranks that have begun and have not ended. Equal arguments give
+// equal results on every machine. Run fails if programs name ranks or slots that do not exist, or
+// if something in c is negative or so large that times could overflow.
 func Run(p Programs, c Config) (*Result, error) {
 	s, err := New(p, c)
 	if err != nil {
@@ -92,15 +95,15 @@ func Run(p Programs, c Config) (*Result, error) {
 	return s.Run(c.Seed)
 }
 
-// Sim runs one operation again and again, with other seeds, in the same memory.
-// It is used by one goroutine at a time.
+// Sim runs one operation repeatedly with different seeds in the same memory. Only one goroutine at
+// a time may use it.
 type Sim struct {
 	e      *engine
 	before *Sim
 	name   string
 }
 
-// New returns a simulation; see [Run].
+// New returns a simulation of p. It fails if c is invalid; see [Run].
 func New(p Programs, c Config) (*Sim, error) {
 	h := p.Header()
 	s := &Sim{name: h.Name()}
@@ -163,12 +166,11 @@ func (c *Config) check() error {
 	return c.Arrival.check()
 }
 
-// DefaultFold is what a fold takes for each byte unless told otherwise: sums of float64 vectors that
-// are longer than a CPU's cache come to some 5 GB a second.
+// DefaultFold is the default time of a fold for each byte. Sums of float64 vectors that are longer
+// than a CPU's cache run at about 5 GB a second.
 const DefaultFold PerByte = 200
 
-// maxTime bounds each time that is given, some 52 days, and the sum of all is
-// bounded by maxSum.
+// maxTime bounds each given time, about 52 days. maxSum bounds their sum.
 const (
 	maxTime = 1 << 52
 	maxSum  = math.MaxInt64 / 2

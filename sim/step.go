@@ -6,10 +6,10 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// begin has a rank call the operation: it sets what is set from the beginning and
-// fires the rules that wait for nothing else. It may send and receive from the
-// moment when it enters, until which its CPU counts as taken. A program that does
-// nothing yet is made again when something comes.
+// begin lets a rank call the operation. It sets the slots that are set from the beginning and fires
+// the rules that wait for nothing else. The rank may send and receive from its entry on, and its
+// CPU counts as busy until then. The program of a rank that does nothing yet is dropped, and made
+// again when something comes.
 func (e *engine) begin(r int) error {
 	own := &e.ranks[r]
 	n, err := e.compile(r)
@@ -50,8 +50,8 @@ func (e *engine) compile(r int) (*node, error) {
 	return e.store.at(own.node), nil
 }
 
-// start sets what a rank has from the beginning, and leaves in e.fired the rules
-// that fire then; it reports whether there are any. A root whose gate is shut has nothing yet.
+// start sets what a rank has from the beginning, and leaves in e.fired the rules that then fire. It
+// reports whether there are any. A root whose gate is shut has nothing yet.
 func (e *engine) start(r int, n *node) bool {
 	shut := e.shutFor(r)
 	if e.set = e.heldSlots(e.set[:0], r, n); len(e.set) == 0 && !shut {
@@ -91,10 +91,10 @@ func (e *engine) heldSlots(slots []int32, r int, n *node) []int32 {
 	return slots
 }
 
-// numberIn returns the number that a slot has in n, from the number that a message carries: -1 if n
-// has no need of it.
+// numberIn returns the number of a slot in n, given the number that a message carries. It returns
+// -1 if n does not need the slot.
 func (e *engine) numberIn(n *node, what int32) int32 {
-	signals := int32(e.h.Chunks) // the numbers up to this one are those of enter and chunks
+	signals := int32(e.h.Chunks) // numbers up to this one are those of enter and chunks
 	values := signals + ir.MaxSignals
 	switch {
 	case what > values:
@@ -107,7 +107,7 @@ func (e *engine) numberIn(n *node, what int32) int32 {
 	return what
 }
 
-// drop gives up a rank's program.
+// drop discards a rank's program.
 func (e *engine) drop(r int) {
 	if own := &e.ranks[r]; own.node > 0 {
 		e.store.drop(own.node)
@@ -115,7 +115,7 @@ func (e *engine) drop(r int) {
 	}
 }
 
-// node returns a rank's program, which is made again if it was given up.
+// node returns a rank's program. It makes the program again if it was dropped.
 func (e *engine) node(r int) (*node, error) {
 	own := &e.ranks[r]
 	if own.node > 0 {
@@ -128,7 +128,7 @@ func (e *engine) node(r int) (*node, error) {
 	return n, err
 }
 
-// send begins the next send of a rank, which is free for it.
+// send begins the next send of a rank, which must be free for it.
 func (e *engine) send(r int, now Time) error {
 	own := &e.ranks[r]
 	slot, to, last, err := e.nextSend(r)
@@ -159,8 +159,8 @@ func (e *engine) send(r int, now Time) error {
 	return nil
 }
 
-// nextSend returns what a rank sends next: the number of a slot or of a bundle, and the rank
-// or toAll. last: the rule sends nothing else.
+// nextSend returns a rank's next send: the number of a slot or of a bundle, and the rank or toAll.
+// last says that it is the last send of its rule.
 func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	own := &e.ranks[r]
 	rule := e.lists.at(own.rules.first)
@@ -176,13 +176,13 @@ func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	return slot, to, rule.what+1 == rule.from, nil
 }
 
-// noSlot is the error of a send to where there is no such slot.
+// noSlot returns the error of a send to a rank that does not have the slot.
 func noSlot(r int, s ir.Slot, to int32) error {
 	return fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", r, opOf(to), s, max(to, 0))
 }
 
-// slotAt returns the number of a slot of the rank to which it is sent, or of all
-// of them, -1 if there is none. Whether a rank has a signal is seen when it comes.
+// slotAt returns the number of a slot of the destination rank, or of all ranks. It returns -1 if
+// there is none. Whether a rank has a signal is checked when the signal comes.
 func (e *engine) slotAt(slot ir.Slot, to int32) int32 {
 	switch {
 	case to == toAll && slot.Kind() != ir.KindChunk, slot.Kind() == ir.KindEnter:
@@ -223,7 +223,7 @@ func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
 	}
 }
 
-// noise draws how much later a message comes to a rank.
+// noise draws the random delay of a message to a rank.
 func (e *engine) noise(seq uint64, to int) Time {
 	if e.c.Noise == 0 {
 		return 0
@@ -231,7 +231,7 @@ func (e *engine) noise(seq uint64, to int) Time {
 	return upTo(draw(e.seed, drawNoise, seq, uint64(to)), e.c.Noise)
 }
 
-// scatter sends a multicast to each rank by itself.
+// scatter sends a multicast to each rank separately.
 func (e *engine) scatter(k key, r int, x event) {
 	for to := range e.ranks {
 		if to != r {
@@ -240,7 +240,7 @@ func (e *engine) scatter(k key, r int, x event) {
 	}
 }
 
-// deliver sends one copy of a multicast to its rank, unless that loses it.
+// deliver sends one copy of a multicast to its rank, unless the rank loses it.
 func (e *engine) deliver(k key, to int, x event) {
 	k.at += e.noise(k.seq, to)
 	if !e.loses(k, to) {
@@ -248,7 +248,7 @@ func (e *engine) deliver(k key, to int, x event) {
 	}
 }
 
-// receive begins to receive a message at a rank, which is free for it.
+// receive begins to receive a message at a rank, which must be free for it.
 func (e *engine) receive(r int, now Time, x entry) error {
 	own := &e.ranks[r]
 	c := e.costs.of(x.what, e.sender(x.from), r)
@@ -280,7 +280,7 @@ func (e *engine) receive(r int, now Time, x entry) error {
 	return err
 }
 
-// assign sets a slot of a rank and fires the rules that waited for it alone.
+// assign sets a slot of a rank and fires the rules that waited only for it.
 func (e *engine) assign(r int, n *node, slot int32) {
 	e.fired = n.assign(e.fired[:0], slot)
 	e.fireAll(r, n)
@@ -290,7 +290,7 @@ func (e *engine) assign(r int, n *node, slot int32) {
 	}
 }
 
-// fireAll fires the rules in e.fired, and sets what their folds made at once.
+// fireAll fires the rules in e.fired, and sets what their folds have made at once.
 func (e *engine) fireAll(r int, n *node) {
 	for _, rule := range e.fired {
 		e.fire(r, n, rule)
@@ -300,8 +300,7 @@ func (e *engine) fireAll(r int, n *node) {
 	}
 }
 
-// fire queues the sends of a rule, which begin when the rank can, or starts the
-// clock of a repair.
+// fire queues the sends of a rule, which begin when the rank can, or starts the clock of a repair.
 func (e *engine) fire(r int, n *node, number int32) {
 	w := &n.shape.rules[number]
 	if w.unless >= 0 {
@@ -314,13 +313,13 @@ func (e *engine) fire(r int, n *node, number int32) {
 	e.queueSends(r, w)
 }
 
-// queueSends has a rank send what a rule sends.
+// queueSends queues the sends of a rule.
 func (e *engine) queueSends(r int, w *rule) {
 	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers(w.end - w.do), what: w.do, from: w.end})
 }
 
-// mayReturn notes when a rank's call returns: what the CPU does now is the last
-// that the call waits for.
+// mayReturn records when a rank's call returns: what the CPU does now is the last thing for which
+// the call waits.
 func (e *engine) mayReturn(r int) {
 	own := &e.ranks[r]
 	if own.undone == 0 && own.rules.first == 0 && e.calls[r].returns == Never && !e.shutFor(r) && !e.works(r) {
@@ -331,8 +330,8 @@ func (e *engine) mayReturn(r int) {
 	}
 }
 
-// mayEnd gives up the program of a rank that has returned and all of whose rules
-// have fired: what comes then is received, and changes nothing.
+// mayEnd discards the program of a rank that has returned and whose rules have all fired. Later
+// messages are received and change nothing.
 func (e *engine) mayEnd(r int) {
 	own := &e.ranks[r]
 	if own.node > 0 && own.undone == 0 && own.rules.first == 0 && e.calls[r].returns != Never && e.c.Repair == 0 && e.store.at(own.node).left == 0 && !e.works(r) {
@@ -349,7 +348,7 @@ func (e *engine) sender(from int32) int {
 	return int(from)
 }
 
-// slotsOf returns the slots that a message carries, from the number of its slot or its bundle.
+// slotsOf returns the slots of a message, by the number of its slot or its bundle.
 func (e *engine) slotsOf(number int32) []ir.Slot {
 	if number >= 0 {
 		return []ir.Slot{e.slotOf(number)}
@@ -361,7 +360,7 @@ func (e *engine) slotsOf(number int32) []ir.Slot {
 	return slots
 }
 
-// slotOf returns the slot of a number.
+// slotOf returns the slot with the given number.
 func (e *engine) slotOf(number int32) ir.Slot {
 	switch i := int(number) - 1; {
 	case i < 0:

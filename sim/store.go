@@ -2,21 +2,21 @@ package sim
 
 import "math/bits"
 
-// store is nodes and memory for their words, which what is dropped leaves to what is
-// added. Words come in pieces of certain lengths.
+// store holds nodes and the memory of their words. A new node reuses the memory of a dropped one.
+// Words come in pieces of certain lengths.
 type store struct {
 	nodes pages[node]
-	free  [8 * 32]int32 // by class of their words: the first node that is free, 0 if there is none
-	slab  []int32       // what is left of the slab from which new pieces are cut
-	size  int           // of that slab when it was made
+	free  [8 * 32]int32 // by class of their words: the first free node, 0 if there is none
+	slab  []int32       // the rest of the slab from which new pieces are cut
+	size  int           // original length of that slab
 }
 
-// slabWords is the length of the longest slab; each is twice as long as the one
-// before. What is longer than an eighth of it has its own.
+// slabWords is the length of the longest slab. Each slab is twice as long as the one before. A
+// piece that is longer than an eighth of a slab has its own memory.
 const slabWords = 1 << 16
 
-// class returns the class of pieces of n words and the length of its pieces: nine to
-// sixteen times a power of two, or less than that.
+// class returns the class of pieces of n words and the length of its pieces: nine to sixteen times
+// a power of two, or less than that.
 func class(n int) (number, length int) {
 	if n <= 16 {
 		return n, n
@@ -26,8 +26,8 @@ func class(n int) (number, length int) {
 	return 8*shift + times, times << shift
 }
 
-// add returns the number of a new node, from 1, of a shape and of what it sends. Its
-// other words may be anything.
+// add returns the number of a new node, from 1, with the given shape and sends. Its other words are
+// undefined.
 func (s *store) add(of *shape, sends []int32) int32 {
 	words := len(of.begin) + len(sends)
 	c, length := class(words)
@@ -60,7 +60,7 @@ func (s *store) piece(length int) []int32 {
 
 func (s *store) at(n int32) *node { return s.nodes.at(n) }
 
-// drop gives a node back, with its words.
+// drop frees a node with its words.
 func (s *store) drop(number int32) {
 	n := s.at(number)
 	n.shape.nodes--

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A piece is as long as is asked for, by an eighth more at most, and what has its
-// length is of its class.
+// TestClasses checks that a piece is at least as long as requested and at most an eighth longer,
+// and that pieces of one length have one class.
 func TestClasses(t *testing.T) {
 	lengths := map[int]int{}
 	for n := 1; n < 5000; n++ {
@@ -26,7 +26,7 @@ func TestClasses(t *testing.T) {
 	require.Less(t, number, len(store{}.free))
 }
 
-// What one gives back the next one of its length takes.
+// TestStoreIsUsedAgain checks that a new node reuses the memory of a dropped one of its length.
 func TestStoreIsUsedAgain(t *testing.T) {
 	s := store{}
 	of := &shape{begin: make([]int32, 21)}

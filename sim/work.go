@@ -1,14 +1,14 @@
 package sim
 
-// local is what ranks do by themselves: folds, and in the programs of a graph work that takes the
-// CPU and operations that end when others have ended.
+// local is what ranks do by themselves: folds, and in the programs of a graph also work that takes
+// the CPU and operations that end when others have ended.
 type local struct {
 	graph *graph  // nil: ranks only fold
 	work  []list  // by rank: work that waits for the CPU
-	ended []ended // at the rank at hand: what has ended and is not set yet
+	ended []ended // at the current rank: operations that have ended and whose slots are not set yet
 }
 
-// ended is a slot that an operation of its rank sets. class is that of a partial result.
+// ended is a slot that an operation of its rank sets. class is the class of a partial result.
 type ended struct {
 	slot  int32
 	class uint8
@@ -24,7 +24,8 @@ func (l *local) reset() {
 // works reports whether a rank has work that waits for the CPU.
 func (e *engine) works(r int) bool { return e.local != nil && e.local.work[r].first > 0 }
 
-// ownAction begins what a rule of a graph does for its own rank. It reports whether it is that.
+// ownAction begins what a rule of a graph does at its own rank. It reports whether the rule is of
+// that kind.
 func (e *engine) ownAction(r int, n *node, w *rule) bool {
 	slot, to := n.send(w.do)
 	if to != toOwn {
@@ -39,13 +40,13 @@ func (e *engine) ownAction(r int, n *node, w *rule) bool {
 	return true
 }
 
-// settle sets the slots of operations that have ended, and of those that end then.
+// settle sets the slots of operations that have ended, and of those that then end.
 func (e *engine) settle(r int, n *node) {
 	returns := false
 	for i := 0; i < len(e.local.ended); i++ {
 		x := e.local.ended[i]
 		if x.slot < 0 || n.has(x.slot) {
-			continue // nothing waits for it, or it has come otherwise
+			continue // nothing waits for it, or it has come in another way
 		}
 		e.fired = n.assign(e.fired[:0], x.slot)
 		n.classify(x.slot, x.class)
@@ -63,8 +64,8 @@ func (e *engine) settle(r int, n *node) {
 	}
 }
 
-// sent sets the slot that a rank has for the send of a message, which has begun: what
-// waits for it finds the CPU taken until the send has ended.
+// sent sets the slot that a rank has for the send of a message, which has begun. The CPU is busy
+// for everything that waits for the send until it has ended.
 func (e *engine) sent(r int, slot, to int32) {
 	if e.local.graph == nil {
 		return
@@ -77,8 +78,8 @@ func (e *engine) sent(r int, slot, to int32) {
 	e.settle(r, e.store.at(e.ranks[r].node))
 }
 
-// work begins work of a rank, whose CPU is free. What waits for it finds the CPU taken
-// until it has ended.
+// work begins work of a rank whose CPU is free. The CPU is busy for everything that waits for the
+// work until it has ended.
 func (e *engine) work(r int, now Time) {
 	if e.local.graph == nil {
 		e.fold(r, now)

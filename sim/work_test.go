@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// goalOp is an operation of a random GOAL file. Of a message both ends have its number.
+// goalOp is an operation of a random GOAL file. Both ends of a message have its number.
 type goalOp struct {
 	kind     string // send, recv or calc
 	rank     int
@@ -26,7 +26,7 @@ type goalOp struct {
 	starts   []int // irequires
 }
 
-// randomGOAL draws operations, each of which waits for earlier ones alone.
+// randomGOAL draws operations, each of which waits only for earlier ones.
 func randomGOAL(t *rapid.T) (ranks int, ops []goalOp) {
 	ranks = rapid.IntRange(1, 4).Draw(t, "ranks")
 	rank := rapid.IntRange(0, ranks-1)
@@ -56,7 +56,7 @@ func randomGOAL(t *rapid.T) (ranks int, ops []goalOp) {
 	return ranks, ops
 }
 
-// spellGOAL prints operations in an order of each rank.
+// spellGOAL prints operations in the given order, rank by rank.
 func spellGOAL(ranks int, ops []goalOp, order []int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "num_ranks %d\n", ranks)
@@ -88,14 +88,14 @@ func spellGOAL(ranks int, ops []goalOp, order []int) string {
 	return text.String()
 }
 
-// dumb runs operations one event at a time: what finds CPU or interface taken comes
-// again when they are free.
+// dumb runs operations one event at a time. An operation that finds the CPU or interface busy is
+// tried again when they are free.
 type dumb struct {
 	ops     []goalOp
 	m       sim.LogGP
-	order   []int // in which operations stand in the file
+	order   []int // the order of operations in the file
 	queue   []dumbEvent
-	changes []func() // what begins or ends besides, at the rank at hand
+	changes []func() // other starts and ends at the current rank
 	seq     int
 	begun   []bool
 	ended   []bool
@@ -130,7 +130,8 @@ func runDumb(ranks int, ops []goalOp, order []int, m sim.LogGP) []sim.Time {
 	return d.cpu
 }
 
-// free queues what can begin at a rank, and has end what then can, one after the other.
+// free queues the operations that can begin at a rank, and ends those that then can end, one after
+// the other.
 func (d *dumb) free(rank int, now sim.Time) {
 	d.ready(rank, now)
 	for len(d.changes) > 0 {
@@ -141,7 +142,7 @@ func (d *dumb) free(rank int, now sim.Time) {
 	}
 }
 
-// ready queues the operations of a rank of which nothing is missing any more.
+// ready queues the operations of a rank that wait for nothing more.
 func (d *dumb) ready(rank int, now sim.Time) {
 	for _, n := range d.order {
 		op := &d.ops[n]
@@ -205,8 +206,8 @@ func (d *dumb) step(e dumbEvent) {
 	d.free(rank, e.at)
 }
 
-// Random schedules with calculations take as long as by a simulator that does one
-// operation at a time, whatever the order in which the file has them.
+// TestWorkAgainstADumbSimulator checks that random schedules with calculations take as long as in a
+// simulator that does one operation at a time, in any order of the file.
 func TestWorkAgainstADumbSimulator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, ops := randomGOAL(t)
@@ -236,8 +237,8 @@ func indices(n int) []int {
 	return all
 }
 
-// Random schedules with calculations that are written as GOAL take as long when they are
-// read again.
+// TestWorkComesBack checks that random schedules with calculations take as long when they are
+// written as GOAL and read again.
 func TestWorkComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, ops := randomGOAL(t)
@@ -259,8 +260,8 @@ func TestWorkComesBack(t *testing.T) {
 	})
 }
 
-// pingPong is two ranks that send a message of a byte there and back, with
-// calculations where the test wants them.
+// pingPong returns two ranks that send a message of one byte there and back, with calculations at
+// the given places.
 func pingPong(before, between, beside string) string {
 	return `num_ranks 2
 rank 0 {
@@ -281,8 +282,9 @@ rank 1 {
 `
 }
 
-// A calculation on the critical path adds what it takes; one beside it nothing, until it
-// takes longer than the rest. None is a message.
+// TestWorkOnThePathAndBeside checks that a calculation on the critical path adds its time. A
+// calculation beside the path adds nothing unless it takes longer than the rest. No calculation
+// counts as a message.
 func TestWorkOnThePathAndBeside(t *testing.T) {
 	m := sim.LogGP{L: 2500, O: 1500, Gap: 1000, GPerByte: 6000}
 	const there = 1500 + 2500 + 1500 // o + L + o
@@ -310,8 +312,8 @@ func TestWorkOnThePathAndBeside(t *testing.T) {
 	require.Equal(t, sim.Step{Rank: 0, Op: sim.Work, Peer: -1, End: 700}, r.Path[1])
 }
 
-// A calculation runs while the interface is taken by a long message and the next one
-// waits for it: it is not in the queue of what is sent.
+// TestWorkOverlapsASend checks that a calculation runs while a long message keeps the interface
+// busy and the next message waits for it.
 func TestWorkOverlapsASend(t *testing.T) {
 	const text = `num_ranks 2
 rank 0 {
@@ -337,7 +339,7 @@ rank 1 {
 	require.Equal(t, sim.Time(20+6000+10+3000), r.Returns[0], "b has begun before c does")
 }
 
-// In every model a calculation takes the CPU.
+// TestWorkInEveryModel checks that a calculation takes the CPU in every model.
 func TestWorkInEveryModel(t *testing.T) {
 	for _, m := range []sim.Model{
 		sim.DefaultLogGP(), sim.Linear{T0: 500, PerByte: 1000}, sim.Links{O: 10, Loop: 20},
@@ -351,8 +353,8 @@ func TestWorkInEveryModel(t *testing.T) {
 	}
 }
 
-// A chain of calculations and messages is in proportion to its length, and can be run
-// again.
+// TestWorkInALongChain checks that the cost of a chain of calculations and messages is in
+// proportion to its length, and that the chain can be run again.
 func TestWorkInALongChain(t *testing.T) {
 	const steps = 20000
 	var text strings.Builder
@@ -385,7 +387,7 @@ func TestWorkInALongChain(t *testing.T) {
 	}
 }
 
-// Times that are too long in sum are an error, each time that it is run.
+// TestWorkThatTakesTooLong checks that times whose sum is too large are an error in every run.
 func TestWorkThatTakesTooLong(t *testing.T) {
 	text := "num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 281474976710656\n", 1<<14+2) + "}\n"
 	g, err := goal.Parse(strings.NewReader(text))
@@ -403,7 +405,7 @@ func TestWorkThatTakesTooLong(t *testing.T) {
 	require.EqualError(t, err, "rank 0: work (line 6) takes -1 ns: must be in 0..4503599627370496")
 }
 
-// What the models do not have is refused.
+// TestWorkThatIsRefused checks that features that the models do not have are refused.
 func TestWorkThatIsRefused(t *testing.T) {
 	c := sim.Config{Model: sim.DefaultLogGP()}
 	for text, want := range map[string]string{
@@ -420,7 +422,7 @@ func TestWorkThatIsRefused(t *testing.T) {
 	require.NoError(t, err, "one CPU, whatever its number")
 }
 
-// FuzzWork: whatever is read either is refused or runs to its end.
+// FuzzWork checks that everything that is read either is refused or runs to its end.
 func FuzzWork(f *testing.F) {
 	f.Add(pingPong("700", "30", "9"))
 	f.Add("num_ranks 1\nrank 0 {\na: calc 5\nb: send 2b to 0\nr: recv 2b from 0\nr requires a\nb irequires a\na irequires a\n}\n")

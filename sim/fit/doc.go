@@ -1,10 +1,11 @@
-// Package fit says what measured times tell of a machine: medians with confidence intervals, lines
-// through them, where one line does not do, and the parameters of the models of package sim.
+// Package fit derives properties of a machine from measured times: medians with confidence
+// intervals, lines through them, the lengths where one line does not fit, and the parameters of the
+// models of package sim.
 //
-// Times are passed in, in nanoseconds. Nothing is drawn, so equal times give equal results. How
-// they are measured, and what each quantity means for the runtime, docs/tuning.md says.
+// Callers pass times in nanoseconds. Nothing is random, so equal times give equal results.
+// docs/tuning.md says how times are measured and what each quantity means for the runtime.
 package fit
 
-// Confidence is the probability with which an interval of this package holds what it is
-// of, if samples do not depend on each other.
+// Confidence is the probability that an interval of this package contains the true value, if
+// samples are independent.
 const Confidence = 0.95

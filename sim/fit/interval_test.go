@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// distributions are of times as machines have them, with their medians.
+// distributions are distributions of times as on real machines, with their medians.
 var distributions = []struct {
 	name   string
 	draw   func(*rand.Rand) float64
@@ -26,7 +26,8 @@ var distributions = []struct {
 	}, 0.5},
 }
 
-// Of many intervals as many hold the median as they say: with 25 samples 95.7 %, exactly.
+// TestMedianIsInItsInterval checks that the stated share of many intervals contains the median.
+// With 25 samples that is exactly 95.7 %.
 func TestMedianIsInItsInterval(t *testing.T) {
 	const trials, n = 4000, 25
 	for seed, of := range distributions {
@@ -41,11 +42,12 @@ func TestMedianIsInItsInterval(t *testing.T) {
 				held++
 			}
 		}
-		require.InDelta(t, 0.957, float64(held)/trials, 0.012, "%s, seed %d", of.name, seed) // four standard errors
+		// four standard errors
+		require.InDelta(t, 0.957, float64(held)/trials, 0.012, "%s, seed %d", of.name, seed)
 	}
 }
 
-// The ranks of the ends, as tables of order statistics have them.
+// TestTail checks the ranks of the ends against tables of order statistics.
 func TestTail(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 1: 0, 5: 0, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 25: 8, 50: 18, 100: 40} {
 		require.Equal(t, want, tail(n), "%d samples", n)

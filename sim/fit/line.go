@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Point is what was measured at X.
+// Point is a measurement Y at X.
 type Point struct {
 	X float64
 	Y Interval
@@ -16,18 +16,19 @@ type Point struct {
 // Line is the line Intercept + Slope·X.
 type Line struct{ Intercept, Slope Interval }
 
-// At returns the line's value.
+// At returns the line's value at x.
 func (l *Line) At(x float64) float64 { return l.Intercept.Value + l.Slope.Value*x }
 
-// Tolerance is by which part of what was measured a line may be off, beyond the confidence
-// interval, and still fits. No machine is a line: caches, segments and interrupts make steps.
+// Tolerance is the part of a measured value by which a line may be off, beyond the confidence
+// interval, and still fits. No machine is exactly a line: caches, segments and interrupts make
+// steps.
 const Tolerance = 0.1
 
-// slack is how far a line may be from the point.
+// slack returns the distance that a line may have from the point.
 func (p *Point) slack() float64 { return p.Y.Half() + Tolerance*math.Abs(p.Y.Value) }
 
-// weight is what the point counts: sizes are powers of each other, so what matters of a residual
-// is its part of the value, and how well the value is known.
+// weight returns the weight of the point. Sizes are powers of each other, so a residual counts as a
+// part of the value, and according to how well the value is known.
 func (p *Point) weight() float64 {
 	half, part := p.Y.Half(), Tolerance*math.Abs(p.Y.Value)
 	if math.IsInf(half, 0) || half+part == 0 {
@@ -36,9 +37,10 @@ func (p *Point) weight() float64 {
 	return 1 / (half*half + part*part)
 }
 
-// LeastSquares returns the line for which the sum of weighted squares of residuals is least. The
-// intervals follow from the residuals: they are Student's with two degrees of freedom less than
-// points, and infinite for two points or one. At least one point is needed; one gives a level line.
+// LeastSquares returns the line with the least sum of weighted squares of residuals. The intervals
+// follow from the residuals. They are Student's, with two degrees of freedom less than points, and
+// infinite for one or two points. LeastSquares needs at least one point. One point gives a level
+// line.
 func LeastSquares(points []Point) Line {
 	x, y, w := make([]float64, len(points)), make([]float64, len(points)), make([]float64, len(points))
 	for i := range points {
@@ -58,8 +60,8 @@ func LeastSquares(points []Point) Line {
 	return l
 }
 
-// Rising returns the line of LeastSquares, or where that falls the level one for which the sum is
-// least: a longer message takes no less.
+// Rising returns the line of LeastSquares if it does not fall. Otherwise it returns the level line
+// with the least sum, because a longer message does not take less time.
 func Rising(points []Point) Line {
 	l := LeastSquares(points)
 	if l.Slope.Value >= 0 {

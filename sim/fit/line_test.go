@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A line is found however it is weighted.
+// TestLeastSquaresOfALine checks that a line is found with any weights.
 func TestLeastSquaresOfALine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Float64Range(0, 1e5).Draw(t, "intercept"), rapid.Float64Range(0, 100).Draw(t, "slope")
@@ -27,7 +27,8 @@ func TestLeastSquaresOfALine(t *testing.T) {
 	})
 }
 
-// Of many intervals of intercept and slope 95 % hold those of the line, under noise that is a part of each value.
+// TestLineIsInItsIntervals checks that 95 % of many intervals of intercept and slope contain those
+// of the line, with noise that is a part of each value.
 func TestLineIsInItsIntervals(t *testing.T) {
 	const trials, a, b, noise = 4000, 1000.0, 2.0, 0.05
 	r := rand.New(rand.NewPCG(7, 7))
@@ -46,12 +47,14 @@ func TestLineIsInItsIntervals(t *testing.T) {
 			slopes++
 		}
 	}
-	// Weights are by what was measured, not by what it is of: that costs about one percent.
+	// Weights are computed from measured values instead of true ones, which costs about one
+	// percent.
 	require.InDelta(t, Confidence, float64(intercepts)/trials, 0.02)
 	require.InDelta(t, Confidence, float64(slopes)/trials, 0.02)
 }
 
-// A line that would fall is the weighted mean, with as wide an interval as that of a mean.
+// TestRising checks that a line that would fall becomes the weighted mean, with the interval of a
+// mean.
 func TestRising(t *testing.T) {
 	up := []Point{{1, Exactly(10)}, {2, Exactly(20)}, {3, Exactly(30)}}
 	require.Equal(t, LeastSquares(up), Rising(up))
@@ -83,7 +86,8 @@ func TestLeastSquaresOfOnePoint(t *testing.T) {
 	require.True(t, math.IsInf(l.Slope.Low, -1))
 }
 
-// Where the line has a step, or a bend, there are two, with the break in the right place.
+// TestPiecesFindBreaks checks that a line with a step or a bend becomes two lines with the break in
+// the right place.
 func TestPiecesFindBreaks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(3, 17).Draw(t, "break")
@@ -113,7 +117,8 @@ func TestPiecesFindBreaks(t *testing.T) {
 	})
 }
 
-// What no lines fit is not cut: it is said of one line that it does not.
+// TestPiecesOfNoLine checks that points that no lines fit are not cut. They become one piece that
+// says that it does not fit.
 func TestPiecesOfNoLine(t *testing.T) {
 	points := make([]Point, 21)
 	for i := range points {

@@ -6,29 +6,29 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// Machine is what the times of messages of several lengths tell: the parameters of models, in
-// nanoseconds and nanoseconds a byte, and how well lines fit.
+// Machine is the result of fitting times of messages of several lengths: the parameters of models,
+// in nanoseconds and nanoseconds a byte, and how well lines fit.
 type Machine struct {
 	Sizes []Size // in ascending order of Bytes
 
-	// LogGP, from lines through all sizes.
+	// The parameters of LogGP, from lines through all sizes.
 	L, O, Gap Interval // latency, overhead o, gap g
 	GPerByte  Interval // G
 	OPerByte  Interval // O
 
-	// The linear model of paper 004, from a line through all sizes.
+	// The parameters of the linear model of paper 004, from a line through all sizes.
 	T0, PerByte Interval
 
-	Send, Recv, Gaps []Piece // of overheads and gap over the bytes beyond the first
-	OneWay           []Piece // of the time of a message over its bytes
+	Send, Recv, Gaps []Piece // overheads and gap over the bytes beyond the first
+	OneWay           []Piece // time of a message over its bytes
 }
 
-// NewMachine returns the parameters of a machine on which messages take what sizes say, of which
-// there is at least one, in ascending order of Bytes.
+// NewMachine returns the parameters of a machine with the given times. sizes has at least one
+// element and is in ascending order of Bytes.
 //
-// Overhead and gap of LogGP are those of the lines at one byte, the overhead the mean of sender's
-// and receiver's. L is what overheads leave of the time of a message of one byte, by the lines of short
-// messages.
+// The overhead and the gap of LogGP are the values of the lines at one byte. The overhead is the
+// mean of the sender's and the receiver's. L is the time of a message of one byte minus the
+// overheads, by the lines of short messages.
 func NewMachine(sizes []Size) *Machine {
 	m := &Machine{Sizes: sizes}
 	of := func(first int, quantity func(*Size) Interval) ([]Piece, Line) {
@@ -55,7 +55,8 @@ func NewMachine(sizes []Size) *Machine {
 	return m
 }
 
-// LogGP returns the model of one line a parameter, in whole nanoseconds and picoseconds a byte.
+// LogGP returns the LogGP model with one line for each parameter, in whole nanoseconds and
+// picoseconds a byte.
 func (m *Machine) LogGP() sim.LogGP {
 	return sim.LogGP{
 		L: whole(m.L.Value), O: whole(m.O.Value), Gap: whole(m.Gap.Value),
@@ -68,16 +69,17 @@ func (m *Machine) Linear() sim.Linear {
 	return sim.Linear{T0: whole(m.T0.Value), PerByte: sim.PerByte(whole(1000 * m.PerByte.Value))}
 }
 
-// PLogP returns the model that has for each length what was measured, whatever lines fit, but
-// that no message takes less than a shorter one. A message takes in it just as long as it took: what
-// the sender's overhead and L leave of that is the receiver's, as in LogGP, where the bytes
-// come while it receives. Where overheads overlap L is 0, and the sender's counts.
+// PLogP returns a model that has the measured values at each length, even if no line fits them,
+// except that no message takes less than a shorter one. A message in the model takes exactly the
+// measured time. The receiver's part is that time minus the sender's overhead and L, as in LogGP,
+// where bytes arrive while the receiver receives. If overheads overlap, L is 0 and the sender's
+// overhead counts.
 func (m *Machine) PLogP() sim.PLogP {
 	return m.plogp(func(v Interval) Interval { return v })
 }
 
-// PLogPEnds returns the same models if all that was measured is at the lower, and at the upper, ends of
-// its intervals.
+// PLogPEnds returns the same models with all measured values at the lower, and at the upper, ends
+// of their intervals.
 func (m *Machine) PLogPEnds() (low, high sim.PLogP) {
 	return m.plogp(func(v Interval) Interval { return around(v.Low, v.Half()) }), m.plogp(func(v Interval) Interval { return around(v.High, v.Half()) })
 }
@@ -101,9 +103,9 @@ func (m *Machine) plogp(end func(Interval) Interval) sim.PLogP {
 	return p
 }
 
-// monotone returns values that never fall, with the least weighted squares of what they are off: those that
-// would fall become their weighted mean (pool adjacent violators; Barlow, Bartholomew, Bremner and Brunk,
-// Statistical Inference under Order Restrictions, 1972).
+// monotone returns values that never fall, with the least sum of weighted squares of deviations.
+// Values that would fall become their weighted mean (pool adjacent violators; Barlow, Bartholomew,
+// Bremner and Brunk, Statistical Inference under Order Restrictions, 1972).
 func monotone(points []Point) []float64 {
 	type pool struct {
 		value, weight float64
@@ -129,5 +131,5 @@ func monotone(points []Point) []float64 {
 	return values
 }
 
-// whole returns the nearest whole number from 0 on.
+// whole returns the nearest whole number that is not negative.
 func whole(v float64) sim.Time { return sim.Time(math.Round(max(v, 0))) }

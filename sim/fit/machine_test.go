@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// Samples of a machine that is a line give its parameters.
+// TestMachineOfALine checks that samples of a linear machine give its parameters.
 func TestMachineOfALine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, lo, hi float64) float64 { return rapid.Float64Range(lo, hi).Draw(t, name) }
@@ -44,7 +44,8 @@ func TestMachineOfALine(t *testing.T) {
 	})
 }
 
-// In the model of what was measured a message takes as long as it took, if longer ones take no less.
+// TestPLogPTakesWhatWasMeasured checks that in the fitted model a message takes the measured time,
+// if longer messages take no less.
 func TestPLogPTakesWhatWasMeasured(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sizes []Size
@@ -68,7 +69,8 @@ func TestPLogPTakesWhatWasMeasured(t *testing.T) {
 	})
 }
 
-// One length at which something else went on does not count as much as those that are known well.
+// TestPLogPOfAnOutlier checks that one length with a disturbance counts less than lengths that are
+// known well.
 func TestPLogPOfAnOutlier(t *testing.T) {
 	var sizes []Size
 	for bytes := 1; bytes <= 1024; bytes *= 2 {
@@ -93,7 +95,8 @@ func TestPLogPOfAnOutlier(t *testing.T) {
 	}
 }
 
-// What is level or falls becomes the weighted mean, what rises stays.
+// TestMonotone checks that values that are level or fall become their weighted mean, and values
+// that rise stay.
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := make([]Point, rapid.IntRange(1, 20).Draw(t, "points"))
@@ -113,7 +116,7 @@ func TestMonotone(t *testing.T) {
 	require.Equal(t, []float64{1, 2.5, 2.5, 4}, monotone([]Point{{1, around(1, 1e9)}, {2, around(3, 1e9)}, {3, around(2, 1e9)}, {4, around(4, 1e9)}}))
 }
 
-// A size is settled when all its intervals are.
+// TestSettled checks that a size is settled when all its intervals are.
 func TestSettled(t *testing.T) {
 	var s Samples
 	for i := range 30 {

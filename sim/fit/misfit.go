@@ -2,15 +2,15 @@ package fit
 
 import "math"
 
-// Resolution is what clocks are good for, in nanoseconds: no interval need be
-// narrower, and no model closer.
+// Resolution is the resolution of clocks in nanoseconds. No interval need be narrower, and no model
+// need be closer.
 const Resolution = 20
 
-// Known is how wide an interval may be of a value that counts as measured: half its
-// width is at most this part of the value, or [Resolution].
+// Known bounds the interval of a value that counts as measured: half its width is at most this part
+// of the value, or [Resolution].
 const Known = 0.25
 
-// Quantity is what a message of some length takes.
+// Quantity is one of the quantities measured for a message of some length.
 type Quantity struct {
 	Name string // "one way", "sender", "receiver" or "gap"
 	Of   func(*Size) Interval
@@ -26,29 +26,28 @@ func Quantities() [4]Quantity {
 	}
 }
 
-// Misfit is a length at which what was measured of a quantity is no basis for a model.
+// Misfit is a length at which the measurements of a quantity are no basis for a model.
 type Misfit struct {
 	Quantity string
 	Bytes    int
 	Measured Interval // nanoseconds
-	// Uncertain says that the interval is too wide. Otherwise it is narrow enough, but
-	// measurements contradict each other: a longer message took so much less that a
-	// model in which it takes no less misses this one.
+	// Uncertain says that the interval is too wide. Otherwise it is narrow enough, but measurements
+	// contradict each other: a longer message took so much less time that a model in which times
+	// never fall misses this one.
 	Uncertain bool
-	Model     float64 // what the model has, in nanoseconds
-	// Off is half the width of the interval if that is too wide, else how far the model
-	// is from the measured value; Allowed is how much it may be. Both are parts of the
-	// value.
+	Model     float64 // the value of the model, in nanoseconds
+	// Off is half the width of the interval if that is too wide, and otherwise the distance of the
+	// model from the measured value. Allowed is the maximum for Off. Both are parts of the value.
 	Off, Allowed float64
 }
 
-// Misfits returns the lengths at which what was measured is no basis for the model of
-// [Machine.PLogP], by quantity and length; nil: the model fits. A length fits if,
-// for each quantity,
+// Misfits returns the lengths at which the measurements are no basis for the model of
+// [Machine.PLogP], by quantity and length. It returns nil if the model fits. A length fits if, for
+// each quantity,
 //
 //   - half the width of its interval is at most [Known] of its value, or [Resolution];
-//   - the model, which takes no less for a longer message, is within the interval or
-//     beyond it by at most [Tolerance] of the value, or [Resolution].
+//   - the model, in which times never fall, is within the interval, or beyond it by at most
+//     [Tolerance] of the value or [Resolution].
 func (m *Machine) Misfits() (all []Misfit) {
 	for _, q := range Quantities() {
 		points := make([]Point, len(m.Sizes))

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sizesOf returns sizes of which all times are the same intervals.
+// sizesOf returns sizes whose times are all the given intervals.
 func sizesOf(values ...Interval) []Size {
 	sizes := make([]Size, len(values))
 	for i, v := range values {
@@ -17,7 +17,7 @@ func sizesOf(values ...Interval) []Size {
 	return sizes
 }
 
-// Times that are known and never fall fit, whatever steps they make.
+// TestStepsFit checks that known times that never fall fit, whatever steps they make.
 func TestStepsFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var values []Interval
@@ -32,7 +32,7 @@ func TestStepsFit(t *testing.T) {
 	})
 }
 
-// Half of an interval may be a quarter of the value, or 20 ns.
+// TestWideIntervalsDoNotFit checks that half an interval may be a quarter of the value, or 20 ns.
 func TestWideIntervalsDoNotFit(t *testing.T) {
 	require.Empty(t, NewMachine(sizesOf(around(1000, 250), around(1000, 250))).Misfits())
 	require.Empty(t, NewMachine(sizesOf(around(0, 20), around(10, 20))).Misfits())
@@ -49,8 +49,8 @@ func TestWideIntervalsDoNotFit(t *testing.T) {
 	require.True(t, math.IsInf(few[0].Off, 1))
 }
 
-// A shorter message that took longer is off the model, in which it takes no more, once that is
-// more than its interval and a tenth.
+// TestContradictionsDoNotFit checks a shorter message that took longer. It does not fit the model,
+// in which it takes no more time, if the difference is more than its interval and a tenth.
 func TestContradictionsDoNotFit(t *testing.T) {
 	require.Empty(t, NewMachine(sizesOf(Exactly(1150), Exactly(1000))).Misfits(), "the model has about 1070")
 	all := NewMachine(sizesOf(Exactly(1000), Exactly(3000), Exactly(1000), Exactly(4000))).Misfits()

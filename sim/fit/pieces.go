@@ -2,31 +2,32 @@ package fit
 
 import "math"
 
-// Piece is a line for some neighbouring points, of which From is the first and To follows the last.
+// Piece is a line for some neighbouring points. From is the index of the first, and To is one past
+// the last.
 type Piece struct {
 	From, To int
 	Line     Line
-	Fits     bool    // at every point it is within the confidence interval and Tolerance
-	Worst    float64 // by which part of a point's value it is off at most
+	Fits     bool    // at every point the line is within the confidence interval and Tolerance
+	Worst    float64 // the largest deviation, as a part of a point's value
 
 	squares float64 // the weighted residuals
 }
 
-// The bounds of pieces.
+// Bounds of pieces.
 const (
-	minPoints = 3 // of a piece: a line through two points fits whatever they are
+	minPoints = 3 // of a piece: a line always fits two points
 	maxPieces = 4
 )
 
-// Pieces returns as few lines that do not fall as fit the points, which are in ascending order of X: one where
-// that fits. Of as many it is those with the least squares. Where four do not fit it returns one piece,
-// which says so.
+// Pieces returns the smallest number of lines that do not fall and fit the points, which are in
+// ascending order of X. Among equal numbers of lines it chooses those with the least squares. If
+// four lines do not fit, it returns one piece whose Fits is false.
 func Pieces(points []Point) []Piece {
 	whole := newPiece(points, 0, len(points))
 	if whole.Fits {
 		return []Piece{whole}
 	}
-	// best[n] are n pieces that fit the points before an end, by that end; nil: there are none.
+	// best[n] holds pieces that fit the points before n; nil: there are none.
 	best := make([][]Piece, len(points)+1)
 	best[0] = []Piece{}
 	for range maxPieces {
@@ -41,7 +42,7 @@ func Pieces(points []Point) []Piece {
 	return []Piece{whole}
 }
 
-// extend returns the pieces before to that have one more than those of best.
+// extend returns the pieces that fit the points before to and are one more than those of best.
 func extend(points []Point, best [][]Piece, to int) (all []Piece) {
 	least := math.Inf(1)
 	for from := 0; from+minPoints <= to; from++ {

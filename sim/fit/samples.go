@@ -1,30 +1,30 @@
 package fit
 
-// Samples are times of messages of one length between two ranks, in nanoseconds. Entries of the same
-// index were measured one after the other.
+// Samples are times of messages of one length between two ranks, in nanoseconds. Entries with the
+// same index were measured one after the other.
 type Samples struct {
 	Bytes     int
 	RoundTrip []float64 // a message, and one of the same length back
-	Send      []float64 // the sender's call, with nothing before it on its way
-	Receive   []float64 // the receiver's call, for a message that has come
+	Send      []float64 // the sender's call, with no earlier message on its way
+	Receive   []float64 // the receiver's call, for a message that has already come
 	Flood     []float64 // Burst messages without a pause, and one back
 }
 
-// Burst is how many messages Flood has.
+// Burst is the number of messages of Flood.
 const Burst = 10
 
-// Size is what a message of so many bytes takes, in nanoseconds.
+// Size is the costs of a message of Bytes bytes, in nanoseconds.
 type Size struct {
 	Bytes  int
 	OneWay Interval // half a round trip
-	Send   Interval // o_s, what it takes of the sender's processor
-	Recv   Interval // o_r, what it takes of the receiver's
-	Gap    Interval // g, between two messages in a row
+	Send   Interval // o_s, the time of the sender's processor
+	Recv   Interval // o_r, the time of the receiver's processor
+	Gap    Interval // g, the time between two messages in a row
 }
 
-// Size returns the medians. A gap is what each message of Flood but the first has added to a round
-// trip: (PRTT(n, 0, m) - PRTT(1, 0, m)) / (n-1) of Hoefler, Lichei and Rehm ("Low-overhead LogGP
-// parameter assessment for modern interconnection networks", 2007).
+// Size returns the medians. The gap is the time that each message of Flood but the first has added
+// to a round trip: (PRTT(n, 0, m) - PRTT(1, 0, m)) / (n-1) of Hoefler, Lichei and Rehm
+// ("Low-overhead LogGP parameter assessment for modern interconnection networks", 2007).
 func (s *Samples) Size() Size {
 	gaps := make([]float64, min(len(s.RoundTrip), len(s.Flood)))
 	for i := range gaps {
@@ -39,8 +39,8 @@ func (s *Samples) Size() Size {
 	}
 }
 
-// Settled reports whether half the width of each interval is at most a part of its value, or
-// at most so many nanoseconds.
+// Settled reports whether half the width of each interval is at most the given part of its value,
+// or at most most nanoseconds.
 func (s *Size) Settled(part, most float64) bool {
 	return s.OneWay.Settled(part, most) && s.Send.Settled(part, most) && s.Recv.Settled(part, most) && s.Gap.Settled(part, most)
 }

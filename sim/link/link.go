@@ -1,43 +1,46 @@
-// Package link is links of hosts: how long they take, what waits for them, and what
-// has crossed them.
+// Package link models the links of hosts: how long a packet takes, what waits for a link, and what
+// has crossed it.
 package link
 
 import "github.com/schedgen/schedgen/sim/queue"
 
 // Link is one direction of a host's connection to the switch.
 type Link[T ~int64] struct {
-	Rate  int64 `json:"rate,omitempty"`  // bits per second; 0: without limit
-	Queue int   `json:"queue,omitempty"` // bytes that wait or are being sent; what does not fit is dropped; 0: without limit
-	Delay T     `json:"delay,omitempty"` // from the last bit sent to its arrival
-	Burst int   `json:"burst,omitempty"` // bytes that pass at once after a rest, as through a token bucket
+	Rate int64 `json:"rate,omitempty"` // bits per second; 0: without limit
+	// Queue is the largest number of bytes that wait or are being sent. The link drops a packet
+	// that does not fit. 0 means no limit.
+	Queue int `json:"queue,omitempty"`
+	Delay T   `json:"delay,omitempty"` // from the last bit sent to its arrival
+	// Burst is how many bytes pass at once after a rest, as through a token bucket.
+	Burst int `json:"burst,omitempty"`
 }
 
 // Pipe is a link in use.
 type Pipe[T ~int64] struct {
 	Link[T]
-	leaving queue.Ring[Departure[T]] // what is in the queue
-	bytes   int                      // of that
-	free    T                        // when the last of it has left; earlier than that by a burst, at most
+	leaving queue.Ring[Departure[T]] // the packets in the queue
+	bytes   int                      // bytes in the queue
+	free    T                        // when the last of them has left; at most a burst earlier
 
 	count Count[T]
 }
 
-// Count is what crossed a link.
+// Count is what has crossed a link.
 type Count[T ~int64] struct {
 	Packets int `json:"packets"`
 	Bytes   int `json:"bytes"`
 	Dropped int `json:"dropped"` // packets that found the queue full
-	Deepest int `json:"deepest"` // bytes in the queue at most
+	Deepest int `json:"deepest"` // the largest number of bytes in the queue
 	Busy    T   `json:"busy"`    // time spent sending
 }
 
-// Departure is when some bytes leave.
+// Departure is the time when some bytes leave.
 type Departure[T ~int64] struct {
 	At    T
 	Bytes int
 }
 
-// Serialize is how long it takes to send so many bytes, in whole nanoseconds.
+// Serialize returns how long it takes to send bytes bytes, in whole nanoseconds, rounded up.
 func (l *Link[T]) Serialize(bytes int) T {
 	if l.Rate == 0 {
 		return 0
@@ -45,27 +48,27 @@ func (l *Link[T]) Serialize(bytes int) T {
 	return T((int64(bytes)*8e9 + l.Rate - 1) / l.Rate)
 }
 
-// Free returns when the last byte of what it was given has left, 0 if there was none.
+// Free returns when the last byte of all packets has left, or 0 if there was none.
 func (p *Pipe[T]) Free() T { return p.free }
 
 // Count returns what has crossed the link.
 func (p *Pipe[T]) Count() Count[T] { return p.count }
 
-// drain forgets what has left by now.
+// drain removes the packets that have left by now.
 func (p *Pipe[T]) drain(now T) {
 	for p.leaving.Len() > 0 && p.leaving.At(0).At <= now {
 		p.bytes -= p.leaving.Pop().Bytes
 	}
 }
 
-// Full reports whether so many bytes find no room.
+// Full reports whether bytes more bytes do not fit the queue.
 func (p *Pipe[T]) Full(now T, bytes int) bool {
 	p.drain(now)
 	return p.Queue > 0 && p.bytes+bytes > p.Queue
 }
 
-// Send takes a packet and returns when its last bit has left; ok is false if
-// it is dropped. slow is how many times longer it takes than the link should.
+// Send takes a packet and returns when its last bit has left. ok is false if the packet is dropped.
+// slow is the factor by which the packet takes longer than the link's rate says.
 func (p *Pipe[T]) Send(now T, bytes, slow int) (left T, ok bool) {
 	if p.Full(now, bytes) {
 		p.count.Dropped++

@@ -17,7 +17,7 @@ func TestSerializationIsExact(t *testing.T) {
 		{0, 1500, 0},
 		{1e9, 1500, 12000},
 		{100e6, 1514, 121120},
-		{10e9, 1, 1}, // 0.8 ns: whole nanoseconds, and never less
+		{10e9, 1, 1}, // 0.8 ns, rounded up to whole nanoseconds
 		{3, 1, 2666666667},
 		{8e9, 1 << 30, 1 << 30},
 	} {
@@ -25,8 +25,8 @@ func TestSerializationIsExact(t *testing.T) {
 	}
 }
 
-// A packet waits for those before it, and what does not fit is dropped and takes
-// no time.
+// TestQueueOfALink checks that a packet waits for those before it, and that a packet that does not
+// fit is dropped and takes no time.
 func TestQueueOfALink(t *testing.T) {
 	p := link.Pipe[int64]{Link: link.Link[int64]{Rate: 8e9, Queue: 2500}} // a byte a nanosecond
 	send := func(now, want int64, fits bool) {
@@ -38,7 +38,7 @@ func TestQueueOfALink(t *testing.T) {
 	send(1, 1001, true)
 	send(1, 2001, true)
 	send(1, 0, false)
-	send(1000, 0, false) // the first byte too few
+	send(1000, 0, false) // one byte does not fit
 	send(1001, 3001, true)
 	send(5000, 6000, true) // it has been idle
 	require.Equal(t, link.Count[int64]{Packets: 4, Bytes: 4000, Dropped: 2, Deepest: 2000, Busy: 4000}, p.Count())

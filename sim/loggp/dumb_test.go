@@ -11,9 +11,9 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// dumb is the model once more, as LogGOPSim runs it: one list of sends and
-// messages, of which the first is tried; what finds its rank busy goes back into
-// the list with the time when the rank is free.
+// dumb is an independent version of the model, as LogGOPSim runs it. It has one list of sends and
+// messages and tries the first of them. If its rank is busy, the element goes back into the list
+// with the time when the rank is free.
 type dumb struct {
 	s     *ir.Schedule
 	p     loggp.Params
@@ -64,7 +64,7 @@ func runDumb(s *ir.Schedule, p loggp.Params, bytes int) []loggp.Time {
 	return returns
 }
 
-// fire fires what is ready, in the order of the rules.
+// fire fires the rules that are ready, in their order.
 func (d *dumb) fire(r int) {
 	own := &d.ranks[r]
 	for i, rule := range d.s.Programs[r].Rules {
@@ -158,13 +158,13 @@ func dumbHolds(h *ir.Header, rank, k int) bool {
 	case "gather", "allgather":
 		return k/(h.Chunks/h.Ranks) == rank
 	case "alltoall":
-		return k/(h.Chunks/h.Ranks) == rank // a row of P blocks is a rank's
+		return k/(h.Chunks/h.Ranks) == rank // a rank has a row of P blocks
 	}
 	return rank == h.Root
 }
 
-// randomSchedule draws a schedule of two chunks a block in which ranks send whatever to
-// whomever, by themselves or several slots in one message.
+// randomSchedule draws a schedule of two chunks a block in which ranks send anything to any rank,
+// alone or with several slots in one message.
 func randomSchedule(rnd *rand.Rand) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Algorithm: "random", Ranks: 1 + rnd.IntN(6), Chunks: 2}}
 	s.Root = rnd.IntN(s.Ranks)

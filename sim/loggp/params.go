@@ -10,30 +10,29 @@ import (
 // Time is a time or a duration of the model in nanoseconds.
 type Time = sim.Time
 
-// Never is the time of what does not happen.
+// Never is the time of an event that does not happen.
 const Never = sim.Never
 
-// Params are the parameters of the model, none of them negative. Near has none
-// itself.
+// Params are the parameters of the model. None is negative. Near has no Near itself.
 type Params struct {
 	L        Time // latency of the network
-	O        Time // overhead o: the CPU's part in a send, and in a receive
-	Gap      Time // gap g: between the beginnings of two messages of one byte at an interface
+	O        Time // overhead o: the CPU time of a send, and of a receive
+	Gap      Time // gap g: time between the starts of two messages of one byte at an interface
 	GPerByte Time // gap G of every further byte
 
-	// Near is the same of messages between ranks of one host, of which there are Hosts,
-	// in blocks as even as possible. nil: these take no less than others.
+	// Near has the parameters of messages between ranks of one host. There are Hosts hosts, in
+	// blocks as even as possible. If Near is nil, these messages cost as much as others.
 	Near  *Params
-	Hosts int // 0: each rank is on a host of its own
+	Hosts int // 0: each rank is on its own host
 
-	Fold sim.PerByte // what a fold takes for each byte of each operand but the first
+	Fold sim.PerByte // picoseconds that a fold takes for each byte of each operand but the first
 }
 
-// Defaults returns the parameters that LogGOPSim takes unless told otherwise.
+// Defaults returns the default parameters of LogGOPSim.
 func Defaults() Params { return Params{L: 2500, O: 1500, Gap: 1000, GPerByte: 6} }
 
-// String spells the parameters as the literature does, "L=2500 o=1500 g=1000 G=6", and
-// behind them those of messages on a host, if they differ.
+// String returns the parameters as in the literature, such as "L=2500 o=1500 g=1000 G=6". Those of
+// messages on a host follow if they differ.
 func (p Params) String() string {
 	text := fmt.Sprintf("L=%d o=%d g=%d G=%d", p.L, p.O, p.Gap, p.GPerByte)
 	if p.Fold != 0 {
@@ -45,7 +44,7 @@ func (p Params) String() string {
 	return text
 }
 
-// Model returns the parameters as package sim has them, whose G is in picoseconds.
+// Model returns the parameters in the form of package sim, whose G is in picoseconds.
 func (p Params) Model() sim.LogGP {
 	perByte := sim.PerByte(min(p.GPerByte, math.MaxInt64/1000) * 1000)
 	m := sim.LogGP{L: p.L, O: p.O, Gap: p.Gap, GPerByte: perByte}

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// schedule of a broadcast in 1 chunk from rank 0, whose ranks have one signal.
+// bcast returns a schedule of a broadcast of one chunk from rank 0, whose ranks have one signal.
 func bcast(programs ...ir.Program) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "test", Ranks: len(programs), Chunks: 1}}
 	for r, p := range programs {

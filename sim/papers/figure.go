@@ -14,7 +14,7 @@ const (
 	Paper      Kind = iota // the text of the paper states them
 	Model                  // a closed form
 	Simulation             // package sim
-	Run                    // ranks of this machine
+	Run                    // ranks on this machine
 )
 
 var kindNames = [...]string{"paper", "model", "simulation", "run"}
@@ -22,12 +22,12 @@ var kindNames = [...]string{"paper", "model", "simulation", "run"}
 // String returns the kind's name: paper, model, simulation or run.
 func (k Kind) String() string { return kindNames[k] }
 
-// Axis is what a coordinate means.
+// Axis describes a coordinate.
 type Axis struct {
 	Label string // "ranks"
-	Unit  string // "µs", "" for a number
-	Log   bool   // drawn by its logarithm
-	Cut   bool   // drawn from the least value on, not from 0
+	Unit  string // "µs"; "" for a number
+	Log   bool   // logarithmic scale
+	Cut   bool   // the scale starts at the least value, not at 0
 }
 
 // String returns the label with the unit.
@@ -48,8 +48,8 @@ type Series struct {
 	Points []Point // by ascending X
 }
 
-// Claim is a value that the text of the paper states, with ours beside it. A
-// value that is not known is None.
+// Claim is a value that the text of the paper states, with ours beside it. An unknown value is
+// None.
 type Claim struct {
 	At         string // section, figure or table: "§4.3, fig. 5"
 	What       string
@@ -59,21 +59,21 @@ type Claim struct {
 	Simulation float64
 }
 
-// None is the value of a claim that nobody gives.
+// None is an unknown value of a claim.
 var None = math.NaN()
 
-// Figure is a figure or a table of a paper as we make it.
+// Figure is our version of a figure or a table of a paper.
 type Figure struct {
 	ID     string // paper and figure: "000/4"
 	Title  string
 	X, Y   Axis
 	Series []Series
 	Claims []Claim
-	Notes  []string // what is modelled, and what is fitted to what
+	Notes  []string // what is modelled, and which values are fitted
 
-	// Channels says that the figure is a picture of nodes: a point is a channel from node X
-	// to node Y, series of kind Model are the channels of a level each, from 0, and series
-	// of kind Simulation those of them that a message takes, in the same order.
+	// Channels says that the figure is a picture of nodes. A point is a channel from node X to node
+	// Y. Each series of kind Model has the channels of one level, from 0 on. The series of kind
+	// Simulation have, in the same order, those channels that a message takes.
 	Channels bool
 }
 
@@ -86,7 +86,7 @@ func curve(name string, kind Kind, xs []float64, y func(x float64) float64) Seri
 	return s
 }
 
-// curveOf is curve of a function that can fail; it stops at the first error.
+// curveOf is like curve for a function that can fail. It stops at the first error.
 func curveOf(name string, kind Kind, xs []float64, y func(x float64) (float64, error)) (Series, error) {
 	s := Series{Name: name, Kind: kind, Points: make([]Point, len(xs))}
 	for i, x := range xs {
@@ -117,7 +117,7 @@ func ofInts(ints ...int) []float64 {
 	return xs
 }
 
-// y returns the value at x, None if the series has none.
+// y returns the value at x, or None if the series has none.
 func (s *Series) y(x float64) float64 {
 	for _, p := range s.Points {
 		if p.X == x {
@@ -135,5 +135,5 @@ func maxY(points []Point) float64 {
 	return most
 }
 
-// sortedKeys returns the keys of m in their order.
+// sortedKeys returns the keys of m, sorted.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

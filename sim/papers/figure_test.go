@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFigures holds the tables of all figures, with few runs and points. Seeds make
-// them exact; SCHEDGEN_UPDATE=1 records them.
+// TestFigures checks the tables of all figures, with few runs and points. Seeds make them exact.
+// SCHEDGEN_UPDATE=1 records them.
 func TestFigures(t *testing.T) {
 	for _, e := range List() {
 		t.Run(e.ID, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestCSV: a line for each point and each value of a claim, under one header.
+// TestCSV checks that there is one line for each point and each value of a claim, under one header.
 func TestCSV(t *testing.T) {
 	f := &Figure{
 		ID: "000/0", X: Axis{Label: "ranks"}, Y: Axis{Label: "time", Unit: "µs"},

@@ -9,23 +9,24 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Options say how a figure is made.
+// Options say how to make a figure.
 type Options struct {
 	Seed  uint64 // of losses, noise and arrivals
 	Quick bool   // fewer runs and points, for tests
-	Ranks Runner // runs ranks of this machine; nil: no curves of kind Run
+	Ranks Runner // runs ranks on this machine; nil: no curves of kind Run
 }
 
 // Job is an operation that a Runner times.
 type Job struct {
-	Operation string // "barrier", "bcast", "bcast_ack", "anycast" or "anycast_loop", as of the verb bench
+	// "barrier", "bcast", "bcast_ack", "anycast" or "anycast_loop", as for the verb bench
+	Operation string
 	Algorithm string
 	Params    schedule.Params
 	Bytes     int
 }
 
-// Runner starts ranks on this machine, times an operation, and returns the mean
-// over iterations of the time until its last rank returns, in µs.
+// Runner starts ranks on this machine, times an operation, and returns the mean over iterations of
+// the time until the last rank returns, in µs.
 type Runner func(ctx context.Context, j Job) (float64, error)
 
 // Entry is a figure that can be made.
@@ -40,8 +41,8 @@ func List() []Entry {
 	return slices.Concat(figures000(), figures001(), figures002(), figures003(), figures004())
 }
 
-// Find returns the figures that name means: one by its ID, all of a paper by its
-// number, all by "".
+// Find returns the figures with the given name: one figure by its ID, all figures of a paper by its
+// number, or all figures by "".
 func Find(name string) ([]Entry, error) {
 	if name == "" {
 		return List(), nil

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// TestLinear: equations (1) to (5) of paper 004, by numbers worked out by hand.
+// TestLinear checks equations (1) to (5) of paper 004 with numbers computed by hand.
 func TestLinear(t *testing.T) {
 	l := Linear{T0: 100, Td: 2}
 	require.Equal(t, 120.0, l.Transfer(10))
@@ -31,8 +31,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLinearIsSimulated: equations (2) and (5) are what the simulator gives, of
-// messages that the destinations divide.
+// TestLinearIsSimulated checks that equations (2) and (5) agree with the simulator for messages
+// that the destinations divide.
 func TestLinearIsSimulated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.IntRange(2, 20).Draw(t, "p")
@@ -49,8 +49,8 @@ func TestLinearIsSimulated(t *testing.T) {
 	})
 }
 
-// TestReturnsAreSimulated: the closed forms of paper 000 are what the simulator
-// gives, rank by rank, of any machine.
+// TestReturnsAreSimulated checks that the closed forms of paper 000 agree with the simulator, rank
+// by rank, for any machine.
 func TestReturnsAreSimulated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.IntRange(1, 5000)
@@ -83,8 +83,8 @@ func TestReturnsAreSimulated(t *testing.T) {
 	})
 }
 
-// TestPenaltyByEnumeration: the closed forms against all ways in which ten ranks
-// can lose a multicast.
+// TestPenaltyByEnumeration compares the closed forms with all ways in which ten ranks can lose a
+// multicast.
 func TestPenaltyByEnumeration(t *testing.T) {
 	const n = 10
 	for _, epsilon := range []float64{0, 0.1, 0.5, 0.9, 1} {
@@ -122,16 +122,16 @@ func TestPenaltyByEnumeration(t *testing.T) {
 	require.InDelta(t, 1.0, PenaltyMean(0.5, 50), 1e-9) // section 2.2
 }
 
-// TestTable1: the percentages that paper 002 states are those of its own times,
-// which holds that they were read well.
+// TestTable1 checks that the percentages of paper 002 agree with its own times, which shows that
+// they were read correctly.
 func TestTable1(t *testing.T) {
 	for _, row := range table1 {
 		require.InDelta(t, row.speedup, 100*(1-row.ackTree/row.mpi), 0.006, "%d nodes", row.nodes)
 	}
 }
 
-// TestSCI: the closed forms of paper 003 by numbers worked out by hand, and what
-// the simulator gives where writing and reading a flag take equally long.
+// TestSCI checks the closed forms of paper 003 with numbers computed by hand, and with the
+// simulator if writing and reading a flag take equally long.
 func TestSCI(t *testing.T) {
 	s := SCI{Write: 2, Check: 100, Read: 3}
 	require.Equal(t, 2*(100+2*5.0), s.Dissemination(9, 3)) // two steps of two flags
@@ -151,8 +151,8 @@ func TestSCI(t *testing.T) {
 	})
 }
 
-// TestSkipRingDepth: it is the farthest origin's where the ranks are a power of
-// two, and bounds it elsewhere.
+// TestSkipRingDepth checks that the depth is that of the farthest origin if the number of ranks is
+// a power of two, and a bound otherwise.
 func TestSkipRingDepth(t *testing.T) {
 	for p := 1; p <= 70; p++ {
 		s, err := overOrigins(skipRing, p)
@@ -166,8 +166,8 @@ func TestSkipRingDepth(t *testing.T) {
 	}
 }
 
-// TestSymmetricBusy: equation (5) with the overhead of fragments is within a sixth of the
-// simulation, of which equation (5) alone is a third for small messages.
+// TestSymmetricBusy checks that equation (5) with the overhead of fragments is within a sixth of
+// the simulation. For small messages equation (5) alone gives a third of it.
 func TestSymmetricBusy(t *testing.T) {
 	for p := 1; p <= most004; p++ {
 		for _, n := range []int{2, 128, 512, 2 << 10, 8 << 10, 64 << 10, 512 << 10} {
@@ -181,8 +181,8 @@ func TestSymmetricBusy(t *testing.T) {
 	require.Less(t, linear004.Symmetric(2, most004)/1e6, simulated/3)
 }
 
-// TestLoop: the cost of a message in a loop against a loop of many, run by a queue of the CPU
-// and two of the interface for each rank.
+// TestLoop compares the cost of a message in a loop with a loop of many messages, run with a queue
+// for the CPU and two for the interface of each rank.
 func TestLoop(t *testing.T) {
 	for _, p := range []int{2, 3, 8, 23, 64} {
 		for _, n := range []int{1, 1000, 10_000} {
@@ -222,7 +222,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestChannels: what is drawn is what paper 001 shows in figures 1 to 3.
+// TestChannels checks that the drawing shows the same as figures 1 to 3 of paper 001.
 func TestChannels(t *testing.T) {
 	of := func(id string) *Figure {
 		found, err := Find(id)
@@ -241,7 +241,7 @@ func TestChannels(t *testing.T) {
 	require.Equal(t, []Point{{4, 0}}, way.Series[5].Points)
 }
 
-// TestAdapt is the rule of the adaptive policy.
+// TestAdapt checks the rule of the adaptive policy.
 func TestAdapt(t *testing.T) {
 	require.EqualValues(t, 10_000, adapt(0, true))
 	require.EqualValues(t, 15_000, adapt(10_000, true))

@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// figures000 are those of paper 000, the broadcast of two stages.
+// figures000 returns the figures of paper 000, the two-stage broadcast.
 func figures000() []Entry {
 	return []Entry{
 		{"000/4", "broadcast latency against communicator size, 2 bytes", latency000},
@@ -27,17 +27,16 @@ func figures000() []Entry {
 const (
 	ranks116 = 116 // nodes of the largest run (section 4.3)
 	bytes000 = 2   // bytes of its messages (section 4.3)
-	saved000 = 41  // percent of latency that the two stages save there (abstract)
+	saved000 = 41  // percentage of latency that the two stages save there (abstract)
 	tree000  = "bcast/binomial-doubling"
 	mcast000 = "bcast/mcast-chain"
-	treed000 = "bcast/mcast-binomial" // the tree that section 2.2 names as another second stage
+	treed000 = "bcast/mcast-binomial" // the tree that section 2.2 mentions as another second stage
 )
 
-// odin is the machine of paper 000 in the LogGP model. The text gives no time at
-// all, so a transfer is taken to be 5 µs, which is but the unit. Two ratios are
-// fitted: o = g is 4 % of a transfer so that rank 1 finishes 79.4 % earlier than
-// the last rank of the tree (figure 5), and prepare so that the two stages save
-// 41 % among 116 ranks (abstract).
+// odin is the machine of paper 000 in the LogGP model. The text gives no times at all, so a
+// transfer is assumed to take 5 µs, which is only the unit. Two ratios are fitted. o = g is 4 % of
+// a transfer, so that rank 1 finishes 79.4 % earlier than the last rank of the tree (figure 5).
+// prepare is such that the two stages save 41 % among 116 ranks (abstract).
 var odin = cluster{
 	model:   sim.LogGP{L: 4600, O: 200, Gap: 200},
 	prepare: 12400,
@@ -52,23 +51,22 @@ type cluster struct {
 	prepare sim.Time // what a root needs before it can multicast
 }
 
-// config returns what a broadcast of two stages is simulated with.
+// config returns the configuration of a two-stage broadcast.
 func (c *cluster) config() sim.Config {
 	return sim.Config{Model: c.model, Bytes: bytes000, Delay: sim.Delay{Fixed: c.prepare}}
 }
 
-// hop returns the time from the beginning of a send of few bytes until it is
-// received, by ranks that do nothing else.
+// hop returns the time from the start of a send of few bytes until it is received, between ranks
+// that do nothing else.
 func (c *cluster) hop() sim.Time { return 2*c.model.O + c.model.L }
 
-// step returns the time between the beginnings of two sends of a rank.
+// step returns the time between the starts of two sends of a rank.
 func (c *cluster) step() sim.Time { return max(c.model.O, c.model.Gap) }
 
-// treeReturn returns when rank r of p returns from the broadcast along the
-// binomial tree of figure 3, in which r has the message from r without its
-// highest bit, and sends the nearest first. On the way to r lies a hop for each
-// bit that is set in r, and a step for each that is not: there the rank above has
-// sent to a nearer one before.
+// treeReturn returns when rank r of p returns from the broadcast along the binomial tree of figure
+// 3. In it r gets the message from r without its highest bit, and sends to the nearest rank first.
+// The path to r has a hop for each set bit of r, and a step for each other bit, because the rank
+// above has sent to a nearer rank before.
 func (c *cluster) treeReturn(p, r int) sim.Time {
 	set := bits.OnesCount(uint(r))
 	at := sim.Time(set)*c.hop() + sim.Time(bits.Len(uint(r))-set)*c.step()
@@ -78,9 +76,9 @@ func (c *cluster) treeReturn(p, r int) sim.Time {
 	return at
 }
 
-// stagesReturn returns when rank r of p returns from the broadcast of two stages
-// if nothing is lost. All get the multicast at once, and all but the last send on.
-// Rank 1 has the root's copy too by then, and receives it first.
+// stagesReturn returns when rank r of p returns from the two-stage broadcast if nothing is lost.
+// All ranks get the multicast at once, and all but the last send on. Rank 1 also has the root's
+// copy by then, and receives it first.
 func (c *cluster) stagesReturn(p, r int) sim.Time {
 	switch {
 	case p == 1:
@@ -95,16 +93,15 @@ func (c *cluster) stagesReturn(p, r int) sim.Time {
 	return c.prepare + c.hop() + c.model.O
 }
 
-// worstReturn returns when the last of p ranks returns from the broadcast of two
-// stages if all lose the multicast: after p-1 penalty rounds, of which the first
-// begins behind the multicast.
+// worstReturn returns when the last of p ranks returns from the two-stage broadcast if all lose the
+// multicast: after p-1 penalty rounds, the first of which starts behind the multicast.
 func (c *cluster) worstReturn(p int) sim.Time {
 	return c.prepare + c.step() + sim.Time(p-1)*c.hop()
 }
 
-// treedWorstReturn returns when the last of p ranks returns from the broadcast of two stages, of which
-// the second is a binomial tree, if all lose the multicast: the first put begins behind the multicast,
-// and a rank sends first to the child below which most ranks are.
+// treedWorstReturn returns when the last of p ranks returns from the two-stage broadcast with a
+// binomial tree as the second stage if all lose the multicast. The first put starts behind the
+// multicast, and a rank sends first to the child with the most ranks below it.
 func (c *cluster) treedWorstReturn(p int) sim.Time {
 	var below func(n int) sim.Time // in a tree of n ranks, from when the first of them sends on
 	below = func(n int) (latest sim.Time) {
@@ -118,7 +115,7 @@ func (c *cluster) treedWorstReturn(p int) sim.Time {
 	return c.prepare + c.step() + below(p)
 }
 
-// last returns the latest of what is told of each of p ranks.
+// last returns the latest of the times of p ranks.
 func last(p int, of func(r int) sim.Time) sim.Time {
 	latest := sim.Time(0)
 	for r := range p {

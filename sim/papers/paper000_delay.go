@@ -8,11 +8,11 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// delayRanks is among how many ranks the root-delay policies are tried: no power
-// of two.
+// delayRanks is the number of ranks in the comparison of root-delay policies. It is not a power of
+// two.
 const delayRanks = 24
 
-// pattern is how ranks enter, spread over a time.
+// pattern is how ranks enter, given a spread.
 type pattern func(spread sim.Time) sim.Arrival
 
 func rootFirst(spread sim.Time) sim.Arrival { return sim.Arrival{Others: spread, Skew: spread} }
@@ -54,11 +54,11 @@ func delayOneLate000(_ context.Context, o Options) (*Figure, error) {
 type policy struct {
 	name string
 	set  func(c *sim.Config)
-	next func(c *sim.Config, missed bool) // after each operation, nil if nothing changes
+	next func(c *sim.Config, missed bool) // called after each operation; nil if nothing changes
 }
 
-// policies returns those of section 2.1 and of the runtime, and the barrier that
-// they are to replace.
+// policies returns the policies of section 2.1 and of the runtime, and the barrier that they
+// replace.
 func policies() ([]policy, error) {
 	barrier, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: delayRanks, Degree: 2})
 	return []policy{
@@ -70,8 +70,8 @@ func policies() ([]policy, error) {
 	}, err
 }
 
-// adapt is the rule of the runtime's adaptive policy: half as long again after an
-// operation whose peer was too late, a sixteenth less after any other.
+// adapt is the rule of the runtime's adaptive policy: half as long again after an operation whose
+// peer was too late, and a sixteenth less after any other.
 func adapt(delay sim.Time, missed bool) sim.Time {
 	const start, most = 10_000, 20_000_000
 	if missed {
@@ -80,9 +80,8 @@ func adapt(delay sim.Time, missed bool) sim.Time {
 	return delay - delay/16
 }
 
-// delays000 tries all policies on a pattern, over spreads. heard is the
-// percentage of ranks that get the multicast if a random peer is awaited, at the
-// widest.
+// delays000 tries all policies on a pattern with several spreads. heard is the percentage of ranks
+// that get the multicast if the root waits for a random peer, at the widest spread.
 func delays000(o Options, arrive pattern) (f *Figure, heard float64, err error) {
 	xs := ofInts(0, 1, 2, 4, 6, 8, 10, 12, 16, 20)
 	if o.Quick {
@@ -114,15 +113,15 @@ func delays000(o Options, arrive pattern) (f *Figure, heard float64, err error) 
 	return f, heard, nil
 }
 
-// try returns the mean over operations of how long behind the last entry the last
-// rank returns, in transfers, and the share of copies of the multicast that arrive.
+// try returns the mean over operations of the time from the last entry to the last return, in
+// transfers, and the share of copies of the multicast that arrive.
 func (p *policy) try(o Options, a sim.Arrival) (behind, heard float64, err error) {
 	runs := 400
 	if o.Quick {
 		runs = 40
 	}
 	c := sim.Config{Model: odin.model, Bytes: bytes000, Arrival: a, Unready: true}
-	enters := c // whose ranks enter when they arrive, whatever the policy
+	enters := c // ranks enter when they arrive, whatever the policy
 	p.set(&c)
 	var late sim.Time
 	var lost int64
@@ -148,7 +147,7 @@ func (p *policy) try(o Options, a sim.Arrival) (behind, heard float64, err error
 	return float64(late) / float64(runs) / float64(odin.hop()), 1 - float64(lost)/all, nil
 }
 
-// simulateSeed simulates one broadcast of two stages.
+// simulateSeed simulates one two-stage broadcast.
 func simulateSeed(c sim.Config, seed uint64) (*sim.Result, error) {
 	c.Seed = seed
 	return simulate(mcast000, schedule.Params{Ranks: delayRanks}, c)

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// sizes000 are the communicator sizes of figures 4, 6 and 7.
+// sizes000 returns the communicator sizes of figures 4, 6 and 7.
 func sizes000(o Options) []float64 {
 	if o.Quick {
 		return ofInts(2, 5, 16, 17, 23, 116)
@@ -24,8 +24,8 @@ func simulated000(name string, p int) (*sim.Result, error) {
 	return simulate(name, schedule.Params{Ranks: p}, c)
 }
 
-// returns000 are the curves of both algorithms, by model and simulation, of a
-// figure whose value is told by pick, from when ranks return.
+// returns000 returns the curves of both algorithms, by model and simulation. pick computes the
+// value of the figure from the times when ranks return.
 func returns000(o Options, pick func(p int, of func(r int) sim.Time) sim.Time) ([]Series, error) {
 	xs := sizes000(o)
 	all := []Series{
@@ -57,7 +57,7 @@ var (
 	latencyAxis = Axis{Label: "latency", Unit: "µs"}
 )
 
-// latency000 is figure 4: the time until the last rank returns.
+// latency000 returns figure 4: the time until the last rank returns.
 func latency000(ctx context.Context, o Options) (*Figure, error) {
 	all, err := returns000(o, last)
 	if err != nil {
@@ -78,7 +78,7 @@ func latency000(ctx context.Context, o Options) (*Figure, error) {
 		realCurve{"two stages", Job{Operation: "bcast", Algorithm: mcast000, Bytes: bytes000}})
 }
 
-// firstAbove returns the first X from which a is above b, None if it never is.
+// firstAbove returns the first X from which on a is above b, or None.
 func firstAbove(a, b *Series) float64 {
 	first := None
 	for i := len(a.Points) - 1; i >= 0 && a.Points[i].Y > b.Points[i].Y; i-- {
@@ -87,7 +87,7 @@ func firstAbove(a, b *Series) float64 {
 	return first
 }
 
-// firstRank000 is figure 6.
+// firstRank000 returns figure 6.
 func firstRank000(_ context.Context, o Options) (*Figure, error) {
 	all, err := returns000(o, func(_ int, of func(r int) sim.Time) sim.Time { return of(1) })
 	if err != nil {
@@ -99,7 +99,7 @@ func firstRank000(_ context.Context, o Options) (*Figure, error) {
 	}}, nil
 }
 
-// lastRank000 is figure 7.
+// lastRank000 returns figure 7.
 func lastRank000(_ context.Context, o Options) (*Figure, error) {
 	all, err := returns000(o, func(p int, of func(r int) sim.Time) sim.Time { return of(p - 1) })
 	if err != nil {
@@ -111,8 +111,8 @@ func lastRank000(_ context.Context, o Options) (*Figure, error) {
 	}}, nil
 }
 
-// threshold000 is the threshold of section 4.3 as a function of what the two
-// stages cost beyond a transfer.
+// threshold000 returns the threshold of section 4.3 as a function of the cost of the two stages
+// beyond a transfer.
 func threshold000(_ context.Context, _ Options) (*Figure, error) {
 	hop := float64(odin.hop())
 	var xs []float64

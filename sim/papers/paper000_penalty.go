@@ -7,11 +7,11 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// penalties are the penalty rounds of simulated operations among 116 ranks.
+// penalties holds the penalty rounds of simulated operations among 116 ranks.
 type penalties struct {
 	runs  int
-	most  int   // the sum, over operations, of the most of a rank
-	count []int // by number of rounds: ranks that had so many
+	most  int   // sum over operations of the largest number of rounds of a rank
+	count []int // by number of rounds: how many ranks had so many
 }
 
 // penaltiesAt simulates the two stages with a loss of epsilon.
@@ -34,8 +34,8 @@ func penaltiesAt(epsilon float64, o Options) (*penalties, error) {
 	return all, err
 }
 
-// rounds returns the penalty rounds of a rank that returns at a time: each is a
-// hop, and what else ranks do differently is far less.
+// rounds returns the number of penalty rounds of a rank that returns at a time. Each round is a
+// hop, and all other differences between ranks are much smaller.
 func (c *cluster) rounds(at sim.Time) int {
 	return max(0, int((at-c.prepare-c.hop())/c.hop()))
 }
@@ -87,7 +87,7 @@ func penaltyTail000(_ context.Context, o Options) (*Figure, error) {
 		return nil, err
 	}
 	xs := floats(0, 12)
-	least := 1 / float64(p.runs*(ranks116-1)) // what a logarithm can show
+	least := 1 / float64(p.runs*(ranks116-1)) // the smallest value on a logarithmic scale
 	return &Figure{
 		X: Axis{Label: "penalty rounds k"}, Y: Axis{Label: "share of ranks with k or more", Log: true},
 		Series: []Series{
@@ -107,13 +107,14 @@ func penaltyTail000(_ context.Context, o Options) (*Figure, error) {
 	}, nil
 }
 
-// tailOf returns the share of the ranks 1 … p-1 that have k penalty rounds or
-// more: those that stand k or more behind the root can.
+// tailOf returns the share of the ranks 1 … p-1 that have k penalty rounds or more. Only ranks that
+// are k or more behind the root can.
 func tailOf(epsilon float64, p, k int) float64 {
 	return PenaltyTail(epsilon, k) * float64(p-max(k, 1)) / float64(p-1)
 }
 
-// worst000 is the worst case of section 2.2, with the chain and with a tree as the second stage.
+// worst000 returns the worst case of section 2.2, with the chain and with a tree as the second
+// stage.
 func worst000(_ context.Context, o Options) (*Figure, error) {
 	xs := ofInts(2, 3, 5, 8, 12, 16, 23, 32, 48, 64, 80, 96, 116)
 	if o.Quick {
@@ -159,7 +160,7 @@ func worst000(_ context.Context, o Options) (*Figure, error) {
 	}, nil
 }
 
-// secondStage000 is what the tree of section 2.2 gains and costs as the second stage.
+// secondStage000 compares the tree of section 2.2 with the chain as the second stage.
 func secondStage000(_ context.Context, o Options) (*Figure, error) {
 	xs := []float64{0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1}
 	runs := 1000

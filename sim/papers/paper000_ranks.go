@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// ranks000 is figure 5: when each of 116 ranks returns.
+// ranks000 returns figure 5: when each of 116 ranks returns.
 func ranks000(_ context.Context, _ Options) (*Figure, error) {
 	xs := floats(0, ranks116-1)
 	f := &Figure{X: Axis{Label: "rank"}, Y: latencyAxis, Notes: []string{
@@ -40,8 +40,7 @@ func ranks000(_ context.Context, _ Options) (*Figure, error) {
 // skew returns by how many percent rank 1 is earlier than the last rank.
 func skew(s *Series) float64 { return 100 * (1 - s.y(1)/maxY(s.Points)) }
 
-// deviation returns the largest deviation from the median of all but the root,
-// in percent.
+// deviation returns the largest deviation from the median of all ranks but the root, in percent.
 func deviation(s *Series) float64 {
 	var ys []float64
 	for _, p := range s.Points[1:] {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// figures001 are those of paper 001, the rootless broadcast.
+// figures001 returns the figures of paper 001, the rootless broadcast.
 func figures001() []Entry {
 	return []Entry{
 		{"001/1", "channels of a skip list of 8 nodes", skipList001},
@@ -33,12 +33,12 @@ const (
 // short001 returns the name of an overlay without its collective.
 func short001(name string) string { return strings.TrimPrefix(name, schedule.Anycast+"/") }
 
-// cori is a machine of the class of paper 001's. The text gives no parameter and
-// no time: these are round figures of a network of 10 GB/s.
+// cori is a machine similar to that of paper 001. The text gives no parameters and no times, so
+// these are round figures for a network of 10 GB/s.
 var cori = sim.LogGP{L: 1000, O: 300, Gap: 300, GPerByte: 100}
 
-// hops is a machine in which a message takes a time of one and nothing else takes
-// any: a time is a number of hops.
+// hops is a machine in which a message takes one unit of time and nothing else takes any. So times
+// are numbers of hops.
 var hops = sim.LogGP{L: 1}
 
 func ranks001(o Options) []int {
@@ -48,7 +48,7 @@ func ranks001(o Options) []int {
 	return []int{16, 23, 32, 48, 64, 100, 128, 200, 256, 384, 512}
 }
 
-// latency001 is figure 4: the paper's skip ring with messages of four lengths, each alone and
+// latency001 returns figure 4: the paper's skip ring with messages of four lengths, each alone and
 // in a loop.
 func latency001(ctx context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: Axis{Label: "ranks", Log: true}, Y: latencyAxis}
@@ -93,9 +93,9 @@ func latency001(ctx context.Context, o Options) (*Figure, error) {
 	return f, f.run(ctx, o, ofInts(2, 3, 5, 8), runs...)
 }
 
-// loop001 returns what each message costs, in µs, if rank 0 of p sends many of n bytes
-// without a pause: the time for which the busiest CPU or interface is taken by one of them.
-// It is the limit for which a pipeline is full, and does not depend on L.
+// loop001 returns the cost of each message, in µs, if rank 0 of p sends many messages of n bytes
+// without a pause. That is the time for which one message keeps the busiest CPU or interface busy.
+// It is the limit of a full pipeline, and does not depend on L.
 func loop001(name string, p, n int) (float64, error) {
 	spec, err := schedule.New(name, schedule.Params{Ranks: p})
 	if err != nil {
@@ -119,8 +119,8 @@ func loop001(name string, p, n int) (float64, error) {
 	return busiest / 1e3, nil
 }
 
-// channels001 returns the figure of those channels among eight nodes that drawn says: a series
-// for each level, of which a point is a channel from X to Y. The overlay is that of the channels.
+// channels001 returns a figure of the channels among eight nodes for which drawn is true, and their
+// overlay. There is a series for each level, and a point is a channel from X to Y.
 func channels001(drawn func(to int) bool) (*Figure, schedule.Overlay, error) {
 	const p = 8
 	spec, err := schedule.New(skipRing, schedule.Params{Ranks: p})
@@ -143,7 +143,7 @@ func channels001(drawn func(to int) bool) (*Figure, schedule.Overlay, error) {
 	return f, overlay, nil
 }
 
-// skipList001 is figure 1: nobody links back to the head.
+// skipList001 returns figure 1, in which no node links back to the head.
 func skipList001(context.Context, Options) (*Figure, error) {
 	f, _, err := channels001(func(to int) bool { return to != 0 })
 	if err != nil {
@@ -153,7 +153,7 @@ func skipList001(context.Context, Options) (*Figure, error) {
 	return f, nil
 }
 
-// skipRing001 is figure 2: the last node of each level links to the head.
+// skipRing001 returns figure 2, in which the last node of each level links to the head.
 func skipRing001(context.Context, Options) (*Figure, error) {
 	f, _, err := channels001(func(int) bool { return true })
 	if err != nil {
@@ -172,7 +172,7 @@ func skipRing001(context.Context, Options) (*Figure, error) {
 	return f, nil
 }
 
-// routes001 is figure 3: the way of a message that rank 2 publishes.
+// routes001 returns figure 3: the path of a message that rank 2 publishes.
 func routes001(context.Context, Options) (*Figure, error) {
 	const origin = 2
 	f, overlay, err := channels001(func(int) bool { return true })
@@ -207,7 +207,7 @@ func routes001(context.Context, Options) (*Figure, error) {
 	return f, nil
 }
 
-// spreadOf is what is told of all origins of an overlay.
+// spreadOf is a summary of all origins of an overlay.
 type spreadOf struct {
 	most, mean   float64 // hops to the last rank
 	fewest, many int64   // messages
@@ -231,7 +231,7 @@ func overOrigins(name string, p int) (spreadOf, error) {
 	return s, nil
 }
 
-// overlays001 are the curves of what is told of both overlays.
+// overlays001 returns the curves of values of both overlays.
 func overlays001(o Options, of map[string]func(s *spreadOf) float64) ([]Series, error) {
 	var all []Series
 	for _, name := range []string{skipRing, circulant} {
@@ -274,9 +274,9 @@ func depth001(_ context.Context, o Options) (*Figure, error) {
 	}, nil
 }
 
-// SkipRingDepth returns how many hops the farthest origin of a skip ring of p
-// ranks is from the last to have its message: 2·log2 p - 2 where p is a power of two
-// from 4 on, log2 p below, and at most that of the power above where it is none.
+// SkipRingDepth returns a bound for the number of hops from any origin of a skip ring of p ranks to
+// the last rank. If p is a power of two, the farthest origin needs exactly so many: 2·log2 p - 2
+// from p = 4 on, and log2 p below. For other p the bound is that of the next power of two.
 func SkipRingDepth(p int) int {
 	levels := bits.Len(uint(p - 1))
 	return max(2*levels-2, levels)

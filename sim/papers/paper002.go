@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// figures002 are those of paper 002, the multicast with a tree of acknowledgements.
+// figures002 returns the figures of paper 002, the multicast with a tree of acknowledgements.
 func figures002() []Entry {
 	return []Entry{
 		{"002/1", "MPI_Bcast and the acknowledged multicast, 2,048 bytes (table 1)", table002},
@@ -24,7 +24,7 @@ const (
 	bytes002 = 2048 // bytes of a message (section 4)
 )
 
-// row002 is a row of table 1, times in µs.
+// row002 is a row of table 1, with times in µs.
 type row002 struct {
 	nodes        int
 	speedup      float64 // percent
@@ -41,8 +41,8 @@ var table1 = []row002{
 	{7, 39.34, 2.3919, 1.4510},
 }
 
-// infiniband002 and mpi002 are fitted to table 1. A multicast and each level of
-// acknowledgements take 0.36 µs; MPI_Bcast takes 1.9 µs and 0.128 for each level.
+// infiniband002 and mpi002 are fitted to table 1. A multicast and each level of acknowledgements
+// take 0.36 µs. MPI_Bcast takes 1.9 µs and 0.128 µs for each level.
 var (
 	infiniband002 = sim.LogGP{L: 240, O: 60}
 	mpi002        = sim.LogGP{L: 88, O: 20}
@@ -50,14 +50,14 @@ var (
 
 const mpiCall002 = sim.Time(1900)
 
-// hopOf returns the time of a message of a byte.
+// hopOf returns the time of a message of one byte.
 func hopOf(m sim.LogGP) sim.Time { return 2*m.O + m.L }
 
 // levels returns the depth of the binomial tree of p ranks.
 func levels(p int) sim.Time { return sim.Time(bits.Len(uint(p - 1))) }
 
-// acked002 returns the model of the acknowledged multicast of p nodes: a multicast,
-// and as many acknowledgements one after the other as the tree is deep.
+// acked002 returns the model of the acknowledged multicast of p nodes: a multicast, and as many
+// acknowledgements in sequence as the tree is deep.
 func acked002(p int) float64 { return micros((1 + levels(p)) * hopOf(infiniband002)) }
 
 func mpiTree002(p int) float64 { return micros(mpiCall002 + levels(p)*hopOf(mpi002)) }
@@ -65,7 +65,7 @@ func mpiTree002(p int) float64 { return micros(mpiCall002 + levels(p)*hopOf(mpi0
 func table002(ctx context.Context, o Options) (*Figure, error) {
 	xs := floats(2, 7)
 	simulated := func(name string, c sim.Config) func(x float64) (float64, error) {
-		c.Bytes = 1 // what the bytes take is part of what is fitted
+		c.Bytes = 1 // the cost of bytes is part of the fit
 		return func(x float64) (float64, error) {
 			r, err := simulate(name, schedule.Params{Ranks: int(x)}, c)
 			if err != nil {
@@ -106,8 +106,8 @@ func table002(ctx context.Context, o Options) (*Figure, error) {
 		realCurve{"multicast and ACKs", Job{Operation: "bcast_ack", Algorithm: ackTree, Bytes: bytes002}})
 }
 
-// cycles002 counts acknowledgements by cycle: of section 3.2, 2^(n-i) in cycle i of
-// a tree of order n.
+// cycles002 counts acknowledgements by cycle. According to section 3.2 there are 2^(n-i) in cycle i
+// of a tree of order n.
 func cycles002(_ context.Context, _ Options) (*Figure, error) {
 	f := &Figure{X: Axis{Label: "cycle"}, Y: Axis{Label: "acknowledgements"}, Notes: []string{
 		"The paper: in a binomial tree of order n there are 2^(n-i) acknowledgements in cycle i. Ours are these where the nodes are a power of two. Of other numbers the tree lacks the nodes beyond, " +
@@ -120,7 +120,8 @@ func cycles002(_ context.Context, _ Options) (*Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		count := make([]float64, n+1) // a multicast takes a hop, so who sends in cycle i returns after i hops
+		// a multicast takes a hop, so a rank that sends in cycle i returns after i hops
+		count := make([]float64, n+1)
 		for _, at := range r.Returns[1:] {
 			count[at]++
 		}
@@ -139,7 +140,7 @@ func cycles002(_ context.Context, _ Options) (*Figure, error) {
 // timeout002 is the base timeout of repairs: twenty messages.
 const timeout002 = 7200
 
-// loss002 is what section 6 leaves open: the delay under loss.
+// loss002 covers a question that section 6 leaves open: the delay under loss.
 func loss002(_ context.Context, o Options) (*Figure, error) {
 	xs, runs := []float64{0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3}, 1000
 	if o.Quick {
@@ -164,10 +165,11 @@ func loss002(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// island002 is how many nodes are on one InfiniBand switch (section 4).
+// island002 is the number of nodes on one InfiniBand switch (section 4).
 const island002 = 8
 
-// networks002 is what section 6 leaves open beside: Ethernet, and both together.
+// networks002 covers another question that section 6 leaves open: Ethernet, and both networks
+// together.
 func networks002(_ context.Context, o Options) (*Figure, error) {
 	xs := floats(2, 24)
 	if o.Quick {

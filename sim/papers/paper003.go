@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// figures003 are those of paper 003, barriers by flags.
+// figures003 returns the figures of paper 003, barriers by flags.
 func figures003() []Entry {
 	return []Entry{
 		{"003/6", "n-ary dissemination for some n against nodes", exchange003},
@@ -27,15 +27,14 @@ const (
 	hsbName           = "barrier/hsb"
 )
 
-// sci003 is the cluster of paper 003. A remote write stalls the CPU for 200 ns and
-// store barrier and fast sequence check take below 4 µs (section 4). What the
-// reading of a flag takes is fitted: n = N and n = 6 cross at 20 nodes (section
-// 4.3) if it takes 164 ns, that is, if writing and reading a flag take an eleventh
-// of a check.
+// sci003 is the cluster of paper 003. A remote write stalls the CPU for 200 ns, and the store
+// barrier and the fast sequence check take less than 4 µs (section 4). The time to read a flag is
+// fitted: n = N and n = 6 cross at 20 nodes (section 4.3) if it is 164 ns, that is, if writing and
+// reading a flag take an eleventh of a check.
 var sci003 = SCI{Write: 200, Check: 4000, Read: 164}
 
-// machine003 is the same for the simulator, where a send and a receive take a CPU
-// equally long, and what is written is there at once.
+// machine003 is the same for the simulator, where a send and a receive take a CPU equally long, and
+// a written flag is there at once.
 var machine003 = sim.LogGP{O: 182, Check: 4000}
 
 const fitted003 = "A remote write takes 200 ns and a sequence check 4 µs, as the paper says. Reading a flag is fitted to the crossing at 20 nodes: 164 ns. " +
@@ -62,7 +61,7 @@ func barrier003(name string, p schedule.Params) (float64, error) {
 	return micros(r.Makespan), nil
 }
 
-// disseminations003 adds the curves of the dissemination for some n; 0 stands for N.
+// disseminations003 adds the curves of the dissemination for some n. 0 stands for N.
 func (f *Figure) disseminations003(xs []float64, degrees ...int) error {
 	for _, n := range degrees {
 		name, degree := fmt.Sprintf("n = %d", n), func(int) int { return n }
@@ -81,7 +80,7 @@ func (f *Figure) disseminations003(xs []float64, degrees ...int) error {
 	return nil
 }
 
-// hsbs003 adds the curves of hsb for some f = fan-in = fan-out; 0 stands for N-1.
+// hsbs003 adds the curves of hsb for some f = fan-in = fan-out. 0 stands for N-1.
 func (f *Figure) hsbs003(xs []float64, fans ...int) error {
 	for _, fan := range fans {
 		name, of := fmt.Sprintf("hsb, f = %d", fan), func(int) int { return fan }
@@ -100,14 +99,14 @@ func (f *Figure) hsbs003(xs []float64, fans ...int) error {
 	return nil
 }
 
-// hsb003 is the sweep of f that section 4.3 says was done likewise.
+// hsb003 returns the sweep of f that section 4.3 mentions.
 func hsb003(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: nodeAxis, Y: barrierAxis, Notes: []string{
 		"The paper: all algorithms were analysed like figure 6; up to 16 nodes f = N-1 is taken, and above a much lower one, such as 6, which is extrapolated. Ours: f = N-1 and f = 6 cross at 19 or 20 nodes.", fitted003}}
 	return f, f.hsbs003(nodes003(o, 40), 2, 4, 6, 8, 0)
 }
 
-// exchange003 is figure 6, continued beyond the 16 nodes of the paper.
+// exchange003 returns figure 6, continued beyond the 16 nodes of the paper.
 func exchange003(ctx context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: nodeAxis, Y: barrierAxis, Notes: []string{
 		"The paper: each step more is an abrupt increase, within a number of steps there is a slight one; up to 16 nodes n = N is best; above, n = 2 and n = 16 need a further step, and n = 6 none up to 36. " +
@@ -120,8 +119,8 @@ func exchange003(ctx context.Context, o Options) (*Figure, error) {
 		realCurve{"n = 2", Job{Operation: "barrier", Algorithm: disseminationName, Params: schedule.Params{Degree: 2}}})
 }
 
-// crossing003 is the crossing of section 4.3, with what the paper tells alone and
-// with the reading of flags.
+// crossing003 returns the crossing of section 4.3, with the costs in the paper alone and with the
+// reading of flags.
 func crossing003(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: nodeAxis, Y: barrierAxis, Notes: []string{
 		"The paper extrapolates that n = N and n = 6 cross at about 20 nodes. With the write and the check that it tells, and reading that costs nothing, they would cross at 32; so there is a further cost of each flag. Up to 36 nodes n = 6 needs two steps.", fitted003}}
@@ -145,7 +144,7 @@ func crossing003(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// barriers003 is figure 7.
+// barriers003 returns figure 7.
 func barriers003(ctx context.Context, o Options) (*Figure, error) {
 	xs := floats(2, 16)
 	if o.Quick {
@@ -171,8 +170,8 @@ func fan003(_ context.Context, o Options) (*Figure, error) { return fans003(o, 1
 
 func fanOf64(_ context.Context, o Options) (*Figure, error) { return fans003(o, 64) }
 
-// fans003 sweeps fan-in and fan-out, of which the paper's experiments did not yet
-// show an advantage where they differ (section 4.2).
+// fans003 sweeps fan-in and fan-out. The paper's experiments showed no advantage of different
+// values (section 4.2).
 func fans003(o Options, p int) (*Figure, error) {
 	f := &Figure{X: Axis{Label: "fan-out", Log: true}, Y: barrierAxis}
 	f.Y.Cut = true
@@ -184,7 +183,8 @@ func fans003(o Options, p int) (*Figure, error) {
 	for len(fans) > 1 && fans[len(fans)-1] >= p {
 		fans = fans[:len(fans)-1]
 	}
-	best := [2][2]float64{{None, None}, {None, None}} // of all and of equal fans, by model and simulation
+	// of all and of equal fans, by model and simulation
+	best := [2][2]float64{{None, None}, {None, None}}
 	less := func(to *float64, v float64) {
 		if !(*to <= v) {
 			*to = v
@@ -207,7 +207,7 @@ func fans003(o Options, p int) (*Figure, error) {
 				less(&best[1][1], t)
 			}
 		}
-		if slices.Contains([]int{2, 4, 8, p - 1}, in) { // curves between these lie between
+		if slices.Contains([]int{2, 4, 8, p - 1}, in) { // the other curves lie between these
 			f.Series = append(f.Series, model, simulated)
 		}
 	}
@@ -218,14 +218,13 @@ func fans003(o Options, p int) (*Figure, error) {
 	return f, nil
 }
 
-// local003 is the synchronisation of two processes on each node (section 4.3, last
-// paragraph).
+// local003 returns the synchronisation of two processes on each node (section 4.3, last paragraph).
 func local003(_ context.Context, o Options) (*Figure, error) {
 	xs := floats(2, 16)
 	if o.Quick {
 		xs = ofInts(2, 9, 16)
 	}
-	near := &sim.LogGP{O: 75, L: 100} // a signal of 250 ns
+	near := &sim.LogGP{O: 75, L: 100} // a signal takes 250 ns
 	f := &Figure{X: nodeAxis, Y: barrierAxis, Notes: []string{
 		"The paper: two processes on each node take 0.5 µs more, independent of the number of nodes. A signal within a node is fitted to that: 250 ns, and there are two, in and out."}}
 	one, err := curveOf("one process a node", Simulation, xs, func(x float64) (float64, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// figures004 are those of paper 004, the symmetric broadcast.
+// figures004 returns the figures of paper 004, the symmetric broadcast.
 func figures004() []Entry {
 	return []Entry{
 		{"004/1", "table 1: methods of broadcasting, execution time of 64 KiB", methods004},
@@ -36,16 +36,15 @@ const (
 	most004       = 14 // destinations of the largest run (section 4)
 )
 
-// ethernet004 is the testbed of paper 004: links of 100 Mbit/s carry a byte in
-// 80 ns and the least frame, of 84 bytes with its gaps, in 6.72 µs. The text gives
-// neither the latency nor what a message takes a CPU: a transfer of no bytes is
-// taken to be 150 µs, and the overhead is fitted to the crossing near 2 KiB among
-// 15 nodes.
+// ethernet004 is the testbed of paper 004. Links of 100 Mbit/s carry a byte in 80 ns and the
+// smallest frame, of 84 bytes with its gaps, in 6.72 µs. The text gives neither the latency nor the
+// CPU time of a message. An empty transfer is assumed to take 150 µs, and the overhead is fitted to
+// the crossing near 2 KiB among 15 nodes.
 var ethernet004 = sim.LogGP{L: 150_000 - 2*overhead004, O: overhead004, Gap: 6720, GPerByte: 80_000}
 
 const overhead004 = 22_000
 
-// linear004 is the same in the paper's own model.
+// linear004 is the same testbed in the paper's own model.
 var linear004 = Linear{T0: 150_000, Td: 80}
 
 const fitted004 = "Links of 100 Mbit/s carry a byte in 80 ns. A transfer of no bytes is taken to be 150 µs, and what a message takes a CPU is fitted to the crossing near 2 KiB: 22 µs a send and " +
@@ -145,7 +144,7 @@ func both004(ctx context.Context, o Options) (*Figure, error) {
 	return f, f.runScaled(ctx, o, ofInts(1, 2, 4, 7), 1, 1000, replies004("tree, ", treeName, 512<<10), replies004("symmetric, ", symmetricName, 512<<10))
 }
 
-// ratio004 returns how many times as long as the symmetric broadcast the tree takes.
+// ratio004 returns the time of the tree divided by that of the symmetric broadcast.
 func ratio004(p, n int) (float64, error) {
 	tree, err := simulated004(treeName, p, n)
 	if err != nil {
@@ -205,7 +204,7 @@ func crossing004(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// equations004 is the linear model, by the equations and by the simulator.
+// equations004 compares the linear model's equations with the simulator.
 func equations004(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: destinationAxis, Y: Axis{Label: "time", Unit: "ms"}, Notes: []string{
 		"64 KiB. In equation (2) the sends are synchronous: one begins when the one before has arrived. In equations (4) and (5) they are asynchronous and overlap their t0. The simulated sends are likewise, and agree " +
@@ -241,8 +240,8 @@ func equations004(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// methods004 is table 1, of which the columns with numbers can be made again: the
-// messages that leave the source, and how the execution time grows with the destinations.
+// methods004 returns table 1. Its columns with numbers can be reproduced: the messages that leave
+// the source, and how the execution time grows with the destinations.
 func methods004(_ context.Context, o Options) (*Figure, error) {
 	const n, half = 64 << 10, most004 / 2
 	f := &Figure{X: destinationAxis, Y: timeAxis004, Notes: []string{
@@ -286,8 +285,8 @@ func methods004(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// atSource004 returns how many messages leave the source of a broadcast to p
-// destinations. Chunks count as the parts of a message that they are.
+// atSource004 returns how many messages leave the source of a broadcast to p destinations. A chunk
+// counts as a part of a message.
 func atSource004(name string, p int) (float64, error) {
 	spec, err := schedule.New(name, schedule.Params{Ranks: p + 1})
 	if err != nil {
@@ -295,14 +294,15 @@ func atSource004(name string, p int) (float64, error) {
 	}
 	sends, program := 0, spec.Program(0)
 	for i := range program.Rules {
-		if r := &program.Rules[i]; !r.IsRepair() && len(r.When) == 1 { // others answer requests
+		// the other rules answer requests
+		if r := &program.Rules[i]; !r.IsRepair() && len(r.When) == 1 {
 			sends += len(r.Do)
 		}
 	}
 	return float64(sends) / float64(spec.Params().Chunks), nil
 }
 
-// small004 is what section 3 advises for small messages: all of it in a single step.
+// small004 covers the advice of section 3 for small messages: everything in a single step.
 func small004(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: Axis{Label: "message", Unit: "B", Log: true}, Y: Axis{Label: "time", Unit: "ms"}, Notes: []string{
 		"The paper: for small messages it is better to distribute the whole information in a single step during phase 1 than in p² fragments. So does the runtime, up to 512·p/(p-1) bytes, 551 for 14 destinations, where it cuts by the length " +
@@ -331,7 +331,7 @@ func small004(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// switch004 is what section 3 warns of and section 4 sees: the switch saturates.
+// switch004 covers the saturation of the switch that section 3 warns of and section 4 sees.
 func switch004(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: destinationAxis, Y: Axis{Label: "time", Unit: "ms"}, Notes: []string{
 		"The paper: for large messages the time grows with the nodes, as the switch saturates, but it gives no rate. Ours: a switch that passes on as much as some of its links bring. " +
@@ -362,7 +362,7 @@ func switch004(_ context.Context, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// replies004 is a curve of runs in which every rank replies.
+// replies004 returns a curve of runs in which every rank replies.
 func replies004(label, name string, n int) realCurve {
 	return realCurve{label + bytesName(n), Job{Operation: "bcast_ack", Algorithm: name, Bytes: n}}
 }

@@ -2,14 +2,13 @@ package papers
 
 import "math"
 
-// Penalty rounds (paper 000, section 2.2). A rank that has lost the multicast
-// waits for its predecessor, which may have lost it as well: its penalty rounds
-// are how many ranks in a row up to it have lost it. Losses are independent, of
-// probability ε each.
+// Penalty rounds (paper 000, section 2.2). A rank that has lost the multicast waits for its
+// predecessor, which may have lost it as well. The number of its penalty rounds is the number of
+// ranks in a row up to it that have lost the multicast. Losses are independent, each with
+// probability ε.
 
-// PenaltyMean returns the mean of the penalty rounds of the rank that stands
-// behind the root in the chain by v ranks, ε + ε² + … + ε^v: the root has the
-// message, so there are no more than v.
+// PenaltyMean returns the mean number of penalty rounds of the rank that is v ranks behind the root
+// in the chain: ε + ε² + … + ε^v. There are at most v, because the root has the message.
 func PenaltyMean(epsilon float64, v int) float64 {
 	if epsilon >= 1 {
 		return float64(v)
@@ -26,16 +25,15 @@ func PenaltyMeanOf(epsilon float64, p int) float64 {
 	return sum / float64(max(1, p-1))
 }
 
-// PenaltyTail returns the probability that a rank has k penalty rounds or more,
-// ε^k, if it stands k or more ranks behind the root: "the chance that P processes
-// fail in a row is ε^P".
+// PenaltyTail returns the probability ε^k that a rank has k penalty rounds or more, if it is k or
+// more ranks behind the root: "the chance that P processes fail in a row is ε^P".
 func PenaltyTail(epsilon float64, k int) float64 { return math.Pow(epsilon, float64(k)) }
 
-// LongestRun returns the probability that no rank has more than k penalty rounds
-// among n that can lose the multicast: that no run of losses is longer. A sequence
-// of n begins with j ≤ k losses and one that is none, and n-j-1 are left.
+// LongestRun returns the probability that none of n ranks that can lose the multicast has more than
+// k penalty rounds, which means that no run of losses is longer than k. A sequence of n starts with
+// j ≤ k losses and one success, and n-j-1 ranks are left.
 func LongestRun(epsilon float64, n, k int) float64 {
-	f := make([]float64, n+1) // of sequences of each length
+	f := make([]float64, n+1) // by length of the sequence
 	for m := range f {
 		if m <= k {
 			f[m] = 1
@@ -50,8 +48,8 @@ func LongestRun(epsilon float64, n, k int) float64 {
 	return f[n]
 }
 
-// WorstPenaltyMean returns the mean, over operations, of the penalty rounds of
-// the rank that has most among n.
+// WorstPenaltyMean returns the mean, over operations, of the largest number of penalty rounds of
+// any of n ranks.
 func WorstPenaltyMean(epsilon float64, n int) float64 {
 	mean := 0.0
 	for k := range n {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// WriteTable prints the figure for people: what the paper states beside ours,
-// then a line for each value of X and a column for each series, then the notes.
+// WriteTable prints the figure for people: what the paper states beside ours, then a line for each
+// value of X and a column for each series, then the notes.
 func (f *Figure) WriteTable(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s  %s\n", f.ID, f.Title); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (f *Figure) WriteTable(w io.Writer) error {
 	return nil
 }
 
-// wrapped breaks a text into lines of so many characters, where it has spaces.
+// wrapped breaks a text at spaces into lines of at most width characters.
 func wrapped(text string, width int) string {
 	var b strings.Builder
 	at := 0
@@ -66,7 +66,7 @@ func (f *Figure) writeClaims(w io.Writer) error {
 	return t.Flush()
 }
 
-// value spells a value with its unit.
+// value returns a value with its unit.
 func (c *Claim) value(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
@@ -77,11 +77,11 @@ func (c *Claim) value(v float64) string {
 	return number(v) + " " + c.Unit
 }
 
-// number spells a value with four digits, so that the last bits of a
-// processor's arithmetic do not show.
+// number returns a value with four digits, so that the last bits of a processor's arithmetic do not
+// show.
 func number(v float64) string {
 	switch {
-	case math.Abs(v) < 5e-10: // what is left of numbers that are equal
+	case math.Abs(v) < 5e-10: // the remainder of equal numbers
 		return "0"
 	case math.Abs(v) >= 1e4:
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
@@ -122,7 +122,7 @@ func (f *Figure) xs() []float64 {
 	return slices.Compact(xs)
 }
 
-// at spells the value at x, "-" if the series has none.
+// at returns the value at x as text, or "-" if the series has none.
 func (s *Series) at(x float64) string {
 	i := slices.IndexFunc(s.Points, func(p Point) bool { return p.X == x })
 	if i < 0 || math.IsNaN(s.Points[i].Y) {
@@ -131,8 +131,8 @@ func (s *Series) at(x float64) string {
 	return number(s.Points[i].Y)
 }
 
-// WriteCSV prints a line for each value of each series, and below them the
-// claims, under one header. Values have four digits.
+// WriteCSV prints a line for each value of each series, then the claims, under one header. Values
+// have four digits.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"figure", "kind", "series", "x", "y", "x_axis", "y_axis"}}

@@ -8,13 +8,13 @@ type realCurve struct {
 	job  Job // without its ranks
 }
 
-// run adds the curves, if ranks can be run, over numbers of ranks, in µs.
+// run adds the curves over numbers of ranks, in µs, if ranks can be run.
 func (f *Figure) run(ctx context.Context, o Options, ranks []float64, curves ...realCurve) error {
 	return f.runScaled(ctx, o, ranks, 0, 1, curves...)
 }
 
-// runScaled is run for a figure of which X is that many ranks fewer, and Y in units
-// of so many µs.
+// runScaled is like run for a figure whose X is fewer fewer than the number of ranks, and whose Y
+// is in units of unit µs.
 func (f *Figure) runScaled(ctx context.Context, o Options, xs []float64, fewer int, unit float64, curves ...realCurve) error {
 	if o.Ranks == nil {
 		return nil

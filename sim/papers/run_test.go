@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// TestRunner: runs are curves of their own, and one that fails is told with its
-// figure.
+// TestRunner checks that runs have curves of their own, and that the error of a failed run names
+// its figure.
 func TestRunner(t *testing.T) {
 	found, err := Find("000/4")
 	require.NoError(t, err)

@@ -26,8 +26,8 @@ func simulate(name string, p schedule.Params, c sim.Config) (*sim.Result, error)
 	return r, nil
 }
 
-// repeat simulates operations of an algorithm, with seeds from seed on, and hands
-// each result to see.
+// repeat simulates operations of an algorithm, with seeds from seed on, and passes each result to
+// see.
 func repeat(name string, p schedule.Params, c sim.Config, seed uint64, runs int, see func(i int, r *sim.Result)) error {
 	spec, err := schedule.New(name, p)
 	if err != nil {

@@ -10,7 +10,7 @@ func (a *waiting[T]) before(b *waiting[T]) bool {
 	return before(&a.Item, &b.Item) || a.At == b.At && a.Tie == b.Tie && a.seq < b.seq
 }
 
-// heap is a binary heap: nothing is before its parent, (i-1)/2.
+// heap is a binary heap: no item is before its parent, (i-1)/2.
 type heap[T any] []waiting[T]
 
 func (h *heap[T]) push(x waiting[T]) {
@@ -24,7 +24,7 @@ func (h *heap[T]) push(x waiting[T]) {
 	*h = a
 }
 
-// pop removes the first item; there must be one.
+// pop removes the first item. The heap must not be empty.
 func (h *heap[T]) pop() waiting[T] {
 	a := *h
 	n := len(a) - 1

@@ -1,6 +1,6 @@
-// Package queue orders what is to happen in a simulation: by time, then by a
-// number that breaks ties, then by the order in which it was pushed. It is made
-// for simulations, where hardly anything is pushed before what was popped last.
+// Package queue orders the events of a simulation: by time, then by a number that breaks ties, then
+// by the order of pushing. It is optimised for simulations, where an event is rarely pushed before
+// the last one popped.
 package queue
 
 import (
@@ -9,38 +9,36 @@ import (
 	"slices"
 )
 
-// Item is something that happens.
+// Item is an event.
 type Item[T any] struct {
 	At    int64  // the time, not negative
-	Tie   uint64 // of what happens at the same time the lowest comes first
+	Tie   uint64 // at equal times the lowest comes first
 	Value T
 }
 
-// Queue is a queue in the order of At, Tie and pushing; the zero value is empty. Its
-// memory is used again, and may keep what was popped until then.
+// Queue is a queue in the order of At, Tie and pushing. The zero value is empty. It reuses its
+// memory, and may keep popped items until then.
 //
-// It is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990) by time: what comes
-// later than the time that was reached is in the bucket of the highest bit in which
-// the two differ, so that an item moves at most once for each bit, and to lower
-// buckets only. What is to happen at the time that was reached is sorted by Tie; it
-// mostly is from the beginning, because it is pushed in that order.
+// It is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990) by time. An item that is later than
+// the current time is in the bucket of the highest bit in which the two times differ. So an item
+// moves at most once for each bit, and only to lower buckets. The items of the current time are
+// sorted by Tie. They usually are sorted already, because they are pushed in that order.
 type Queue[T any] struct {
-	last    int64 // time of what was taken from the buckets last
+	last    int64 // time of the items that were last taken from the buckets
 	used    uint64
 	buckets [64][]Item[T] // by the highest bit, from 1, in which a time differs from last
-	ready   []Item[T]     // what is not later than last, in order
-	next    int           // first of ready that is left
-	early   heap[T]       // what is not later than last either, and was pushed since, out of order
-	spare   [][]Item[T]   // memory that no bucket has
+	ready   []Item[T]     // items not later than last, in order
+	next    int           // index of the first remaining item of ready
+	early   heap[T]       // further items not later than last, pushed since and out of order
+	spare   [][]Item[T]   // unused memory of buckets
 	pushed  uint64
 	left    int
 }
 
-// Len returns how many items there are.
+// Len returns the number of items.
 func (q *Queue[T]) Len() int { return q.left }
 
-// Push adds an item. It may be earlier than what was popped last; it is the next
-// one then.
+// Push adds an item. It may be earlier than the last item popped, and is then the next one.
 func (q *Queue[T]) Push(x Item[T]) {
 	q.left++
 	if x.At > q.last {
@@ -58,7 +56,7 @@ func (q *Queue[T]) Push(x Item[T]) {
 	}
 }
 
-// Pop removes the first item; there must be one.
+// Pop removes and returns the first item. The queue must not be empty.
 func (q *Queue[T]) Pop() Item[T] {
 	q.left--
 	if q.next == len(q.ready) && len(q.early) == 0 {
@@ -71,7 +69,7 @@ func (q *Queue[T]) Pop() Item[T] {
 	return q.ready[q.next-1]
 }
 
-// Clear removes all items and begins at time 0 again. It keeps the memory.
+// Clear removes all items and starts at time 0 again. It keeps the memory.
 func (q *Queue[T]) Clear() {
 	for i := range q.buckets {
 		clear(q.buckets[i])
@@ -100,8 +98,8 @@ func (q *Queue[T]) add(s []Item[T], x Item[T]) []Item[T] {
 	return append(s, x)
 }
 
-// more returns s with room for another item: in the least memory that is spare and larger, or
-// in new memory twice as large, since to grow often costs more than memory that is used again.
+// more returns s with room for another item. It uses the smallest larger spare memory, or new
+// memory twice as large, because frequent growth costs more than reuse.
 func (q *Queue[T]) more(s []Item[T]) []Item[T] {
 	best := -1
 	for i := range q.spare {
@@ -118,15 +116,15 @@ func (q *Queue[T]) more(s []Item[T]) []Item[T] {
 	return larger
 }
 
-// give puts memory by for the next bucket that grows.
+// give keeps memory for the next bucket that grows.
 func (q *Queue[T]) give(s []Item[T]) {
 	if cap(s) > 0 {
 		q.spare = append(q.spare, s[:0])
 	}
 }
 
-// advance goes to the time of the first item in the buckets. Items that are equal
-// stay in the order in which they were pushed: they are always in one bucket.
+// advance moves to the time of the first item in the buckets. Equal items stay in the order in
+// which they were pushed, because they are always in one bucket.
 func (q *Queue[T]) advance() {
 	b := bits.TrailingZeros64(q.used)
 	from := q.buckets[b]
@@ -152,8 +150,8 @@ func (q *Queue[T]) advance() {
 	}
 }
 
-// spread makes those items that are to happen at the time that was reached ready,
-// and puts the others into lower buckets. It reports whether the former are sorted.
+// spread makes the items of the current time ready, and puts the others into lower buckets. It
+// reports whether the ready items are sorted.
 func (q *Queue[T]) spread(from []Item[T]) (sorted bool) {
 	q.ready, sorted = q.ready[:0], true
 	for i := range from {

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/sim/queue"
 )
 
-// The queue against a list that is sorted, stably, before each item is taken.
+// TestOrder compares the queue with a list that is sorted, stably, before each item is taken.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue.Queue[int]
@@ -64,8 +64,8 @@ func TestWarmQueueAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, fill))
 }
 
-// BenchmarkHold takes the first of 65,536 items and puts one in again, at a time
-// that is one of two, or at any of thousands.
+// BenchmarkHold takes the first of 65,536 items and adds one, at one of two times or at one of
+// thousands.
 func BenchmarkHold(b *testing.B) {
 	for name, spread := range map[string]uint64{"together": 2, "apart": 1 << 12} {
 		b.Run(name, func(b *testing.B) {

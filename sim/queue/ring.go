@@ -1,14 +1,13 @@
 package queue
 
-// Ring is a first-in first-out queue whose memory is used again; the zero value is
-// empty.
+// Ring is a first-in first-out queue that reuses its memory. The zero value is empty.
 type Ring[T any] struct {
 	items []T
 	head  int
 	n     int
 }
 
-// Len returns how many items there are.
+// Len returns the number of items.
 func (r *Ring[T]) Len() int { return r.n }
 
 // Push adds an item at the end.
@@ -24,7 +23,7 @@ func (r *Ring[T]) Push(v T) {
 	*r.At(r.n - 1) = v
 }
 
-// At returns item i from the head, 0 … Len()-1.
+// At returns item i from the head, 0 ≤ i < Len.
 func (r *Ring[T]) At(i int) *T {
 	i += r.head
 	if i >= len(r.items) {
@@ -33,7 +32,7 @@ func (r *Ring[T]) At(i int) *T {
 	return &r.items[i]
 }
 
-// Pop removes the first item; there must be one.
+// Pop removes and returns the first item. The ring must not be empty.
 func (r *Ring[T]) Pop() T {
 	first := r.At(0)
 	v := *first
