@@ -9,7 +9,8 @@ import (
 	"github.com/schedgen/schedgen"
 )
 
-// What the typed functions cost beside package runtime, where a single rank has nobody to wait for.
+// BenchmarkOneRank measures what the typed functions cost in addition to package runtime. A single
+// rank waits for nobody.
 func BenchmarkOneRank(b *testing.B) {
 	comms := group(b, 1, schedgen.Config{})
 	c, ctx := comms[0], b.Context()

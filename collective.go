@@ -10,9 +10,9 @@ import (
 
 // Bcast copies buf of rank root to buf of every other rank. buf has the same length at all ranks.
 //
-// When the root returns, it may reuse buf. Whether the other ranks have the elements by then depends
-// on the algorithm: bcast/mcast-acktree guarantees it. After an error buf is undefined, unless the
-// error is an [OpError] that says that it is Whole.
+// The root may reuse buf when Bcast returns there. The algorithm decides whether the other ranks
+// have the elements by then: bcast/mcast-acktree guarantees it. After an error buf is undefined,
+// unless the error is an [OpError] with Whole set.
 func Bcast[T any](ctx context.Context, comm *Comm, buf []T, root int) error {
 	if err := checkCall[T](ctx, comm, "Bcast", root); err != nil {
 		return err
@@ -20,13 +20,13 @@ func Bcast[T any](ctx context.Context, comm *Comm, buf []T, root int) error {
 	return public(comm.under.BcastElements(ctx, bytesOf(buf), sizeOf[T](), root))
 }
 
-// BcastBytes sends a message of rank root to all ranks, of which only the root knows the length. At
-// the root, buf is the message, and is returned. At other ranks, buf gives memory for it, up to its
-// capacity, and may be nil: the result lies in it if there is room, and else in new memory. So a loop
-// that passes the last result does not allocate.
+// BcastBytes sends a message of rank root to all ranks. Only the root knows its length. At the
+// root, buf is the message, and BcastBytes returns it. At other ranks, buf is memory for the
+// message, up to its capacity, and may be nil. The result lies in buf if it fits, and else in new
+// memory. So a loop that passes the last result does not allocate.
 //
-// Where all ranks know the length, [Bcast] is quicker for more than 504 bytes. A message of more than
-// Config.MaxBcast bytes is ErrTooLarge at every rank, and leaves the communicator intact.
+// If all ranks know the length, [Bcast] is quicker for more than 504 bytes. A message of more than
+// Config.MaxBcast bytes is ErrTooLarge at every rank. The communicator stays intact.
 func BcastBytes(ctx context.Context, comm *Comm, buf []byte, root int) ([]byte, error) {
 	if err := checkCall[byte](ctx, comm, "BcastBytes", root); err != nil {
 		return nil, err
@@ -35,61 +35,61 @@ func BcastBytes(ctx context.Context, comm *Comm, buf []byte, root int) ([]byte, 
 	return msg, public(err)
 }
 
-// Scatter gives each rank its block of src of rank root: rank r gets elements r·n … r·n+n-1, where n
-// is the length of dst. n is the same at all ranks. At the root src has n elements for every rank; at
-// the others it is nil.
+// Scatter gives each rank its block of src of rank root: rank r gets elements r·n … r·n+n-1, where
+// n is the length of dst. n is the same at all ranks. At the root src has n elements for every
+// rank. At the other ranks it is nil.
 func Scatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
 	return move(ctx, comm, "Scatter", &scatter, dst, src, root)
 }
 
-// Gather collects src of every rank in dst of rank root: src of rank r becomes the elements
-// r·n … r·n+n-1, where n is the length of src. n is the same at all ranks. At the root dst has n
-// elements for every rank; at the others it is nil.
+// Gather collects src of every rank in dst of rank root: src of rank r becomes the elements r·n …
+// r·n+n-1, where n is the length of src. n is the same at all ranks. At the root dst has n elements
+// for every rank. At the other ranks it is nil.
 //
-// src of the root may be the very place in dst where it goes.
+// src of the root may be its own block in dst.
 func Gather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
 	return move(ctx, comm, "Gather", &gather, dst, src, root)
 }
 
-// Allgather collects src of every rank in dst of every rank: src of rank r becomes the elements
-// r·n … r·n+n-1, where n is the length of src. n is the same at all ranks, and dst has n elements for
+// Allgather collects src of every rank in dst of every rank: src of rank r becomes the elements r·n
+// … r·n+n-1, where n is the length of src. n is the same at all ranks, and dst has n elements for
 // every rank.
 //
-// src may be the very place in dst where it goes.
+// src may be this rank's own block in dst.
 func Allgather[T any](ctx context.Context, comm *Comm, dst, src []T) error {
 	return move(ctx, comm, "Allgather", &allgather, dst, src, 0)
 }
 
-// Alltoall gives every rank a block of every other: block d of src at rank s becomes block s of dst
-// at rank d. With P ranks and blocks of n elements, block i is the elements i·n … i·n+n-1, and dst and
-// src have P·n elements each. n is the same at all ranks. dst and src must not overlap.
+// Alltoall sends a block of every rank to every rank: block d of src at rank s becomes block s of
+// dst at rank d. With P ranks and blocks of n elements, block i is the elements i·n … i·n+n-1, and
+// dst and src have P·n elements each. n is the same at all ranks. dst and src must not overlap.
 func Alltoall[T any](ctx context.Context, comm *Comm, dst, src []T) error {
 	return move(ctx, comm, "Alltoall", &alltoall, dst, src, 0)
 }
 
-// Scatterv is [Scatter] with blocks of different lengths: rank r gets counts[r] elements of src, which
-// lie behind those of the ranks before it. The root passes counts. The other ranks pass the length of
-// dst alone: counts is nil there, or has that length at their own place.
+// Scatterv is [Scatter] with blocks of different lengths: rank r gets counts[r] elements of src.
+// They follow the blocks of the ranks before it. The root passes counts. At the other ranks counts
+// is nil, or has the length of dst at their own place.
 func Scatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, root int) error {
 	return moveCounted(ctx, comm, "Scatterv", &scatter, dst, nil, src, counts, root)
 }
 
-// Gatherv is [Gather] with blocks of different lengths: src of rank r has counts[r] elements, which lie
-// in dst of the root behind those of the ranks before it. The root passes counts. The other ranks pass
-// the length of src alone: counts is nil there, or has that length at their own place.
+// Gatherv is [Gather] with blocks of different lengths: src of rank r has counts[r] elements. In
+// dst of the root they follow the blocks of the ranks before it. The root passes counts. At the
+// other ranks counts is nil, or has the length of src at their own place.
 func Gatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T, root int) error {
 	return moveCounted(ctx, comm, "Gatherv", &gather, dst, counts, src, nil, root)
 }
 
-// Allgatherv is [Allgather] with blocks of different lengths: src of rank r has counts[r] elements,
-// which lie in dst behind those of the ranks before it. All ranks pass the same counts.
+// Allgatherv is [Allgather] with blocks of different lengths: src of rank r has counts[r] elements.
+// In dst they follow the blocks of the ranks before it. All ranks pass the same counts.
 func Allgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) error {
 	return moveCounted(ctx, comm, "Allgatherv", &allgather, dst, counts, src, nil, 0)
 }
 
-// Alltoallv is [Alltoall] with blocks of different lengths: this rank sends srcCounts[r] elements of src
-// to rank r and gets dstCounts[r] from it. Blocks lie in the order of ranks, one behind the other.
-// srcCounts[d] of rank s must be dstCounts[s] of rank d.
+// Alltoallv is [Alltoall] with blocks of different lengths: this rank sends srcCounts[r] elements
+// of src to rank r and gets dstCounts[r] elements from it. Blocks lie in the order of ranks,
+// without gaps. srcCounts[d] of rank s must be dstCounts[s] of rank d.
 func Alltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) error {
 	return moveCounted(ctx, comm, "Alltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
 }
@@ -102,7 +102,7 @@ func Barrier(ctx context.Context, comm *Comm) error {
 	return public(comm.under.Barrier(ctx))
 }
 
-// The rows of the collectives that move elements.
+// These are the rows of the collectives that move elements.
 var (
 	bcast     = rowOf("bcast")
 	scatter   = rowOf("scatter")
@@ -116,7 +116,7 @@ func rowOf(name string) ir.Collective {
 	return row
 }
 
-// move performs the collective of a row, for the function named fn.
+// move performs the collective of a row. fn is the name of the calling function.
 func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) error {
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return err
@@ -124,7 +124,7 @@ func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective,
 	return public(comm.under.Do(ctx, callOf(row, dst, src, root)))
 }
 
-// startMove starts the collective of a row, for the function named fn.
+// startMove starts the collective of a row. fn is the name of the calling function.
 func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) (*Request, error) {
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return nil, err
@@ -132,7 +132,8 @@ func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collec
 	return started(comm.under.Start(ctx, callOf(row, dst, src, root)))
 }
 
-// moveCounted performs the collective of a row with blocks of different lengths, for the function named fn.
+// moveCounted performs the collective of a row with blocks of different lengths. fn is the name of
+// the calling function.
 func moveCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) error {
 	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
 	if err != nil {
@@ -141,7 +142,7 @@ func moveCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 	return public(comm.under.Do(ctx, call))
 }
 
-// startCounted starts what moveCounted performs.
+// startCounted starts the operation that moveCounted performs.
 func startCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (*Request, error) {
 	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
 	if err != nil {
@@ -150,7 +151,8 @@ func startCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Col
 	return started(comm.under.Start(ctx, call))
 }
 
-// countedCall checks the arguments of a collective with blocks of different lengths.
+// countedCall checks the arguments of a collective with blocks of different lengths, and returns
+// the call.
 func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (runtime.Call, error) {
 	if err := checkCall[T](ctx, comm, fn, root); err != nil {
 		return runtime.Call{}, err
@@ -171,7 +173,7 @@ func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 	return call, nil
 }
 
-// maxNamed is how many counts an error names.
+// maxNamed is the largest number of counts that an error names.
 const maxNamed = 8
 
 // callOf returns the call of a row with blocks of one length.
@@ -179,7 +181,8 @@ func callOf[T any](row *ir.Collective, dst, src []T, root int) runtime.Call {
 	return runtime.Call{Collective: row.Name, Root: root, Dst: bytesOf(dst), Src: bytesOf(src), Element: sizeOf[T]()}
 }
 
-// checkCall checks what all functions have: a context, a communicator, a root and elements.
+// checkCall checks the arguments of all functions: the context, the communicator, the root and the
+// type of elements.
 func checkCall[T any](ctx context.Context, comm *Comm, fn string, root int) error {
 	if comm.missing() {
 		return comm.wrong(fn, "the communicator is nil")
@@ -212,8 +215,9 @@ func checkBlocks[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 	return nil
 }
 
-// lengths says what is wrong if dst and src have so many elements and are to have so many blocks that
-// this rank wants and holds. It returns "" if they have blocks of one length.
+// lengths explains why the lengths of dst and src do not fit. dst and src are numbers of elements,
+// and wanted and held are numbers of blocks of this rank. The result is "" if all blocks have one
+// length.
 func lengths(dst, src, wanted, held, root int) string {
 	switch {
 	case wanted == 0 && dst > 0:
@@ -233,12 +237,12 @@ func lengths(dst, src, wanted, held, root int) string {
 	}
 }
 
-// Request is a collective that has been started. It goes on whether anybody waits for it or not.
+// Request is a collective that has been started. It goes on even if no goroutine waits for it.
 type Request struct {
 	under *runtime.Request
 }
 
-// started turns what starts of package runtime return into what a program gets.
+// started turns the results of package runtime's Start functions into those of this package.
 func started(under *runtime.Request, err error) (*Request, error) {
 	if err != nil {
 		return nil, public(err)
@@ -246,9 +250,9 @@ func started(under *runtime.Request, err error) (*Request, error) {
 	return &Request{under}, nil
 }
 
-// Wait waits until the operation has ended and returns its error. Several goroutines may wait for one
-// request, and wait again. The end of ctx ends the waiting alone: the operation goes on, and the
-// buffers still belong to the communicator.
+// Wait waits until the operation has ended and returns its error. Several goroutines may wait for
+// one request, and may wait again. If ctx ends first, only the waiting ends: the operation goes on,
+// and the buffers still belong to the communicator.
 func (r *Request) Wait(ctx context.Context) error {
 	if r == nil || r.under == nil {
 		return fmt.Errorf("%w: Wait: the request is nil", ErrInput)
@@ -256,20 +260,20 @@ func (r *Request) Wait(ctx context.Context) error {
 	return public(r.under.Wait(ctx))
 }
 
-// Done returns a channel that is closed when the operation has ended; Wait then returns at once. While
-// no goroutine is inside a call of the communicator, its background completes the operation, though
-// not before Config.Waiting.Idle has passed.
+// Done returns a channel that is closed when the operation has ended. Wait then returns at once.
+// While no goroutine is inside a call of the communicator, its background completes the operation,
+// though not before Config.Waiting.Idle has passed.
 func (r *Request) Done() <-chan struct{} { return r.under.Done() }
 
-// StartBcast starts a [Bcast] and does not wait for it: buf belongs to the communicator until the
+// StartBcast starts a [Bcast] and does not wait for it. buf belongs to the communicator until the
 // request has ended. The same holds for the other functions that start a collective.
 //
 // Every rank must start or call the same collectives in the same order. It may wait for requests in
-// any order, and where one rank starts an operation another may call it. A few operations run at
-// once; others are queued and begin in their order.
+// any order. One rank may start an operation that another rank calls. A few operations run at once.
+// Others are queued and begin in their order.
 //
-// ctx governs the operation, also when nobody waits for it: if it ends first, the communicator fails
-// at every rank. The context of [Request.Wait] ends the waiting alone.
+// ctx governs the operation, even if no goroutine waits for it: if it ends first, the communicator
+// fails at every rank. The context of [Request.Wait] ends only the waiting.
 func StartBcast[T any](ctx context.Context, comm *Comm, buf []T, root int) (*Request, error) {
 	if err := checkCall[T](ctx, comm, "StartBcast", root); err != nil {
 		return nil, err
@@ -321,8 +325,8 @@ func StartAlltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts [
 	return startCounted(ctx, comm, "StartAlltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
 }
 
-// StartBarrier starts a [Barrier]; see [StartBcast]. The request ends when every rank has started or
-// called the barrier.
+// StartBarrier starts a [Barrier]; see [StartBcast]. The request ends when every rank has started
+// or called the barrier.
 func StartBarrier(ctx context.Context, comm *Comm) (*Request, error) {
 	if err := checkCall[byte](ctx, comm, "StartBarrier", 0); err != nil {
 		return nil, err

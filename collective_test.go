@@ -13,15 +13,15 @@ import (
 	"github.com/schedgen/schedgen"
 )
 
-// particle has bytes between its fields that belong to none of them.
+// particle has padding bytes between its fields.
 type particle struct {
 	Kind     byte
 	Position [3]float64
 	Charge   int16
 }
 
-// testMoves calls every collective with elements of type T: value returns element i of block b of the
-// collective with that round.
+// testMoves calls every collective with elements of type T. value returns element i of block b of
+// the collective in a round.
 func testMoves[T comparable](t *testing.T, value func(round, b, i int) T) {
 	block := func(round, b, n int) []T {
 		all := make([]T, n)
@@ -130,8 +130,8 @@ func testMoves[T comparable](t *testing.T, value func(round, b, i int) T) {
 	})
 }
 
-// Every collective brings elements of every type to where they belong, whatever the number of ranks,
-// the root and the length of blocks.
+// TestElementsArrive checks that every collective moves elements of every type to their places, for
+// any number of ranks, root and length of blocks.
 func TestElementsArrive(t *testing.T) {
 	testMoves(t, func(round, b, i int) byte { return byte(round*31 + b*7 + i) })
 	testMoves(t, func(round, b, i int) int32 { return int32(round<<24 | b<<16 | i) })
@@ -162,7 +162,7 @@ func TestBcastBytes(t *testing.T) {
 	})
 }
 
-// Requests may be waited for in any order, while others run.
+// TestRequestsOverlap checks that a program may wait for requests in any order while others run.
 func TestRequestsOverlap(t *testing.T) {
 	ranks(t, 3, func(c *schedgen.Comm) error {
 		var requests []*schedgen.Request
@@ -190,7 +190,8 @@ func TestRequestsOverlap(t *testing.T) {
 	})
 }
 
-// Communicators of Split and Dup are apart, and a rank without a color has none.
+// TestSplit checks that communicators of Split and Dup are independent, and that a rank without a
+// color gets none.
 func TestSplit(t *testing.T) {
 	ranks(t, 5, func(c *schedgen.Comm) error {
 		color := c.Rank() % 2
@@ -234,7 +235,7 @@ func TestPublish(t *testing.T) {
 		if _, ok, err := c.TryNext(); ok || err != nil {
 			return fmt.Errorf("a message before one was published, or %w", err)
 		}
-		if err := schedgen.Barrier(ctx, c); err != nil { // nobody has published before it
+		if err := schedgen.Barrier(ctx, c); err != nil { // no rank has published before it
 			return err
 		}
 		if c.Rank() == 1 {
@@ -266,7 +267,8 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// A warm communicator allocates nothing for a collective.
+// TestWarmCollectivesDoNotAllocate checks that a warm communicator allocates nothing for a
+// collective.
 func TestWarmCollectivesDoNotAllocate(t *testing.T) {
 	const size, n, warm, rounds = 4, 100, 300, 200
 	comms := group(t, size, schedgen.Config{})

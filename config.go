@@ -12,108 +12,139 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Config says how a communicator works. All ranks must be given the same values; Transport, Waiting,
-// Clock and Observe are each rank's own.
+// Config configures a communicator. All ranks must have the same values, except that each rank has
+// its own Transport, Waiting, Clock and Observe.
 //
-// The zero value of every field stands for a default. A negative value stands for none, no limit or
-// never in the fields that say so; in the others it is ErrInput.
+// The zero value of every field stands for a default. Some fields say that a negative value means
+// none, no limit or never. In the other fields a negative value is ErrInput.
 type Config struct {
 	// Transport is connected to all ranks, such as one of tcp.Join. It is closed with the last
-	// communicator on it, and if Join fails. Default: what the launcher's environment says; see Init.
+	// communicator on it, or if Join fails. By default the launcher's environment chooses it; see
+	// Init.
 	Transport wire.Transport
 
 	// Algorithms names the algorithm of collectives, such as "bcast": {Name: "bcast/binomial"}. The
-	// key is what stands before the slash; "anycast" is for published messages. Rules chooses where
-	// there is no entry, or none with a Name.
+	// key is the part before the slash. "anycast" is for published messages. Rules choose for
+	// collectives without an entry, or with an entry without a Name.
 	Algorithms map[string]Algorithm
 
-	// Rules choose algorithms: selection.Parse reads a file of them. Default: without a Transport
-	// those of the file that SCHEDGEN_RULES names, else the built-in ones.
+	// Rules choose algorithms: selection.Parse reads a file of them. Without a Transport the
+	// default is the file that SCHEDGEN_RULES names, if it is set. Otherwise the default is the
+	// built-in rules.
 	Rules *selection.Rules
 
-	// Reproducible has the functions that fold give the same bits whatever the length, the place in the
-	// vector, the transport, the hosts and what is lost: for a number of ranks and a function there is one
-	// tree by which contributions are folded. Rules choose among the algorithms that fold by it; one of
-	// Algorithms that folds by another is ErrInput. Without it, too, all ranks get the same bits, and
-	// results do not depend on what arrives first.
+	// Reproducible makes collectives that fold give the same bits for any length, place in the
+	// vector, transport, hosts and losses. Contributions are folded by one tree, which only the
+	// number of ranks and the function decide. Rules choose among the algorithms that fold by this
+	// tree. If one of Algorithms folds by another tree, that is ErrInput. All ranks get the same
+	// bits without Reproducible, too, and results do not depend on the order in which messages
+	// arrive.
 	Reproducible bool
 
 	Delay     DelayPolicy   // when the root of a broadcast by multicast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
-	Chunk    int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
-	MaxBcast int           // bytes of a message of BcastBytes at most; default 1 GiB; negative: no limit
+	// Chunk is the largest number of bytes of a chunk, as far as 1024 chunks suffice. The default
+	// is 32 KiB or one datagram, whichever is less.
+	Chunk int
+	// MaxBcast is the largest number of bytes of a message of BcastBytes. The default is 1 GiB.
+	// Negative means no limit.
+	MaxBcast int
 	Repair   time.Duration // base timeout of repairs; default 20 ms
-	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different collectives may then hang
-	Silence  time.Duration // a rank that gives no sign of life for so long while another one waits is lost; default 30 s; negative: never
-	Retain   int           // bytes of past operations that are kept to answer requests; default 8 MiB; negative: none
+	// Stall is how long an operation may stand still before the rank asks its neighbour whether
+	// both mean the same operation. The default is 250 ms. Negative means never: ranks that call
+	// different collectives may then hang.
+	Stall time.Duration
+	// Silence is how long a rank may give no sign of life while another rank waits for it. Then the
+	// silent rank is lost. The default is 30 s. Negative means never.
+	Silence time.Duration
+	// Retain is how many bytes of past operations are kept to answer requests. The default is 8
+	// MiB. Negative means none.
+	Retain int
 
-	CastWindow int // published messages of one rank under way; default 64
-	CastBytes  int // bytes of one rank's published messages under way before Publish waits; default 256 KiB
-	MaxMessage int // bytes of a published message at most; default 1 MiB
+	CastWindow int // largest number of published messages of one rank under way; default 64
+	// CastBytes is the largest number of bytes of one rank's published messages under way. Publish
+	// waits while there are more. The default is 256 KiB.
+	CastBytes  int
+	MaxMessage int // largest number of bytes of a published message; default 1 MiB
 
-	// JoinTimeout is how long the ranks that a launcher has started may take to meet; default what
-	// SCHEDGEN_JOIN_TIMEOUT says, such as 90s or none, else five minutes; negative: no limit but the
-	// context's. It has no meaning with a Transport, whose ranks have met.
+	// JoinTimeout is the time limit for the ranks that a launcher has started to meet. By default
+	// SCHEDGEN_JOIN_TIMEOUT sets it, such as 90s or none, and else it is five minutes. Negative
+	// means no limit but the context's. It has no meaning with a Transport, because its ranks have
+	// met.
 	JoinTimeout time.Duration
 
-	Epoch uint32      // version of the membership, on which ranks must agree; default 1
-	Clock clock.Clock // also of the transport that the environment says; default clock.System
+	Epoch uint32 // version of the membership; ranks must agree on it; default 1
+	// Clock is also the clock of the transport that the environment chooses. The default is
+	// clock.System.
+	Clock clock.Clock
 
 	Waiting Waiting // how callers wait
-	Observe Observe // what is told of what happens; default nothing
+	Observe Observe // who is told of events; default nobody
 }
 
-// Algorithm says how a collective is done: the name of an algorithm of package schedule, such as
-// "bcast/binomial", and its parameters. A parameter that is 0 takes its default, and must be 0 if
-// the algorithm has no such parameter. docs/algorithms.md explains the algorithms.
+// Algorithm names an algorithm of package schedule, such as "bcast/binomial", and its parameters. A
+// parameter of 0 means its default. It must be 0 if the algorithm has no such parameter.
+// docs/algorithms.md explains the algorithms.
 type Algorithm struct {
 	Name   string
-	Chunks int // chunks of a block; default by its length
+	Chunks int // chunks of a block; the default depends on its length
 	Degree int // children or partners of a rank
 	FanIn  int // children of a rank where signals are gathered
 	FanOut int // children of a rank where signals are released
 	Hosts  int // blocks of ranks that share a host; default flat
 }
 
-// DelayPolicy decides when the root of a broadcast by multicast starts. A multicast that meets nobody
-// listening is lost, and has to be repaired.
+// DelayPolicy decides when the root of a broadcast by multicast starts. If no rank listens yet, a
+// multicast is lost and has to be repaired.
 type DelayPolicy uint8
 
-// The policies.
+// These are the policies.
 const (
-	DelayNone       = DelayPolicy(core.DelayNone)       // the root starts at once
-	DelayFixed      = DelayPolicy(core.DelayFixed)      // it waits for Config.RootDelay
-	DelayAdaptive   = DelayPolicy(core.DelayAdaptive)   // it waits longer after a rank, drawn for each operation, was late, and less after it was in time
-	DelayRandomPeer = DelayPolicy(core.DelayRandomPeer) // it waits until one rank, drawn for each operation, has entered
+	DelayNone  = DelayPolicy(core.DelayNone)  // the root starts at once
+	DelayFixed = DelayPolicy(core.DelayFixed) // the root waits for Config.RootDelay
+	// DelayAdaptive makes the root watch one rank, drawn for each operation. It waits longer after
+	// this rank was late, and less after it was in time.
+	DelayAdaptive = DelayPolicy(core.DelayAdaptive)
+	// DelayRandomPeer makes the root wait until one rank, drawn for each operation, has entered.
+	DelayRandomPeer = DelayPolicy(core.DelayRandomPeer)
 )
 
 // String returns the policy's name.
 func (d DelayPolicy) String() string { return core.DelayPolicy(d).String() }
 
-// Waiting says how callers wait for other ranks.
+// Waiting configures how callers wait for other ranks.
 type Waiting struct {
-	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
-	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all
-	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
-	Stay   bool          // threads stay on the cores where the system has them; default: ranks that share a core move apart
+	// Idle is how long after a call the background takes over. After many calls it is up to fifty
+	// times as long. The default is 200 µs. Negative means never: others then wait until this
+	// rank's next call, but at most for Silence.
+	Idle time.Duration
+	// Linger is how long Close waits while nothing that remains to be sent is taken. The default is
+	// 2 s. Negative means not at all.
+	Linger time.Duration
+	// Spin is how many polls find nothing before the caller is parked. The default takes some tens
+	// to hundreds of microseconds. Negative means none.
+	Spin int
+	// Stay keeps threads on the cores where the system has put them. By default ranks that share a
+	// core move apart.
+	Stay bool
 }
 
-// Observe says what is told of what a communicator does, each rank's own. Communicators made by
-// Split, Dup and Shrink have the same.
+// Observe says who is told of a communicator's events. Each rank has its own. Communicators made by
+// Split, Dup and Shrink inherit it.
 type Observe struct {
-	// Log gets an event when ranks have joined, when one is lost, when the communicator fails and when
-	// it is closed. While ranks meet, it gets warnings that say what this rank waits for; without a Log
-	// these go to the standard error. Its handler may call any method but Close.
+	// Log gets an event when ranks have joined, when one is lost, when the communicator fails and
+	// when it is closed. While ranks meet, it gets warnings that say what this rank waits for.
+	// Without a Log these go to the standard error. Its handler may call any method but Close.
 	Log *slog.Logger
 
-	// Trace is called for everything that operations do, by one goroutine at a time and in the middle
-	// of the work: it must be quick and must not call the communicator. Package perfetto writes files
-	// of what it is told.
+	// Trace is called for every step of operations, by one goroutine at a time. The call comes in
+	// the middle of the work: it must be quick and must not call the communicator. Package perfetto
+	// writes files of these events.
 	Trace func(runtime.Event)
 }
 
-// below returns what package runtime is to do.
+// below returns the configuration of package runtime.
 func (cfg *Config) below() runtime.Config {
 	b := runtime.Config{
 		Transport: cfg.Transport, Rules: cfg.Rules, Reproducible: cfg.Reproducible,

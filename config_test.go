@@ -13,7 +13,8 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Every field that package runtime has too is handed down to it.
+// TestConfigIsHandedDown checks that every field that package runtime also has is handed down to
+// it.
 func TestConfigIsHandedDown(t *testing.T) {
 	transports, err := mem.New(1, mem.Options{})
 	require.NoError(t, err)
@@ -57,7 +58,8 @@ func TestConfigIsHandedDown(t *testing.T) {
 	}
 }
 
-// Algorithms are handed down with their parameters, and wrong ones are errors.
+// TestAlgorithms checks that algorithms are handed down with their parameters, and that wrong ones
+// are errors.
 func TestAlgorithms(t *testing.T) {
 	join := func(algorithms map[string]Algorithm, trace func(runtime.Event)) (*Comm, error) {
 		transports, err := mem.New(1, mem.Options{})

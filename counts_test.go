@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen"
 )
 
-// Blocks of different lengths arrive, whatever they are, also none.
+// TestElementsOfCountsArrive checks that blocks of any different lengths arrive, also empty ones.
 func TestElementsOfCountsArrive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(1, 7).Draw(rt, "ranks")
@@ -92,7 +92,8 @@ func TestElementsOfCountsArrive(t *testing.T) {
 	})
 }
 
-// A warm communicator allocates nothing where blocks have lengths of their own.
+// TestWarmCountsDoNotAllocate checks that a warm communicator allocates nothing for blocks of
+// different lengths.
 func TestWarmCountsDoNotAllocate(t *testing.T) {
 	const size, warm, rounds = 4, 300, 200
 	counts, total := []int{30, 0, 200, 5}, 235
@@ -154,7 +155,8 @@ func TestWarmCountsDoNotAllocate(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// Wrong counts are errors that say what each side is, and the communicator works on.
+// TestWrongCounts checks that wrong counts are errors that describe each side, and that the
+// communicator still works.
 func TestWrongCounts(t *testing.T) {
 	comms := group(t, 3, schedgen.Config{})
 	ctx, c, six := t.Context(), comms[1], make([]int32, 6)
@@ -183,7 +185,8 @@ func TestWrongCounts(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// Ranks whose counts or elements differ fail, all of them, in the words of both sides.
+// TestCountsThatDiffer checks that all ranks fail if their counts or elements differ, and that the
+// error quotes both sides.
 func TestCountsThatDiffer(t *testing.T) {
 	for name, one := range map[string]struct {
 		call  func(ctx context.Context, c *schedgen.Comm) error

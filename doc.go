@@ -1,7 +1,8 @@
-// Package schedgen moves data among the processes of a parallel program and folds it: broadcasts,
-// gathers, transposes, sums, scans and barriers, of values of any type without pointers.
+// Package schedgen moves data among the processes of a parallel program and folds it. It has
+// broadcasts, gathers, transposes, sums, scans and barriers, of values of any type without
+// pointers.
 //
-// The processes of a program are ranks, 0 … P-1. All of them run the same code:
+// The processes of a program are its ranks, 0 … P-1. All of them run the same code:
 //
 //	package main
 //
@@ -26,7 +27,7 @@
 //			params[0] = 0.5
 //		}
 //		if err := schedgen.Bcast(ctx, comm, params, 0); err != nil {
-//			log.Fatal(err) // else all ranks have rank 0's params
+//			log.Fatal(err) // without an error all ranks have rank 0's params
 //		}
 //
 //		mine := []float64{params[0] * float64(comm.Rank())}
@@ -43,12 +44,12 @@
 //	srun -n 4 ./program
 //	SCHEDGEN_RANK=0 SCHEDGEN_SIZE=2 SCHEDGEN_COORDINATOR=host:7000 ./program
 //
-// Started without any of these, a program is rank 0 of 1.
+// Without any of these, a program is rank 0 of 1.
 //
 // # Collectives
 //
 // The functions are collectives. Every rank calls the same ones in the same order, with the same
-// type, root and lengths. With P ranks and n elements a block:
+// type, root and lengths. P is the number of ranks, and n is the number of elements of a block:
 //
 //	                                    src has                     dst gets
 //	Bcast(ctx, comm, buf, root)         buf of the root             buf of every other rank
@@ -58,30 +59,31 @@
 //	Alltoall(ctx, comm, dst, src)       P·n                         P·n: block i is from rank i
 //	Barrier(ctx, comm)                  nothing                     nothing
 //
-// Blocks lie in the order of ranks: block i of a Gather's dst is rank i's src. Lengths are counted
-// in elements and may be 0. [BcastBytes] sends a message whose length only the root knows.
+// Blocks lie in the order of ranks: block i of a Gather's dst is rank i's src. Lengths are numbers
+// of elements and may be 0. If only the root knows the length of a message, [BcastBytes] sends it.
 //
 // Four of them have a second form, for blocks of different lengths. counts has the length of each
-// rank's block, and blocks lie one behind the other without gaps:
+// rank's block. Blocks lie in the order of ranks, without gaps:
 //
 //	Scatterv(ctx, comm, dst, src, counts, root)             src and counts at the root, else nil
 //	Gatherv(ctx, comm, dst, counts, src, root)              dst and counts at the root, else nil
 //	Allgatherv(ctx, comm, dst, counts, src)                 the same counts at all ranks
 //	Alltoallv(ctx, comm, dst, dstCounts, src, srcCounts)    what this rank gets from each, and sends to each
 //
-// Two ranks that differ in the length of a block, or in what they fold it with, fail all ranks with
-// [ErrMismatch]: the error says what each of the two means.
+// If two ranks differ in the length of a block, or in the operation that folds it, all ranks fail
+// with [ErrMismatch]. The error says what each of the two ranks has passed.
 //
-// dst and src must not overlap, with one exception: where src is one block, it may be the very place
-// in dst where that block goes, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
+// dst and src must not overlap, with one exception. If src is one block, it may be its own block in
+// dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
 //
-// An element may be a number, a bool, an array or a struct of these: any type that has no pointers,
-// and so no strings, slices, maps or interfaces. Elements travel as they lie in memory. So all ranks
-// must have been built for the same architecture.
+// An element may be a number, a bool, an array or a struct of these. It may have any type that has
+// no pointers, and so no strings, slices, maps or interfaces. Elements travel as they lie in
+// memory. So all ranks must be built for the same architecture.
 //
 // # Folding
 //
-// Five functions fold what all ranks contribute, element by element, with an operation such as [Sum]:
+// Five functions fold the contributions of all ranks, element by element, with an operation such as
+// [Sum]:
 //
 //	                                        the result
 //	Reduce(ctx, comm, buf, op, root)        in buf of the root; the others keep theirs
@@ -90,8 +92,9 @@
 //	Scan(ctx, comm, buf, op)                in buf of rank r: that of ranks 0 … r
 //	Exscan(ctx, comm, buf, op)              in buf of rank r: that of ranks 0 … r-1; rank 0 keeps its buf
 //
-// Those with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and src, of
-// one length, and leave src as it is. For ReduceTo, dst is nil at the ranks that are not the root.
+// Functions with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and
+// src of one length, and leave src as it is. For ReduceTo, only the root has a dst. It is nil at
+// the other ranks.
 //
 //	Sum, Prod        numbers
 //	Min, Max         numbers that have an order: not complex ones
@@ -99,57 +102,58 @@
 //	LAnd, LOr, LXor  bools, and integers, where 0 is false and all else true
 //	MinLoc, MaxLoc   Loc: a value, and the index of where it is
 //
-// [Func] makes an operation of a function, for elements of any other type:
+// [Func] makes an operation from a function, for elements of any other type:
 //
 //	type span struct{ First, Last float64 }
 //
 //	var join = schedgen.Func("join", true, func(dst, src []span) {
-//		for i, s := range src { // dst[i] is the left operand, and becomes the result
+//		for i, s := range src { // dst[i] is the left operand, and then the result
 //			dst[i] = span{min(dst[i].First, s.First), max(dst[i].Last, s.Last)}
 //		}
 //	})
 //
-// The function must be associative: (a·b)·c is a·(b·c). If it also commutes, a·b is b·a, say true: more
-// algorithms then fit. Else contributions are folded in the order of ranks. Make an operation once, as
-// a variable of the package: a communicator keeps what it has prepared for it.
+// The function must be associative: (a·b)·c is a·(b·c). If it also commutes, a·b is b·a, say true:
+// more algorithms then fit. Otherwise contributions are folded in the order of ranks. Make an
+// operation once, as a variable of the package: a communicator keeps its preparations for it.
 //
-// Floating-point numbers are rounded, so a sum depends on how it is bracketed. All ranks get the same
-// bits, and a second run of the same program gets them again: the schedule fixes the brackets, never
-// the order in which messages arrive. The length, the number of ranks and their hosts may change the
-// schedule. [Config.Reproducible] lets only the number of ranks do so. See docs/reproducible.md.
+// Floating-point numbers are rounded, so a sum depends on its brackets. All ranks get the same
+// bits, and a second run of the same program gets them again: the schedule fixes the brackets,
+// never the order in which messages arrive. The length, the number of ranks and their hosts may
+// change the schedule. With [Config.Reproducible] only the number of ranks changes the brackets.
+// See docs/reproducible.md.
 //
-// Exact sums are rounded once, so nothing changes their bits, not even the number of ranks:
+// Exact sums are rounded once. So nothing changes their bits, not even the number of ranks:
 //
 //	sum, err := schedgen.ExactSum(ctx, comm, x)    one number: of all elements of all ranks
 //	dot, err := schedgen.ExactDot(ctx, comm, x, y) likewise, of the products
 //	err := schedgen.AllreduceExact(ctx, comm, buf) each element, as Allreduce with Sum
 //
-// An [Exact] is such a sum before it is rounded. A program adds to it, and Sum folds it in all of the
-// functions above.
+// An [Exact] is such a sum before it is rounded. A program adds to it, and Sum folds it in all of
+// the functions above.
 //
 // # Several operations at a time
 //
-// [StartBcast], [StartAllreduce] and so on start an operation and return a [Request]. The buffers belong
-// to the communicator until the request has ended. The program may compute or start further
-// operations meanwhile, and then calls [Request.Wait].
+// [StartBcast], [StartAllreduce] and so on start an operation and return a [Request]. The buffers
+// belong to the communicator until the request has ended. Meanwhile the program may compute or
+// start further operations. Then it calls [Request.Wait].
 //
-// [Comm.Split] and [Comm.Dup] make communicators whose operations are independent of each other.
+// [Comm.Split] and [Comm.Dup] make communicators with independent operations.
 //
 // # Messages that nobody expects
 //
-// Any rank may send a message to all others at any time by [Comm.Publish]. They take it by
+// Any rank may send a message to all others at any time with [Comm.Publish]. They receive it with
 // [Comm.Next] or in a loop over [Comm.Messages]:
 //
 //	for msg, err := range comm.Messages(ctx) { … }
 //
 // # Contexts
 //
-// A rank cannot leave a collective alone, since others wait for what it would send. So if the
-// context of a collective or of its Start function ends, the communicator fails at every rank, for
-// good. Give collectives a context that ends only when the job is to end. To wait for a limited
-// time, start the operation under such a context, and give the short one to Request.Wait, where it
-// ends the waiting alone. The contexts of Publish, Next, Messages, Flush, Agree and Shrink end the
-// waiting alone, too.
+// A rank cannot leave a collective alone, because others wait for its messages. So if the context
+// of a collective or of its Start function ends, the communicator fails at every rank, for good.
+// Give collectives a context that ends only when the job is to end. To wait for a limited time,
+// start the operation with such a context, and give the short one to Request.Wait. There it ends
+// only the waiting. The contexts of Publish, Next, Messages, Flush, Agree and Shrink also end only
+// the waiting.
 //
 // # Errors
 //
@@ -158,7 +162,7 @@
 // other failure of a collective is a failure of the communicator: all ranks get an error that says
 // the same, and every later call returns it again.
 //
-// If ranks are lost, the survivors get a [LostError] with the same list of ranks, and may continue
+// If ranks are lost, the survivors get a [LostError] with the same list of ranks. They may continue
 // with the communicator that [Comm.Shrink] makes:
 //
 //	var lost *schedgen.LostError
@@ -168,7 +172,7 @@
 //
 // # Below
 //
-// [Config] chooses transports and algorithms for [Join]. Package runtime, which moves bytes by
-// schedules, is below this package; [Comm.Runtime] and [Wrap] go from one to the other. The errors
-// of this package wrap those of package runtime, and [errors.As] finds the types of both.
+// [Config] chooses transports and algorithms for [Join]. Package runtime is below this package. It
+// moves bytes by schedules. [Comm.Runtime] and [Wrap] convert between communicators of the two. The
+// errors of this package wrap those of package runtime, and [errors.As] finds the types of both.
 package schedgen

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program that the package's documentation shows is one.
+// TestProgramOfTheDocumentation checks that the program in the package's documentation is a
+// program.
 func TestProgramOfTheDocumentation(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	require.NoError(t, err)

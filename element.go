@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// known is a list of the element types that have been found to be right. A program has few of them, so
-// that a walk along the list is quicker than a map, and it needs no lock.
+// known is a list of element types that have passed the check. A program has few of them. So a walk
+// along the list is quicker than a map, and it needs no lock.
 type known struct {
 	typ  reflect.Type
 	next *known
@@ -16,7 +16,7 @@ type known struct {
 
 var elements atomic.Pointer[known]
 
-// checkElement returns why values of type T cannot be moved, nil if they can.
+// checkElement returns why values of type T cannot be moved. It returns nil if they can.
 func checkElement[T any]() error {
 	typ := reflect.TypeFor[T]()
 	head := elements.Load()
@@ -28,7 +28,8 @@ func checkElement[T any]() error {
 	return learn(typ, head)
 }
 
-// learn looks into typ, which is not in the list from head on, and adds it if it is right.
+// learn checks typ, which is not in the list from head on. If typ passes, learn adds it to the
+// list.
 func learn(typ reflect.Type, head *known) error {
 	if typ.Size() == 0 {
 		return fmt.Errorf("elements are %v, which have no bytes", typ)
@@ -39,13 +40,13 @@ func learn(typ reflect.Type, head *known) error {
 		}
 		return fmt.Errorf("elements are %v, where %s is %v: only types without pointers can be moved", typ, path, bad)
 	}
-	// Another goroutine may have added a type since. Then this one is looked into again next time.
+	// Another goroutine may have added a type since. Then this one is checked again next time.
 	elements.CompareAndSwap(head, &known{typ, head})
 	return nil
 }
 
-// pointerIn returns where in typ, which stands at path, there is the first pointer, and what that is;
-// nil if there is none.
+// pointerIn returns the place and the type of the first pointer in typ. path is the place of typ.
+// The result is nil if there is none.
 func pointerIn(typ reflect.Type, path string) (at string, what reflect.Type) {
 	switch typ.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -70,7 +71,7 @@ func pointerIn(typ reflect.Type, path string) (at string, what reflect.Type) {
 	}
 }
 
-// sizeOf returns the bytes of an element.
+// sizeOf returns the number of bytes of an element.
 func sizeOf[T any]() int {
 	var element T
 	return int(unsafe.Sizeof(element))
@@ -81,7 +82,7 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*sizeOf[T]())
 }
 
-// overlap reports whether dst and src share memory, and the element of dst at which src begins. That
+// overlap reports whether dst and src share memory, and the element of dst at which src begins. at
 // is meaningful only if inside is true: src then begins at an element of dst and ends in dst.
 func overlap[T any](dst, src []T) (shares bool, at int, inside bool) {
 	if len(dst) == 0 || len(src) == 0 {

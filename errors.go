@@ -9,71 +9,75 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// The conditions that errors wrap; test with [errors.Is]. After any of them but ErrInput, ErrBusy,
-// ErrTooLarge, ErrTooMany and, from Next, ErrPeerLeft the communicator has failed: every later call
-// returns the same error. Package runtime has the same variables.
+// These are the conditions that errors wrap; test with [errors.Is]. The communicator stays intact
+// after ErrInput, ErrBusy, ErrTooLarge, ErrTooMany and, from Next, ErrPeerLeft. After any other it
+// has failed: every later call returns the same error. Package runtime has the same variables.
 var (
-	// ErrInput: an argument or a field of Config is wrong. The call has done nothing, and the rank may
-	// make it again. If other ranks have made theirs and this one makes no other, all ranks get
-	// ErrMismatch: see there.
+	// ErrInput: an argument or a field of Config is wrong. The call has done nothing, and the rank
+	// may make it again. If other ranks have made their calls and this rank makes no other, all
+	// ranks get ErrMismatch.
 	ErrInput = runtime.ErrInput
-	// ErrBusy: another goroutine is inside a collective of this communicator. Start operations that
-	// are to overlap one after the other.
+	// ErrBusy: another goroutine is inside a collective of this communicator. To overlap
+	// operations, start one after the other.
 	ErrBusy = runtime.ErrBusy
-	// ErrClosed: Close has been called at this rank.
+	// ErrClosed: this rank has called Close.
 	ErrClosed = runtime.ErrClosed
 	// ErrTooLarge: a published message is longer than Config.MaxMessage, or a message of BcastBytes
-	// longer than Config.MaxBcast.
+	// is longer than Config.MaxBcast.
 	ErrTooLarge = runtime.ErrTooLarge
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = runtime.ErrTooMany
 	// ErrMismatch: ranks have called different collectives, or the same one with different roots,
-	// lengths or algorithms. The error says of two ranks what each has called. A call may return
-	// before the ranks know, since a root waits for nobody. The next call in which a rank waits for
-	// one that differs fails; a barrier fails at every rank.
+	// lengths or algorithms. The error names two ranks and the call of each. A call may return
+	// before the ranks know, because a root waits for nobody. The next call in which a rank waits
+	// for one that differs fails. A barrier fails at every rank.
 	//
-	// A rank may also have refused a call with ErrInput and made no other while the other ranks wait
-	// for it. They ask after Config.Stall. A second later, or after Config.Stall again if that is
-	// longer, all ranks fail, and the error says what was wrong with the refused call.
+	// Also, a rank may have refused a call with ErrInput and made no other while the other ranks
+	// wait for it. They ask after Config.Stall. A second later, or after Config.Stall again if that
+	// is longer, all ranks fail. The error then says why the call was refused.
 	ErrMismatch = runtime.ErrMismatch
-	// ErrProtocol: a rank has sent what no correct rank sends.
+	// ErrProtocol: a rank has sent a message that no correct rank sends.
 	ErrProtocol = runtime.ErrProtocol
-	// ErrAborted: another rank has failed and has said so. The error also wraps what it is there.
+	// ErrAborted: another rank has failed and has said so. The error also wraps the cause at that
+	// rank.
 	ErrAborted = runtime.ErrAborted
-	// ErrRefused: the system refuses this rank what it needs to reach the others, such as
-	// descriptors. At the others the error is ErrAborted.
+	// ErrRefused: the system refuses this rank a resource that it needs to reach the others, such
+	// as descriptors. The other ranks get ErrAborted.
 	ErrRefused = runtime.ErrRefused
 	// ErrPeerLost: a rank can no longer be reached.
 	ErrPeerLost = runtime.ErrPeerLost
-	// ErrPeerSilent: a rank has given no sign of life for Config.Silence, and may live all the same.
-	// It is ErrPeerLost, too. If the error is about this very rank, the others have taken it for lost
-	// and have gone on without it.
+	// ErrPeerSilent: a rank has given no sign of life for Config.Silence. It may still live. The
+	// error is ErrPeerLost, too. If it is about this very rank, the others have taken this rank for
+	// lost and have gone on without it.
 	ErrPeerSilent = runtime.ErrPeerSilent
 	// ErrPeerLeft: a rank has closed its communicator while others still need it.
 	ErrPeerLeft = runtime.ErrPeerLeft
 )
 
-// OpError is the failure of one operation: which one, how far it came, and why it failed.
+// OpError is the failure of one operation. It has the operation, its progress and the cause.
 type OpError struct {
-	Op      string    // the algorithm, such as "allgather/ring", or "publish", "flush", "next"
-	Rank    int       // the rank that reports
-	Epoch   uint32    // version of the membership
-	Seq     uint64    // the operation's number, from 1; 0 for published messages
-	Fired   int       // how many rules of this rank's program have fired,
-	Rules   int       // of so many
-	Missing []ir.Slot // what the operation still waited for, the first few: c3 is chunk 3, s1 signal 1
-	Waiting []int     // the ranks that were to send it, the first few
-	Whole   bool      // of a broadcast: this rank's buffer nevertheless holds the whole message
-	Err     error     // why
+	Op    string // the algorithm, such as "allgather/ring", or "publish", "flush", "next"
+	Rank  int    // the rank that reports
+	Epoch uint32 // version of the membership
+	Seq   uint64 // the operation's number, from 1; 0 for published messages
+	Fired int    // number of rules of this rank's program that have fired
+	Rules int    // number of all rules of this rank's program
+	// Missing is the first few slots that the operation still waited for: c3 is chunk 3, s1 signal
+	// 1.
+	Missing []ir.Slot
+	Waiting []int // the first few ranks that were to send the missing slots
+	Whole   bool  // this rank's buffer nevertheless holds the whole message of a broadcast
+	Err     error // the cause
 }
 
-// Error names the operation, where it stood and why it failed.
+// Error names the operation, its progress and the cause.
 func (e *OpError) Error() string { return (*runtime.OpError)(e).Error() }
 
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// RankError is an error that one rank has caused as far as is known, or else has detected.
+// RankError is an error of one rank. The rank has caused the error as far as is known, and else has
+// detected it.
 type RankError struct {
 	Rank int
 	Err  error
@@ -86,17 +90,19 @@ func (e *RankError) Error() string { return (*runtime.RankError)(e).Error() }
 func (e *RankError) Unwrap() error { return e.Err }
 
 // LostError says that ranks are lost. All survivors get the same list, unless one of them did not
-// answer in time when they agreed on it. It wraps ErrPeerLost, a [RankError] about the lowest rank of
-// the list, and ErrPeerSilent if one of the ranks is silent.
+// answer in time when they agreed on it. It wraps ErrPeerLost and a [RankError] about the lowest
+// rank of the list. It also wraps ErrPeerSilent if one of the ranks is silent.
 type LostError struct {
-	Ranks  []int  // ascending
-	Silent []int  // those of them that have given no sign of life, and may live all the same
-	Came   []Came // what has come of their published messages, of the first few that have published
-	Err    error  // how this rank has learnt of it
+	Ranks  []int // ascending
+	Silent []int // the lost ranks that have given no sign of life and may still live
+	// Came says how many published messages of lost ranks have come. It lists the first few ranks
+	// that have published.
+	Came []Came
+	Err  error // how this rank has learnt of the loss
 }
 
-// Came says how many of the messages that a lost rank has published have come to the survivors: Least
-// to one of them and Most to another. If the two are equal, all survivors have the same messages.
+// Came says how many of a lost rank's published messages have come to the survivors: Least to one
+// of them and Most to another. If the two are equal, all survivors have the same messages.
 type Came struct {
 	Rank        int
 	Least, Most uint64
@@ -123,11 +129,12 @@ func (e *LostError) below() *runtime.LostError {
 	return b
 }
 
-// failure is an error of package runtime as a program sees it: the same text, and besides the types
-// of that package, which Unwrap leads to, errors.As finds those of this one.
+// failure is an error of package runtime in the form of this package. It has the same text. Unwrap
+// leads to the types of that package, and errors.As also finds those of this package.
 type failure struct{ err error }
 
-// public returns err, an error of package runtime, for a program. It returns nil for nil.
+// public returns err, an error of package runtime, in the form of this package. It returns nil for
+// nil.
 func public(err error) error {
 	if err == nil {
 		return nil
@@ -178,8 +185,8 @@ func (f *failure) As(target any) bool {
 	return true
 }
 
-// wrong refuses a call of function fn because of its arguments, at a rank of c if there is one, and
-// returns the error.
+// wrong refuses a call of function fn because of its arguments, and returns the error. If c is a
+// communicator, the error names its rank.
 func (c *Comm) wrong(fn, format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	if c.missing() {

@@ -18,7 +18,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// An error has the types of this package and those of package runtime.
+// TestErrorsAreOfBothPackages checks that an error has the types of this package and those of
+// package runtime.
 func TestErrorsAreOfBothPackages(t *testing.T) {
 	synctest.Test(t, errorsAreOfBothPackages)
 }
@@ -65,7 +66,7 @@ func TestRefusedCallsAreErrors(t *testing.T) {
 	require.ErrorIs(t, err, runtime.ErrClosed)
 }
 
-// calls are all collectives, of one element a block.
+// calls has all collectives, with one element a block.
 var calls = []struct {
 	name string
 	call func(ctx context.Context, c *schedgen.Comm) error
@@ -98,7 +99,8 @@ var calls = []struct {
 	{"Barrier", schedgen.Barrier},
 }
 
-// Survivors get the same list of lost ranks, whatever they call, and go on without them.
+// TestLostRanks checks that survivors get the same list of lost ranks from any call, and go on
+// without them.
 func TestLostRanks(t *testing.T) {
 	for _, one := range calls {
 		t.Run(one.name, func(t *testing.T) {
@@ -118,11 +120,11 @@ func TestLostRanks(t *testing.T) {
 	}
 }
 
-// goOn calls a collective at a rank that is left without rank 2 of 4.
+// goOn calls a collective at a surviving rank. Rank 2 of 4 is lost.
 func goOn(t *testing.T, c *schedgen.Comm, call func(ctx context.Context, c *schedgen.Comm) error) error {
 	ctx := t.Context()
 	err := call(ctx, c)
-	if err == nil { // a rank may need nothing of rank 2
+	if err == nil { // a rank may need nothing from rank 2
 		err = schedgen.Barrier(ctx, c)
 	}
 	var lost *schedgen.LostError
@@ -149,7 +151,8 @@ func goOn(t *testing.T, c *schedgen.Comm, call func(ctx context.Context, c *sche
 	return errors.Join(call(ctx, next), schedgen.Barrier(ctx, next), next.Close())
 }
 
-// A rank whose call was refused may leave: the others do not wait for it for ever.
+// TestOthersOfARefusedCall checks that a rank with a refused call may leave: the others do not wait
+// for it for ever.
 func TestOthersOfARefusedCall(t *testing.T) {
 	comms := group(t, 3, schedgen.Config{})
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
@@ -169,7 +172,8 @@ func TestOthersOfARefusedCall(t *testing.T) {
 	}))
 }
 
-// A rank whose call was refused may also live on without another call: all get its words.
+// TestAllGetTheWordsOfARefusedCall checks that all ranks get the words of a refused call if its
+// rank lives on without another call.
 func TestAllGetTheWordsOfARefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		comms := group(t, 3, schedgen.Config{})

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// run runs f as every rank of a communicator in memory. A program calls Init in place of it.
+// run runs f as every rank of a communicator in memory. A program calls Init instead.
 func run(size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	if err != nil {
@@ -72,7 +72,8 @@ func ExampleBcastBytes() {
 				msg = fmt.Append(nil, "line ", i*i*i)
 			}
 			var err error
-			if msg, err = schedgen.BcastBytes(ctx, comm, msg, 0); err != nil { // its memory is used again
+			// the next turn uses the memory of msg again
+			if msg, err = schedgen.BcastBytes(ctx, comm, msg, 0); err != nil {
 				return err
 			}
 			if comm.Rank() == 2 {
@@ -120,7 +121,7 @@ func ExampleGather() {
 		if err := schedgen.Gather(ctx, comm, all, mine, 0); err != nil {
 			return err
 		}
-		for _, r := range all { // none but at rank 0
+		for _, r := range all { // all is empty except at rank 0
 			fmt.Printf("rank %d: %.2f\n", r.Rank, r.Score)
 		}
 		return nil
@@ -147,8 +148,8 @@ func ExampleAllgather() {
 	// Output: rank 3 has [100 101 102 103]
 }
 
-// Each rank has found another number of results. Where the root does not know how many, it gathers that
-// first.
+// Each rank has found another number of results. If the root does not know the numbers, it gathers
+// them first.
 func ExampleGatherv() {
 	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
 		found := make([]int, comm.Rank()+1)
@@ -211,7 +212,7 @@ func ExampleAllreduce() {
 	// Output: rank 3 has [6 2]
 }
 
-// The sum of all ranks' numbers is rounded once. Rounded after each addition, it would be 0.
+// The sum of all ranks' numbers is rounded once. If every addition rounded, the sum would be 0.
 func ExampleExactSum() {
 	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
 		x := [][]float64{{1e100, 0.5}, {}, {1, 1e-30, -1e100}}[comm.Rank()]
@@ -261,7 +262,7 @@ func ExampleExact() {
 	// Output: mass 1.2000000000000002 moment 5.2
 }
 
-// Which rank has the least value? Of several the first.
+// The ranks ask which of them has the least value. If several have it, the first is the answer.
 func ExampleLoc() {
 	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
 		cost := []float64{7, 2.5, 9, 2.5}[comm.Rank()]
@@ -277,7 +278,8 @@ func ExampleLoc() {
 	// Output: rank 1 has the least, 2.5
 }
 
-// Functions x → Factor·x + Summand are composed in the order of the ranks: that does not commute.
+// Functions x → Factor·x + Summand are composed in the order of the ranks. Composition does not
+// commute.
 func ExampleFunc() {
 	type step struct{ Factor, Summand float64 }
 	compose := schedgen.Func("compose", false, func(dst, src []step) {
@@ -299,8 +301,8 @@ func ExampleFunc() {
 	// Output: all steps make 10 to 84
 }
 
-// Ranks write their records into one file, one rank's behind the other's. Each needs to know where its
-// own begin: after those of the ranks before.
+// Ranks write their records into one file, one rank after the other. Each rank needs to know the
+// place of its own records: after those of the ranks before.
 func ExampleScan() {
 	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
 		records := []int{10, 0, 5, 7}[comm.Rank()]
@@ -394,7 +396,7 @@ func ExampleComm_Split() {
 	// Output: rank 2 is rank 1 of [4 2 0]
 }
 
-// To wait for a limited time, give the short context to Wait alone.
+// To wait for a limited time, give the short context only to Wait.
 func ExampleRequest_Wait() {
 	run(2, func(ctx context.Context, comm *schedgen.Comm) error {
 		if comm.Rank() == 1 {

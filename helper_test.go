@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// group joins so many ranks in this process.
+// group joins size ranks in this process.
 func group(t require.TestingT, size int, cfg schedgen.Config) []*schedgen.Comm {
 	transports, err := mem.New(size, mem.Options{Queue: 4096})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func group(t require.TestingT, size int, cfg schedgen.Config) []*schedgen.Comm {
 	return comms
 }
 
-// each runs f at all ranks at once and returns their errors joined. A rank that fails leaves, so that
+// each runs f at all ranks at once and returns their errors joined. A rank that fails leaves, so
 // the others do not wait for it.
 func each(comms []*schedgen.Comm, f func(c *schedgen.Comm) error) error {
 	errs := make([]error, len(comms))
@@ -48,7 +48,7 @@ func closeAll(t require.TestingT, comms []*schedgen.Comm) {
 	}
 }
 
-// ranks runs f at all of so many ranks, which then close.
+// ranks runs f at all of size ranks, and closes them.
 func ranks(t testing.TB, size int, f func(c *schedgen.Comm) error) {
 	comms := group(t, size, schedgen.Config{})
 	require.NoError(t, each(comms, f))

@@ -16,8 +16,8 @@ type node struct {
 	Links [2]*node
 }
 
-// Wrong arguments are errors that name the function, the rank and what each side is. The call then
-// does nothing, and the communicator works on.
+// TestWrongArguments checks that wrong arguments are errors that name the function, the rank and
+// each side. The call then does nothing, and the communicator still works.
 func TestWrongArguments(t *testing.T) {
 	comms := group(t, 3, schedgen.Config{})
 	ctx, c := t.Context(), comms[1]
@@ -73,18 +73,18 @@ func TestWrongArguments(t *testing.T) {
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		all := make([]int32, 6)
 		return errors.Join(
-			schedgen.Allgather(ctx, c, all, all[2*c.Rank():][:2]), // in its place
+			schedgen.Allgather(ctx, c, all, all[2*c.Rank():][:2]), // src is its own block in dst
 			schedgen.Barrier(ctx, c))
 	}))
 	closeAll(t, comms)
 }
 
-// Where ranks disagree all of them get an error with the words of two of them.
+// TestMismatch checks that all ranks get an error if they disagree, and that it quotes two of them.
 func TestMismatch(t *testing.T) {
 	for _, one := range []struct {
 		name string
 		call func(ctx context.Context, c *schedgen.Comm, odd bool) error
-		want []string // what the error says
+		want []string // parts of the error's text
 	}{
 		{"lengths", func(ctx context.Context, c *schedgen.Comm, odd bool) error {
 			n := 2

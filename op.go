@@ -7,19 +7,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/fold"
 )
 
-// Op is an operation that folds two elements into one, such as [Sum]. All ranks of a collective pass
-// the same one. The zero Op is none.
+// Op is an operation that folds two elements into one, such as [Sum]. All ranks of a collective
+// pass the same operation. The zero Op is no operation.
 type Op struct {
 	op *fold.Op
 }
 
-// The operations. Sum and Prod are for numbers, and Sum for [Exact]; Min and Max for numbers but
-// complex ones; And, Or and Xor for the bits of integers and for bools; LAnd, LOr and LXor take what is not zero for true, and
-// give 1 or 0; MinLoc and MaxLoc are for [Loc]. A type that a program has named is as what it is made
-// of: type Celsius float64 is added as float64 is.
+// These are the operations. Sum and Prod are for numbers, and Sum is also for [Exact]. Min and Max
+// are for all numbers except complex ones. And, Or and Xor are for the bits of integers and for
+// bools. LAnd, LOr and LXor treat every value but zero as true, and give 1 or 0. MinLoc and MaxLoc
+// are for [Loc]. A named type counts as its underlying type: type Celsius float64 is added like
+// float64.
 //
-// Integers wrap around. Floating-point numbers follow IEEE 754: of two NaNs, a sum has the left one;
-// Min and Max of a NaN and a number are the NaN, and -0 is less than +0.
+// Integers wrap around. Floating-point numbers follow IEEE 754. A sum of two NaNs is the left one.
+// Min and Max of a NaN and a number are the NaN. -0 is less than +0.
 var (
 	Sum    = Op{&fold.Sum}
 	Prod   = Op{&fold.Prod}
@@ -35,21 +36,21 @@ var (
 	MaxLoc = Op{&fold.MaxLoc}
 )
 
-// Loc is a value and where it stands, for [MinLoc] and [MaxLoc]: the result has the least, or the
-// greatest, value, and of several equal ones that with the least index.
+// Loc is a value and its index, for [MinLoc] and [MaxLoc]. The result has the least, or the
+// greatest, value. If several values are equal, the result is the one with the least index.
 type Loc[T any] struct {
 	Value T
 	Index int64
 }
 
-// Func returns an operation of the program's own: f makes dst[i] of dst[i], the left operand, and
-// src[i], the right one, for all i; both have the same length. f must be associative, and commutative
-// if commutative is true. If it is false, contributions are folded in the order of the ranks. Ranks
-// compare names, since they cannot compare functions. T is the type of elements that the operation is
-// for.
+// Func returns an operation that the program defines. For all i, f puts into dst[i] the fold of
+// dst[i], the left operand, and src[i], the right one. Both slices have the same length. f must be
+// associative, and commutative if commutative is true. If it is false, contributions are folded in
+// the order of the ranks. Ranks compare names, because they cannot compare functions. T is the type
+// of the elements.
 //
-// f may be called with parts of the vector, in any order, and by several goroutines at a time if the
-// program has several communicators.
+// f may be called with parts of the vector, in any order. If the program has several communicators,
+// several goroutines may call f at a time.
 func Func[T any](name string, commutative bool, f func(dst, src []T)) Op {
 	op := fold.Func(name, commutative, f)
 	return Op{&op}
@@ -63,8 +64,8 @@ func (o Op) String() string {
 	return o.op.Name()
 }
 
-// folds is the last operations of a communicator, with the types of their elements. What a call needs
-// is made once.
+// folds has the last operations of a communicator, with the types of their elements. So the fold
+// for a call is made once.
 type folds [8]foldOf
 
 type foldOf struct {
@@ -73,7 +74,7 @@ type foldOf struct {
 	fold *runtime.Fold
 }
 
-// of returns what op does to elements of type T.
+// foldFor returns the fold of elements of type T by o.
 func foldFor[T any](c *Comm, o Op) (*runtime.Fold, error) {
 	typ := reflect.TypeFor[T]()
 	c.folding.Lock()

@@ -9,13 +9,13 @@ import (
 )
 
 // Reduce folds buf of all ranks with op, element by element, and puts the result into buf of rank
-// root. buf of the other ranks is only read. It has the same length at all ranks.
+// root. The other ranks' buf is only read. buf has the same length at all ranks.
 func Reduce[T any](ctx context.Context, comm *Comm, buf []T, op Op, root int) error {
 	return foldInPlace(ctx, comm, "Reduce", &reduce, buf, op, root)
 }
 
-// ReduceTo is [Reduce] with the result in dst of the root, which has the length of src. At other ranks
-// dst is nil.
+// ReduceTo is [Reduce] with the result in dst of the root. dst has the length of src. At other
+// ranks dst is nil.
 func ReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root int) error {
 	return foldTo(ctx, comm, "ReduceTo", &reduce, dst, src, op, root)
 }
@@ -31,15 +31,16 @@ func AllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) er
 	return foldTo(ctx, comm, "AllreduceTo", &allreduce, dst, src, op, 0)
 }
 
-// ReduceScatter folds src of all ranks with op, element by element, and gives every rank its block of
-// the result: rank r gets elements r·n … r·n+n-1 in dst, where n is the length of dst. With P ranks
-// src has P·n elements. n is the same at all ranks.
+// ReduceScatter folds src of all ranks with op, element by element, and gives every rank its block
+// of the result: rank r gets elements r·n … r·n+n-1 in dst, where n is the length of dst. With P
+// ranks src has P·n elements. n is the same at all ranks.
 func ReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
 	return foldTo(ctx, comm, "ReduceScatter", &reduceScatter, dst, src, op, 0)
 }
 
-// ReduceScatterv is [ReduceScatter] with blocks of different lengths: rank r gets counts[r] elements of
-// the result, which lie behind those of the ranks before it. All ranks pass the same counts.
+// ReduceScatterv is [ReduceScatter] with blocks of different lengths: rank r gets counts[r]
+// elements of the result. They follow the blocks of the ranks before it. All ranks pass the same
+// counts.
 func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) error {
 	call, err := scattervCall(ctx, comm, "ReduceScatterv", dst, src, counts, op)
 	if err != nil {
@@ -59,14 +60,13 @@ func ScanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
 	return foldTo(ctx, comm, "ScanTo", &scan, dst, src, op, 0)
 }
 
-// Exscan folds buf of the ranks 0 … r-1 with op, element by element, and puts the result into buf of
-// rank r, for every r but 0: that rank's buf is left as it is. buf has the same length at all ranks.
+// Exscan folds buf of the ranks 0 … r-1 with op, element by element, and puts the result into buf
+// of rank r, for every r but 0. Rank 0 keeps its buf. buf has the same length at all ranks.
 func Exscan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
 	return foldInPlace(ctx, comm, "Exscan", &exscan, buf, op, 0)
 }
 
-// ExscanTo is [Exscan] with the result in dst, which has the length of src and is left as it is at
-// rank 0.
+// ExscanTo is [Exscan] with the result in dst, which has the length of src. Rank 0 keeps its dst.
 func ExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
 	return foldTo(ctx, comm, "ExscanTo", &exscan, dst, src, op, 0)
 }
@@ -96,7 +96,8 @@ func StartReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op
 	return startTo(ctx, comm, "StartReduceScatter", &reduceScatter, dst, src, op, 0)
 }
 
-// StartReduceScatterv starts a [ReduceScatterv]; see [StartBcast]. counts belongs to the communicator, too.
+// StartReduceScatterv starts a [ReduceScatterv]; see [StartBcast]. counts belongs to the
+// communicator, too.
 func StartReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) (*Request, error) {
 	call, err := scattervCall(ctx, comm, "StartReduceScatterv", dst, src, counts, op)
 	if err != nil {
@@ -125,7 +126,7 @@ func StartExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) 
 	return startTo(ctx, comm, "StartExscanTo", &exscan, dst, src, op, 0)
 }
 
-// The rows of the collectives that fold.
+// These are the rows of the collectives that fold.
 var (
 	reduce        = rowOf("reduce")
 	allreduce     = rowOf("allreduce")
@@ -166,8 +167,8 @@ func startTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collecti
 	return started(comm.under.Start(ctx, call))
 }
 
-// inPlaceCall returns the call of a row with one block, in which this rank's contribution lies and
-// into which its result goes, if it gets one.
+// inPlaceCall returns the call of a row with one block. The block holds this rank's contribution
+// and, if the rank gets one, its result.
 func inPlaceCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (runtime.Call, error) {
 	call, err := foldCall[T](ctx, comm, fn, row, op, root)
 	if err != nil {
@@ -228,7 +229,7 @@ func scattervCall[T any](ctx context.Context, comm *Comm, fn string, dst, src []
 	return call, nil
 }
 
-// foldCall checks what all calls that fold have, and returns one without buffers.
+// foldCall checks the common arguments of all calls that fold, and returns a call without buffers.
 func foldCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, op Op, root int) (runtime.Call, error) {
 	if err := checkCall[T](ctx, comm, fn, root); err != nil {
 		return runtime.Call{}, err

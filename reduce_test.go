@@ -21,13 +21,14 @@ type (
 	celsius float64
 	flags   uint8
 
-	// extent is folded by joinExtents.
+	// extent is an element that joinExtents folds.
 	extent struct {
 		Count    int32
 		From, To int16
 	}
 
-	// affine is the function x → Scale·x + Shift. Functions are composed: that does not commute.
+	// affine is the function x → Scale·x + Shift. Its operation is composition, which does not
+	// commute.
 	affine struct{ Scale, Shift uint32 }
 )
 
@@ -46,19 +47,19 @@ var (
 	})
 )
 
-// foldCase is what a rank folds, and what comes of it.
+// foldCase has the contributions of a rank and the parameters of its calls.
 type foldCase[T comparable] struct {
 	ctx        context.Context
 	c          *schedgen.Comm
 	op         schedgen.Op
 	root, n    int
-	start, to  bool // by the function's Start and To form
+	start, to  bool // whether to use the function's Start and To form
 	value      func(rank, i int) T
 	two        func(a, b T) T
-	collective string // for the words of errors
+	collective string // name in the texts of errors
 }
 
-// own returns so many elements of a rank.
+// own returns n elements of a rank.
 func (f *foldCase[T]) own(rank, n int) []T {
 	all := make([]T, n)
 	for i := range all {
@@ -67,7 +68,7 @@ func (f *foldCase[T]) own(rank, n int) []T {
 	return all
 }
 
-// folded returns elements from … from+n-1 of the first ranks, folded by a plain loop.
+// folded returns elements from … from+n-1 of the first ranks. A plain loop folds them.
 func (f *foldCase[T]) folded(ranks, from, n int) []T {
 	all := make([]T, n)
 	for i := range all {
@@ -79,7 +80,7 @@ func (f *foldCase[T]) folded(ranks, from, n int) []T {
 	return all
 }
 
-// fill returns n elements that no result is made of.
+// fill returns n elements that occur in no result.
 func (f *foldCase[T]) fill(n int) []T { return slices.Repeat([]T{f.value(-3, 1)}, n) }
 
 func (f *foldCase[T]) check(what string, got, want []T) error {
@@ -96,8 +97,8 @@ func (f *foldCase[T]) wait(r *schedgen.Request, err error) error {
 	return r.Wait(f.ctx)
 }
 
-// oneBlock folds one block in place or to another, and checks the result. It is want, and nil at a
-// rank that gets none.
+// oneBlock folds one block in place or to another, and checks the result. want is nil at a rank
+// that gets no result.
 func (f *foldCase[T]) oneBlock(want []T, inPlace func(buf []T) error, to func(dst, src []T) error) error {
 	src := f.own(f.c.Rank(), f.n)
 	if !f.to {
@@ -206,8 +207,8 @@ func (f *foldCase[T]) all() error {
 	return nil
 }
 
-// testFolds calls every collective that folds, whatever the ranks, the root and the length: two folds
-// two elements as op does, and value returns element i of a rank.
+// testFolds calls every collective that folds, for any number of ranks, root and length. two folds
+// two elements like op, and value returns element i of a rank.
 func testFolds[T comparable](t *testing.T, op schedgen.Op, two func(a, b T) T, value func(rank, i int) T) {
 	t.Run(fmt.Sprintf("%v of %T", op, value(0, 0)), func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -225,7 +226,7 @@ func testFolds[T comparable](t *testing.T, op schedgen.Op, two func(a, b T) T, v
 	})
 }
 
-// Every operation on elements of every kind gives what a plain loop gives.
+// TestFolds checks that every operation on elements of every kind gives the same as a plain loop.
 func TestFolds(t *testing.T) {
 	odd := func(rank, i int) int { return rank*7 + i*3 + 1 }
 	testFolds(t, schedgen.Sum, func(a, b int32) int32 { return a + b }, func(rank, i int) int32 { return math.MaxInt32/2 - int32(odd(rank, i)) })
@@ -267,15 +268,16 @@ func TestFolds(t *testing.T) {
 	})
 }
 
-// A function that does not commute gets contributions in the order of the ranks.
+// TestFoldsInTheOrderOfRanks checks that a function that does not commute gets contributions in the
+// order of the ranks.
 func TestFoldsInTheOrderOfRanks(t *testing.T) {
 	testFolds(t, compose,
 		func(a, b affine) affine { return affine{a.Scale * b.Scale, b.Scale*a.Shift + b.Shift} },
 		func(rank, i int) affine { return affine{uint32(2*rank + 3), uint32(rank + i)} })
 }
 
-// All ranks get the same bits, whatever the numbers, and get them again: sums of floating-point numbers
-// depend on the order.
+// TestAllRanksGetTheSameBits checks that all ranks get the same bits for any numbers, and get them
+// again. Sums of floating-point numbers depend on the order.
 func TestAllRanksGetTheSameBits(t *testing.T) {
 	for _, size := range []int{2, 3, 5, 7, 8, 12} {
 		comms := group(t, size, schedgen.Config{})
@@ -310,7 +312,8 @@ func TestAllRanksGetTheSameBits(t *testing.T) {
 
 func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
-// Requests that fold may overlap with each other and with others, and be waited for in any order.
+// TestFoldsOverlap checks that requests that fold may overlap with each other and with others, and
+// that a program may wait for them in any order.
 func TestFoldsOverlap(t *testing.T) {
 	comms := group(t, 5, schedgen.Config{})
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
@@ -367,7 +370,8 @@ func TestFoldsOverlap(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// A warm communicator allocates nothing for a collective that folds.
+// TestWarmFoldsDoNotAllocate checks that a warm communicator allocates nothing for a collective
+// that folds.
 func TestWarmFoldsDoNotAllocate(t *testing.T) {
 	const size, n, warm, rounds = 4, 100, 300, 200
 	comms := group(t, size, schedgen.Config{})
@@ -424,7 +428,7 @@ func TestWarmFoldsDoNotAllocate(t *testing.T) {
 				return err
 			}))
 			if heavy.Race && one.name == "Func" {
-				return // the race detector makes a sync.Pool drop some of what it is given
+				return // under the race detector a sync.Pool drops some of its values
 			}
 			require.Zero(t, per)
 		})
@@ -432,8 +436,8 @@ func TestWarmFoldsDoNotAllocate(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// Wrong arguments of collectives that fold are errors that say what each side is, and the communicator
-// works on.
+// TestWrongFolds checks that wrong arguments of collectives that fold are errors that describe each
+// side, and that the communicator still works.
 func TestWrongFolds(t *testing.T) {
 	comms := group(t, 3, schedgen.Config{})
 	ctx, c, first := t.Context(), comms[1], comms[0]
@@ -485,7 +489,7 @@ func TestWrongFolds(t *testing.T) {
 	require.Equal(t, "minloc, compose", fmt.Sprintf("%v, %v", schedgen.MinLoc, compose))
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		all := []int32{1, 2}
-		err := schedgen.AllreduceTo(ctx, c, all, all, schedgen.Sum) // in its place
+		err := schedgen.AllreduceTo(ctx, c, all, all, schedgen.Sum) // dst is src
 		if err == nil && !slices.Equal(all, []int32{3, 6}) {
 			err = fmt.Errorf("rank %d has %v", c.Rank(), all)
 		}
@@ -494,7 +498,8 @@ func TestWrongFolds(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// Ranks that fold something else fail, all of them, in the words of both sides.
+// TestFoldsThatDiffer checks that all ranks fail if they fold different things, and that the error
+// quotes both sides.
 func TestFoldsThatDiffer(t *testing.T) {
 	for _, one := range []struct {
 		name  string
@@ -579,7 +584,8 @@ func TestFoldsThatDiffer(t *testing.T) {
 	}
 }
 
-// A rank whose call is refused and that makes no other fails all ranks, in the words of the refusal.
+// TestRefusedFoldIsTold checks that a rank that makes no other call after a refused one fails all
+// ranks, with the words of the refusal.
 func TestRefusedFoldIsTold(t *testing.T) {
 	comms := group(t, 2, schedgen.Config{Stall: 20 * time.Millisecond})
 	errs := make([]error, 2)
@@ -599,7 +605,7 @@ func TestRefusedFoldIsTold(t *testing.T) {
 	}
 }
 
-// Blocks of a ReduceScatterv have lengths of their own.
+// TestReduceScatterv checks a ReduceScatterv with blocks of different lengths.
 func TestReduceScatterv(t *testing.T) {
 	for size := 1; size <= 5; size++ {
 		ranks(t, size, func(c *schedgen.Comm) error {
