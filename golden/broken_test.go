@@ -13,9 +13,9 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// TestBroken holds what verify says about every schedule in testdata/broken
-// against the file beside it: each check that does not hold, in one line.
-// SCHEDGEN_UPDATE=1 records.
+// TestBroken compares the report of verify on every schedule in testdata/broken with the file
+// beside it. The file has each check that fails, in one line. SCHEDGEN_UPDATE=1 records the
+// reports.
 func TestBroken(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "broken", "*.txt"))
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestGood holds that every schedule in testdata/good verifies, by all checks: none of them is what
-// an algorithm of ours makes.
+// TestGood checks that every schedule in testdata/good passes all checks. No algorithm of ours
+// makes these schedules.
 func TestGood(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "good", "*.txt"))
 	require.NoError(t, err)
@@ -63,8 +63,8 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// requireCanonical holds the text against what ir writes, so that the file is
-// broken in nothing but what it does.
+// requireCanonical compares the text with the text that ir writes, so that the file is broken only
+// where it should be.
 func requireCanonical(t *testing.T, s *ir.Schedule, text []byte) {
 	t.Helper()
 	var again bytes.Buffer
@@ -72,7 +72,7 @@ func requireCanonical(t *testing.T, s *ir.Schedule, text []byte) {
 	require.Equal(t, string(text), again.String())
 }
 
-// TestNoStrayWants finds failures whose schedule is gone.
+// TestNoStrayWants finds failures without a schedule.
 func TestNoStrayWants(t *testing.T) {
 	wants, err := filepath.Glob(filepath.Join("testdata", "broken", "*.want"))
 	require.NoError(t, err)

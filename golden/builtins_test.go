@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuiltinsAreNotHidden looks at the names of parameters, results, variables,
-// constants, types and functions: one that is also a builtin's means two things to
-// whoever reads on.
+// TestBuiltinsAreNotHidden looks at the names of parameters, results, variables, constants, types
+// and functions. A name that is also a builtin's has two meanings for a reader.
 func TestBuiltinsAreNotHidden(t *testing.T) {
 	var hidden []string
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -36,7 +35,7 @@ func TestBuiltinsAreNotHidden(t *testing.T) {
 	require.Empty(t, hidden)
 }
 
-// hiddenBuiltins returns the names that the file declares and that are builtins'.
+// hiddenBuiltins returns the names that the file declares and that are also names of builtins.
 func hiddenBuiltins(file *ast.File) (hidden []*ast.Ident) {
 	declare := func(names ...*ast.Ident) {
 		for _, n := range names {

@@ -12,8 +12,8 @@ import (
 
 var checkRow = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ([^|]+) \\| [^|]+ \\|$")
 
-// TestChecksAreDocumented holds the table of docs/checks.md against the checks
-// and what they apply to, in their order.
+// TestChecksAreDocumented compares the table of docs/checks.md with the checks, their order and the
+// collectives that they apply to.
 func TestChecksAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/checks.md")
 	require.NoError(t, err)

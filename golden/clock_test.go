@@ -15,18 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machineTime are the functions that read or wait by the time of the machine.
+// machineTime has the functions that read the machine's time or wait by it.
 var machineTime = map[string][]string{
 	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
 }
 
-// machineTimers says which functions below runtime may use them; all others are
-// given a clock.Clock. A pattern is a package's path and the name of a function or
-// of a method, as for path.Match.
+// machineTimers lists the functions below runtime that may use them. All others get a clock.Clock.
+// A pattern is a package's path and the name of a function or method, as for path.Match.
 var machineTimers = []struct{ in, reason string }{
 	{"runtime/clock.*",
-		"System is where the machine's time comes in"},
+		"System reads the machine's time"},
 	{"runtime/transporttest.*",
 		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
 	{"runtime/membership/membershiptest.*",
@@ -45,7 +44,7 @@ var machineTimers = []struct{ in, reason string }{
 	{"runtime/launch.tellOne", ofDescriptors},
 }
 
-const ofDescriptors = "the deadline of a descriptor is compared with the machine's time by who waits for it, package net"
+const ofDescriptors = "package net, which waits for descriptors, compares their deadlines with the machine's time"
 
 // reading is a mention of a function of machineTime.
 type reading struct {
@@ -56,7 +55,7 @@ type reading struct {
 
 // readingsIn returns the file's mentions of functions of machineTime.
 func readingsIn(files *token.FileSet, pkg string, file *ast.File) (found []reading) {
-	names := map[string]string{} // name in the file -> path
+	names := map[string]string{} // from the name in the file to the path
 	for _, spec := range file.Imports {
 		p := strings.Trim(spec.Path.Value, `"`)
 		if spec.Name != nil {
@@ -85,8 +84,8 @@ func readingsIn(files *token.FileSet, pkg string, file *ast.File) (found []readi
 	return found
 }
 
-// TestTimeIsInjected looks at every file of the runtime that is no test: what waits,
-// or reads the time, does so by the clock that it is given.
+// TestTimeIsInjected looks at every file of the runtime except tests. Code that waits or reads the
+// time must use the clock that it has been given.
 func TestTimeIsInjected(t *testing.T) {
 	used := make([]bool, len(machineTimers))
 	require.NoError(t, filepath.WalkDir(filepath.Join("..", "runtime"), func(file string, d fs.DirEntry, err error) error {
@@ -113,8 +112,8 @@ func TestTimeIsInjected(t *testing.T) {
 	}
 }
 
-// entitled returns the index of the entry of machineTimers for a function, -1 if
-// there is none.
+// entitled returns the index of the entry of machineTimers for a function. It returns -1 if there
+// is none.
 func entitled(in string) int {
 	return slices.IndexFunc(machineTimers, func(m struct{ in, reason string }) bool {
 		ok, err := path.Match(m.in, in)
@@ -144,7 +143,7 @@ func (T) b(ctx context.Context) { context.WithTimeout(ctx, 2*time.Minute); conte
 
 func TestEntitled(t *testing.T) {
 	for in, want := range map[string]string{
-		"runtime/clock.Now":                    "where the machine's time comes in",
+		"runtime/clock.Now":                    "reads the machine's time",
 		"runtime/internal/rendezvous.hear":     "descriptor",
 		"runtime/internal/rendezvous.hearsay":  "",
 		"runtime/internal/stream.hear":         "",

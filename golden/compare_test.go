@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// compare holds a file against what was made now. With SCHEDGEN_UPDATE=1 it writes the file
-// instead.
+// compare compares a file with new contents. With SCHEDGEN_UPDATE=1 it writes the file instead.
 func compare(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if os.Getenv("SCHEDGEN_UPDATE") != "" {
@@ -27,8 +26,8 @@ func compare(t *testing.T, path string, got []byte) {
 }
 
 // firstDifference returns the first line in which two texts differ, with its number and both
-// spellings, such as ":3: has "a", want "b"". It returns "" for equal texts. Texts of thousands
-// of lines would not help a person who has to find the difference.
+// spellings, such as ":3: has "a", want "b"". It returns "" for equal texts. A whole text of
+// thousands of lines would not help a reader to find the difference.
 func firstDifference(has, want string) string {
 	if has == want {
 		return ""

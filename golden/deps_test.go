@@ -16,119 +16,119 @@ import (
 
 const module = "github.com/schedgen/schedgen"
 
-// layers says which packages of the module each of its packages may import.
-// Of several entries that match a package the first holds. A package that no
-// entry matches is an error: a new one says here where it stands.
+// layers says which packages of the module each package may import. If several entries match a
+// package, the first one counts. If no entry matches, that is an error: a new package needs an
+// entry here.
 //
-// A pattern is a path below the module; "/..." at its end stands for the
-// packages below it too, as for the go command.
+// A pattern is a path below the module. "/..." at its end also covers the packages below it, as for
+// the go command.
 var layers = []struct {
 	pkg    string
 	may    []string
 	reason string
 }{
 	{"ir", nil,
-		"the representation stands below everything: whoever reads a schedule needs nothing else of ours"},
+		"the representation stands below everything: a reader of schedules needs nothing else of ours"},
 	{"sim/loggp", []string{"ir", "sim"},
-		"the short form of one model of the simulator: what happens in it depends on nothing else"},
+		"the short form of one model of the simulator: it depends on nothing else"},
 	{"sim/queue", nil,
-		"what is put in order is its user's"},
+		"the queue orders entries and knows nothing of their meaning"},
 	{"sim/papers", []string{"schedule", "sim"},
-		"figures are what models and the simulator say of algorithms: who runs ranks for them is given"},
+		"figures come from models and the simulator: the caller passes in the runner of ranks"},
 	{"sim/fit", []string{"sim"},
-		"times are fitted to models without knowing who has measured them"},
+		"a fit of times to models does not depend on the source of the times"},
 	{"sim/link", []string{"sim/queue"},
-		"what crosses a link is its user's"},
+		"a link knows nothing of the data that crosses it"},
 	{"sim", []string{"ir", "ir/dag", "sim/link", "sim/queue"},
-		"a simulation needs programs, not who has made them: the same one compares what schedule makes, reads files and draws figures"},
+		"a simulation needs programs and not their source: it serves schedules of ours, files of others and figures"},
 	{"ir/windows", []string{"ir"},
-		"where flags stand follows from programs alone: whoever generates code and whoever runs it have one definition"},
+		"the places of flags follow from programs alone: generators and the runtime share one definition"},
 	{"ir/...", []string{"ir/..."},
-		"what analyses share stands on the representation alone"},
+		"the shared parts of analyses depend on the representation alone"},
 	{"schedule", []string{"ir/..."},
-		"an algorithm is defined apart from how it is checked, printed and run"},
+		"the definition of an algorithm is apart from checks, printers and the runtime"},
 	{"schedule/selection", []string{"ir", "sim", "schedule", "internal/forms"},
-		"what is chosen is said in terms of collectives, algorithms and what they cost, whoever runs them"},
+		"a choice needs collectives, algorithms and their costs, but no runtime"},
 	{"schedule/selection/grid", []string{"ir", "sim", "sim/fit", "schedule", "schedule/selection"},
-		"rules are made of times that are passed in: who has measured them, and how, is not their business"},
+		"rules follow from times that are passed in: they do not depend on the way of measuring"},
 	{"verify", []string{"ir/..."},
 		"a proof that used the generator or the runtime would share their mistakes"},
 	{"emit/engine", []string{"ir/..."},
-		"what runs in C without us follows from the schedule: whoever writes a file and whoever links a library have one interpreter"},
+		"the C code follows from the schedule alone: written files and the library share one interpreter"},
 	{"emit", []string{"ir/...", "emit/engine"},
-		"what is printed is what the schedule says, not what its generator meant"},
+		"a printer shows what the schedule says, not what its generator meant"},
 	{"runtime/machine/...", []string{"ir", "ir/numbering", "ir/windows"},
 		"the machine is pure: the same one runs on a network, in virtual time and in every order"},
 	{"runtime/wire", []string{"ir"},
-		"what communicator and transport say to each other stands below both"},
+		"the messages between communicator and transport stand below both"},
 	{"runtime/core", []string{"ir", "ir/windows", "runtime/machine", "runtime/wire"},
-		"what a rank decides knows of programs and frames; who chooses the one and carries the other is above it"},
+		"a rank's decisions depend on programs and frames; the choice of programs and the transport of frames are above it"},
 	{"runtime/clock", nil,
-		"a time stands below what it is given to"},
+		"a clock stands below its users"},
 	{"runtime/fold", nil,
-		"what two vectors come to is the same whoever has sent them, and whatever it is for"},
+		"the fold of two vectors depends neither on their senders nor on its use"},
 	{"runtime/fold/exact", nil,
-		"an exact sum depends on its numbers alone, wherever they come from"},
+		"an exact sum depends on its numbers alone"},
 	{"runtime/fold/internal/asm", nil,
-		"assembly is written by a program that only go generate runs"},
+		"only go generate runs the program that writes assembly"},
 	{"runtime", []string{"ir/...", "schedule/...", "verify", "runtime/machine/...", "runtime/core", "runtime/clock", "runtime/launch", "runtime/wire", "runtime/internal/..."},
-		"transports are given to the runtime, which knows their interface only; Init asks launch for the one that the environment says; Use proves what it is given"},
+		"transports are given to the runtime, which knows only their interface; Init asks launch for the one that the environment names; Use proves its argument"},
 	{"runtime/launch", []string{"runtime/clock", "runtime/internal/notice", "runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/verbs", "runtime/wire"},
-		"who starts a program says how its ranks reach each other, nothing of what they do then"},
+		"a launcher tells ranks how to reach each other, and nothing of their later work"},
 	{"runtime/mpi", []string{"emit/engine", "schedule"},
 		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
 	{"runtime/mpi/goengine", []string{"runtime", "runtime/clock", "runtime/fold", "runtime/hybrid", "runtime/launch", "runtime/mcast", "runtime/mpi", "runtime/tcp", "runtime/wire"},
-		"a program in C calls it: it joins ranks by transports and does what package runtime does"},
+		"a program in C calls it: it joins ranks by transports and works like package runtime"},
 	{"runtime/sim", []string{"ir", "schedule/...", "sim/link", "sim/queue", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},
 	{"runtime/explore", []string{"ir", "ir/fixpoint", "ir/windows", "runtime/core", "runtime/machine", "runtime/wire"},
-		"an exploration steps what a rank decides: neither who drives it nor what carries its frames is in it"},
+		"an exploration steps a rank's decisions: it contains no driver and no transport of frames"},
 	{"runtime/internal/netpoll", nil,
-		"descriptors are waited for without knowing whose they are"},
+		"a wait for descriptors does not depend on their owners"},
 	{"runtime/internal/reactor", []string{"runtime/internal/netpoll", "runtime/wire"},
-		"what is done with a descriptor that is ready is its owner's"},
+		"the reactor reports a ready descriptor, and its owner acts on it"},
 	{"runtime/internal/seal", nil,
-		"what is sealed, and who says so, is its user's"},
+		"seal knows neither the data that it seals nor their owner"},
 	{"runtime/internal/tcpopt", nil,
-		"what a connection is for is its owner's"},
+		"options of a connection do not depend on its use"},
 	{"runtime/internal/notice", []string{"runtime/clock"},
-		"what is waited for is known to those who wait"},
+		"a notice gets its text from the code that waits"},
 	{"runtime/internal/rendezvous", []string{"ir", "runtime/clock", "runtime/internal/notice", "runtime/internal/seal", "runtime/internal/tcpopt"},
 		"how ranks meet does not depend on what they say to each other afterwards"},
 	{"runtime/lobby", []string{"runtime/clock", "runtime/internal/rendezvous"},
-		"who gives out ranks knows nothing of what they are for"},
+		"the lobby gives out ranks and knows nothing of their use"},
 	{"runtime/internal/stream", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},
 		"connections are below the transports that are made of them"},
 	{"runtime/internal/datagram", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},
 		"datagrams are below the transports that are made of them"},
 	{"runtime/internal/fragment", []string{"ir", "runtime/wire"},
-		"what a datagram carries does not depend on what carries the datagram"},
+		"the contents of a datagram do not depend on what carries the datagram"},
 	{"runtime/internal/rdma", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},
-		"what is sent by queue pairs is told from the adapter that has them: C is in verbs alone"},
+		"the use of queue pairs is apart from the adapter: only verbs has C"},
 	{"runtime/internal/sets", []string{"runtime/wire"},
-		"who may use which windows is said apart from the memory that they are in"},
+		"the rights to windows are apart from the memory of the windows"},
 	{"runtime/internal/memory", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/sets", "runtime/internal/yield"},
 		"shared memory is below the transports that use it, and knows nothing of sockets"},
 	{"runtime/membership", nil,
-		"who is in a group is said in plain data, below managers and what uses them"},
+		"the members of a group are plain data, below managers and their users"},
 	{"runtime/membership/membershiptest", []string{"runtime/clock", "runtime/membership"},
 		"a suite knows the interface that it tests"},
 	{"runtime/membership/etcdtest", []string{"internal/porttest"},
-		"a service for tests knows nothing of who asks it"},
+		"a service for tests knows nothing of its clients"},
 	{"runtime/membership/...", []string{"runtime/clock", "runtime/membership", "runtime/internal/board", "runtime/internal/notice"},
-		"a manager says who is there: what they send to each other is not its business"},
+		"a manager knows the members of a group and nothing of their messages"},
 	{"runtime/internal/board", []string{"runtime/membership"},
-		"a view is waited for without knowing where it comes from"},
+		"a wait for a view does not depend on its source"},
 	{"runtime/group", []string{"runtime", "runtime/clock", "runtime/internal/board", "runtime/membership", "runtime/wire"},
 		"a group makes communicators of views: managers and transports are given to it"},
 	{"internal/heavy", nil,
-		"how long tests may take is said below all of them"},
+		"the time limit of tests is below all tests"},
 	{"internal/porttest", nil,
-		"a port is kept for a test whatever listens there"},
+		"a held port does not depend on its later listener"},
 	{"runtime/transporttest", []string{"internal/heavy", "ir", "schedule", "runtime/..."},
 		"the suite runs every algorithm over a transport"},
 	{"runtime/...", []string{"ir", "runtime/..."},
-		"a transport moves slots: what they are for is decided above it"},
+		"a transport moves slots: packages above it decide their use"},
 	{"cast/block", nil,
 		"what blocks a host lacks is said without knowing what is in them"},
 	{"cast/record", []string{"cast/block"},
@@ -144,20 +144,20 @@ var layers = []struct {
 	{"cast/remote/sshdtest", []string{"internal/porttest"},
 		"a test's server knows nothing of what is tested"},
 	{".", []string{"ir", "runtime", "runtime/fold", "runtime/fold/exact", "runtime/clock", "runtime/core", "runtime/machine", "runtime/wire", "schedule", "schedule/selection"},
-		"what programs import gives types to package runtime, which does the work: transports are given to it"},
+		"the root package adds types to package runtime, which does the work: transports are given to it"},
 	{"cmd/...", []string{"..."},
 		"the command joins everything"},
 	{"golden/...", []string{"..."},
 		"tests of the whole see everything"},
 	{"examples/...", []string{".", "ir/...", "schedule", "verify", "emit", "runtime/...", "examples/generated/..."},
-		"an example shows what a program outside of the module can import, and what is generated for it"},
+		"an example imports only packages that a program outside of the module can import, and generated code"},
 	{"bench/...", []string{"..."},
 		"measurements see everything"},
 }
 
-// homes says where packages from outside of the module may be imported, beside
-// tests. Those of the standard library may be imported anywhere unless they
-// are listed; all others must be listed.
+// homes says which packages may import a package from outside of the module. Tests may import any.
+// Packages of the standard library may be imported anywhere unless homes lists them. All others
+// must be listed.
 var homes = []struct {
 	imports []string
 	in      []string
@@ -171,22 +171,22 @@ var homes = []struct {
 		[]string{"internal/heavy", "internal/porttest", "runtime/...", "cast/...", "cmd/...", "examples/...", "bench/..."},
 		"ir, schedule, verify and emit are functions of their arguments: the same input gives the same bytes on every machine"},
 	{[]string{"crypto/aes", "crypto/cipher", "crypto/hkdf", "crypto/hmac", "golang.org/x/crypto/..."}, []string{"runtime/internal/seal"},
-		"keys, proofs and what is sealed are made in one place, which is small enough to be read"},
+		"one place makes keys, proofs and seals, and is small enough to be read"},
 	{[]string{"C"}, []string{"runtime/verbs/...", "runtime/mpi/goengine"},
 		"the default build is pure Go"},
 	{[]string{"testing/..."}, []string{"internal/porttest", "runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
-		"a test's tools stay out of what is shipped; a suite that transports of others must pass is exported"},
+		"tools of tests stay out of the product; a suite that transports of others must pass is exported"},
 	{[]string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/..."},
 		[]string{"runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
-		"a test's tools stay out of what is shipped; a suite that transports of others must pass is exported"},
+		"tools of tests stay out of the product; a suite that transports of others must pass is exported"},
 	{[]string{"github.com/chromedp/..."}, nil,
 		"only tests drive a browser"},
 	{[]string{"gonum.org/v1/gonum/stat/..."}, []string{"sim/fit"},
-		"what is uncertain is computed in one place, apart from who measures and who decides"},
+		"one place computes uncertainty, apart from measuring and deciding"},
 	{[]string{"gonum.org/v1/gonum/..."}, []string{"verify", "emit"},
-		"graphs are for analysis and drawing: what runs or generates a schedule walks it"},
+		"graphs are for analysis and drawing: the runtime and the generators walk the schedule itself"},
 	{[]string{"gonum.org/v1/plot/..."}, []string{"cmd/schedgen/internal/chart"},
-		"what is drawn is drawn in one place, apart from what it shows"},
+		"one place draws charts, apart from their data"},
 	{[]string{"github.com/dave/jennifer/..."}, []string{"emit"},
 		"only emit writes Go"},
 	{[]string{"github.com/alecthomas/kong"}, []string{"cmd/..."},
@@ -194,19 +194,18 @@ var homes = []struct {
 	{[]string{"golang.org/x/term", "github.com/schollz/progressbar/v3"}, []string{"cmd/..."},
 		"only the command talks to a person"},
 	{[]string{"github.com/HdrHistogram/hdrhistogram-go"}, []string{"cmd/...", "bench/..."},
-		"the runtime reports events, whoever asked for figures counts them"},
+		"the runtime reports events, and a program that wants figures counts them"},
 	{[]string{"golang.org/x/net/..."}, []string{"runtime/internal/datagram"},
 		"only multicast needs more of a socket than the standard library gives"},
 	{[]string{"golang.org/x/sys/..."}, []string{"runtime/...", "cast/pack", "cast/unpack"},
 		"system calls are for the transports, and for files with holes and room that is reserved"},
 	{[]string{"github.com/mmcloughlin/avo/..."}, []string{"runtime/fold/internal/asm"},
-		"what writes assembly is a module of its own: nothing that is shipped depends on it"},
+		"the writer of assembly is a module of its own: nothing in the product depends on it"},
 	{[]string{"golang.org/x/time/rate"}, []string{"cast"},
-		"only a sender of files is to go slowly"},
+		"only a sender of files must limit its rate"},
 }
 
-// impure says which packages, although they stand in the runtime, must do
-// without what it has.
+// impure lists packages that must not use some packages although they belong to the runtime.
 var impure = []struct {
 	pkg     string
 	imports []string
@@ -240,8 +239,8 @@ func matches(patterns []string, p string) bool {
 	return false
 }
 
-// why returns the reason why package pkg, a path below the module, may not
-// import imported, or "".
+// why returns the reason why package pkg, a path below the module, may not import another one. It
+// returns "" if it may.
 func why(pkg, imported string) string {
 	if imported == module {
 		return whyOurs(pkg, ".")
@@ -280,16 +279,15 @@ func whyOurs(pkg, imported string) string {
 	return "a package that layers does not list: say there what it may import and why"
 }
 
-// imported is one import declaration of a file that is no test.
+// imported is one import declaration of a file that is not a test.
 type imported struct {
 	pkg  string // path of the package below the module
 	at   string // file and line
-	name string // the name that the declaration gives, if any
+	name string // name that the declaration gives, if any
 	path string
 }
 
-// importsOf returns all import declarations below root, whatever the build
-// constraints of their files.
+// importsOf returns all import declarations below root, for all build constraints.
 func importsOf(root string) ([]imported, error) {
 	var all []imported
 	fset := token.NewFileSet()
@@ -357,7 +355,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// Package runtime shadows the standard one, which so needs another name.
+// TestStandardRuntimeIsNamed checks that the standard package runtime has another name in every
+// import. The module's package runtime shadows it.
 func TestStandardRuntimeIsNamed(t *testing.T) {
 	all, err := importsOf("..")
 	require.NoError(t, err)
@@ -368,7 +367,8 @@ func TestStandardRuntimeIsNamed(t *testing.T) {
 	}
 }
 
-// whys are imports and what is said against them; nothing: they are allowed.
+// whys has imports and the expected objections. An empty objection means that the import is
+// allowed.
 var whys = []struct{ pkg, imported, want string }{
 	{"ir", "fmt", ""},
 	{"ir", "strings", ""},
@@ -382,8 +382,8 @@ var whys = []struct{ pkg, imported, want string }{
 	{"ir/fixpoint", module + "/verify", "on the representation alone"},
 	{"sim/loggp", module + "/sim", ""},
 	{"sim", module + "/sim/queue", ""},
-	{"sim", module + "/schedule", "not who has made them"},
-	{"sim", module + "/runtime/sim", "not who has made them"},
+	{"sim", module + "/schedule", "not their source"},
+	{"sim", module + "/runtime/sim", "not their source"},
 	{"sim", "time", "functions of their arguments"},
 	{"sim", "math/rand/v2", "functions of their arguments"},
 	{"sim/fit", module + "/sim", ""},
@@ -391,14 +391,14 @@ var whys = []struct{ pkg, imported, want string }{
 	{"sim/fit", "time", "functions of their arguments"},
 	{"schedule/selection/grid", "gonum.org/v1/gonum/stat", "only in sim/fit"},
 	{"schedule/selection/grid", module + "/runtime", "passed in"},
-	{"sim/queue", module + "/ir", "its user's"},
-	{"sim/link", module + "/sim", "its user's"},
+	{"sim/queue", module + "/ir", "nothing of their meaning"},
+	{"sim/link", module + "/sim", "nothing of the data"},
 	{"runtime/sim", module + "/sim/link", ""},
 	{"sim/loggp", module + "/ir/goal", "depends on nothing else"},
 	{"sim/loggp", "time", "functions of their arguments"},
 	{"sim/loggp", "os", "functions of their arguments"},
 	{"sim/loggp", "math/rand/v2", "functions of their arguments"},
-	{"schedule", module + "/verify", "apart from how"},
+	{"schedule", module + "/verify", "apart from checks"},
 	{"schedule", "net/netip", "functions of their arguments"},
 	{"verify", module + "/schedule", "share their mistakes"},
 	{"verify", "gonum.org/v1/gonum/graph/topo", ""},
@@ -426,19 +426,19 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/internal/datagram", module + "/runtime/mcast", "below the transports"},
 	{"runtime/internal/fragment", module + "/runtime/internal/seal", "what carries the datagram"},
 	{"runtime/internal/stream", module + "/runtime/tcp", "below the transports"},
-	{"runtime/internal/reactor", module + "/runtime/internal/stream", "its owner's"},
+	{"runtime/internal/reactor", module + "/runtime/internal/stream", "its owner acts"},
 	{"runtime/internal/rendezvous", module + "/runtime/wire", "how ranks meet"},
-	{"runtime/internal/netpoll", module + "/runtime/wire", "without knowing whose"},
+	{"runtime/internal/netpoll", module + "/runtime/wire", "depend on their owners"},
 	{"runtime/internal/rendezvous", module + "/runtime/internal/seal", ""},
-	{"runtime/internal/seal", module + "/runtime/wire", "its user's"},
-	{"runtime/internal/tcpopt", module + "/runtime/wire", "its owner's"},
+	{"runtime/internal/seal", module + "/runtime/wire", "nor their owner"},
+	{"runtime/internal/tcpopt", module + "/runtime/wire", "depend on its use"},
 	{"runtime/internal/seal", "crypto/cipher", ""},
 	{"runtime/internal/stream", "crypto/cipher", "small enough to be read"},
 	{"runtime/internal/rendezvous", "crypto/rand", ""},
 	{"runtime/mcast", module + "/runtime", ""},
 	{"runtime", module + "/runtime/launch", ""},
 	{"runtime/launch", module + "/runtime/hybrid", ""},
-	{"runtime/launch", module + "/runtime", "how its ranks reach each other"},
+	{"runtime/launch", module + "/runtime", "how to reach each other"},
 	{"runtime/mcast", module + "/schedule", "moves slots"},
 	{"runtime/tcp", "golang.org/x/sys/unix", ""},
 	{"runtime/internal/memory", "unsafe", ""},
@@ -448,13 +448,13 @@ var whys = []struct{ pkg, imported, want string }{
 	{"cmd/schedgen", "golang.org/x/sys/unix", "for the transports"},
 	{"runtime/tcp", "C", "pure Go"},
 	{"runtime/internal/rdma", "C", "pure Go"},
-	{"runtime/internal/rdma", module + "/runtime/verbs/internal/ibv", "told from the adapter"},
+	{"runtime/internal/rdma", module + "/runtime/verbs/internal/ibv", "apart from the adapter"},
 	{"runtime/verbs/internal/ibv", "C", ""},
 	{"runtime/verbs", "C", ""},
 	{"runtime/fold", "golang.org/x/sys/cpu", ""},
 	{"runtime/fold", "unsafe", ""},
 	{"runtime/fold", "github.com/mmcloughlin/avo/build", "a module of its own"},
-	{"runtime/fold", module + "/runtime/wire", "whoever has sent them"},
+	{"runtime/fold", module + "/runtime/wire", "on their senders"},
 	{"runtime/fold/exact", module + "/runtime/fold", "on its numbers alone"},
 	{"runtime/fold/exact", "unsafe", ""},
 	{"runtime/fold/internal/asm", "github.com/mmcloughlin/avo/build", ""},
@@ -465,20 +465,20 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/sim", module + "/schedule", ""},
 	{"runtime/sim", module + "/runtime", "beside the communicator"},
 	{"runtime/explore", module + "/runtime/core", ""},
-	{"runtime/explore", module + "/runtime", "neither who drives"},
+	{"runtime/explore", module + "/runtime", "contains no driver"},
 	{"runtime/explore", "time", "no time and no chance"},
 	{"runtime/transporttest", "testing", ""},
 	{"runtime/transporttest", module + "/internal/heavy", ""},
 	{"runtime", module + "/internal/heavy", "transports are given"},
 	{"runtime/membership/membershiptest", "testing", ""},
 	{"runtime/membership/etcd", "net/http", ""},
-	{"runtime/membership/etcdtest", module + "/runtime/membership", "who asks it"},
+	{"runtime/membership/etcdtest", module + "/runtime/membership", "nothing of its clients"},
 	{"runtime/membership/etcd", "go.etcd.io/etcd/client/v3", "homes does not list"},
-	{"runtime/membership/file", module + "/runtime/wire", "what they send to each other"},
+	{"runtime/membership/file", module + "/runtime/wire", "nothing of their messages"},
 	{"runtime/group", module + "/runtime/membership/embedded", "managers and transports are given"},
 	{"runtime/group", module + "/runtime/tcp", "managers and transports are given"},
 	{"runtime", module + "/runtime/group", "transports are given"},
-	{"runtime/tcp", "testing", "out of what is shipped"},
+	{"runtime/tcp", "testing", "out of the product"},
 	{"runtime", "github.com/alecthomas/kong", "only the command"},
 	{"cast", module + "/runtime", ""},
 	{"cast", module + "/runtime/tcp", "transports are given"},
@@ -500,7 +500,7 @@ var whys = []struct{ pkg, imported, want string }{
 	{"misc", module + "/ir", "layers does not list"},
 }
 
-// The rules themselves, on imports that nobody has written.
+// TestWhy tests the rules themselves, on imports that occur in no file.
 func TestWhy(t *testing.T) {
 	for _, c := range whys {
 		got := why(c.pkg, c.imported)

@@ -14,14 +14,14 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// counterexamples opens what the command writes for schedules that do not
-// verify: the page tells why and leads through it.
+// counterexamples opens the pages that the command writes for schedules that do not verify. The
+// page explains the failure step by step.
 func counterexamples(b *browser) {
 	bin := build(b.T)
 	for _, c := range []struct {
 		file  string
-		steps []string // what the path says, causes first
-		ghost int      // steps that never happen
+		steps []string // text of the path, causes first
+		ghost int      // number of steps that never happen
 	}{
 		{"early-release", []string{"round 1: rank 1 sets s0 of rank 0", "round 2: rank 0 sets s0 of rank 1"}, 0},
 		{"wait-cycle", []string{

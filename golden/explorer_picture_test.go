@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// requireComb holds that the one multicast is a trunk with an arm along the
-// lane of each of its receivers.
+// requireComb checks that the only multicast is a trunk with an arm along the lane of each
+// receiver.
 func (b *browser) requireComb(ranks int) {
 	b.Helper()
 	require.Equal(b, 1, ask[int](b, "document.querySelectorAll('#diagram .trunk').length"))
@@ -30,8 +30,8 @@ func (b *browser) requireComb(ranks int) {
 	}
 }
 
-// requireCrossesAtArrival holds that a cross stands on the lane of the rank
-// that loses, where the copy would have arrived.
+// requireCrossesAtArrival checks that a cross is on the lane of the losing rank, where the copy
+// would have arrived.
 func (b *browser) requireCrossesAtArrival(n int) {
 	b.Helper()
 	off := ask[[][]float64](b, `[...document.querySelectorAll('#diagram .leg.lost')].map(n => {
@@ -46,7 +46,7 @@ func (b *browser) requireCrossesAtArrival(n int) {
 	}
 }
 
-// manySizes opens pages of one rank up to as many as are shown.
+// manySizes opens pages of several numbers of ranks, from one to the largest number shown.
 func manySizes(b *browser) {
 	for _, ranks := range []int{1, 2, 32} {
 		s := made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: ranks, Chunks: 2})
@@ -59,12 +59,12 @@ func manySizes(b *browser) {
 	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 1200)
 }
 
-// manyRanks opens pages of more ranks than are readable: they show an extract
-// and say so. Tests of every day open one of each collective, those that multicast, and a third of the others.
+// manyRanks opens pages of more ranks than are readable. They show an extract and say so. Daily
+// tests open one algorithm of each collective, those that multicast, and a third of the others.
 func manyRanks(b *browser) {
 	drawn := rand.IntN(3)
 	b.Logf("algorithms %d, %d, …", drawn, drawn+3)
-	seen := map[string]bool{} // collectives
+	seen := map[string]bool{} // the collectives so far
 	for i, alg := range schedule.Algorithms() {
 		sizes := []int{100, heavy.Or(500, 4096)}
 		if seen[alg.Collective] && !heavy.Tests() {
@@ -86,10 +86,10 @@ func manyRanks(b *browser) {
 			seen[alg.Collective] = seen[alg.Collective] || ranks > 100
 			b.open(spec.Schedule(), emit.Options{})
 			name, widest := fmt.Sprint(alg.Name, " ", ranks), 4000.0
-			if alg.CutsItself() { // its messages have the names of many chunks
+			if alg.CutsItself() { // the names of its messages are lists of chunks
 				widest = 9000
 			}
-			if row.Inputs != nil && row.Blocks(2) > 1 { // so have partial results
+			if row.Inputs != nil && row.Blocks(2) > 1 { // names of partial results are long, too
 				widest = 16000
 			}
 			lanes := ask[int](b, "document.querySelectorAll('#diagram .lane').length")
@@ -101,7 +101,7 @@ func manyRanks(b *browser) {
 	}
 }
 
-// chosenLanes lets the page show other ranks than it opens with.
+// chosenLanes makes the page show other ranks than at the start.
 func chosenLanes(b *browser) {
 	lanes := func() []int {
 		return ask[[]int](b, "[...document.querySelectorAll('#diagram .lane')].map(n => Number(n.dataset.rank))")
@@ -129,7 +129,7 @@ func chosenLanes(b *browser) {
 	require.False(b, slices.Contains(ask[[]string](b, "[...document.querySelector('#lanes').options].map(o => o.value)"), "all"))
 }
 
-// sayings reads what the page says of repairs and returns.
+// sayings reads the sentences of the page about repairs and returns.
 func sayings(b *browser) {
 	b.open(made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: 8}), emit.Options{})
 	b.keys("a")

@@ -32,11 +32,11 @@ type browser struct {
 	*testing.T
 	ctx    context.Context
 	mu     sync.Mutex
-	faults []string // what the console has complained about
+	faults []string // complaints of the console
 }
 
-// openBrowser starts Chromium, or skips the test where there is none. Whatever
-// is on the page, it ends within the time given here.
+// openBrowser starts Chromium. Without one it skips the test. The browser ends within the time
+// given here, whatever is on the page.
 func openBrowser(t *testing.T) *browser {
 	var bin string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -54,7 +54,9 @@ func openBrowser(t *testing.T) *browser {
 	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
 	t.Cleanup(cancel)
 	ctx, _ = chromedp.NewContext(ctx)
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits until the browser has ended; if it had to be killed, the test has failed before
+	// Cancel waits until the browser has ended. If the browser had to be killed, the test has
+	// failed before.
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) })
 	b := &browser{T: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
 	b.do()
@@ -91,8 +93,7 @@ func (b *browser) open(s *ir.Schedule, o emit.Options) {
 	b.visit(file)
 }
 
-// visit loads a page and waits until it is drawn: a browser throws away what is
-// clicked before that.
+// visit loads a page and waits until it is drawn. Before that the browser discards clicks.
 func (b *browser) visit(file string) {
 	b.Helper()
 	drawn := `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
@@ -114,8 +115,8 @@ func (b *browser) text(selector string) string {
 	return ask[string](b, "document.querySelector(%q).textContent", selector)
 }
 
-// clickLeg clicks a point of a multicast's arrow with the mouse: the first of
-// some that nothing lies on.
+// clickLeg clicks a point of a multicast's arrow with the mouse. It is the first of some points
+// that nothing covers.
 func (b *browser) clickLeg(key string) {
 	b.Helper()
 	at := ask[[]float64](b, `(() => {
@@ -130,13 +131,13 @@ func (b *browser) clickLeg(key string) {
 	b.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// keys types keys to whatever has the focus.
+// keys types keys into the element with the focus.
 func (b *browser) keys(keys ...string) {
 	b.Helper()
 	b.do(chromedp.KeyEvent(strings.Join(keys, "")))
 }
 
-// dots returns the round of every slot that is set, as the picture shows it.
+// dots returns the round of every set slot in the picture.
 func (b *browser) dots() map[fixpoint.Place]int {
 	b.Helper()
 	type dot struct {
@@ -189,7 +190,7 @@ func legsOf(s *ir.Schedule) []leg {
 	return out
 }
 
-// solved is the run of s under losses, with repairs.
+// solved returns the run of s under losses, with repairs.
 func solved(t *testing.T, s *ir.Schedule, lost map[leg]bool) *fixpoint.Result {
 	t.Helper()
 	res, err := fixpoint.Run(s, fixpoint.Model{Repairs: true, Lost: func(from, to, chunk int) bool { return lost[leg{from, to, chunk}] }})
@@ -197,7 +198,7 @@ func solved(t *testing.T, s *ir.Schedule, lost map[leg]bool) *fixpoint.Result {
 	return res
 }
 
-// requireShown holds the picture against the fixpoint.
+// requireShown compares the picture with the fixpoint.
 func (b *browser) requireShown(s *ir.Schedule, lost map[leg]bool) {
 	b.Helper()
 	want := map[fixpoint.Place]int{}
@@ -207,7 +208,7 @@ func (b *browser) requireShown(s *ir.Schedule, lost map[leg]bool) {
 			want[res.Layout().PlaceOf(id)] = int(round)
 		}
 	}
-	for rank := range s.Ranks { // also the chunks that no program mentions
+	for rank := range s.Ranks { // including the chunks that no program mentions
 		for k := range s.Held(rank).All() {
 			want[fixpoint.Place{Rank: rank, Slot: ir.Chunk(k)}] = 0
 		}
@@ -232,7 +233,7 @@ func withRoots(t *testing.T, name string, p schedule.Params) emit.Options {
 	return o
 }
 
-// TestExplorer drives the page as a person would, by mouse and by keys.
+// TestExplorer drives the page by mouse and by keys, like a person.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
 	b := openBrowser(t)
@@ -256,7 +257,7 @@ func TestExplorer(t *testing.T) {
 	run("counterexamples", counterexamples)
 }
 
-// solution is what the page's own fixpoint finds. Slots have numbers of the page's own.
+// solution is the result of the page's own fixpoint. The page numbers slots in its own way.
 type solution struct {
 	Slots, Causes, Rules []int32
 	Returns              []int
@@ -264,8 +265,8 @@ type solution struct {
 	RankOf               []int
 }
 
-// requireSame holds what the page finds against package fixpoint. What the page has no number for
-// is never set.
+// requireSame compares the page's result with that of package fixpoint. Slots without a number of
+// the page are never set.
 func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	b.Helper()
 	type set struct{ round, cause int }
@@ -273,7 +274,7 @@ func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	for id, round := range got.Slots {
 		at := fixpoint.Place{Rank: got.RankOf[id], Slot: slotNamed(got.Names[id])}
 		switch {
-		case want.Layout().Slot(at.Rank, at.Slot) < 0: // a chunk that is held and that no program mentions
+		case want.Layout().Slot(at.Rank, at.Slot) < 0: // a held chunk that no program mentions
 			require.Zero(b, round, "%s: %v", of, at)
 		case round >= 0:
 			page[at] = set{int(round), int(got.Causes[id])}
@@ -289,8 +290,8 @@ func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	require.Equal(b, want.Returns(), got.Returns, of)
 }
 
-// sameFixpoint holds the page's fixpoint against package fixpoint's: all
-// algorithms, random losses. Tests of every day put every other algorithm on hosts.
+// sameFixpoint compares the page's fixpoint with that of package fixpoint, for all algorithms and
+// random losses. Daily tests put every other algorithm on hosts.
 func sameFixpoint(b *browser) {
 	rnd := rand.New(rand.NewPCG(4, 5))
 	for i, alg := range schedule.Algorithms() {
@@ -305,7 +306,7 @@ func sameFixpoint(b *browser) {
 			s := made(b.T, alg.Name, p)
 			b.open(s, emit.Options{})
 			legs, times := legsOf(s), heavy.Or(4, 6)
-			if len(legs) == 0 { // nothing gets lost
+			if len(legs) == 0 { // nothing can be lost
 				times = 1
 			}
 			for range times {
@@ -321,8 +322,8 @@ func sameFixpoint(b *browser) {
 	}
 }
 
-// severalBlocks shows schedules of several blocks: what ranks hold comes from the row, and messages of
-// several chunks are one arrow.
+// severalBlocks shows schedules of several blocks. The row says which chunks ranks hold, and a
+// message of several chunks is one arrow.
 func severalBlocks(b *browser) {
 	for name, s := range bundled(b.T) {
 		b.open(s, emit.Options{})
@@ -366,7 +367,7 @@ func someOf(rnd *rand.Rand, all []leg) map[leg]bool {
 	return lost
 }
 
-// keysOf spells legs as an array of the page's names for them.
+// keysOf spells legs as an array of their names on the page.
 func keysOf(legs map[leg]bool) string {
 	keys := []string{}
 	for l := range maps.Keys(legs) {
@@ -452,7 +453,7 @@ func byKeyboard(b *browser) {
 	b.requireTabOrder()
 }
 
-// requireTabOrder goes through the page by the tab key alone.
+// requireTabOrder walks through the page with the tab key alone.
 func (b *browser) requireTabOrder() {
 	b.Helper()
 	b.do(chromedp.Evaluate("document.activeElement.blur()", nil))
@@ -468,7 +469,8 @@ func (b *browser) requireTabOrder() {
 
 func legNamed(key string) leg {
 	var l leg
-	_, _ = fmt.Sscanf(key, "%d:%d:c%d", &l.from, &l.to, &l.chunk) // what it cannot read is another leg
+	// a key that Sscanf cannot read is another leg
+	_, _ = fmt.Sscanf(key, "%d:%d:c%d", &l.from, &l.to, &l.chunk)
 	return l
 }
 
@@ -485,7 +487,7 @@ func changeOfRoot(b *browser) {
 	require.True(b, ask[bool](b, "document.querySelector('#rooted').hidden && document.querySelector('#losses').hidden"))
 }
 
-// foldsTold clicks a fold, which tells the order of contributions.
+// foldsTold clicks a fold. The page then tells the order of contributions.
 func foldsTold(b *browser) {
 	f, err := os.Open("../emit/testdata/allreduce-ring.txt")
 	require.NoError(b, err)

@@ -18,11 +18,11 @@ import (
 
 const mostDrawn = 1 << 16
 
-// TestPicturesOfManyRanks holds that pictures stay readable and small, however
-// many ranks there are, and say what they leave out. The P² puts of a broadcast that cuts its
-// message itself are tried up to 1,024 ranks, collectives of many blocks up to mostDrawn blocks that
-// all ranks together have. Tests of every day take two of the numbers for each algorithm, and leave out
-// schedules of more than 2^18 actions.
+// TestPicturesOfManyRanks checks that pictures stay readable and small for any number of ranks, and
+// name what they leave out. A broadcast that cuts its message itself makes P² puts and is tried up
+// to 1,024 ranks. Collectives of many blocks are tried up to mostDrawn blocks of all ranks
+// together. Daily tests take two of the numbers of ranks for each algorithm, and skip schedules of
+// more than 2^18 actions.
 func TestPicturesOfManyRanks(t *testing.T) {
 	for i, alg := range schedule.Algorithms() {
 		all := []int{32, 100, 1024, 4096}
@@ -58,9 +58,10 @@ func requireSmallSVG(t *testing.T, s *ir.Schedule) {
 		Desc   string  `xml:"desc"`
 	}
 	require.NoError(t, xml.Unmarshal([]byte(svg), &root))
-	require.LessOrEqual(t, root.Width, 2400.0) // 24 rounds, each wide enough for names of two chunks
+	// there are 24 rounds, each wide enough for names of two chunks
+	require.LessOrEqual(t, root.Width, 2400.0)
 	if s.Folds() {
-		require.LessOrEqual(t, root.Height, 1050.0) // up to eight results stand below it, a line each
+		require.LessOrEqual(t, root.Height, 1050.0) // up to eight results are below it, a line each
 	} else {
 		require.LessOrEqual(t, root.Height, 950.0)
 	}
@@ -80,7 +81,8 @@ func requireSmallDrawing(t *testing.T, s *ir.Schedule) {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
 		}
 		if s.Folds() {
-			require.LessOrEqual(t, strings.Count(text, "\n"), 450) // 24 rounds in which some ranks fold, send and take several times
+			// there are 24 rounds in which some ranks fold, send and receive several times
+			require.LessOrEqual(t, strings.Count(text, "\n"), 450)
 		} else {
 			require.LessOrEqual(t, strings.Count(text, "\n"), 160)
 		}

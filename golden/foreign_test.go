@@ -23,7 +23,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// readers are those of other programs' files, by extension.
+// readers has the readers of other programs' files, by extension.
 var readers = map[string]func(io.Reader) (*dag.Graph, error){
 	".goal": goal.Parse,
 	".xml":  msccl.Parse,
@@ -49,7 +49,7 @@ func readForeign(t *testing.T, file string) (*dag.Graph, error) {
 	return readers[filepath.Ext(file)](bytes.NewReader(text))
 }
 
-// examineForeign verifies a file as what its name begins with.
+// examineForeign verifies a file for the collective that its name begins with.
 func examineForeign(t *testing.T, file string) error {
 	g, err := readForeign(t, file)
 	require.NoError(t, err)
@@ -70,7 +70,8 @@ func TestForeignGood(t *testing.T) {
 	}
 }
 
-// What is good as GOAL is so when it has been written again.
+// TestForeignComesBack checks that a good GOAL file is still good after it has been read and
+// written again.
 func TestForeignComesBack(t *testing.T) {
 	for _, file := range foreignFiles(t, "good") {
 		if filepath.Ext(file) != ".goal" {
@@ -87,8 +88,8 @@ func TestForeignComesBack(t *testing.T) {
 	}
 }
 
-// TestForeignBroken holds the counterexample against the file beside it.
-// SCHEDGEN_UPDATE=1 records.
+// TestForeignBroken compares the counterexample with the file beside the schedule.
+// SCHEDGEN_UPDATE=1 records it.
 func TestForeignBroken(t *testing.T) {
 	for _, file := range foreignFiles(t, "broken") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestForeignBroken(t *testing.T) {
 	}
 }
 
-// TestForeignBad holds what the reader says against the file beside it.
+// TestForeignBad compares the reader's error with the file beside the schedule.
 func TestForeignBad(t *testing.T) {
 	for _, file := range foreignFiles(t, "bad") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -115,15 +116,15 @@ func TestForeignBad(t *testing.T) {
 	}
 }
 
-// Every schedule of ours, printed as GOAL under some losses, is proved again by
-// what reads the files of others.
+// TestGOALComesBack prints every schedule of ours as GOAL under some losses. The readers and checks
+// for other programs' files then prove it again.
 func TestGOALComesBack(t *testing.T) {
 	for _, e := range examples() {
 		spec, err := schedule.New(e.algorithm, e.params)
 		require.NoError(t, err)
 		s := spec.Schedule()
 		if s.Folds() {
-			continue // what is folded GOAL does not say
+			continue // GOAL does not say how contributions are folded
 		}
 		for _, lost := range []emit.Loss{{}, {Rate: 1}, {Seed: 1, Rate: 0.3}, {Seed: 2, Rate: 0.7}} {
 			report := examineGOAL(t, s, emit.Options{Size: 10, Lost: lost})
@@ -142,7 +143,7 @@ func asGOAL(t *testing.T, s *ir.Schedule, o emit.Options) *dag.Graph {
 	return g
 }
 
-// examineGOAL proves what a schedule looks like as GOAL.
+// examineGOAL proves the GOAL form of a schedule.
 func examineGOAL(t *testing.T, s *ir.Schedule, o emit.Options) *verify.Report {
 	t.Helper()
 	report, err := verify.RunForeign(asGOAL(t, s, o), verify.Claim{Collective: s.Collective, Root: s.Root})
@@ -150,8 +151,8 @@ func examineGOAL(t *testing.T, s *ir.Schedule, o emit.Options) *verify.Report {
 	return report
 }
 
-// broadcasts returns every broadcast at some sizes, with every root. Tests of every day take fewer
-// numbers of ranks and of chunks.
+// broadcasts returns every broadcast at some sizes, with every root. Daily tests take fewer numbers
+// of ranks and of chunks.
 func broadcasts(t *testing.T) []*ir.Schedule {
 	var all []*ir.Schedule
 	for _, alg := range schedule.Algorithms() {
@@ -184,8 +185,8 @@ func multicasts(s *ir.Schedule) bool {
 	return false
 }
 
-// Every broadcast brings every byte, also if chunks are of different lengths or
-// of none. Tests of every day take the sizes in turn.
+// TestGOALBringsEveryByte checks that every broadcast brings every byte, also if chunks have
+// different lengths or are empty. Daily tests take the sizes in turn.
 func TestGOALBringsEveryByte(t *testing.T) {
 	sizes := []int{1, 10, 64}
 	for i, s := range broadcasts(t) {
@@ -202,8 +203,8 @@ func TestGOALBringsEveryByte(t *testing.T) {
 	}
 }
 
-// Where nothing comes twice, the file need not say how long the message is, and
-// no message can be left out.
+// TestGOALMissesEveryMessage checks that no message can be left out if nothing comes twice. The
+// file then need not say how long the message is.
 func TestGOALMissesEveryMessage(t *testing.T) {
 	for _, s := range broadcasts(t) {
 		if multicasts(s) || s.Ranks < 3 {
@@ -241,8 +242,8 @@ func receiveOf(g *dag.Graph, from int, send *dag.Op) *dag.Op {
 	return &ops[slices.IndexFunc(ops, func(o dag.Op) bool { return o.Kind == dag.Recv && o.Peer == from && o.Tag == send.Tag })]
 }
 
-// Every schedule of puts alone, printed for MSCCL, is proved again: there the chunks are followed from
-// cell to cell.
+// TestMSCCLComesBack prints every schedule that only has puts for MSCCL, and proves it again. The
+// proof follows chunks from cell to cell.
 func TestMSCCLComesBack(t *testing.T) {
 	came := 0
 	for _, e := range examples() {
@@ -271,8 +272,8 @@ func asMSCCL(s *ir.Schedule) (*dag.Graph, error) {
 	return msccl.Parse(&out)
 }
 
-// bundled returns the schedules of package emit's tests that have several blocks, one block
-// or many in a message.
+// bundled returns the schedules of package emit's tests that have several blocks, with one block or
+// many in a message.
 func bundled(t *testing.T) map[string]*ir.Schedule {
 	files, err := filepath.Glob("../emit/testdata/*.txt")
 	require.NoError(t, err)
@@ -290,8 +291,9 @@ func bundled(t *testing.T) map[string]*ir.Schedule {
 	return out
 }
 
-// Schedules of several blocks come back from GOAL and from MSCCL, as what MSCCL XML itself says. In
-// either form no message can be left out, and in MSCCL XML none may go to another place.
+// TestBlocksComeBack checks that schedules of several blocks come back from GOAL and from MSCCL XML.
+// MSCCL XML itself names the collective. In either form no message can be left out. In MSCCL XML no
+// message may go to another place.
 func TestBlocksComeBack(t *testing.T) {
 	for name, s := range bundled(t) {
 		claim := verify.Claim{Collective: s.Collective, Root: s.Root}
@@ -304,7 +306,7 @@ func TestBlocksComeBack(t *testing.T) {
 			g := asGOAL(t, s, emit.Options{Size: size})
 			if s.Folds() {
 				_, err := verify.RunForeign(g, claim)
-				require.ErrorContains(t, err, "what is folded does not show", name)
+				require.ErrorContains(t, err, "the folds do not show", name)
 				continue
 			}
 			require.NoError(t, judge(g), "%s, %d bytes", name, size)
@@ -337,7 +339,7 @@ func TestBlocksComeBack(t *testing.T) {
 	}
 }
 
-// requireRefuted makes one message after the other empty, and wants each to be missed.
+// requireRefuted makes one message after the other empty. The proof must notice each.
 func requireRefuted(t *testing.T, name string, g *dag.Graph, judge func(*dag.Graph) error) {
 	for rank := range g.Ranks {
 		for i := range g.Ranks[rank] {
@@ -354,7 +356,7 @@ func requireRefuted(t *testing.T, name string, g *dag.Graph, judge func(*dag.Gra
 	}
 }
 
-// requireFolds leaves out one fold after the other, and wants each to be missed.
+// requireFolds leaves out one fold after the other. The proof must notice each.
 func requireFolds(t *testing.T, name string, g *dag.Graph, judge func(*dag.Graph) error) {
 	for rank := range g.Ranks {
 		for i := range g.Ranks[rank] {
@@ -364,7 +366,7 @@ func requireFolds(t *testing.T, name string, g *dag.Graph, judge func(*dag.Graph
 			}
 			was := op.Move
 			if op.Kind == dag.Recv {
-				op.Mix = false // the message alone goes on
+				op.Mix = false // only the message goes on
 			} else {
 				op.Move = dag.Move{}
 			}

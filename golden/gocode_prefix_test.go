@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// prefixDeclared writes a prefix before every name that the package of one file declares, so
-// that several such files can be one package. It goes by the names alone: where that is
-// wrong the result does not compile.
+// prefixDeclared writes a prefix before every name that the package of one file declares. So
+// several such files can be one package. It looks only at names: if that is wrong, the result does
+// not compile.
 func prefixDeclared(b *bytes.Buffer, prefix string) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", b.Bytes(), parser.ParseComments|parser.SkipObjectResolution)
@@ -31,7 +31,7 @@ func prefixDeclared(b *bytes.Buffer, prefix string) error {
 	return format.Node(b, files, file)
 }
 
-// declaredBy returns the names that the package has of a file.
+// declaredBy returns the names that a file declares in its package.
 func declaredBy(file *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, d := range file.Decls {
@@ -56,7 +56,7 @@ func declaredBy(file *ast.File) map[string]bool {
 	return names
 }
 
-// membersOf returns the identifiers that name fields and methods, or what another package has.
+// membersOf returns the identifiers that name fields and methods, or members of another package.
 func membersOf(file *ast.File) map[*ast.Ident]bool {
 	members := map[*ast.Ident]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {

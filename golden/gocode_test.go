@@ -22,11 +22,11 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// TestGeneratedCode builds the generated code of all schedules into one package, once, of
-// which go vet has nothing to say. Its tests stand in testdata/gocode: one compares the programs of
-// all ranks with those of the schedule; the others run the suite of communicators with the code,
-// broadcasts from all roots and barriers of few ranks, flat and on hosts, of all degrees and fans
-// that the suite has. What they skip has no code. A last one folds.
+// TestGeneratedCode builds the generated code of all schedules into one package, once. go vet must
+// find nothing. The tests of that package are in testdata/gocode. One compares the programs of all
+// ranks with those of the schedule. Others run the suite of communicators with the code: broadcasts
+// from all roots and barriers of few ranks, flat and on hosts, with all degrees and fans of the
+// suite. They skip cases without code. The last one folds.
 func TestGeneratedCode(t *testing.T) {
 	t.Parallel()
 	dir := goDir(t)
@@ -43,7 +43,8 @@ func TestGeneratedCode(t *testing.T) {
 	}
 	bin := filepath.Join(t.TempDir(), "twins.test")
 	execute(t, "go", "vet", "./"+dir)
-	execute(t, "go", "test", "-c", "-vet=off", "-gcflags=-l", "-o", bin, "./"+dir) // to inline calls takes as long as all else
+	// inlining takes as long as all the rest
+	execute(t, "go", "test", "-c", "-vet=off", "-gcflags=-l", "-o", bin, "./"+dir)
 	t.Run("is the same", func(t *testing.T) {
 		out := execute(t, bin, "-test.run=^TestSamePrograms$", "-test.v")
 		require.Contains(t, out, fmt.Sprintf(": %d twins\n", len(schedules)))
@@ -53,13 +54,13 @@ func TestGeneratedCode(t *testing.T) {
 			t.Skip("only the code that is compared is built")
 		}
 		passes := []string{"TestCommMem", "TestCommWindows", "TestFlagsOfBarriers", "TestFind", "TestGeneratedFolds"}
-		transport := "^TestCommTCP$" // which passes it by any schedules
+		transport := "^TestCommTCP$" // skipped daily: TCP carries other schedules in its own tests
 		if heavy.Tests() {
 			passes, transport = append(passes, "TestCommTCP"), "^$"
 		}
 		out := execute(t, bin, "-test.timeout=5m", "-test.v", "-test.skip="+strings.Join([]string{
 			"^TestSamePrograms$", transport,
-			"/(Blocks|Folds)/", // use schedules that are not generated
+			"/(Blocks|Folds)/", // they use schedules that are not generated
 			"/(Anycast|Held|Flush|Cancel|Agree|Shrink|Leave|Close)",
 			"/Bcast/.*/.*/ranks=[1-3],hosts=[1-9]",
 			"/Barrier/.*/.*/ranks=[1-3],.*(degree|fans|hosts)=[1-9]",
@@ -70,14 +71,14 @@ func TestGeneratedCode(t *testing.T) {
 	})
 }
 
-// execute returns what a command prints.
+// execute returns the output of a command.
 func execute(t *testing.T, name string, args ...string) string {
 	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)
 }
 
-// communicatingExamples are schedules of every algorithm that the suite of communicators calls.
+// communicatingExamples returns schedules of every algorithm that the suite of communicators calls.
 func communicatingExamples(t *testing.T) (all []*ir.Schedule) {
 	for _, alg := range schedule.Algorithms() {
 		for _, p := range communicating(&alg) {
@@ -89,7 +90,7 @@ func communicatingExamples(t *testing.T) (all []*ir.Schedule) {
 	return all
 }
 
-// foldingExamples are schedules of every algorithm that folds.
+// foldingExamples returns schedules of every algorithm that folds.
 func foldingExamples(t *testing.T) (all []*ir.Schedule) {
 	for _, alg := range schedule.Algorithms() {
 		if alg.Row().Inputs == nil {
@@ -104,7 +105,7 @@ func foldingExamples(t *testing.T) (all []*ir.Schedule) {
 	return all
 }
 
-// communicating are the parameters of what the suite of communicators calls.
+// communicating returns the parameters that the suite of communicators uses.
 func communicating(alg *schedule.Algorithm) []schedule.Params {
 	var all []schedule.Params
 	for _, ranks := range heavy.Or([]int{5, 6}, []int{2, 3, 5, 6}) {
@@ -131,7 +132,7 @@ func communicating(alg *schedule.Algorithm) []schedule.Params {
 	return all
 }
 
-// varied are a barrier's parameters beside the defaults.
+// varied returns a barrier's parameters besides the defaults.
 func varied(alg *schedule.Algorithm, ranks int) []schedule.Params {
 	hosts := (ranks + 2) / 3
 	all := []schedule.Params{{Ranks: ranks, Hosts: hosts}}
@@ -145,9 +146,9 @@ func varied(alg *schedule.Algorithm, ranks int) []schedule.Params {
 	return all
 }
 
-// writeTwins writes the generated code of schedules, their text and a file with a list of
-// them that is the variable of that name. They are files of one package, since to compile
-// a package takes longer than what is in it: what they declare gets names of its own.
+// writeTwins writes the generated code of schedules, their text and a file that declares a variable
+// named list with all of them. All files form one package, because compiling a package takes longer
+// than compiling its contents. So their declarations get distinct names.
 func writeTwins(t *testing.T, dir, list string, schedules []*ir.Schedule) {
 	var lines strings.Builder
 	for i, s := range schedules {
@@ -179,8 +180,8 @@ func copyTo(t *testing.T, dir, file string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, file), program, 0o644))
 }
 
-// goDir makes a directory in the module, which the go command and git pass
-// over, and removes it after the test.
+// goDir makes a directory in the module, and removes it after the test. The go command and git
+// ignore the directory.
 func goDir(t *testing.T) string {
 	dir, err := os.MkdirTemp(".", "_generated-")
 	require.NoError(t, err)
@@ -195,9 +196,9 @@ func writeTo(t *testing.T, path string, write func(*bytes.Buffer) error) {
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
 }
 
-// generatedExamples are schedules of every algorithm, with few and with many
-// chunks, and some that no algorithm makes. Tests of every day draw a third of the
-// parameters: to compile the code takes longer than all else.
+// generatedExamples returns schedules of every algorithm, with few and with many chunks, and some
+// that no algorithm makes. Daily tests draw a third of the parameters, because compiling the code
+// takes longer than all the rest.
 func generatedExamples(t *testing.T) []*ir.Schedule {
 	drawn := rand.IntN(3)
 	t.Logf("parameters %d, %d, …", drawn, drawn+3)
@@ -244,7 +245,8 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 	return all
 }
 
-// bundles is an allgather by Bruck's algorithm, each block of so many chunks, with messages of several slots.
+// bundles is an allgather by Bruck's algorithm. A block has per chunks, and messages have several
+// slots.
 func bundles(ranks, per int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "allgather", Algorithm: "bundles", Ranks: ranks, Chunks: ranks * per}}
 	for r := range ranks {
@@ -272,7 +274,7 @@ func bundles(ranks, per int) *ir.Schedule {
 	return s
 }
 
-// pairs is an alltoall, every rank to every other.
+// pairs is an alltoall in which every rank sends to every other.
 func pairs(ranks int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "alltoall", Algorithm: "pairs", Ranks: ranks, Chunks: ranks * ranks}}
 	for r := range ranks {
@@ -292,7 +294,8 @@ func pairs(ranks int) *ir.Schedule {
 	return s
 }
 
-// members is an allgather by rank 0, which gives every other rank all but its own block.
+// members is an allgather through rank 0. It gives every other rank all blocks except the rank's
+// own.
 func members(ranks int) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "allgather", Algorithm: "members", Ranks: ranks, Chunks: ranks}}
 	var do []ir.Action
@@ -311,8 +314,8 @@ func members(ranks int) *ir.Schedule {
 	return s
 }
 
-// uneven are parameters for which formulas have no power of two to lean on:
-// many ranks, other roots, hosts of several sizes, many chunks, large degrees.
+// uneven returns parameters without powers of two that formulas could rely on: many ranks, other
+// roots, hosts of several sizes, many chunks, large degrees.
 func uneven(alg *schedule.Algorithm) (all []schedule.Params) {
 	switch row := alg.Row(); {
 	case row.Origin:
@@ -346,8 +349,8 @@ func uneven(alg *schedule.Algorithm) (all []schedule.Params) {
 	return taken(alg, all)
 }
 
-// arbitrary returns a schedule of rules that nobody has thought of: few and
-// many slots, several words of them, waits of every width, repairs.
+// arbitrary returns a schedule of random rules: few and many slots, several words of them, waits of
+// every width, repairs.
 func arbitrary(t *testing.T, random *rand.Rand) *ir.Schedule {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "arbitrary", Ranks: 2 + random.IntN(4), Chunks: 1 + random.IntN(3)}}
 	if random.IntN(3) == 0 {

@@ -16,15 +16,15 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// compares lists the files that may compare the name of a collective, and why. All others ask the
-// row of the table (ir/collective.go), which a new collective brings along.
+// compares lists the files that may compare the name of a collective, and the reasons. All others
+// ask the row of the table (ir/collective.go), which every new collective has.
 var compares = map[string]string{
 	"ir/json_write.go":            "the forms before schedgen/4 know three collectives, and never another one",
 	"cmd/schedgen/sim_machine.go": "--root-delay barrier is a word that the user types",
 }
 
-// TestNoNameCompared finds code that branches on the name of a collective: with == or !=, in a case,
-// or by the prefix of an algorithm's name.
+// TestNoNameCompared finds code that branches on the name of a collective: with == or !=, in a
+// case, or by the prefix of an algorithm's name.
 func TestNoNameCompared(t *testing.T) {
 	found := make(map[string]bool)
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -57,7 +57,7 @@ func TestNoNameCompared(t *testing.T) {
 	}
 }
 
-// comparedNames returns where a file compares names of collectives.
+// comparedNames returns the places in a file that compare names of collectives.
 func comparedNames(file *ast.File) (at []token.Pos) {
 	note := func(e ast.Expr) {
 		if isCollectiveName(e) {
@@ -85,8 +85,8 @@ func comparedNames(file *ast.File) (at []token.Pos) {
 	return at
 }
 
-// isCollectiveName reports whether e is the name of a collective, alone or as the
-// beginning of an algorithm's: "bcast", "bcast/", schedule.Bcast, schedule.Bcast + "/".
+// isCollectiveName reports whether e is the name of a collective, alone or at the beginning of an
+// algorithm's name: "bcast", "bcast/", schedule.Bcast, schedule.Bcast + "/".
 func isCollectiveName(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -107,7 +107,8 @@ func isCollectiveName(e ast.Expr) bool {
 	return false
 }
 
-// isCollectiveConst reports whether package schedule calls a collective so.
+// isCollectiveConst reports whether ident is a constant of package schedule for a collective's
+// name.
 func isCollectiveConst(ident string) bool {
 	_, ok := ir.CollectiveNamed(strings.ToLower(ident[:1]) + ident[1:])
 	return ok && ident[:1] == strings.ToUpper(ident[:1])

@@ -26,12 +26,12 @@ const (
 	pictures = "../docs/pictures"
 )
 
-// pictured is the example that the picture of an algorithm shows: eight ranks,
-// with parameters that show the shape where the defaults would be one step.
+// pictured returns the parameters of an algorithm's picture. It has eight ranks, and parameters
+// that show the shape if the defaults would give one step.
 func pictured(algorithm string) schedule.Params {
 	p := schedule.Params{Ranks: 8}
 	switch algorithm {
-	case "anycast/skip-ring", "anycast/circulant": // from an origin where they differ
+	case "anycast/skip-ring", "anycast/circulant": // an origin at which the two differ
 		p.Root = 3
 	case "barrier/hsb", "barrier/hsb-mcast":
 		p.FanIn, p.FanOut = 2, 3
@@ -41,7 +41,7 @@ func pictured(algorithm string) schedule.Params {
 	return p
 }
 
-// computed returns a schedule that has been proved, and its report.
+// computed returns a proved schedule and its report.
 func computed(t *testing.T, algorithm string, p schedule.Params) (*ir.Schedule, *verify.Report) {
 	t.Helper()
 	spec, err := schedule.New(algorithm, p)
@@ -57,8 +57,8 @@ func pictureName(algorithm string) string {
 	return strings.ReplaceAll(algorithm, "/", "-") + ".svg"
 }
 
-// TestPictures holds the pictures of the documentation against what is drawn
-// now, and finds those that nothing stands for.
+// TestPictures compares the pictures of the documentation with new drawings. It also finds pictures
+// without an algorithm.
 func TestPictures(t *testing.T) {
 	known := map[string]bool{}
 	for _, alg := range schedule.Algorithms() {
@@ -80,8 +80,8 @@ var (
 	costs = regexp.MustCompile(`(?s)<!-- costs -->\n(.*?)<!-- end -->`)
 )
 
-// TestGuideTellsFacts holds the facts of each algorithm and the table of costs in the guide to the
-// algorithms against the program; with SCHEDGEN_UPDATE=1 they are written anew. Every algorithm has
+// TestGuideTellsFacts compares the facts of each algorithm and the table of costs in the guide to
+// the algorithms with the program. With SCHEDGEN_UPDATE=1 it writes them anew. Every algorithm has
 // its section.
 func TestGuideTellsFacts(t *testing.T) {
 	text, err := os.ReadFile(guide)
@@ -101,8 +101,8 @@ func TestGuideTellsFacts(t *testing.T) {
 	compare(t, guide, []byte(got))
 }
 
-// makespan spells the time of a schedule in the LogGP model in µs. That of a
-// barrier does not depend on bytes and stands once.
+// makespan returns the time of a schedule in the LogGP model in µs. The time of a barrier does not
+// depend on bytes and appears once.
 func makespan(t *testing.T, s *ir.Schedule, bytes int) string {
 	t.Helper()
 	if !s.HasMessage() && bytes > 1 {
@@ -113,7 +113,7 @@ func makespan(t *testing.T, s *ir.Schedule, bytes int) string {
 	return strconv.FormatFloat(float64(r.Makespan)/1000, 'f', -1, 64)
 }
 
-// factsOf is the picture, the parameters and the messages of an algorithm.
+// factsOf returns the picture, the parameters and the messages of an algorithm.
 func factsOf(t *testing.T, name string) string {
 	t.Helper()
 	alg := algorithmOf(t, name)
@@ -121,8 +121,8 @@ func factsOf(t *testing.T, name string) string {
 		name, path.Join("pictures", pictureName(name)), strings.Join(alg.Params, "`, `"), alg.Messages)
 }
 
-// tableOfCosts is a row for each algorithm: what it costs with default parameters, among few ranks
-// and among many.
+// tableOfCosts has a row for each algorithm: its costs with default parameters, for few ranks and
+// for many.
 func tableOfCosts(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -150,8 +150,8 @@ func algorithmOf(t *testing.T, name string) schedule.Algorithm {
 	return schedule.Algorithm{}
 }
 
-// TestReadmeShowsEveryPicture holds the gallery of the README against the registry: a table of
-// three columns, each picture a link to its explanation.
+// TestReadmeShowsEveryPicture compares the gallery of the README with the registry. It is a table
+// of three columns, and each picture links to its explanation.
 func TestReadmeShowsEveryPicture(t *testing.T) {
 	const head = "|  |  |  |\n|--|--|--|\n"
 	text, err := os.ReadFile(readme)

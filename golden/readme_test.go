@@ -19,7 +19,7 @@ const readme = "../README.md"
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// command compiles the command, once for all tests; TestMain removes it.
+// command compiles the command, once for all tests. TestMain removes it.
 var command = sync.OnceValues(func() (bin string, err error) {
 	if commandDir, err = os.MkdirTemp("", "schedgen-golden-"); err != nil {
 		return "", err
@@ -31,7 +31,7 @@ var command = sync.OnceValues(func() (bin string, err error) {
 	return bin, nil
 })
 
-var commandDir string // where command has put it
+var commandDir string // the directory of the compiled command
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -42,17 +42,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build returns the compiled command.
+// build returns the path of the compiled command.
 func build(t *testing.T) string {
 	bin, err := command()
 	require.NoError(t, err)
 	return bin
 }
 
-// TestReadmeShowsWhatHappens holds every block of the README and of docs that
-// begins with "$ schedgen" against what the command prints, and the Go program of
-// the README against examples/hello. With SCHEDGEN_UPDATE=1 the blocks are written
-// anew.
+// TestReadmeShowsWhatHappens compares every block of the README and of docs that begins with "$
+// schedgen" with the output of the command. It also compares the Go program of the README with
+// examples/hello. With SCHEDGEN_UPDATE=1 it writes the blocks anew.
 func TestReadmeShowsWhatHappens(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
@@ -89,7 +88,7 @@ func TestReadmeShowsWhatHappens(t *testing.T) {
 	require.GreaterOrEqual(t, blocks, 5)
 }
 
-// output is what a person sees of a command, both streams.
+// output returns both output streams of a command, as a person sees them.
 func output(t *testing.T, bin string, args []string) string {
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = ".."
@@ -101,8 +100,8 @@ func output(t *testing.T, bin string, args []string) string {
 	return string(out)
 }
 
-// TestReadmeCommandsWork runs every command that the README tells people to
-// type, but the one that runs this test.
+// TestReadmeCommandsWork runs every command that the README tells people to type, except the
+// command that runs this test.
 func TestReadmeCommandsWork(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
@@ -121,7 +120,8 @@ func TestReadmeCommandsWork(t *testing.T) {
 			args, ours := strings.CutPrefix(line, "go run ./cmd/schedgen ")
 			require.True(t, ours, "do not know how to try %q", line)
 			t.Run(args, func(t *testing.T) {
-				args = heavy.Or(strings.ReplaceAll(args, " --up-to 16", " --up-to 5 --size 1KiB..32KiB"), args) // each number of ranks takes a second
+				// each number of ranks takes a second
+				args = heavy.Or(strings.ReplaceAll(args, " --up-to 16", " --up-to 5 --size 1KiB..32KiB"), args)
 				args = strings.ReplaceAll(args, "/tmp/schedgen-ranks", t.TempDir())
 				args = strings.ReplaceAll(args, "/tmp/schedgen-trace.json", filepath.Join(t.TempDir(), "trace.json"))
 				args, file := elsewhere(t, args)
@@ -141,8 +141,8 @@ func TestReadmeCommandsWork(t *testing.T) {
 	require.GreaterOrEqual(t, ran, 8)
 }
 
-// elsewhere lets a command write the file of its -o, if it has one, to a
-// directory of the test; it returns the file's path, or "".
+// elsewhere moves the file of a command's -o to a directory of the test. It returns the file's
+// path, or "" if the command has no -o.
 func elsewhere(t *testing.T, args string) (changed, file string) {
 	before, name, has := strings.Cut(args, " -o ")
 	if !has {

@@ -19,10 +19,9 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// TestAllTellTheSameRounds holds that whoever tells how many rounds an
-// operation takes, or when a call returns, tells what package fixpoint says.
-// The explorer's page is held to it by TestExplorer. Tests of every day take a third of the algorithms
-// among 100 ranks.
+// TestAllTellTheSameRounds checks that all outputs agree with package fixpoint on the number of
+// rounds and on the round in which a call returns. TestExplorer checks the explorer's page. Daily
+// tests take a third of the algorithms for 100 ranks.
 func TestAllTellTheSameRounds(t *testing.T) {
 	for i, alg := range schedule.Algorithms() {
 		for _, p := range []schedule.Params{{Ranks: 1}, {Ranks: 2}, {Ranks: 5}, {Ranks: 8}, {Ranks: 9}, {Ranks: 9, Hosts: 4}, {Ranks: 100}} {
@@ -76,8 +75,7 @@ func emitted(t *testing.T, format string, s *ir.Schedule) string {
 	return b.String()
 }
 
-// shownReturns reads the rows of a drawing that tell its ranks and when their
-// calls return.
+// shownReturns reads the rows of a drawing that list its ranks and when their calls return.
 func shownReturns(t *testing.T, shown string) map[int]int {
 	t.Helper()
 	ranks, rounds := shownRow(t, shown, "round "), shownRow(t, shown, "return ")
@@ -90,7 +88,7 @@ func shownReturns(t *testing.T, shown string) map[int]int {
 	return out
 }
 
-// shownRow returns the numbers of the row of a drawing that begins so.
+// shownRow returns the numbers of the row of a drawing that begins with name.
 func shownRow(t *testing.T, shown, name string) []int {
 	t.Helper()
 	var out []int
@@ -110,7 +108,7 @@ func shownRow(t *testing.T, shown, name string) []int {
 
 var returning = regexp.MustCompile(`after round (\d+ of \d+)\.`)
 
-// explainedReturn is when a rank's call returns, as its story tells it.
+// explainedReturn returns when a rank's call returns, according to its story.
 func explainedReturn(t *testing.T, s *ir.Schedule, rank int) string {
 	t.Helper()
 	var b bytes.Buffer

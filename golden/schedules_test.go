@@ -21,8 +21,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// example is one schedule that stands as a golden, in some formats, under
-// testdata/<algorithm>/<stem>.<extension>.
+// example is one schedule with goldens in some formats, at testdata/<algorithm>/<stem>.<extension>.
 type example struct {
 	algorithm string
 	params    schedule.Params
@@ -39,8 +38,8 @@ func allFormats() (names []string, extensions map[string]string) {
 	return names, extensions
 }
 
-// examples lists all of them: every algorithm at sizes that are a power of
-// two, one more and neither, with every kind of parameter, flat and on hosts.
+// examples lists every algorithm at sizes that are a power of two, one more and neither, with every
+// kind of parameter, flat and on hosts.
 func examples() []example {
 	var all []example
 	everything, _ := allFormats()
@@ -59,7 +58,7 @@ func examples() []example {
 	return all
 }
 
-// particular returns parameters beside the defaults, of those that the algorithm takes.
+// particular returns parameters besides the defaults, out of those that the algorithm takes.
 func particular(alg *schedule.Algorithm) []schedule.Params {
 	takes := func(name string) bool { return slices.Contains(alg.Params, name) }
 	var all []schedule.Params
@@ -92,7 +91,7 @@ func particular(alg *schedule.Algorithm) []schedule.Params {
 	return taken(alg, append(all, schedule.Params{Ranks: 5, Hosts: 1}))
 }
 
-// taken leaves out of parameters what the algorithm does not take: the root, and those that have hosts.
+// taken removes the parameters that the algorithm does not take: the root, and those with hosts.
 func taken(alg *schedule.Algorithm, all []schedule.Params) []schedule.Params {
 	if !slices.Contains(alg.Params, "hosts") {
 		all = slices.DeleteFunc(all, func(p schedule.Params) bool { return p.Hosts > 0 })
@@ -105,7 +104,7 @@ func taken(alg *schedule.Algorithm, all []schedule.Params) []schedule.Params {
 	return all
 }
 
-// path is where the golden of one format stands.
+// path returns the path of the golden of one format.
 func (e example) path(format string) string {
 	stem := fmt.Sprintf("p%d", e.params.Ranks)
 	for _, part := range []struct {
@@ -123,8 +122,8 @@ func (e example) path(format string) string {
 	return filepath.Join("testdata", filepath.FromSlash(e.algorithm), stem+"."+extensions[format])
 }
 
-// TestSchedules holds every example against its goldens. A schedule that does
-// not verify is neither compared nor recorded.
+// TestSchedules compares every example with its goldens. A schedule that does not verify is neither
+// compared nor recorded.
 func TestSchedules(t *testing.T) {
 	for _, e := range examples() {
 		t.Run(e.path("text"), func(t *testing.T) {
@@ -142,12 +141,10 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// refused is what follows a golden's name if it is the reason why its format
-// cannot express the schedule.
+// refused ends the name of a golden that has the reason why its format cannot express the schedule.
 const refused = ".refused"
 
-// compare holds the schedule in one format against its golden, or why there is
-// none.
+// compare compares the schedule in one format, or the reason why there is none, with its golden.
 func (e example) compare(t *testing.T, format string, s *ir.Schedule, terms verify.Terms) {
 	t.Helper()
 	var out bytes.Buffer
@@ -163,7 +160,8 @@ func (e example) compare(t *testing.T, format string, s *ir.Schedule, terms veri
 		require.NoError(t, err)
 	}
 	text := out.Bytes()
-	for _, common := range []string{engine.Interpreter, engine.MPI} { // the same in all files of format c
+	// the same text in all files of format c
+	for _, common := range []string{engine.Interpreter, engine.MPI} {
 		text = bytes.ReplaceAll(text, []byte(common), []byte("/* ... */\n"))
 	}
 	compare(t, path, text)
@@ -186,7 +184,7 @@ func requireReadsBack(t *testing.T, e example, want *ir.Schedule) {
 	}
 }
 
-// TestNoStrayGoldens finds files that no example stands for any more.
+// TestNoStrayGoldens finds files that belong to no example.
 func TestNoStrayGoldens(t *testing.T) {
 	known := make(map[string]bool)
 	for _, e := range examples() {

@@ -17,9 +17,8 @@ import (
 
 const terminal = 80 // columns
 
-// TestTerminal holds what a terminal of 80 columns shows of every algorithm at
-// 8 and 16 ranks, and the stories of two ranks of 8, against goldens. At no
-// size does a line need more columns.
+// TestTerminal compares the output for a terminal of 80 columns with goldens: every algorithm at 8
+// and 16 ranks, and the stories of two ranks of 8. At no size does a line need more columns.
 func TestTerminal(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{5, 8, 16, 32} {
@@ -33,8 +32,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// shownOn80 is the drawing and the stories of ranks 0 and 3; those of all are
-// held to the width.
+// shownOn80 returns the drawing and the stories of ranks 0 and 3. It checks the width of all
+// stories.
 func shownOn80(t *testing.T, s *ir.Schedule) []byte {
 	t.Helper()
 	var out, lost bytes.Buffer
