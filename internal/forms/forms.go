@@ -1,6 +1,6 @@
-// Package forms recognises files by what they say: schedules and rules, of this
-// product and of others. A reader that is handed a file of another kind can then tell
-// its user what the file is, instead of where the file stops to fit the reader's syntax.
+// Package forms recognises files by their contents: schedules and rules, of this product and of
+// others. So a reader of another kind of file can tell its user what the file is. Otherwise it
+// could only name the place where the file stops to fit its syntax.
 package forms
 
 import (
@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// Form is a form of files. As text it says what a file is, with an article.
+// Form is a form of files. As text it describes a file, with an article.
 type Form string
 
-// The forms.
+// These are the forms.
 const (
 	Unknown Form = ""
 
-	// Schedules.
+	// Forms of schedules.
 	Text    Form = "a schedule of schedgen as text"
 	JSON    Form = "a schedule of schedgen as JSON"
 	GOAL    Form = "a schedule in GOAL"
 	MSCCL   Form = "a schedule in MSCCL XML"
 	MSCCLPP Form = "an execution plan of MSCCL++"
 
-	// Rules that choose algorithms.
+	// Forms of rules that choose algorithms.
 	Rules        Form = "a table of rules of schedgen"
 	OpenMPITuned Form = "a table of rules of Open MPI's component tuned"
 	OpenMPIHAN   Form = "a table of rules of Open MPI's component han"
 	MPICH        Form = "a selection file of MPICH"
 	NCCLTuner    Form = "a configuration file of NCCL's tuner"
 
-	// What else is at hand where these are.
+	// Other files that users keep beside these.
 	NCCLTopology Form = "a topology or graph of NCCL"
 	Trace        Form = "a trace of events"
 	SVG          Form = "an SVG picture"
@@ -50,15 +50,17 @@ func (f Form) IsRules() bool {
 	return slices.Contains([]Form{Rules, OpenMPITuned, OpenMPIHAN, MPICH, NCCLTuner}, f)
 }
 
-// File is what the beginning of a file tells.
+// File describes a file by its beginning.
 type File struct {
-	Form       Form
-	Collective string // what a schedule of schedgen or an execution plan of MSCCL++ says that it does; else ""
+	Form Form
+	// Collective is the collective that a schedule of schedgen or an execution plan of MSCCL++
+	// names. For other files it is "".
+	Collective string
 }
 
-// Look looks at a file, or at the beginning of one that is longer, and says what it
-// is. It is Unknown if nothing tells. Some kilobytes are enough for all forms, except
-// that rules of Open MPI as numbers are told apart by all of them.
+// Look describes a file by its contents. The beginning of a longer file is enough: some kilobytes
+// suffice for all forms, except to tell tables of numbers of Open MPI apart. These need the whole
+// file. The form is Unknown if nothing tells.
 func Look(head []byte) File {
 	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
 	if len(head) > 0 && head[0] == '{' {
@@ -88,7 +90,7 @@ func Look(head []byte) File {
 	return File{Form: lookNumbers(head)}
 }
 
-// lookMarkup tells files apart that begin with an element.
+// lookMarkup recognises files that begin with an element.
 func lookMarkup(head []byte) Form {
 	text := afterProlog(head)
 	if end := bytes.IndexAny(text, " \t\r\n/>"); end > 0 {
@@ -107,7 +109,7 @@ func lookMarkup(head []byte) Form {
 	return Unknown
 }
 
-// afterProlog returns a document in XML from its first element on.
+// afterProlog returns an XML document from its first element on.
 func afterProlog(head []byte) []byte {
 	for {
 		head = bytes.TrimLeft(head, " \t\r\n")
@@ -130,8 +132,8 @@ func afterProlog(head []byte) []byte {
 	}
 }
 
-// afterComments returns a text from behind the comments that it begins with, those of
-// GOAL and Go, and reports whether there are any.
+// afterComments returns a text without the comments of GOAL or Go at its beginning. It reports
+// whether there are any.
 func afterComments(head []byte) (rest []byte, commented bool) {
 	for rest = head; ; commented = true {
 		rest = bytes.TrimLeft(rest, " \t\r\n")
@@ -147,7 +149,7 @@ func afterComments(head []byte) (rest []byte, commented bool) {
 	}
 }
 
-// firstLine returns the first line that holds more than a comment, which begins with #.
+// firstLine returns the first line that is more than a comment. Comments begin with #.
 func firstLine(head []byte) string {
 	for line := range bytes.Lines(head) {
 		text, _, _ := strings.Cut(string(line), "#")
@@ -158,7 +160,7 @@ func firstLine(head []byte) string {
 	return ""
 }
 
-// isNCCLRow reports whether a line is one of a configuration of NCCL's tuner, or its head:
+// isNCCLRow reports whether a line is a row, or the head, of a configuration of NCCL's tuner:
 // collective,min bytes,max bytes,algorithm,protocol,channels,nodes,ranks,…
 func isNCCLRow(line string) bool {
 	fields := strings.Split(line, ",")
@@ -169,7 +171,7 @@ func isNCCLRow(line string) bool {
 	return slices.Contains(known, strings.ToLower(strings.TrimSpace(fields[0])))
 }
 
-// lookJSON tells objects apart by the names of their fields. The object may end too early.
+// lookJSON recognises objects by the names of their fields. The object may end too early.
 func lookJSON(head []byte) File {
 	var names []string
 	texts := make(map[string]string)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// lookNumbers tells the two tables of rules of Open MPI apart that are rows of numbers.
-// Both begin with a number of collectives and give the number of what follows at
-// every level: that of tuned has three levels, collective, communicator and message, and a
-// message has four numbers. That of han has four, collective, level of the topology,
-// its size and message, and a message has two words. Words behind # are a comment.
+// lookNumbers tells the two numeric tables of rules of Open MPI apart. Both begin with a number of
+// collectives, and give at every level the number of items that follow. The table of tuned has
+// three levels: collective, communicator and message. A message has four numbers. The table of han
+// has four levels: collective, level of the topology, its size and message. A message has two
+// words. Words after # are a comment.
 func lookNumbers(head []byte) Form {
 	w := words(head)
 	switch {
@@ -23,7 +23,7 @@ func lookNumbers(head []byte) Form {
 	return Unknown
 }
 
-// table is the words of a table that are not read yet.
+// table holds the words of a table that are still to be read.
 type table []string
 
 func words(text []byte) table {
@@ -35,7 +35,7 @@ func words(text []byte) table {
 	return all
 }
 
-// number takes a number.
+// number reads a number.
 func (t *table) number() (n int, ok bool) {
 	if len(*t) == 0 {
 		return 0, false
@@ -45,7 +45,7 @@ func (t *table) number() (n int, ok bool) {
 	return n, err == nil && n >= 0
 }
 
-// name takes a number or a name.
+// name reads a number or a name.
 func (t *table) name() bool {
 	if len(*t) == 0 {
 		return false
@@ -55,7 +55,7 @@ func (t *table) name() bool {
 	return strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// each takes a number and so many times what item takes.
+// each reads a number n, and then calls item n times.
 func (t *table) each(item func() bool) bool {
 	n, ok := t.number()
 	for i := 0; ok && i < n; i++ {
@@ -84,7 +84,7 @@ func (t table) han() bool {
 			return false
 		}
 		if len(t) > 0 && strings.HasPrefix(t[0], "@") {
-			t = t[1:] // how the component does it
+			t = t[1:] // the rest says how the component does it
 		}
 		return true
 	}

@@ -1,5 +1,5 @@
-// Package heavy says how much tests are to do: what takes too long for every day, or less than
-// that where everything is slow.
+// Package heavy says how much tests do. Some work takes too long for every day, and some machines
+// are slow.
 package heavy
 
 import "os"
@@ -7,7 +7,7 @@ import "os"
 // Tests reports whether SCHEDGEN_HEAVY is 1.
 func Tests() bool { return os.Getenv("SCHEDGEN_HEAVY") == "1" }
 
-// Or returns what the heavy tests take if they are to run, otherwise what those of every day take.
+// Or returns heavy if the heavy tests run, and else daily.
 func Or[T any](daily, heavy T) T {
 	if Tests() {
 		return heavy

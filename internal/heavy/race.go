@@ -2,5 +2,5 @@
 
 package heavy
 
-// Race says whether the race detector watches.
+// Race reports whether the race detector is on.
 const Race = true

@@ -7,7 +7,7 @@ import (
 )
 
 // hold binds a socket that never listens. Linux lets another socket bind to the same address while
-// both have SO_REUSEADDR and none of them listens; it does not choose such a port by itself.
+// both have SO_REUSEADDR and neither listens. It never chooses such a port by itself.
 func hold(t testing.TB) string {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

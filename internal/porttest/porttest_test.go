@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server can listen at a held port, again and again.
+// TestHold checks that a server can listen at a held port, again and again.
 func TestHold(t *testing.T) {
 	addr := Hold(t)
 	for range 2 {
@@ -22,8 +22,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// The system gives a held port to nobody who asks for any port. A listener that asks for all ports
-// that there are gets each port but the held ones.
+// TestHeldPortIsGivenToNobody checks that the system gives a held port to no socket that asks for
+// any port. A listener that asks for all existing ports gets each port but the held ones.
 func TestHeldPortIsGivenToNobody(t *testing.T) {
 	held := map[string]bool{}
 	for range 200 {
