@@ -95,7 +95,7 @@ func (f *foreign) check() error {
 	case row == nil || !judged(row):
 		return fmt.Errorf("cannot tell whether a file is %q: no such collective can be judged", f.Collective)
 	case h.Folds() && f.Cells == nil:
-		return fmt.Errorf("a file that does not say what its messages carry cannot be judged as %s: what is folded does not show", f.Collective)
+		return fmt.Errorf("the file does not say what its messages carry, so it cannot be judged as %s: the folds do not show", f.Collective)
 	case row.Blocks == nil && f.Cells != nil:
 		return fmt.Errorf("a file that moves the chunks of a message is not a %s", f.Collective)
 	case f.Size != 0 && (f.Size < 0 || f.Cells != nil || row.Blocks == nil):

@@ -365,7 +365,7 @@ func (d dumbBroadcast) before(at dag.Ref, seen map[int]bool) map[int]bool {
 func TestForeignClaims(t *testing.T) {
 	g := &dag.Graph{Ranks: make([][]dag.Op, 2)}
 	_, err := verify.RunForeign(g, verify.Claim{Collective: "allreduce"})
-	require.ErrorContains(t, err, "what is folded does not show")
+	require.ErrorContains(t, err, "the folds do not show")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather", Root: 1, Size: 1})
 	require.ErrorContains(t, err, "root 1 of a collective that has none")
 	many := &dag.Graph{Ranks: make([][]dag.Op, 30_000)}
