@@ -2,8 +2,8 @@ package heavy
 
 import "flag"
 
-// Rapid has package rapid try every property so many times unless the heavy tests run. A TestMain
-// calls it before the flags are parsed, so -rapid.checks says otherwise.
+// Rapid sets how often package rapid tries every property, unless the heavy tests run. A TestMain
+// calls it before the flags are parsed, so -rapid.checks takes precedence.
 func Rapid(checks string) {
 	if !Tests() {
 		_ = flag.Set("rapid.checks", checks) // a program without rapid has no such flag
