@@ -1,9 +1,8 @@
 package wire
 
-// Blocks returns the number of hosts if ranks lie on them as Params.Hosts of
-// package schedule assumes: in contiguous blocks, as even as possible, rank r
-// on host ⌊r·hosts/ranks⌋. It is 0 if they do not. host is by rank; what
-// numbers hosts have does not matter.
+// Blocks returns the number of hosts if ranks lie on them as Params.Hosts of package schedule
+// assumes: in contiguous blocks, as even as possible, with rank r on host ⌊r·hosts/ranks⌋.
+// Otherwise it returns 0. host is indexed by rank; only the equality of hosts matters.
 func Blocks[T comparable](host []T) int {
 	hosts := 0
 	for r := range host {

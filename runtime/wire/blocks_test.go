@@ -17,7 +17,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// What Blocks takes for blocks are those of the schedules.
+// Blocks recognizes the blocks of package schedule.
 func TestBlocksAreThoseOfSchedules(t *testing.T) {
 	for ranks := 1; ranks <= 40; ranks++ {
 		for hosts := 1; hosts <= ranks; hosts++ {

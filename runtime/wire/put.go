@@ -2,8 +2,8 @@
 
 package wire
 
-// put stores v in a word that others load atomically, before the next atomic store of this rank.
-// An atomic store is a locked instruction on amd64, which waits until its cache line has come. Ranks
-// that have called different things may put to one word at a time: what then stands there belongs
-// to one of them, and is no call of the other's.
+// put stores v in a word that others load atomically, and that becomes visible with the next atomic
+// store of this rank. An atomic store on amd64 is a locked instruction, which waits for its cache
+// line. Ranks that have called different operations may put to one word at a time. The word then
+// holds the value of one of them, which the other's reader does not accept.
 func put(word *uint64, v uint64) { *word = v }

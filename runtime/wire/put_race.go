@@ -4,5 +4,5 @@ package wire
 
 import "sync/atomic"
 
-// put is atomic for the race detector, which takes no other store for one that is.
+// put is an atomic store under the race detector, which would report a plain one.
 func put(word *uint64, v uint64) { atomic.StoreUint64(word, v) }

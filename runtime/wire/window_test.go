@@ -13,8 +13,8 @@ func TestLineIsACacheLine(t *testing.T) {
 	require.EqualValues(t, SealedLen, unsafe.Offsetof(Line{}.Short)+8)
 }
 
-// Whatever words of a sealed line have come, over what stood there before, a flag is whole only if
-// it is the one or the other, and it is when all have.
+// Whichever words of a sealed line have arrived over its old content, the flag is whole only if it
+// is the old or the new one; it is whole when all words have arrived.
 func TestSealed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flag := rapid.Custom(func(t *rapid.T) Flag {
@@ -47,7 +47,7 @@ func TestSealed(t *testing.T) {
 	})
 }
 
-// A note is of its operation only, however many there have been since.
+// A note is not taken for that of a later operation in the same line.
 func TestNoteIsNotTakenForALaterOne(t *testing.T) {
 	var l Line
 	_, noted := l.Noted(0)

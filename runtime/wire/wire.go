@@ -1,6 +1,6 @@
-// Package wire is what a communicator and its transport say to each other:
-// frames, what carries them, and what takes them. Programs that only use
-// communicators need nothing of it.
+// Package wire is the interface between a communicator and its transport: frames, the transports
+// that carry them, and the sinks that take them. Programs that only use communicators do not need
+// this package.
 package wire
 
 import (
@@ -10,178 +10,169 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Transport moves frames between the ranks of one communicator, and of others among
-// some of the same processes (Header.Comm). Ranks are those of the first: the
-// communicators above number their own. It is built connected to all of them (see the
-// packages below runtime) and handed to runtime.Join.
+// Transport moves frames between the ranks of one communicator, and of others among some of the
+// same processes (Header.Comm). Ranks are those of the first communicator; the others number their
+// own ranks themselves. A transport is built with connections to all ranks (see the packages below
+// runtime) and then given to runtime.Join.
 //
-// Frames of one communicator never wait for another's to be taken: a frame that is
-// held ([Hold]) holds back those behind it in its lane of its communicator, and no
-// others. So a process that is late for an operation of one communicator keeps nobody
-// from going on with another.
+// Frames of one communicator never wait until another communicator takes its frames. A held frame
+// ([Hold]) delays only the frames behind it in its lane of its communicator. So a process that is
+// late for an operation of one communicator delays no other communicator.
 //
-// Put, Mcast, Poll and what Windows has are called by one goroutine at a time, under one lock; Wait is
-// called without it, so it may run beside them; Wake may be called by anybody at any
-// time. None but Wait blocks.
+// One goroutine at a time, under one lock, calls Put, Mcast, Poll and the methods of Windows. Wait
+// is called without the lock, and may run at the same time. Any goroutine may call Wake at any
+// time. Only Wait blocks.
 type Transport interface {
-	// Rank is this process's number in the first communicator, and Size how many
-	// ranks it has.
+	// Rank is this process's number in the first communicator. Size is the number of ranks in that
+	// communicator.
 	Rank() int
 	Size() int
-	// ID is the transport's identity: random bytes agreed by all ranks
-	// when it was built.
+	// ID is the transport's identity: random bytes that all ranks agreed on when it was built.
 	ID() [16]byte
 	Caps() Caps
 
-	// Put queues the reliable transfer of f to rank to, in order with all
-	// earlier Puts of the same lane to that rank. f itself is copied; f.Body
-	// is referred to until *f.Unsent has been decremented.
+	// Put queues the reliable transfer of f to rank to, in order with all earlier Puts of the same
+	// lane to that rank. Put copies f, and refers to f.Body until it has decremented *f.Unsent.
 	Put(to int, f *Frame)
-	// Mcast queues the unreliable transfer of f to all other ranks. A
-	// transport without multicast decrements *f.Unsent and does nothing:
-	// every copy is lost.
+	// Mcast queues the unreliable transfer of f to all other ranks. A transport without multicast
+	// decrements *f.Unsent and does nothing else, as if every copy were lost.
 	Mcast(f *Frame)
-	// Datagram queues the unreliable transfer of f to rank to, beside or
-	// instead of a put. It reaches [Sink.Fragment] there. A transport without
-	// datagrams does as Mcast does.
+	// Datagram queues the unreliable transfer of f to rank to, in addition to a put or instead of
+	// one. It arrives at [Sink.Fragment]. A transport without datagrams drops f like Mcast.
 	Datagram(to int, f *Frame)
-	// Windows returns the windows of the ranks, nil if they have none: all have, or
-	// none has.
+	// Windows returns the windows of the ranks, or nil. Either all ranks have windows or none has.
 	Windows() Windows
-	// Poll sends what is queued, as far as that goes without blocking, and
-	// hands what has arrived to s. It reports whether anything was sent or
-	// received. Held frames are offered to s again at each Poll.
+	// Poll sends queued frames as far as possible without blocking, and hands arrived frames to s.
+	// It reports whether anything was sent or received. Each Poll offers held frames to s again.
 	Poll(s Sink) bool
-	// Wait parks the caller until Poll may find something to do, until Wake
-	// is called (also if that was before Wait), or until d has passed; d < 0
-	// waits without limit. It may return early.
+	// Wait parks the caller until Poll may find something to do, until Wake is called (also if that
+	// was before Wait), or until d has passed; d < 0 means no limit. Wait may return early.
 	Wait(d time.Duration)
 	// Wake ends the running Wait, or else the next one.
 	Wake()
 
-	// Abandon forgets all frames of communicator comm queued on LaneOps, multicasts
-	// included: their bodies are not referred to any more when it returns, and their
-	// Unsent is decremented. A frame of which a part is sent does not arrive. Other
-	// communicators are not concerned. It is not called from within Poll.
+	// Abandon drops all frames of communicator comm queued on LaneOps, multicasts included. When it
+	// returns, their Unsent has been decremented and their bodies are no longer referred to. A
+	// partly sent frame does not arrive. Other communicators are not affected. Abandon is not
+	// called from within Poll.
 	Abandon(comm uint8)
-	// Forget says that communicator comm is closed at this rank: nothing more is
-	// put in it until its number is used again, with a higher Epoch. What is
-	// queued is still sent, and then the transport gives back what it has for
-	// comm alone. Frames of comm that come later are offered to the sink as
-	// before. It is not called from within Poll.
+	// Forget says that communicator comm is closed at this rank. No frame is put in comm until its
+	// number is reused with a higher Epoch. The transport still sends queued frames, and then frees
+	// the resources that only comm uses. Later frames of comm are still offered to the sink. Forget
+	// is not called from within Poll.
 	Forget(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
-	// Close gives everything back that the transport has taken. If bye is set, frames
-	// still queued are sent first, as long as some are taken every linger, and peers
-	// are told that this end closes: they see [Closed], else [Broken].
+	// Close frees all resources of the transport. If bye is set, Close first sends the queued
+	// frames and tells peers that this end closes; it gives up when no frame is taken for linger.
+	// The peers then see [Closed], and otherwise [Broken].
 	Close(bye bool, linger time.Duration) error
 }
 
-// Taker is a transport that knows how much of what was put to a rank on LaneOps the system
-// has taken, in units that only grow.
+// Taker is a transport that knows how much of the puts to a rank on LaneOps the system has taken.
+// Taken returns that in units of the transport's choice; it only grows.
 type Taker interface {
 	Taken(to int) uint64
 }
 
-// Opener is a transport that connects ranks one by one. Open has it connect this rank with
-// another, if it is not: who knows that something will be put there need not wait for that then. It does
-// not block, and is called under the same rules as Put, which connects as well.
+// Opener is a transport that connects ranks one by one. Open connects this rank with another,
+// unless they are connected, so that a later put does not wait for the connection. Open does not
+// block. It follows the same locking rules as Put, which connects as well.
 type Opener interface {
 	Open(to int)
 }
 
-// Flusher is a transport that can send what is queued, as Poll does, without looking for what
-// has arrived, which takes time of its own. It is called under the same rules as Poll.
+// Flusher is a transport that can send queued frames, as Poll does, without looking for arrivals,
+// which takes time of its own. Flush follows the same locking rules as Poll.
 type Flusher interface {
 	Flush(s Sink) bool
 }
 
-// Caps is what a transport can do.
+// Caps says what a transport can do.
 type Caps struct {
 	Multicast bool // Mcast reaches other ranks
 	Direct    bool // Datagram reaches one rank
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
-	Room      int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
+	Room      int  // bytes of multicasts that every rank can buffer without a Poll, agreed by all; 0: no limit
 	Local     int  // ranks on this host, this one included; 0: unknown
-	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
-	Rings     bool // to collect a long chunk from where it lies is slow on this host, beside a multicast through memory; only where all ranks share it, and agreed by all
+	Hosts     int  // number of hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or it is unknown
+	Rings     bool // receivers copy a long chunk from the sender's memory more slowly than from a shared-memory multicast; set only if all ranks share memory, and agreed by all
 
-	// Host says of every rank on which host it is: ranks that share one have the same
-	// number. It is the same list at all ranks. nil: unknown, unless Local counts all.
+	// Host is the host of each rank, by rank: ranks on one host have the same number. It is the
+	// same list at all ranks. nil: unknown, unless Local counts all ranks.
 	Host []int
 }
 
-// Lane separates frames that may be held back by the receiver from those that
-// may not: frames of one lane are in order, those of different lanes are not.
-// Each communicator has a LaneOps of its own; LaneControl is shared by all.
+// Lane separates frames that the receiver may hold back from others. Frames of one lane stay in
+// order; frames of different lanes do not. Each communicator has its own LaneOps; all share
+// LaneControl.
 type Lane uint8
 
 // The lanes.
 const (
-	LaneOps     Lane = iota // slots of collective operations; held until the receiver has come so far
+	LaneOps     Lane = iota // slots of collective operations; held until the receiver has entered the operation
 	LaneControl             // rootless messages, their acknowledgements, and control; never held
 	Lanes                   // number of lanes
 )
 
-// FrameKind tells what a frame carries.
+// FrameKind is the kind of a frame.
 type FrameKind uint8
 
 // The kinds of frames.
 const (
 	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
 	FrameJoined                       // random-peer root delay: the sender has entered Seq
-	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, Arg of them at most
-	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body says it in words; Arg has found it, Slot has caused it
-	FrameCast                         // a rootless message; Seq counts those of its origin
+	FrameLate                         // adaptive root delay: whether the multicast of Seq came too early for the sender
+	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
+	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
+	FrameCast                         // a rootless message; Seq is its number among those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, 0 if it is not known
-	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg; Slot: enter if what it asks for may only be late
-	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
-	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
-	FrameEntered                      // the sender, who was asked, has entered Seq
-	FrameAbsent                       // rank Arg, which was asked, is in no operation and has not entered Seq, or has after all if Print is 1
-	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
+	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, or 0 if unknown
+	FrameWant                         // the sender asks for parts of Seq: Body is runs of chunks (first and number, u32 each) or, in a datagram, of fragments; it has all chunks below Arg; Slot is Enter if the parts may only be late
+	FrameTaken                        // all ranks in the sender's subtree have the multicast of Seq up to chunk Arg
+	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it enters Seq
+	FrameEntered                      // the sender, which was asked, has entered Seq
+	FrameAbsent                       // rank Arg, which was asked, is inside no operation and has not entered Seq; if Print is 1, it has entered now
+	FrameListen                       // the sender waits for rootless messages that the receiver relays; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
-	FrameAlive                        // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has come
-	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone, is lost and is silent, and what the ranks below it have said; see package core
-	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
-	FrameFlushed                      // they have
-	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
-	FrameClash                        // the sender differs from the receiver in operation Seq, which at that has the fingerprint Print by itself, or about rootless messages if Arg is 1; Body is the length, u16, of its own call in words, the words, and its fingerprints of the operations before, u32 each, the last first
-	FrameDispute                      // Body is a mismatch in words, of both sides, because of rank Slot: the receiver tells all
-	FrameOver                         // operation Seq, of which the receiver lacks something, has ended at the sender
+	FrameAlive                        // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has arrived
+	FrameAgree                        // ballot Seq: Arg is the sender's statement; Body lists the ranks that have gone, are lost and are silent, and the votes of the ranks below it; see package core
+	FrameFlush                        // the sender asks whether the receiver and all ranks behind it have the messages of origin Arg below Seq; Slot: the rank, which has left, in whose place the sender asks
+	FrameFlushed                      // the answer yes to FrameFlush
+	FramePassed                       // the sender, which leaves, has received the messages of origin Arg below Seq and has passed them on
+	FrameClash                        // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
+	FrameDispute                      // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
+	FrameOver                         // operation Seq, of which the receiver lacks a part, has ended at the sender
 	frameKinds
 )
 
 // Valid reports whether k is a kind of frame.
 func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 
-// MaxBody is the largest body, in bytes, that a frame can carry: a chunk is no longer.
+// MaxBody is the greatest length in bytes of a frame's body, and so of a chunk.
 const MaxBody = math.MaxInt32
 
-// MaxControl is the largest body, in bytes, of a frame on LaneControl other
-// than FrameCast and FrameAgree.
+// MaxControl is the greatest length in bytes of the body of a frame on LaneControl, except for
+// FrameCast and FrameAgree.
 const MaxControl = 1024
 
-// Header is the head of a frame, with fixed width on every wire.
+// Header is the head of a frame. All its fields have a fixed width on the wire.
 type Header struct {
 	Kind  FrameKind
 	Lane  Lane
-	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
+	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: of a put how many chunks beyond Slot the body has, one behind the other; 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
-	Print uint32  // fingerprint of the operation, of its collective, algorithm, root, bytes as far as all ranks know them, element and chunks, and of all operations before it; FrameAbort: the cause
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
+	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
-	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
+	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source
 }
 
-// Frame is a header and its body on the way out. Of what goes as a datagram to
-// one rank, Body may be a part of a body of Len bytes, from Offset on, a multiple of
-// Caps.Datagram; otherwise Body is all of it.
+// Frame is an outgoing header with its body. For a datagram to one rank, Body may be the part of a
+// body of Len bytes that begins at Offset, a multiple of Caps.Datagram. Otherwise Body is the whole
+// body.
 type Frame struct {
 	Header
 	Body   []byte
@@ -189,7 +180,7 @@ type Frame struct {
 	Unsent *int // decremented, if not nil, when Body is no longer referred to
 }
 
-// Whole returns the length of the body that f is of, or a part of.
+// Whole returns the length of the whole body, of which f.Body may be a part.
 func (f *Frame) Whole() int { return max(f.Len, f.Offset+len(f.Body)) }
 
 // Verdict is a sink's answer to a frame.
@@ -197,71 +188,69 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Accept Verdict = iota // read the body into the buffer returned
-	Hold                  // not yet: leave it and everything behind it in its lane of its communicator, nothing else; ask again at the next Poll
-	Drop                  // read the body and throw it away
+	Accept Verdict = iota // read the body into the returned buffer
+	Hold                  // keep the frame and those behind it in its lane of its communicator, and ask again at the next Poll
+	Drop                  // read the body and discard it
 )
 
-// Sink takes what arrives. Its methods are called by Poll only.
+// Sink takes arriving frames. Only Poll calls its methods.
 type Sink interface {
-	// Body is asked where the body of a put frame goes, when its header has
-	// been read and again before every further read of it: dst has length
-	// h.Len. Between two calls the answer may turn from Accept to Drop (the
-	// operation has returned and its buffer is the caller's again).
+	// Body says where the body of a put frame goes. Poll calls it when the header has been read,
+	// and again before every further read of the body. dst has length h.Len. The answer may change
+	// from Accept to Drop between two calls, when the operation has returned and the buffer belongs
+	// to the caller again.
 	Body(h *Header) (dst []byte, v Verdict)
-	// Arrived says that a frame's body is complete in the buffer last
-	// returned by Body. It is not called for dropped frames.
+	// Arrived says that a frame's body is complete in the buffer that Body returned last. It is not
+	// called for dropped frames.
 	Arrived(h *Header, body []byte)
-	// Fragment offers one datagram of a frame, multicast or not: payload is
-	// what belongs at offset in the body, whose whole length is h.Len. The
-	// payload is only valid during the call. Hold asks the transport to keep
-	// this datagram, within its bounds, and to offer it again.
+	// Fragment offers one datagram of a frame, multicast or not. payload belongs at offset in the
+	// body, whose whole length is h.Len, and is valid only during the call. Hold asks the transport
+	// to keep this datagram, within its limits, and to offer it again.
 	Fragment(h *Header, offset int, payload []byte) Verdict
-	// Ended says how the connections with rank have ended: nothing more comes from
-	// it, and nothing more goes there. It is called at most once for each rank. err
-	// says why, and is nil if how is Closed. What that means for the rank is not the
-	// transport's to judge. If rank is this one, how is Broken and it is this process
-	// that cannot go on: the system refuses it what the transport needs. Connections
-	// that are open still carry what is put.
+	// Ended says how the connections with rank have ended. No frame arrives from rank or goes to it
+	// any more. Ended is called at most once for each rank. err says why, and is nil if how is
+	// Closed. The transport does not judge what this means for the rank. If rank is this process,
+	// how is Broken: the system refuses resources that the transport needs. Open connections then
+	// still carry puts.
 	Ended(rank int, how End, err error)
 }
 
-// End is how connections with a peer end.
+// End is how the connections with a peer have ended.
 type End uint8
 
-// The ends. Of several that are found the last in this order counts.
+// The ends. If several apply, the last one in this order counts.
 const (
-	// Refused: the peer takes no connections, and none of its own is open. It may be
-	// dead, or may have closed in good order.
+	// Refused: the peer accepts no connection and has opened none. It may be dead, or may have
+	// closed in good order.
 	Refused End = iota + 1
-	// Closed: the peer has said that it closes, and all that it sent has been taken.
+	// Closed: the peer has said that it closes, and all its frames have been taken.
 	Closed
-	// Broken: a connection has ended without a word or cannot be used, or the peer
-	// has broken the protocol.
+	// Broken: a connection has ended without notice or cannot be used, or the peer has broken the
+	// protocol.
 	Broken
 )
 
-// Stats counts what went over a transport.
+// Stats counts the traffic of a transport.
 type Stats struct {
 	PutFrames       uint64 `json:"put_frames"`      // sent
 	PutBytes        uint64 `json:"put_bytes"`       // sent
-	Flags           uint64 `json:"flags"`           // written; one for several ranks counts once
-	Lent            uint64 `json:"lent"`            // chunks that others have copied, or may copy, from where they lie; one for several ranks counts once
+	Flags           uint64 `json:"flags"`           // written; a flag for several ranks counts once
+	Lent            uint64 `json:"lent"`            // chunks lent to receivers; a chunk for several ranks counts once
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast
 	McastBytes      uint64 `json:"mcast_bytes"`     // datagrams multicast
 	DatagramFrames  uint64 `json:"datagram_frames"` // datagrams sent to one rank
 	GotDatagrams    uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
-	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another communicator, or no frame at all
-	Torn            uint64 `json:"torn"`            // datagrams dropped: cut short, or with lengths that do not fit
-	Forged          uint64 `json:"forged"`          // datagrams dropped: sender's address does not belong to its rank
-	Early           uint64 `json:"early"`           // datagrams dropped: held ones beyond the transport's bound
+	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another job, or not a frame
+	Torn            uint64 `json:"torn"`            // datagrams dropped: truncated, or with inconsistent lengths
+	Forged          uint64 `json:"forged"`          // datagrams dropped: the sender's address does not belong to its rank
+	Early           uint64 `json:"early"`           // datagrams dropped: held ones beyond the transport's limit
 	Injected        uint64 `json:"injected"`        // datagrams dropped by injected loss
 	Unsendable      uint64 `json:"unsendable"`      // datagrams that the system refused to send
-	Unauthenticated uint64 `json:"unauthenticated"` // datagrams dropped, and connections given up: not sealed with the ranks' key
-	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but have come before, or are too old to tell
+	Unauthenticated uint64 `json:"unauthenticated"` // datagrams dropped and connections closed: not sealed with the ranks' key
+	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but received before, or too old to tell
 	Groups          uint64 `json:"groups"`          // multicast groups joined for communicators since the start
-	GroupsRefused   uint64 `json:"groups_refused"`  // such groups that could not be joined, or in which nothing was heard
-	Rejected        uint64 `json:"rejected"`        // connections closed because they did not open as a rank of this communicator would
+	GroupsRefused   uint64 `json:"groups_refused"`  // groups that could not be joined, or in which nothing was received
+	Rejected        uint64 `json:"rejected"`        // connections closed because their opening was not that of a rank of this communicator
 }
