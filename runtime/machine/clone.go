@@ -1,7 +1,7 @@
 package machine
 
-// CopyFrom makes m an operation in execution like src, which goes on
-// independently of it. What they have in common, the plan, is never written.
+// CopyFrom makes m a copy of the operation src. Both then run independently; they share the plan,
+// which is never written.
 func (m *Machine) CopyFrom(src *Machine) {
 	m.plan = src.plan
 	m.set = append(m.set[:0], src.set...)
@@ -13,8 +13,8 @@ func (m *Machine) CopyFrom(src *Machine) {
 	m.doneLeft, m.mustLeft = src.doneLeft, src.mustLeft
 }
 
-// AppendState appends what tells m from other operations under its plan: which
-// slots are set, eight a byte. All else that a machine counts follows from that.
+// AppendState appends the state that distinguishes m from other operations under its plan: one bit
+// per slot that says whether it is set, eight to a byte. All counters of a machine follow from it.
 func (m *Machine) AppendState(dst []byte) []byte {
 	for i := 0; i < len(m.set); i += 8 {
 		var b byte

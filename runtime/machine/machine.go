@@ -12,10 +12,10 @@ type Machine struct {
 	plan     *Plan
 	set      []bool
 	left     []int32     // rule -> slots it still waits for
-	fired    []int32     // scratch of Set
+	fired    []int32     // scratch of Set: rules that fire
 	joined   []ir.Action // scratch of several: the actions of several rules
 	doneLeft int
-	mustLeft int // rules that must fire and have not
+	mustLeft int // rules that must fire and have not fired
 }
 
 // Reset starts a new operation under plan, with nothing set. It costs time in
@@ -45,13 +45,13 @@ func grown[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Plan returns the plan of the running operation, nil before the first.
+// Plan returns the plan of the running operation, or nil before the first.
 func (m *Machine) Plan() *Plan { return m.plan }
 
 // Valid reports whether the rank has slot s.
 func (m *Machine) Valid(s ir.Slot) bool { return m.plan.valid(s) }
 
-// Has reports whether s is set. A slot that the rank does not have never is.
+// Has reports whether s is set. It is false for slots that the rank does not have.
 func (m *Machine) Has(s ir.Slot) bool {
 	if i := m.plan.numbers.Index(s); i >= 0 {
 		return m.set[i]
@@ -59,9 +59,9 @@ func (m *Machine) Has(s ir.Slot) bool {
 	return m.set[0] && s.Kind() == ir.KindChunk && m.plan.held.Has(s.Index())
 }
 
-// Set sets slot s and returns what that makes due: the actions of rules, in order, and the repairs to
-// be armed, by the numbers of their rules. A slot that is set already, or that the rank does not have,
-// changes nothing. The results are valid until the next call.
+// Set sets slot s. It returns the actions of the rules that fire, in order, and the numbers of the
+// repair rules to arm. A slot that is set already, or that the rank does not have, changes nothing.
+// The results are valid until the next call.
 func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	i := m.plan.numbers.Index(s)
 	if i < 0 || m.set[i] {
@@ -80,7 +80,7 @@ func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	return m.several(fired)
 }
 
-// hold sets the chunks that the rank has from enter on, and appends the rules that fire.
+// hold sets the chunks that the rank has from the start, and appends the rules that fire.
 func (m *Machine) hold(fired []int32) []int32 {
 	for _, held := range m.plan.holding {
 		for i := held.lo; i < held.hi; i++ {
@@ -92,7 +92,7 @@ func (m *Machine) hold(fired []int32) []int32 {
 	return fired
 }
 
-// mark sets slot i, which is not set, and appends the rules that fire.
+// mark sets slot i, which must not be set, and appends the rules that fire.
 func (m *Machine) mark(fired []int32, i int) []int32 {
 	pl := m.plan
 	m.set[i] = true
@@ -112,7 +112,8 @@ func (m *Machine) mark(fired []int32, i int) []int32 {
 	return fired
 }
 
-// several returns what the fired rules do; the repairs among them move up.
+// several returns the actions of the fired rules, and moves the repairs among them to the front of
+// fired.
 func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
 	arm = fired[:0]
 	m.joined = m.joined[:0]
@@ -133,15 +134,14 @@ func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
 	return do, arm
 }
 
-// Pending reports whether repair rule is still wanted: what it waits for is
-// set and its unless slot is not.
+// Pending reports whether repair rule is still wanted: the slots it waits for are set, and its
+// unless slot is not set.
 func (m *Machine) Pending(rule int32) bool {
 	u := m.plan.unless[rule]
 	return u >= 0 && m.left[rule] == 0 && !m.set[u]
 }
 
-// Awaits reports whether s is not set although the operation, or a rule that must fire, waits for
-// it.
+// Awaits reports whether s is not set, and the operation or a rule that must fire waits for it.
 func (m *Machine) Awaits(s ir.Slot) bool {
 	pl := m.plan
 	i := pl.numbers.Index(s)
@@ -154,12 +154,12 @@ func (m *Machine) Awaits(s ir.Slot) bool {
 // Done reports whether all done slots are set.
 func (m *Machine) Done() bool { return m.doneLeft == 0 }
 
-// Retired reports whether every rule has fired that must: all but repairs and
-// answers to requests.
+// Retired reports whether every rule that must fire has fired. Repairs and answers to requests need
+// not fire.
 func (m *Machine) Retired() bool { return m.mustLeft == 0 }
 
-// Progress returns how many of the rules that must fire have fired, and how
-// many there are.
+// Progress returns how many of the rules that must fire have fired, and how many such rules there
+// are.
 func (m *Machine) Progress() (fired, of int) {
 	for _, optional := range m.plan.optional {
 		if !optional {
@@ -169,7 +169,7 @@ func (m *Machine) Progress() (fired, of int) {
 	return of - m.mustLeft, of
 }
 
-// Missing appends the done slots that are not set yet to dst, at most that many.
+// Missing appends done slots that are not set yet to dst, at most most.
 func (m *Machine) Missing(dst []ir.Slot, most int) []ir.Slot {
 	for i, done := range m.plan.done {
 		if most == 0 {

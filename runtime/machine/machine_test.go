@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Whatever order events come in, the machines end where the fixpoint says.
+// Machines reach the fixpoint in every order of events.
 func TestEveryOrderReachesTheFixpoint(t *testing.T) {
 	algorithms := schedule.Algorithms()
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,8 +61,8 @@ func startRapid(t *rapid.T, s *ir.Schedule) []machine.Machine {
 	return machines
 }
 
-// network delivers in a random order: events under way, and repairs that are
-// still wanted, at any time.
+// network delivers messages in random order. At any time it may also run repairs that are still
+// wanted.
 type network struct {
 	machines []machine.Machine
 	lost     bool
@@ -162,8 +162,7 @@ func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
 	require.False(t, m.Has(ir.Signal(0)))
 }
 
-// Recovery comes out as it was compiled, and is refused where it is out of
-// range.
+// Compile keeps the recovery of a program, and refuses one that is out of range.
 func TestRecoveryIsCarried(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader("schedule bcast/x ranks=2 root=0 chunks=1 recovery\n" +
 		"rank 0\n  enter -> mcast c0\n  done enter s0\n  report from 1\n" +
@@ -181,8 +180,8 @@ func TestRecoveryIsCarried(t *testing.T) {
 	require.ErrorContains(t, err, "rank 1: ask[0]: rank 1 asks itself")
 }
 
-// All rules of a barrier must fire, also those that done does not wait for; in a
-// broadcast with repairs all but those and the answers to requests.
+// All rules of a barrier must fire, also those that done does not wait for. In a broadcast with
+// repairs, all rules except repairs and answers to requests must fire.
 func TestProgressCountsWhatMustFire(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -200,7 +199,7 @@ func TestProgressCountsWhatMustFire(t *testing.T) {
 	}
 }
 
-// A machine that has met its largest plan allocates nothing.
+// A machine that has run its largest plan allocates nothing.
 func TestWarmMachineDoesNotAllocate(t *testing.T) {
 	large, small := compile(t, "bcast/mcast-acktree", 64, 32, 8), compile(t, "barrier/dissemination", 64, 5, 0)
 	var m machine.Machine
@@ -226,8 +225,7 @@ func compile(t testing.TB, name string, ranks, rank, chunks int) *machine.Plan {
 	return plan
 }
 
-// BenchmarkArrival is the time from an arrival to the put that it triggers, in
-// a rank of a pipeline.
+// BenchmarkArrival times one arrival and the put that it triggers, in a rank of a pipeline.
 func BenchmarkArrival(b *testing.B) {
 	const chunks = 1024
 	plan := compile(b, "bcast/mcast-chain", 64, 5, chunks)
@@ -247,7 +245,7 @@ func BenchmarkArrival(b *testing.B) {
 	require.Positive(b, puts)
 }
 
-// BenchmarkOperation is BenchmarkArrival with all else that the machine does in an operation.
+// BenchmarkOperation times a whole operation of the machine of BenchmarkArrival.
 func BenchmarkOperation(b *testing.B) {
 	const chunks = 1024
 	plan := compile(b, "bcast/mcast-chain", 64, 5, chunks)
@@ -265,8 +263,7 @@ func BenchmarkOperation(b *testing.B) {
 	require.Positive(b, puts)
 }
 
-// BenchmarkBarrier is all that one rank's machine does in a barrier, the reset
-// included.
+// BenchmarkBarrier times a whole barrier in one rank's machine, including the reset.
 func BenchmarkBarrier(b *testing.B) {
 	plan := compile(b, "barrier/dissemination", 64, 5, 0)
 	signals := 0
@@ -282,7 +279,8 @@ func BenchmarkBarrier(b *testing.B) {
 	b.ReportMetric(float64(signals), "arrivals/op")
 }
 
-// A rank awaits what done or a rule that must fire waits for, until it is set, and no requests.
+// A rank awaits the slots that done or a rule that must fire waits for, until they are set. It
+// awaits no requests.
 func TestAwaits(t *testing.T) {
 	var m machine.Machine
 	m.Reset(compile(t, "gather/linear", 40, 0, 0))

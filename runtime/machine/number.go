@@ -7,17 +7,17 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// span is the numbers lo … hi-1.
+// span is the slot numbers lo … hi-1.
 type span struct{ lo, hi int32 }
 
-// maxUnnamed bounds the slots that have a number although the program does not
-// name them. A program may leave out chunks that are there if others are; a
-// program that says nothing of more than these is no program of ours.
+// maxUnnamed is the greatest number of slots that may have a number although the program does not
+// name them. A program may leave out some wanted chunks, but no real program leaves out more than
+// these.
 const maxUnnamed = 1 << 16
 
-// number gives numbers to enter, the chunks that the rank wants and the slots
-// that its program names. It takes memory in proportion to the program, and
-// fails if the rank wants many more chunks than its program names.
+// number gives numbers to enter, to the chunks that the rank wants, and to the slots that its
+// program names. It takes memory in proportion to the program, and fails if the rank wants many
+// more chunks than its program names.
 func (pl *Plan) number(h *ir.Header, p *ir.Program) error {
 	named := namedBy(p)
 	most := maxUnnamed + len(named)
@@ -42,7 +42,7 @@ func (pl *Plan) number(h *ir.Header, p *ir.Program) error {
 	return nil
 }
 
-// namedBy returns the slots that p names as its own, some of them more than once.
+// namedBy returns the slots that p names as its own. Slots may be repeated.
 func namedBy(p *ir.Program) []ir.Slot {
 	n := len(p.Done)
 	for i := range p.Rules {
@@ -68,7 +68,7 @@ func namedBy(p *ir.Program) []ir.Slot {
 	return named
 }
 
-// lacked returns how many chunks are wanted and not held.
+// lacked returns how many wanted chunks are not held.
 func lacked(wanted, held ir.Chunks) int {
 	n := 0
 	for b := range wanted.Count {

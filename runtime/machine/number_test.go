@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// alltoall is the program of a rank that puts each other one its block.
+// alltoall is the program of a rank that puts one block to each other rank.
 func alltoall(ranks, rank int) (ir.Header, ir.Program) {
 	h := ir.Header{Collective: "alltoall", Algorithm: "linear", Ranks: ranks, Chunks: ranks * ranks}
 	p := ir.Program{Rank: rank, Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}}}}
@@ -28,7 +28,7 @@ func alltoall(ranks, rank int) (ir.Header, ir.Program) {
 	return h, p
 }
 
-// allocated returns what f allocates, in bytes.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -37,7 +37,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Of the chunks of an alltoall a rank has those that it holds and those that it wants.
+// In an alltoall, a rank has the chunks that it holds and those that it wants.
 func TestAlltoallTakesMemoryForItsOwnChunks(t *testing.T) {
 	const ranks, rank = 1024, 77
 	h, p := alltoall(ranks, rank)
@@ -67,7 +67,8 @@ func TestAlltoallTakesMemoryForItsOwnChunks(t *testing.T) {
 	require.True(t, m.Done() && m.Retired())
 }
 
-// A rank may want a chunk that its program does not name: it is there if others are.
+// A rank may want a chunk that its program does not name. The rank has it, and a multicast may
+// bring it.
 func TestChunksThatAProgramDoesNotName(t *testing.T) {
 	plan := func(text string, rank int) *machine.Plan {
 		s, err := ir.ParseText(strings.NewReader(text))
@@ -93,7 +94,7 @@ func TestChunksThatAProgramDoesNotName(t *testing.T) {
 	require.False(t, m.Valid(ir.Chunk(2)))
 }
 
-// A header may claim as many chunks as there can be.
+// A header may claim as many chunks as possible.
 func TestClaimsCostNothing(t *testing.T) {
 	for _, h := range []ir.Header{
 		{Collective: "bcast"}, {Collective: "scatter"}, {Collective: "gather"}, {Collective: "allgather"}, {Collective: "alltoall"}, {Collective: "barrier"},
@@ -127,7 +128,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkAlltoall is the time that an arrival of one block takes.
+// BenchmarkAlltoall times the arrival of one block.
 func BenchmarkAlltoall(b *testing.B) {
 	h, p := alltoall(1024, 77)
 	plan, err := machine.Compile(&h, &p)

@@ -6,8 +6,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// partsOf returns, by partial result, which part of the contributions it is folded from: v<i> is as
-// long as x<parts[i]>. It is an error if that is unknown, or if parts are mixed in one fold.
+// partsOf returns, for each partial result, the part of the contributions that it is folded from:
+// v<i> has the length of x<parts[i]>. It returns an error if a part is unknown, or if one fold
+// mixes parts.
 func partsOf(h *ir.Header, p *ir.Program) ([]int32, error) {
 	if p.Values == 0 {
 		return nil, checkParts(h, p, nil)
@@ -59,8 +60,8 @@ func eachOperand(p *ir.Program, f func(rule int, a ir.Action)) {
 	}
 }
 
-// partOf returns the part that a slot belongs to, -1 if that is not known. In a collective that folds
-// nothing each chunk is a part.
+// partOf returns the part that a slot belongs to, or -1 if it is unknown. In a collective that does
+// not fold, each chunk is a part.
 func partOf(h *ir.Header, parts []int32, s ir.Slot) int32 {
 	switch s.Kind() {
 	case ir.KindInput:
@@ -76,6 +77,6 @@ func partOf(h *ir.Header, parts []int32, s ir.Slot) int32 {
 	return -1
 }
 
-// Parts returns, by partial result, the part of the contributions that it is folded from: it is as
-// long as that one. The caller must not modify it.
+// Parts returns, for each partial result, the part of the contributions that it is folded from,
+// which has the same length. The caller must not modify the slice.
 func (pl *Plan) Parts() []int32 { return pl.parts }

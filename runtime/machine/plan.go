@@ -1,10 +1,9 @@
 // Package machine executes one rank's program: slots become set, rules count
 // down, actions come out.
 //
-// The machine is pure: it knows no time, does no I/O, starts no goroutine and
-// allocates nothing once it has met its largest plan. The same machine
-// therefore runs on a real network, on a simulated one and in a test that
-// tries every order of events.
+// The machine is pure: it knows no time, does no I/O, starts no goroutine, and allocates nothing
+// after it has run its largest plan. So the same machine runs on a real network, on a simulated one
+// and in a test that tries every order of events.
 package machine
 
 import (
@@ -15,43 +14,42 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// Plan is one rank's program compiled for a [Machine]: flat arrays that are
-// never written again, so that any number of machines may share a plan. They
-// are as long as the program, however many chunks the operation has.
+// Plan is one rank's program compiled for a [Machine]. It consists of flat arrays that are never
+// written after Compile, so any number of machines may share a plan. The arrays are as long as the
+// program, however many chunks the operation has.
 //
-// A rank has the chunks that it wants or holds and those that its program
-// names. Others do not exist at it: whoever puts one to it makes a mistake,
-// which package verify finds. A multicast may bring one; it means nothing to
-// the rank. All ranks have all chunks of a barrier, which is how they are told
-// something.
+// A rank has the chunks that it wants or holds and those that its program names. Other chunks do
+// not exist at the rank. A put of such a chunk is a mistake, which package verify finds. A
+// multicast of such a chunk means nothing to the rank. All ranks have all chunks of a barrier,
+// which carry only information.
 type Plan struct {
 	rank    int
 	signals int
 	values  int
 	parts   []int32         // see Parts
-	numbers numbering.Slots // of the slots whose state a machine keeps
-	held    ir.Chunks       // the chunks that the rank has from enter on
-	holding []span          // the numbers of those of them that have one
-	told    int             // the chunks of a barrier
+	numbers numbering.Slots // numbers of the slots with state in a machine
+	held    ir.Chunks       // the chunks that the rank has from the start
+	holding []span          // the numbers of those held chunks that have one
+	told    int             // the number of chunks of a barrier
 
-	waitersAt []int32 // slot -> its first place in waiters; one longer than the slots
-	waiters   []int32 // rules that wait for a slot
+	waitersAt []int32 // slot -> its first index in waiters; one longer than the slots
+	waiters   []int32 // rules that wait for a slot, by slot
 	need      []int32 // rule -> number of slots it waits for
-	actionsAt []int32 // rule -> its first place in actions; one longer than the rules
+	actionsAt []int32 // rule -> its first index in actions; one longer than the rules
 	actions   []ir.Action
 	unless    []int32 // rule -> slot, or -1 if the rule is not a repair
 	after     []int32 // rule -> multiples of the base timeout
 	done      []bool  // slot -> the operation waits for it
 	doneCount int
-	optional  []bool // rule -> it may stay unfired: a repair, or waits for a request
+	optional  []bool // rule -> it need not fire: a repair, or a rule that waits for a request
 	keeps     bool   // some optional rule sends a chunk
 	recovery  ir.Recovery
 }
 
-// Compile turns the program of one rank of a schedule with header h into a
-// plan. It refuses slots, destinations and recovery out of range, and repairs
-// that may still be wanted when the operation is done: the caller's buffer is
-// gone then. The plan shares the slices of the program's recovery.
+// Compile compiles the program of one rank of a schedule with header h. It returns an error for
+// slots, destinations and recovery out of range, and for repairs that may still be wanted when the
+// operation is done: the caller's buffer is gone by then. The plan shares the slices of the
+// program's recovery.
 func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 	if err := inRange(h, p); err != nil {
 		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
@@ -139,10 +137,10 @@ func actionInRange(h *ir.Header, p *ir.Program, a ir.Action) error {
 	return fmt.Errorf("action %v %v @%d out of range", a.Op, a.Slot, a.To)
 }
 
-// slots returns the number of slots that have a number.
+// slots returns the number of slots with a number.
 func (pl *Plan) slots() int { return pl.numbers.Len() }
 
-// valid reports whether the rank has s. A machine keeps no state of what nothing waits for.
+// valid reports whether the rank has s. A machine keeps no state of slots that no rule waits for.
 func (pl *Plan) valid(s ir.Slot) bool {
 	switch i := s.Index(); {
 	case pl.numbers.Index(s) >= 0:
@@ -169,15 +167,14 @@ func (pl *Plan) compileDone(done []ir.Slot) {
 	}
 }
 
-// compileWaits lays out, for every slot, the rules that wait for it, in the
-// order of the program: counted first, then filled. A rule that waits for a
-// request may never fire.
+// compileWaits lists, for every slot, the rules that wait for it, in the order of the program: it
+// counts first and then fills. A rule that waits for a request may never fire.
 func (pl *Plan) compileWaits(p *ir.Program) {
 	rules, request := p.Rules, p.Requests()
 	pl.need = make([]int32, len(rules))
 	pl.optional = make([]bool, len(rules))
 	pl.waitersAt = make([]int32, pl.slots()+1)
-	last := make([]int32, pl.slots()) // 1 + the last rule seen to wait for a slot
+	last := make([]int32, pl.slots()) // 1 + the last rule found to wait for a slot
 	each := func(visit func(rule, slot int)) {
 		clear(last)
 		for r := range rules {
@@ -240,8 +237,8 @@ func sendsChunk(actions []ir.Action) bool {
 	return false
 }
 
-// Outline returns what the rank sends, repairs and waits for; which slots its rules wait for, and its recovery,
-// are left out.
+// Outline returns the rank's program without the slots that its rules wait for and without its
+// recovery.
 func (pl *Plan) Outline() ir.Program {
 	p := ir.Program{Rank: pl.rank, Signals: pl.signals, Values: pl.values}
 	for r := range int32(pl.Rules()) {
@@ -262,21 +259,20 @@ func (pl *Plan) Outline() ir.Program {
 // Rules returns the number of rules; rules are numbered as in the program.
 func (pl *Plan) Rules() int { return len(pl.need) }
 
-// Actions returns what rule does, in order. The caller must not modify it.
+// Actions returns the actions of rule, in order. The caller must not modify the slice.
 func (pl *Plan) Actions(rule int32) []ir.Action {
 	return pl.actions[pl.actionsAt[rule]:pl.actionsAt[rule+1]]
 }
 
-// Repair reports whether rule is a repair, and after how many base timeouts
-// it is due.
+// Repair reports whether rule is a repair, and after how many base timeouts it is due.
 func (pl *Plan) Repair(rule int32) (after int, ok bool) {
 	return int(pl.after[rule]), pl.unless[rule] >= 0
 }
 
-// Keeps reports whether the rank may be asked for chunks after its operation
-// is done, so that the message must outlive the call.
+// Keeps reports whether other ranks may ask for chunks after the operation is done, so that the
+// message must outlive the call.
 func (pl *Plan) Keeps() bool { return pl.keeps }
 
-// Recovery returns what the rank does about multicasts that have not reached it, and for others. The caller must not
-// modify it.
+// Recovery returns how the rank recovers lost multicasts, and how it helps other ranks to do so.
+// The caller must not modify it.
 func (pl *Plan) Recovery() ir.Recovery { return pl.recovery }

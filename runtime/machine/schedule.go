@@ -7,33 +7,34 @@ import (
 	"github.com/schedgen/schedgen/ir/windows"
 )
 
-// Schedule is a schedule that is ready to be executed by all its ranks. Package emit writes Go
-// code that returns one, and [Of] makes one of any schedule.
+// Schedule is a schedule that all its ranks can execute. Package emit writes Go code that returns
+// one, and [Of] makes one from any schedule.
 type Schedule struct {
 	Header ir.Header
-	// Digest tells schedules with the same header apart, so that ranks that do
-	// not run the same are found out; see [ir.Digest].
+	// Digest distinguishes schedules with the same header, so that ranks notice different
+	// schedules; see [ir.Digest].
 	Digest uint64
-	// Program returns the program of rank, 0 … Header.Ranks-1. Nobody may change it afterwards.
+	// Program returns the program of rank, 0 … Header.Ranks-1. The result must not be modified.
 	Program func(rank int) ir.Program
-	// Places returns where the signals of rank, 0 … Header.Ranks-1, may stand as flags, as
-	// [windows.Of] has it. Without it, which must be so at all ranks then, signals go by
-	// frames: those of schedules of which [windows.Has] is false.
+	// Places returns where the signals of rank, 0 … Header.Ranks-1, may stand as flags, as in
+	// [windows.Of]. If Places is nil, which must then be so at all ranks, signals go by frames;
+	// that is the case for schedules for which [windows.Has] is false.
 	Places func(rank int) windows.Places
 
-	// Source is what is executed, for those who want to prove it; nil for generated code.
+	// Source is the executed schedule, for proofs; nil for generated code.
 	Source *ir.Schedule
-	// Proved says that package verify proved the schedule with this Digest when the code was
+	// Proved says that package verify had proved the schedule with this Digest when the code was
 	// generated.
 	Proved bool
 
-	// Of what a schedule folds that is so proved: contributions are folded in the order of the ranks, so
-	// it serves operations that do not commute; every part of the vector is folded by the same tree; and a
-	// rank may write its result over its contribution.
+	// The proved properties of folds. RankOrder: contributions are folded in the order of the
+	// ranks, so the schedule serves operations that do not commute. Position: every part of the
+	// vector is folded along the same tree. InPlace: a rank may write its result over its
+	// contribution.
 	RankOrder, Position, InPlace bool
 }
 
-// Of returns s for machines to execute. Nobody may change s afterwards.
+// Of returns s as a Schedule. The caller must not modify s afterwards.
 func Of(s *ir.Schedule) (*Schedule, error) {
 	digest, err := ir.Digest(s)
 	if err != nil {
@@ -49,7 +50,8 @@ func Of(s *ir.Schedule) (*Schedule, error) {
 	return of, nil
 }
 
-// Compile returns the plan of a rank. The error is that of [Compile], or says that there is no such rank.
+// Compile returns the plan of rank. It returns an error for a rank out of range, or that of
+// [Compile].
 func (s *Schedule) Compile(rank int) (*Plan, error) {
 	if rank < 0 || rank >= s.Header.Ranks {
 		return nil, fmt.Errorf("%s: no rank %d of %d", s.Header.Name(), rank, s.Header.Ranks)

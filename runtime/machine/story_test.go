@@ -21,7 +21,7 @@ import (
 //	  …             what the rank does then: actions, "repair: …" once a
 //	                repair is armed, "done", "retired"
 //
-// With SCHEDGEN_UPDATE=1 the answers are written anew.
+// SCHEDGEN_UPDATE=1 writes the answers anew.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.story")
 	require.NoError(t, err)
