@@ -1,5 +1,5 @@
-// Package clock is where communicators and transports take their time from: the
-// system, or who runs them in a time of their own.
+// Package clock gives communicators and transports their time: the system's time, or the time of a
+// test or simulation.
 package clock
 
 import (
@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Clock is where a communicator, or a transport, takes its time from.
+// Clock is the source of time of a communicator or a transport.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a goroutine of its own once d has passed.
+	// AfterFunc calls f in a goroutine of its own after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call that is still to come; see [time.Timer].
+// Timer is a pending call; see [time.Timer].
 type Timer interface {
 	Stop() bool
 	Reset(d time.Duration) bool
 }
 
-// System is the time of package time. Inside a testing/synctest bubble
-// that is the bubble's virtual time.
+// System is the time of package time. Inside a testing/synctest bubble it is the bubble's virtual
+// time.
 type System struct{}
 
 // Now returns the current time.
@@ -38,8 +38,7 @@ func OrSystem(c Clock) Clock {
 	return c
 }
 
-// Sleep returns nil once d has passed by c, or the cause of ctx's end if that
-// comes first.
+// Sleep returns nil after d has passed by c, or the cause of ctx's end if ctx ends first.
 func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	over := make(chan struct{})
 	defer c.AfterFunc(d, func() { close(over) }).Stop()
@@ -51,8 +50,8 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
-// WithTimeoutCause returns a context that ends with parent, or with cause once d
-// has passed by c. Its Err is [context.Canceled] in both cases.
+// WithTimeoutCause returns a context that ends with parent, or with cause after d has passed by c.
+// Its Err is [context.Canceled] in both cases.
 func WithTimeoutCause(parent context.Context, c Clock, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(parent)
 	timer := c.AfterFunc(d, func() { end(cause) })

@@ -55,7 +55,7 @@ func TestSleep(t *testing.T) {
 		}{
 			{nil, 3, nil, 2},
 			{nil, 1, why, 1},
-			{new(clock.Manual), 3, why, 3}, // it does not pass
+			{new(clock.Manual), 3, why, 3}, // no time passes
 		} {
 			var clk clock.Clock
 			if c.clock != nil {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Manual is a time that passes by Advance alone: for tests of what waits. The zero
-// value is ready to be used and begins in 1970, so that no time of it is zero.
+// Manual is a time that passes only by Advance, for tests. The zero value is ready to use and
+// begins in 1970, so that none of its times is zero.
 type Manual struct {
 	mu     sync.Mutex
 	passed time.Duration
-	timers []*manualTimer // those that run, the earliest first
+	timers []*manualTimer // running timers, the earliest first
 }
 
 type manualTimer struct {
@@ -27,15 +27,15 @@ func (m *Manual) Now() time.Time {
 	return time.Unix(0, 0).Add(m.passed)
 }
 
-// AfterFunc has Advance call f when d has passed.
+// AfterFunc makes Advance call f when d has passed.
 func (m *Manual) AfterFunc(d time.Duration, f func()) Timer {
 	t := &manualTimer{m: m, f: f}
 	t.Reset(d)
 	return t
 }
 
-// Advance lets d pass. It calls, in the order of their times, what is due until
-// then, what these calls ask for included, and returns after the last of them.
+// Advance lets d pass. It runs the timers that are due by then in the order of their times,
+// including timers that these calls start, and returns after the last call.
 func (m *Manual) Advance(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Manual) Advance(d time.Duration) {
 	}
 }
 
-// Stop takes the call back; it reports false if there was none any more.
+// Stop cancels the call; it reports false if the call is no longer pending.
 func (t *manualTimer) Stop() bool {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
@@ -70,8 +70,7 @@ func (t *manualTimer) stop() bool {
 	return i >= 0
 }
 
-// Reset has the call come when d has passed from now; it reports whether it was
-// still to come.
+// Reset schedules the call after d from now; it reports whether the call was still pending.
 func (t *manualTimer) Reset(d time.Duration) bool {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()

@@ -4,6 +4,6 @@ package clock
 
 import "time"
 
-// Monotonic returns the machine's clock, which all processes of a host share. Who sets it
-// moves it.
+// Monotonic returns the machine's clock, which all processes of a host share. Setting the clock
+// changes it.
 func Monotonic() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -2,17 +2,17 @@ package clock
 
 import "time"
 
-// Patience is how long to wait for something that gets less: as long as it does, and
-// then for Limit. The zero value but for Limit is ready to be used.
+// Patience is how long to wait for a quantity to become 0: as long as it decreases at least once
+// every Limit. Set Limit; the other fields start at zero.
 type Patience struct {
 	Limit time.Duration
-	since time.Time // when left became what it is
+	since time.Time // when the quantity last decreased
 	left  int
 	begun bool
 }
 
-// Rest returns how long to wait from now on if so much is left; it is not positive
-// when that has not become less for Limit.
+// Rest returns how long to wait from now if left remains. The result is not positive if left has
+// not decreased for Limit.
 func (p *Patience) Rest(now time.Time, left int) time.Duration {
 	if !p.begun || left < p.left {
 		p.begun, p.since = true, now
