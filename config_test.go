@@ -86,7 +86,7 @@ func TestAlgorithms(t *testing.T) {
 
 	_, err = join(map[string]Algorithm{"broadcast": {}}, nil)
 	require.ErrorIs(t, err, ErrInput)
-	require.ErrorContains(t, err, `"broadcast", for which it has algorithm "", is no collective`)
+	require.ErrorContains(t, err, `there is no collective "broadcast" (its algorithm is "")`)
 	_, err = join(map[string]Algorithm{"bcast": {Name: "bcast/chain", Degree: 3}}, nil)
 	require.ErrorContains(t, err, "degree")
 	_, err = Join(t.Context(), Config{Chunk: -1})

@@ -11,23 +11,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// LostError is that ranks are lost. It wraps ErrPeerLost, a RankError about the lowest of them, and
-// ErrPeerSilent if one of them is silent.
+// LostError says that ranks are lost. It wraps ErrPeerLost, a RankError about the lowest lost rank,
+// and ErrPeerSilent if one of them is silent.
 type LostError = core.LostError
 
-// succession is of communicators that follow each other by Shrink under one number, with
-// different epochs.
+// succession links the communicators that Shrink makes from one another. They have the same number
+// and different epochs.
 type succession struct {
 	agreeing sync.Mutex // held by the goroutine inside Agree or Shrink
 
-	// The driver's lock guards the others.
-	old     *Comm // the one before, until that is closed
-	heir    *Comm // the next one, until it has begun
-	offered uint8 // sets of windows for it, by bits, until it is known which of them it has
+	// The driver's lock guards the fields below.
+	old     *Comm // the previous communicator, until it is closed
+	heir    *Comm // the next communicator, until it has begun
+	offered uint8 // sets of windows offered to the heir, as bits, until the ranks have agreed on one
 }
 
-// before returns the communicator that a frame of another epoch is for: the one before, nil
-// if none can make anything of it.
+// before returns the communicator that takes a frame of another epoch: the previous one if there is
+// one, else c. It returns nil for a late message of an earlier agreement.
 func (c *Comm) before(h *wire.Header) *Comm {
 	switch {
 	case c.old != nil:
@@ -38,27 +38,29 @@ func (c *Comm) before(h *wire.Header) *Comm {
 	return c
 }
 
-// What ranks agree on, besides the flags of Agree and the sets of windows that all offer: they must all mean the same.
+// Bits of a vote that say what the ranks agree on. Votes with different kinds are a mismatch. The
+// lower bits hold the flags of Agree or the offered sets of windows.
 const (
 	agreeFlags = 1 << (32 + iota) // Agree
-	agreeLeft                     // Shrink: who is left
-	agreeBegin                    // Shrink: all know that
+	agreeLeft                     // Shrink: which ranks are left
+	agreeBegin                    // Shrink: all ranks know the ranks that are left
 )
 
-// Agree returns the flags that all ranks have given, and the ranks that have taken no part,
-// ascending, because they are lost or have closed c: the same at every rank that returns without an error.
-// It works while c does, and after c has failed, and goes on around ranks that are lost
-// meanwhile, the one that gathers the votes included. While none is, it takes 2⌈log₂ Size⌉
-// steps and two messages of some 40 bytes a rank, and as much again behind the callers' backs. All ranks that are left
-// must call Agree and Shrink in the same order; operations may run beside them. (It is what MPI_Comm_agree of ULFM is.)
+// Agree returns the bitwise AND of the flags of all ranks, and the ranks that took no part because
+// they are lost or have closed c, ascending. The result is the same at every rank that returns
+// without an error. Agree works before and after c has failed. It goes on when ranks are lost
+// meanwhile, including the rank that gathers the votes. While no rank is lost, Agree takes 2⌈log₂
+// Size⌉ steps and two messages of some 40 bytes a rank, and as many again in the background. All
+// ranks that are left must call Agree and Shrink in the same order; operations may run at the same
+// time. Agree corresponds to MPI_Comm_agree of ULFM.
 //
-// Agreement is among ranks that are left: one that has returned, and then dies before all know,
-// may have been told something else. So may one that was stopped for longer than Config.Silence and
-// goes on: it first takes the votes that came before the others found it lost. Where a network is cut in two, each part agrees for
-// itself that the other is lost.
+// Agreement covers the ranks that are left. A rank that returns and then dies before all ranks know
+// may have returned another result. So may a rank that was stopped for longer than Config.Silence
+// and goes on, since it first takes the votes that came before the others found it lost. If a
+// network is cut in two, each part agrees that the other part is lost.
 //
-// The end of ctx ends the waiting alone: this rank's vote counts, and its next call of Agree
-// waits for the same agreement, whatever flags it gives.
+// If ctx ends, only the wait ends: this rank's vote counts, and its next call of Agree waits for
+// the same agreement, whatever flags it gives.
 func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []int, err error) {
 	if ctx == nil {
 		return 0, nil, noContext("agree")
@@ -77,19 +79,21 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 }
 
 // Shrink returns a communicator of the ranks of c that are left, in their order, with a higher
-// epoch: what remains to be done after [ErrPeerLost]. c fails at all ranks, if it has not
-// yet, and is closed when Shrink returns without an error. All ranks that are left must call it; it agrees
-// twice, as [Comm.Agree] does: on who is left, and that all know. A rank that is lost later than that,
-// or leaves between the two, fails the new communicator, which can be shrunk in turn.
+// epoch. It is the way to go on after [ErrPeerLost]. c fails at all ranks, if it has not failed
+// yet, and is closed when Shrink returns without an error. All ranks that are left must call
+// Shrink. It agrees twice, like [Comm.Agree]: on the ranks that are left, and on the fact that all
+// ranks know them. A rank that leaves between the two agreements, or is lost later, fails the new
+// communicator, which can be shrunk in turn.
 //
-// The new communicator has the Config of c, but for Params.Hosts, shares its connections and
-// uses its number and its multicast group, and has schedules of its own. Where ranks share memory it has windows of its own as one
-// made by [Comm.Split] does, if some are free at all its ranks. Nothing goes over from c: messages that were
-// published and not taken are gone.
+// The new communicator has the Config of c without Params.Hosts and makes its own schedules. It
+// shares the connections of c and uses the number and the multicast group of c. If ranks share
+// memory and a set of windows is free at all of them, the new communicator has windows, like one
+// made by [Comm.Split]. Nothing else carries over from c: published messages that were not taken
+// are gone.
 //
-// The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
+// If ctx ends, only the wait ends: Shrink can be called again.
 //
-// A launcher may end all ranks when one dies: mpirun needs --enable-recovery (Open MPI), or ranks that are
+// A launcher may end all ranks when one dies: mpirun needs --enable-recovery (Open MPI), or ranks
 // started as sh -c './program || true' (Open MPI, MPICH); see examples/survive.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if ctx == nil {
@@ -104,7 +108,7 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	return heir, err
 }
 
-// shrinkOnce shrinks and closes c. No other goroutine may be about to agree.
+// shrinkOnce shrinks and closes c. No other goroutine may be inside Agree or Shrink.
 func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	if !c.agreeing.TryLock() {
 		return nil, ErrBusy
@@ -117,12 +121,12 @@ func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shrink: rank %d, epoch %d: %w", c.rank, c.cfg.Epoch, err)
 	}
-	c.settle() // who hears the goodbyes before what has been agreed would take these ranks for gone
+	c.settle() // a rank that hears goodbye before it knows the result takes the sender for gone
 	c.heir = nil
 	return heir, c.close()
 }
 
-// errShrunk is why a communicator has failed that worked when it was shrunk.
+// errShrunk is the failure of a communicator that still worked when it was shrunk.
 var errShrunk = errors.New("Shrink has been called")
 
 func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
@@ -147,8 +151,8 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 	return c.heir, nil
 }
 
-// conceive agrees on who is left, and makes the heir. The sets of windows that are free at a rank are in its vote, and
-// of votes what all have in common counts.
+// conceive agrees on the ranks that are left, and makes the heir. Each vote offers the sets of
+// windows that are free at its rank; the outcome holds the sets that all votes offer.
 func (c *Comm) conceive(ctx context.Context) error {
 	d := c.drv
 	if c.offered == 0 {
@@ -159,18 +163,18 @@ func (c *Comm) conceive(ctx context.Context) error {
 		return err
 	}
 	d.windows.release(&c.offered)
-	d.tr.Abandon(c.number) // what is still queued of c must not be before what is the heir's
+	d.tr.Abandon(c.number) // frames of c must not arrive after frames of the heir
 	c.heir, err = c.register(c.without(out.Gone), outcome{
 		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
 	}, c.casting)
 	return err
 }
 
-// errNotBegun is why a rank is lost in the heir that was counted in and has not begun.
+// errNotBegun is why the heir loses a rank that was counted in and has not begun.
 var errNotBegun = errors.New("it has left while the ranks shrank")
 
-// bereave tells the heir of ranks of c that were still there when it was agreed who is in it, and have taken
-// no part in the second agreement. What they have said of c nobody says of the heir.
+// bereave tells the heir which ranks were counted in by the first agreement and took no part in the
+// second. Such a rank has said goodbye to c and says nothing to the heir.
 func (c *Comm) bereave(gone []int) {
 	for _, rank := range gone {
 		if r, member := c.heir.rankOf(c.endpointOf(rank)); member {
@@ -191,7 +195,7 @@ func (c *Comm) without(gone []int) (left []int) {
 	return left
 }
 
-// agree votes and waits for what follows.
+// agree votes and waits for the outcome.
 func (c *Comm) agree(ctx context.Context, v core.Vote) (core.Outcome, error) {
 	if c.closing {
 		return core.Outcome{}, ErrClosed
@@ -227,7 +231,7 @@ func (w *verdict) failed(c *Comm) error {
 	return c.core.Excluded()
 }
 
-// settle waits until the other ranks know what this one has agreed on with them, for no longer than
+// settle waits until the other ranks know the results that this rank has agreed on, at most for
 // Config.Waiting.Linger.
 func (c *Comm) settle() {
 	if c.closing || c.core.Confirmed() || c.core.Excluded() != nil {
@@ -238,7 +242,7 @@ func (c *Comm) settle() {
 	defer cancel()
 	c.enter()
 	defer c.leave()
-	_ = c.await(ctx, confirmed{}) // there is no more to be done if they do not answer
+	_ = c.await(ctx, confirmed{}) // if the other ranks do not answer, nothing more can be done
 }
 
 // confirmed is what settle waits for.

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// A warm communicator allocates nothing for an operation, also if it is one of
-// several.
+// A warm communicator allocates nothing for an operation, also when several communicators share a
+// transport.
 func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 2000
 	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}})

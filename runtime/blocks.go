@@ -10,10 +10,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// Collective performs a collective of the table ([ir.Collective]) by its name. src has the blocks
-// that this rank holds, dst takes those that it wants, one behind the other in the order of
-// [ir.Header.Held] and [ir.Header.Wanted]. All blocks have the same number of bytes at all ranks.
-// For example, with P ranks and blocks of n bytes:
+// Collective performs the collective of the table ([ir.Collective]) with that name. src has the
+// blocks that this rank holds, and dst takes the blocks that it wants, one behind the other in the
+// order of [ir.Header.Held] and [ir.Header.Wanted]. All blocks have the same number of bytes at all
+// ranks. For example, with P ranks and blocks of n bytes:
 //
 //	scatter    src: P·n bytes at the root, else nil   dst: n bytes
 //	gather     src: n bytes                           dst: P·n bytes at the root, else nil
@@ -21,35 +21,36 @@ import (
 //	alltoall   src: P·n bytes                         dst: P·n bytes
 //	bcast      src: n bytes at the root, else nil     dst: n bytes
 //
-// Collectives that fold take a [Call] with a Fold; src then has what this rank contributes.
+// Collectives that fold need a [Call] with a Fold; src then has this rank's contribution.
 //
-// root is 0 for a collective that has none. dst and src must not overlap, except that a rank's
-// one block in src may be the very place in dst where that block goes. src is only read.
+// root is 0 for a collective without a root. dst and src must not overlap, with one exception: if
+// src is a single block, it may lie in dst where that block goes. Collective only reads src.
 //
-// The ranks must call the same collectives in the same order, with the same root and the same n:
-// if they do not, the communicator fails at every rank with ErrMismatch, at the latest in the next
-// barrier. Lengths that are no blocks at all, or a root that is no rank, are ErrInput; the call then
-// does nothing and does not count. If ctx ends first, or has ended before the call, the communicator
-// fails at every rank. After an error what dst holds is undefined.
+// The ranks must call the same collectives in the same order, with the same root and the same n. If
+// they differ, the communicator fails at every rank with ErrMismatch, at the latest in the next
+// barrier. A length that is no whole number of blocks, or a root outside 0 … Size-1, is ErrInput;
+// the call then does nothing and does not count. If ctx ends before or during the call, the
+// communicator fails at every rank. After an error the content of dst is undefined.
 func (c *Comm) Collective(ctx context.Context, collective string, dst, src []byte, root int) error {
 	return c.Do(ctx, Call{Collective: collective, Dst: dst, Src: src, Root: root})
 }
 
-// StartCollective starts what [Comm.Collective] does and does not wait for it: dst and src are the
-// communicator's until the request has ended. Otherwise it is as [Comm.StartBcast].
+// StartCollective starts the collective of [Comm.Collective] and returns without waiting for it.
+// The communicator owns dst and src until the request has ended. Otherwise it works like
+// [Comm.StartBcast].
 func (c *Comm) StartCollective(ctx context.Context, collective string, dst, src []byte, root int) (*Request, error) {
 	return c.Start(ctx, Call{Collective: collective, Dst: dst, Src: src, Root: root})
 }
 
 // Call is a collective of the table and its arguments.
 type Call struct {
-	Collective string // its name
+	Collective string // the name of the collective
 	Root       int    // 0 for a collective that has none
-	Dst, Src   []byte // the blocks that this rank wants, and those that it holds: see [Comm.Collective]
-	Element    int    // bytes of an element, the same at all ranks; 0 is 1
+	Dst, Src   []byte // the blocks that this rank wants, and the blocks that it holds: see [Comm.Collective]
+	Element    int    // bytes of an element, the same at all ranks; 0 means 1
 
-	// Fold is what contributions are folded with, in a collective that folds: [ir.Collective.Inputs]
-	// says how many blocks Src then has. For example, with P ranks and blocks of n bytes:
+	// Fold folds the contributions, in a collective that folds. [ir.Collective.Inputs] says how
+	// many blocks Src has. For example, with P ranks and blocks of n bytes:
 	//
 	//	reduce          src: n bytes     dst: n bytes at the root, else nil
 	//	allreduce       src: n bytes     dst: n bytes
@@ -58,37 +59,38 @@ type Call struct {
 	//	exscan          src: n bytes     dst: n bytes, at rank 0 nil
 	//	anyreduce       src: n bytes     dst: 2·n bytes: the question and the answer of all
 	//
-	// The origin of an anyreduce has the question behind its own answer in Src, which has 2·n bytes there.
+	// At the origin of an anyreduce, Src has 2·n bytes: its own answer, then the question.
 	//
-	// Dst and Src may be the same memory where both have one block. Element is that of Fold then. Nobody
-	// may change Fold before the call has ended.
+	// Dst and Src may be the same memory if both have one block. Fold's Element replaces Element.
+	// Do not change Fold before the call has ended.
 	Fold *Fold
 
-	// Counted says that each block has a length of its own, as in MPI's gatherv and its like. DstCounts
-	// are the elements of each block in Dst, SrcCounts those of each block in Src. A buffer that has
-	// one block, or none, needs no counts. All ranks must set Counted, or none.
+	// Counted says that each block has a length of its own, as in MPI's gatherv. DstCounts are the
+	// elements of each block in Dst; SrcCounts are the elements of each block in Src. A buffer with
+	// at most one block needs no counts. Either all ranks set Counted or no rank does.
 	//
-	// So the root of a gather knows all lengths, and other ranks know theirs; every rank of an
-	// allgather knows all; and a rank of an alltoall knows what it sends to each rank and gets from
-	// each. Ranks that differ in a length fail with ErrMismatch, as those do that differ in another
-	// argument, and the error says what each of both has said.
+	// The root of a gather thus knows all lengths, and the other ranks know their own. Every rank
+	// of an allgather knows all lengths. A rank of an alltoall knows the lengths of the blocks that
+	// it sends and receives. If ranks give different lengths for a block, they fail with
+	// ErrMismatch, as for any other argument, and the error names both lengths.
 	//
-	// Unless every rank knows all lengths, no rank passes a block on that is neither from it nor for
-	// it, since it has no place for it. An algorithm of Config.Algorithms and a schedule given to Use
-	// in which one does are ErrInput. If Config names none, the rules choose one as for long blocks,
-	// and if ranks pass blocks on in that one the first in which none does takes its place. A block is
-	// one chunk then, of at most wire.MaxBody bytes, 2 GiB, unless Config.Algorithms asks for more.
+	// Unless every rank knows all lengths, a rank has no place for blocks of others, so it must not
+	// relay them. An algorithm of Config.Algorithms or a schedule given to Use that relays blocks
+	// is ErrInput. If Config names no algorithm, the rules choose one as for long blocks; if that
+	// one relays blocks, the first algorithm that does not replaces it. Each block is then one
+	// chunk of at most wire.MaxBody bytes, 2 GiB, unless Config.Algorithms asks for more chunks.
 	Counted              bool
 	DstCounts, SrcCounts []int
 
-	// Ended, if it is not nil, is called once with the outcome of a call that has been started, before
-	// Wait or Test tell it, by whichever goroutine finds that it has ended: also inside Start. It must
-	// not wait for anything, nor call the communicator. Do does not call it.
+	// Ended, if it is not nil, is called once with the outcome of a started call, before Wait or
+	// Test return it. The goroutine that finds that the call has ended calls it, perhaps inside
+	// Start. Ended must not block and must not call the communicator. Do does not call Ended.
 	Ended func(error)
 }
 
-// Do performs a collective. It is [Comm.Collective] for elements of several bytes, and for blocks
-// that have different lengths. The counts are only read, and are the caller's again when it returns.
+// Do performs a collective, like [Comm.Collective], also for elements of several bytes and for
+// blocks with different lengths. Do only reads the counts; the caller may reuse them when it
+// returns.
 func (c *Comm) Do(ctx context.Context, call Call) error {
 	k, mem, f, err := c.blocksOf(ctx, &call)
 	if err != nil {
@@ -106,8 +108,9 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 	return err
 }
 
-// Start starts what [Comm.Do] does and does not wait for it: the buffers and the counts are the
-// communicator's until the request has ended. Otherwise it is as [Comm.StartBcast].
+// Start starts the collective of [Comm.Do] and returns without waiting for it. The communicator
+// owns the buffers and the counts until the request has ended. Otherwise it works like
+// [Comm.StartBcast].
 func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
 	k, mem, f, err := c.blocksOf(ctx, &call)
 	if err != nil {
@@ -120,7 +123,8 @@ func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
 	return c.startRequest(r, ctx, k, mem, call.Root, f)
 }
 
-// elements returns the form of calls that move elements of so many bytes in blocks of one length.
+// elements returns the form of calls with blocks of one length, in elements of the given number of
+// bytes.
 func elements(bytes int) form {
 	if bytes == 1 {
 		bytes = 0
@@ -128,7 +132,7 @@ func elements(bytes int) form {
 	return form{element: bytes}
 }
 
-// blocksOf checks the arguments of a call.
+// blocksOf checks the arguments of a call and returns them in the form that the core takes.
 func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, form, error) {
 	none := core.Buffers{}
 	if ctx == nil {
@@ -164,13 +168,14 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 	return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes}, f, nil
 }
 
-// checkCall returns the bytes of a block, of the longest if they have lengths of their own.
+// checkCall returns the bytes of a block, or of the longest block if they have lengths of their
+// own.
 func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) {
 	switch {
 	case row.Rooted && (call.Root < 0 || call.Root >= c.size):
 		return 0, fmt.Errorf("root %d outside 0 … %d", call.Root, c.size-1)
 	case !row.Rooted && call.Root != 0:
-		return 0, fmt.Errorf("root %d, but it has no root: 0 is written", call.Root)
+		return 0, fmt.Errorf("root is %d, but the collective has no root: pass 0", call.Root)
 	case row.Blocks == nil && len(call.Dst)+len(call.Src) > 0:
 		return 0, fmt.Errorf("it moves no bytes, but dst has %d and src %d", len(call.Dst), len(call.Src))
 	case call.Element < 0:
@@ -226,8 +231,8 @@ func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted ir.Blocks) (by
 	return bytes, checkOverlap(call.Dst, call.Src, 0, ir.Blocks{}, ir.Blocks{})
 }
 
-// blockBytes returns the bytes of a block where dst has those of so many wanted blocks and src those
-// of so many held ones.
+// blockBytes returns the bytes of a block, if dst bytes are wanted blocks and src bytes are held
+// blocks.
 func blockBytes(dst, src, wanted, held int) (int, error) {
 	switch {
 	case wanted == 0 && dst > 0:
@@ -249,8 +254,8 @@ func blockBytes(dst, src, wanted, held int) (int, error) {
 	return 0, nil
 }
 
-// checkOverlap returns an error if dst and src share memory, unless src is the one block that the rank
-// holds, in its place in dst, at byte own.
+// checkOverlap returns an error if dst and src share memory, unless src is the rank's single block
+// at its place in dst, which begins at byte own.
 func checkOverlap(dst, src []byte, own int, wanted, held ir.Blocks) error {
 	if len(dst) == 0 || len(src) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// BenchmarkBlocks moves blocks, by what the library chooses, in every collective that has some for
-// each rank.
+// BenchmarkBlocks times each collective with one block per rank, under the algorithm that the rules
+// choose.
 func BenchmarkBlocks(b *testing.B) {
 	for _, row := range ir.Collectives() {
 		if row.Blocks == nil || row.Blocks(2) == 1 || row.Inputs != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// flood is a schedule of any collective in which each rank that holds a chunk puts it to all ranks
-// that want it. Of those that go to one rank bundle makes one message.
+// flood is a schedule of any collective: each rank that holds a chunk puts it to all ranks that
+// want it. bundle is how many chunks to one rank share a message.
 func flood(t require.TestingT, collective string, ranks, root, per int, bundle bool) *machine.Schedule {
 	h := ir.Header{Collective: collective, Algorithm: "flood", Ranks: ranks, Root: root}
 	h.Chunks = h.Blocks() * per
@@ -56,7 +56,8 @@ func flood(t require.TestingT, collective string, ranks, root, per int, bundle b
 	return ready
 }
 
-// blocks returns the bytes of so many blocks of n bytes. Each block of each round has its own.
+// blocks returns the bytes of blocks of n bytes each. Every block of every round has its own
+// content.
 func blocks(h *ir.Header, of ir.Blocks, n, round int) []byte {
 	var all []byte
 	for i := range of.Count {
@@ -66,8 +67,8 @@ func blocks(h *ir.Header, of ir.Blocks, n, round int) []byte {
 	return all
 }
 
-// Every collective of the table brings every rank the blocks that it wants, whatever their length,
-// the number of ranks, the root and the chunks of a block.
+// Every collective of the table brings every rank the blocks that it wants, for any length, number
+// of ranks, root and number of chunks per block.
 func TestCollectives(t *testing.T) {
 	for _, row := range ir.Collectives() {
 		if row.Blocks == nil || row.Published || row.Inputs != nil { // see TestFolds for what folds

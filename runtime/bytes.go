@@ -8,27 +8,25 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// The first broadcast of BcastBytes carries the message's length and its first
-// bytes.
+// headBytes is the length of the first broadcast of BcastBytes: the length of the message in
+// lengthBytes bytes, then the first bytes of the message.
 const (
 	lengthBytes = 8
 	headBytes   = 512
 	inlineBytes = headBytes - lengthBytes
 )
 
-// BcastBytes sends a message of rank root to all ranks, of which only the root
-// knows the length. At the root, buf is the message, and is returned. At other
-// ranks, buf gives memory for it, from its first byte up to its capacity, and may
-// be nil: what is returned lies in it if there is room, and else in new memory,
-// which is the caller's own. So a loop that passes the last result does not
-// allocate. What buf held is lost, also if there is an error.
+// BcastBytes sends a message of rank root to all ranks; only the root knows its length. At the
+// root, buf is the message, and BcastBytes returns buf. At other ranks, buf gives memory for the
+// message, from its first byte up to its capacity, and may be nil. The result lies in buf's memory
+// if there is room, and else in new memory that the caller owns. So a loop that passes the last
+// result does not allocate. BcastBytes overwrites buf, also if it returns an error.
 //
-// A message of up to 504 bytes takes as long as one Bcast of 512 bytes, a longer
-// one as long as that and then one Bcast of the rest. Where all ranks know the
-// length, Bcast is better.
+// A message of up to 504 bytes takes as long as one Bcast of 512 bytes. A longer message takes in
+// addition as long as a Bcast of the rest. If all ranks know the length, use Bcast.
 //
-// A message of more than Config.MaxBcast bytes is ErrTooLarge at every rank, and
-// leaves the communicator intact. All else is as with Bcast.
+// A message of more than Config.MaxBcast bytes is ErrTooLarge at every rank and leaves the
+// communicator intact. Otherwise BcastBytes works like Bcast.
 func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, error) {
 	if ctx == nil {
 		return nil, c.refuse(noContext("bcast"))
@@ -64,7 +62,7 @@ func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, er
 	return buf, c.bcastRest(ctx, buf[inlineBytes:], root)
 }
 
-// sized returns a slice of n bytes, in buf's memory if that suffices.
+// sized returns a slice of n bytes, in buf's memory if there is room.
 func sized(buf []byte, n int) []byte {
 	if n > cap(buf) {
 		return make([]byte, n)
@@ -72,8 +70,8 @@ func sized(buf []byte, n int) []byte {
 	return buf[:n]
 }
 
-// bcastHead broadcasts the first bytes, under a fingerprint of its own: a rank
-// that calls Bcast meanwhile, or allows for other lengths, is a mismatch.
+// bcastHead broadcasts the first bytes, under a fingerprint of its own: a rank that calls Bcast, or
+// has another Config.MaxBcast, is a mismatch.
 func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	if err := c.core.Err(); err != nil {
 		return err
@@ -96,8 +94,8 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	return c.call(r)
 }
 
-// bcastRest broadcasts what the first bytes have announced: other ranks wait for
-// that, so the end of ctx by now fails the communicator.
+// bcastRest broadcasts the rest of the message. Other ranks wait for the rest, so from here on the
+// end of ctx fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
 	p, err := c.planFor(bcast, len(rest), root, form{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// message returns n bytes that i stands for.
+// message returns n bytes drawn from seed i.
 func message(i uint64, n int) []byte {
 	var seed [32]byte
 	seed[0], seed[1] = byte(i), byte(i>>8)
@@ -25,8 +25,7 @@ func message(i uint64, n int) []byte {
 	return b
 }
 
-// checkBytes broadcasts message i of n bytes, which other ranks than the root
-// receive in buf.
+// checkBytes broadcasts message i of n bytes. Ranks other than the root receive it in buf.
 func checkBytes(ctx context.Context, c *runtime.Comm, i uint64, n, root int, buf []byte) error {
 	want := message(i, n)
 	if c.Rank() == root {
@@ -45,7 +44,7 @@ func checkBytes(ctx context.Context, c *runtime.Comm, i uint64, n, root int, buf
 	return nil
 }
 
-// Whatever the root sends, others get, in the memory they offer if it suffices.
+// Other ranks get the root's message, in the memory that they offer if there is room.
 func TestBcastBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(1, 9).Draw(rt, "ranks")
@@ -94,8 +93,8 @@ func TestBcastBytesReuses(t *testing.T) {
 	require.NoError(t, each(comms, (*runtime.Comm).Close))
 }
 
-// Ranks that allow for other lengths, or call Bcast with as many bytes as the
-// first part has, do not take one for the other.
+// A rank with another MaxBcast, or one that calls Bcast with the length of the first part, does not
+// take one for the other.
 func TestBcastBytesMismatch(t *testing.T) {
 	for name, limits := range map[string][2]int{"limits": {1000, 2000}, "no limit": {-1, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +127,7 @@ func TestBcastBytesMismatch(t *testing.T) {
 	})
 }
 
-// mismatched requires that call, or what follows, fails at all ranks.
+// mismatched requires that call, or the operations after it, fail at all ranks.
 func mismatched(t *testing.T, comms []*runtime.Comm, call func(c *runtime.Comm) error) {
 	var seen [2]error
 	require.NoError(t, each(comms, func(c *runtime.Comm) error {
@@ -143,11 +142,10 @@ func mismatched(t *testing.T, comms []*runtime.Comm, call func(c *runtime.Comm) 
 	_ = each(comms, (*runtime.Comm).Close)
 }
 
-// After the first part of a message there is no way back: the end of ctx fails the
-// communicator at all ranks.
+// After the first part of a message, the end of ctx fails the communicator at all ranks.
 func TestBcastBytesHalfDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const trip = time.Millisecond // of the acknowledgement of the first part, for which the root waits
+		const trip = time.Millisecond // time for the acknowledgement of the first part, which the root waits for
 		comms := group(t, 2, mem.Options{Resent: 1, ResendAfter: trip}, ackTree)
 		ctx, cancel := context.WithTimeout(t.Context(), trip/2)
 		defer cancel()

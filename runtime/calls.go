@@ -4,21 +4,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Where chunks stand in windows it may be that a rank looks at no line of one that has called
-// something else, nor that one at any of its own: two roots of one operation, say. The next flag,
-// chunk or frame that comes from one to the other shows that, since its fingerprint covers all
-// operations before it. But roots may go on for long without any. So every rank notes in its window
-// the fingerprints of these broadcasts, and looks at the notes of the others now and then, and when
-// nothing moves.
+// Where chunks lie in windows, two ranks that have called different operations may never look at
+// each other's lines: for example, two roots of one broadcast. The next flag, chunk or frame
+// between them shows the mismatch, since its fingerprint covers all earlier operations. But roots
+// may go on for long without one. So every rank notes the fingerprints of these broadcasts in its
+// window, and looks at the notes of the other ranks now and then, and when nothing moves.
 
-// checkCalls is after how many operations a rank does so. There are notes of more operations than a
-// rank can be ahead, by lines and by frames that wait, of another one that takes nothing.
+// checkCalls is the number of operations after which a rank looks at the others' notes. A window
+// holds notes of more operations than one rank can be ahead of another that takes nothing.
 const checkCalls = wire.CallLines / 4
 
-// calls are the last operations of a rank that are noted, by number modulo their length.
-type calls struct {
+// calls are the notes of a rank about its last operations, by number modulo the number of lines.
+type calls struct { // the lines that other ranks read
 	lines []wire.Line // where others see them
-	last  uint64      // the last of them; 0: there is none
+	last  uint64      // last operation noted; 0: none
 }
 
 // Note implements [core.ShelfNet].
@@ -27,7 +26,8 @@ func (c *calls) Note(seq uint64, fingerprint uint32) {
 	c.last = seq
 }
 
-// lookAround tells the core what the other ranks have noted last, of operations that have begun here.
+// lookAround tells the core the last note of each other rank, about operations that have begun
+// here.
 func (w *window) lookAround() {
 	begun, ended := w.comm.core.Seq()
 	for rank := range w.lines {
@@ -37,8 +37,8 @@ func (w *window) lookAround() {
 	}
 }
 
-// lookAt does so for one rank. Of operations that have ended, ranks that have made the same calls
-// have noted the same.
+// lookAt does so for one rank. For operations that have ended and are not noted here, it goes back
+// to the last operation that is.
 func (w *window) lookAt(rank int, begun, ended uint64) {
 	for seq := begun; seq > 0 && begun-seq < wire.CallLines; seq-- {
 		if seq <= ended && seq > w.calls.last {

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// Without a background ranks answer inside calls: those that all flush answer each other, and a
-// rank that computes keeps a flush waiting until it calls again.
+// Without a background, ranks answer inside calls: ranks that all flush answer each other, and a
+// rank that computes delays a flush until its next call.
 func TestFlushWithoutBackground(t *testing.T) {
 	virtual(t, 5, mem.Options{}, runtime.Config{Waiting: runtime.Waiting{Idle: -1}}, func(comms []*runtime.Comm) {
 		start := time.Now()

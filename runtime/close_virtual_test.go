@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// A rank that closes repeats its last signals for a second, where nobody confirms them, and no longer than those live that they go to: what
-// it waits for may be so by time alone.
+// A rank that closes repeats its last signals for a second if nobody confirms them, or until their
+// receivers have gone. A receiver's wait may then end by time alone.
 func TestCloseEndsWithWhatItWaitsFor(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,27 +11,25 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Bcast sends buf of rank root to all ranks: on return, buf holds the root's
-// bytes at every rank. root and len(buf) must be the same at all ranks: if they are not, the
-// communicator fails at every rank with ErrMismatch, at the latest in the next barrier.
-// When the root returns, its buf may be reused; whether all ranks have the message by then
-// depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
-// messages of which only the root knows the length.
+// Bcast sends buf of rank root to all ranks: on return, buf holds the root's bytes at every rank.
+// root and len(buf) must be the same at all ranks. If they differ, the communicator fails at every
+// rank with ErrMismatch, at the latest in the next barrier. When Bcast returns at the root, the
+// root may reuse buf. Whether all ranks have the message by then depends on the algorithm;
+// bcast/mcast-acktree guarantees it. Use BcastBytes for messages whose length only the root knows.
 //
-// buf may be of any length, unless Config.Algorithms asks for so few chunks that one of them would be
-// longer than wire.MaxBody, 2 GiB: that is ErrInput at every rank.
+// buf may be of any length, unless Config.Algorithms asks for so few chunks that a chunk would be
+// longer than wire.MaxBody, 2 GiB. That is ErrInput at every rank.
 //
-// If ctx ends first, or has ended before the call, the communicator fails at every
-// rank, since the others cannot complete either. After an error buf is undefined, unless
-// that is an [OpError] that says that it is Whole. A root that is no
-// rank is refused: the call does nothing, and is not counted as one of the operations that
-// all ranks call in the same order.
+// If ctx ends before or during the call, the communicator fails at every rank, since the other
+// ranks cannot complete the operation either. After an error the content of buf is undefined,
+// unless the error is an [OpError] with Whole set. A root outside 0 … Size-1 is refused: the call
+// does nothing and does not count as one of the operations that all ranks call in the same order.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 	return c.BcastElements(ctx, buf, 1, root)
 }
 
-// BcastElements is [Comm.Bcast] of elements that have so many bytes each, at least one: ranks that say
-// otherwise have called something else.
+// BcastElements is [Comm.Bcast] of elements of element bytes each. element is at least 1. Ranks
+// that give different values of element fail with ErrMismatch.
 func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int) error {
 	if ctx == nil {
 		return c.refuse(noContext("bcast"))
@@ -53,8 +51,8 @@ func (c *Comm) validRoot(root int) error {
 	return nil
 }
 
-// Barrier returns when every rank has called it. If ctx ends first, or has ended
-// before the call, the communicator fails at every rank.
+// Barrier returns when every rank has called it. If ctx ends before or during the call, the
+// communicator fails at every rank.
 func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return c.refuse(noContext("barrier"))
@@ -62,7 +60,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	return c.run(ctx, barrier, &core.Buffers{}, 0, form{})
 }
 
-// kind is a collective: its place in the table.
+// kind is the index of a collective in the table.
 type kind int
 
 func kindOf(collective string) kind {
@@ -74,7 +72,7 @@ func kindOf(collective string) kind {
 	return -1
 }
 
-// kindOf returns the kind of a name, -1 if there is none.
+// kindOf returns the kind of the collective with that name, or -1.
 func (ps *plans) kindOf(collective string) kind {
 	for i := range ps.rows {
 		if ps.rows[i].Name == collective {
@@ -90,7 +88,7 @@ var (
 	barrier = kindOf(schedule.Barrier)
 )
 
-// row returns what a collective is.
+// row returns the table's row of a collective.
 func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 
 // choose returns the plan of an operation with blocks of n bytes.
@@ -107,21 +105,21 @@ func (c *Comm) choose(k kind, n, root int, f form) (*plan, error) {
 	}
 	p, err := c.plans.get(key)
 	if err == nil && c.fitsFrames(row, n, p.Chunks) != nil && given.Params.Chunks == 0 {
-		key.chunks = selection.AtLeast(key.chunks, n) // nobody has asked for so few
+		key.chunks = selection.AtLeast(key.chunks, n) // the chunk count comes from rules, so it may grow
 		return c.plans.get(key)
 	}
 	return p, err
 }
 
-// chosen is an algorithm and the longest chunk that it may have.
+// chosen is an algorithm and the greatest length of its chunks.
 type chosen struct {
 	Algorithm
-	chunk int // bytes of a chunk at most; 0: nobody says
+	chunk int // bytes; 0: no limit
 }
 
 // chosen returns the algorithm that Config names for an operation with blocks of n bytes, or else
-// the one that the rules choose. Config's parameters count in both cases. ordered says that contributions
-// are to be folded in the order of the ranks.
+// the algorithm that the rules choose. Config's parameters count in both cases. ordered asks for an
+// algorithm that folds contributions in the order of the ranks.
 func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	given := c.cfg.Algorithms[collective]
 	if given.Name != "" {
@@ -149,7 +147,7 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	return chosen{given, p.Chunk}, nil
 }
 
-// rulesWords says which rules ranks have, nothing of the built-in ones.
+// rulesWords names the rules of this rank for comparison; it returns "" for the built-in rules.
 func rulesWords(r *selection.Rules) string {
 	if r == nil || r.Digest() == 0 {
 		return ""
@@ -157,7 +155,7 @@ func rulesWords(r *selection.Rules) string {
 	return fmt.Sprintf("rules %016x", r.Digest())
 }
 
-// rules returns the rules that choose where Config does not.
+// rules returns the rules that choose where Config names no algorithm.
 func (c *Comm) rules() *selection.Rules {
 	if c.cfg.Rules != nil {
 		return c.cfg.Rules
@@ -165,7 +163,8 @@ func (c *Comm) rules() *selection.Rules {
 	return selection.Builtin()
 }
 
-// caseOf returns what an operation of n bytes meets, as all ranks see it.
+// caseOf returns the case that the rules decide for an operation of n bytes. It is the same at all
+// ranks.
 func (c *Comm) caseOf(collective string, n int) selection.Case {
 	return selection.Case{
 		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
@@ -174,19 +173,19 @@ func (c *Comm) caseOf(collective string, n int) selection.Case {
 	}
 }
 
-// lends reports whether all ranks copy long chunks from where they lie.
+// lends reports whether all ranks copy long chunks directly from the sender's memory.
 func (c *Comm) lends() bool {
 	return c.window.shelves() && c.caps.Local == c.size
 }
 
-// chunks returns into how many chunks a block of n bytes is cut: the same
-// at all ranks, since all know n and have agreed on the datagram.
+// chunks returns the number of chunks of a block of n bytes. It is the same at all ranks, since all
+// know n and have agreed on the size of a datagram.
 func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 	if ch.Params.Chunks > 0 {
 		return ch.Params.Chunks
 	}
 	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Blocks: row.Blocks(c.size), Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
-	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
+	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree on whether they share one host
 	m.Memory = c.lends()
 	if ch.Params.Hosts > 0 {
 		m.Ranks = ch.Params.Hosts
@@ -207,8 +206,8 @@ func (c *Comm) run(ctx context.Context, k kind, mem *core.Buffers, root int, f f
 	return err
 }
 
-// occupy takes the driver's lock for a call of which there is one at a time. It returns
-// without the lock, and false, if another goroutine is inside one.
+// occupy takes the driver's lock for a call that only one goroutine may make at a time. If another
+// goroutine is inside such a call, occupy returns false and does not hold the lock.
 func (c *Comm) occupy() bool {
 	c.drv.mu.Lock()
 	if c.busy {
@@ -219,14 +218,14 @@ func (c *Comm) occupy() bool {
 	return true
 }
 
-// vacate ends what occupy has begun.
+// vacate undoes occupy.
 func (c *Comm) vacate() {
 	c.busy = false
 	c.drv.mu.Unlock()
 }
 
-// operate does so in memory that the next call uses again. No defer here or in
-// run: that costs as much as the rest where memory is shared.
+// operate runs an operation in c.blocking, so that it allocates nothing. operate and run use no
+// defer: over shared memory a defer costs as much as the rest of the call.
 func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	r := &c.blocking
 	r.ended, r.err = false, nil
@@ -236,7 +235,7 @@ func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int,
 	return c.call(r)
 }
 
-// call starts r, waits for it, and drives meanwhile.
+// call starts r and drives until r has ended.
 func (c *Comm) call(r *Request) error {
 	c.enter()
 	err := c.perform(r)
@@ -244,7 +243,7 @@ func (c *Comm) call(r *Request) error {
 	return err
 }
 
-// perform starts r and waits until it has ended, inside a call.
+// perform starts r and waits until r has ended. The caller is inside enter and leave.
 func (c *Comm) perform(r *Request) error {
 	c.start(r)
 	if err := c.await(r.ctx, r); err != nil && !r.ended {
@@ -253,9 +252,9 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
-// planFor returns the plan of an operation with blocks of n bytes, or of at most n if they have lengths
-// of their own, without a look at Config as long as the operations of a kind are alike. n is 0 if not
-// all ranks know all lengths.
+// planFor returns the plan of an operation with blocks of n bytes, or of at most n bytes if blocks
+// have lengths of their own. n is 0 if not all ranks know all lengths. planFor does not consult
+// Config when a recent operation had the same arguments.
 func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
 	last := c.plans.last(k, n, root)
 	if last.plan != nil && last.bytes == n && last.root == root && last.form == f {
@@ -272,8 +271,8 @@ func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
 	return p, nil
 }
 
-// fitsFrames returns an error if chunks of blocks of n bytes are longer than a frame carries. All
-// ranks know n and the chunks, so all or none get it.
+// fitsFrames returns an error if a chunk of a block of n bytes is longer than a frame can carry.
+// All ranks know n and the number of chunks, so all ranks get the same result.
 func (c *Comm) fitsFrames(row *ir.Collective, n, chunks int) error {
 	if row.Blocks == nil || chunks < 1 {
 		return nil

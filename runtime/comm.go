@@ -14,15 +14,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Comm is a communicator: one rank's end of a group of ranks that do
-// collective operations together. Every rank must call or start the same operations
-// in the same order; Publish, Next, TryNext and Messages may run beside them, in
-// other goroutines.
+// Comm is a communicator: one rank's end of a group of ranks that do collective operations
+// together. Every rank must call or start the same operations in the same order. Publish, Next,
+// TryNext and Messages may run at the same time in other goroutines.
 type Comm struct {
 	drv     *driver
 	number  uint8    // wire.Header.Comm
-	members *members // nil: all ranks of the transport, under their own numbers
-	window  *window  // nil: none, frames are all there is
+	members *members // nil: the members are all ranks of the transport, under their own numbers
+	window  *window  // nil: the transport has no windows and moves only frames
 	casting
 	cfg  Config
 	caps wire.Caps
@@ -30,25 +29,25 @@ type Comm struct {
 	rank int
 	size int
 
-	blocking Request // of Bcast and Barrier
+	blocking Request // the request of Bcast and Barrier
 
-	// The driver's lock guards all below.
+	// The driver's lock guards all fields below.
 	core      *core.Core
 	busy      bool // a goroutine is inside Bcast or Barrier, or inside a Start
 	plans     plans
-	exchanges *plan  // see exchange; nil before the first
-	used      used   // schedules that take the place of what Config says
-	head      []byte // of BcastBytes
-	calls     int    // goroutines inside one
+	exchanges *plan  // the plan of exchange; nil before the first exchange
+	used      used   // schedules that replace the choice of Config
+	head      []byte // the head of BcastBytes
+	calls     int    // goroutines inside a call
 	requests
 	succession
 	closing bool
 	told    told
 }
 
-// Join makes the communicator of cfg.Transport's ranks, or, if that is nil, of
-// the ranks that the launcher's environment says. It owns the transport from then
-// on, also if it returns an error. Nothing of ctx is kept.
+// Join makes the communicator of cfg.Transport's ranks. If cfg.Transport is nil, Join connects the
+// ranks that the launcher's environment names. Join owns the transport, also if it returns an
+// error. The communicator does not keep ctx.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	since := clock.OrSystem(cfg.Clock).Now()
 	err := cfg.check()
@@ -60,7 +59,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	if err != nil {
 		if cfg.Transport != nil {
-			_ = cfg.Transport.Close(false, 0) // the first error is the one to tell
+			_ = cfg.Transport.Close(false, 0) // the caller gets the first error
 		}
 		return nil, fmt.Errorf("join: %w", err)
 	}
@@ -80,7 +79,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	return c, nil
 }
 
-// prepare compiles what every rank will run first and checks the choice of
+// prepare makes the core of c, after it has compiled the first plans and checked the choice of
 // algorithms.
 func (c *Comm) prepare() error {
 	if err := c.checkNamed(); err != nil {
@@ -126,8 +125,8 @@ func (c *Comm) prepare() error {
 	return nil
 }
 
-// checkNamed returns an error if an algorithm that Config names cannot run among the ranks of c with
-// its parameters.
+// checkNamed returns an error if an algorithm of Config cannot run with its parameters among c.size
+// ranks.
 func (c *Comm) checkNamed() error {
 	for _, collective := range slices.Sorted(maps.Keys(c.cfg.Algorithms)) {
 		a := c.cfg.Algorithms[collective]
@@ -142,7 +141,8 @@ func (c *Comm) checkNamed() error {
 	return nil
 }
 
-// opens returns what connects this rank with one of c, nil if the transport does without.
+// opens returns the function that connects this rank with another rank of c, or nil if the
+// transport opens all connections itself.
 func (c *Comm) opens() func(rank int) {
 	t, ok := c.drv.tr.(wire.Opener)
 	switch {
@@ -154,13 +154,13 @@ func (c *Comm) opens() func(rank int) {
 	return func(rank int) { t.Open(c.members.endpoint[rank]) }
 }
 
-// Rank returns this process's number, 0 … Size-1.
+// Rank returns this process's number in the communicator, 0 … Size-1.
 func (c *Comm) Rank() int { return c.rank }
 
 // Size returns the number of ranks.
 func (c *Comm) Size() int { return c.size }
 
-// Err returns why the communicator has failed, nil while it works.
+// Err returns why the communicator has failed, or nil while it works.
 func (c *Comm) Err() error {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -171,16 +171,16 @@ func (c *Comm) Err() error {
 type Totals struct {
 	Operations      uint64        `json:"operations"`      // collective operations completed
 	McastChunks     uint64        `json:"mcast_chunks"`    // chunks of broadcasts that came by multicast first
-	PutChunks       uint64        `json:"put_chunks"`      // chunks of broadcasts that came by put first: from the chain, the tree or a repair
+	PutChunks       uint64        `json:"put_chunks"`      // chunks of broadcasts that came by put first: by the algorithm or a repair
 	Repairs         uint64        `json:"repairs"`         // repair rules carried out
 	Doubled         uint64        `json:"doubled"`         // signals sent as datagrams too
-	Stale           uint64        `json:"stale"`           // frames and datagrams dropped: of past operations, of communicators that are closed, or not fitting
+	Stale           uint64        `json:"stale"`           // frames and datagrams dropped: of past operations or closed communicators, or invalid
 	CastsPublished  uint64        `json:"casts_published"` // rootless messages of this rank
 	CastsDelivered  uint64        `json:"casts_delivered"` // rootless messages handed to this process
 	Transport       wire.Stats    `json:"transport"`
-	RootDelay       time.Duration `json:"root_delay_ns"`     // the present delay of DelayAdaptive
-	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast alone
-	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last broadcast alone
+	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
+	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast
+	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last broadcast
 }
 
 // Totals returns the counters.
@@ -201,18 +201,19 @@ func (c *Comm) totals() Totals {
 	}
 }
 
-// Close leaves the communicator: frames that are still queued are sent, and the
-// peers are told, and why if it has failed. Calls that are running and requests that are
-// open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
-// ErrPeerLeft. So do operations that others start later and that need this rank, and
-// rootless messages of others that would go by it.
+// Close leaves the communicator. It sends the frames that are still queued and tells the peers that
+// this rank leaves, and why if the communicator has failed. Running calls and open requests end
+// with ErrClosed. If there are any, the communicator fails at the other ranks with ErrPeerLeft.
+// Later operations of other ranks that need this rank fail too, and so do rootless messages that
+// would be relayed by this rank.
 //
-// Close does not wait for the peers' calls, nor until they have what this rank has published:
-// Flush does. It waits, for no longer than Config.Waiting.Linger, until all know what this
-// rank has agreed on with [Comm.Agree]. The last communicator of those that share
-// a transport closes that too: it waits for the peers' systems to take what is
-// sent, and gives up when they take nothing for Config.Waiting.Linger. Close may be called more
-// than once.
+// Close does not wait for the calls of other ranks, nor until they have this rank's published
+// messages: Flush does. Close waits for at most Config.Waiting.Linger until all ranks know the
+// results that this rank has agreed on with [Comm.Agree].
+//
+// The last communicator on a transport closes the transport. It then waits until the operating
+// system has taken all frames, and gives up when the system takes nothing for
+// Config.Waiting.Linger. Close may be called more than once.
 func (c *Comm) Close() error {
 	first, err := c.closeOnce()
 	if first {
@@ -221,7 +222,7 @@ func (c *Comm) Close() error {
 	return err
 }
 
-// closeOnce closes c unless it is closed, and reports whether it has.
+// closeOnce closes c unless it is closed already, and reports whether this call has closed it.
 func (c *Comm) closeOnce() (first bool, err error) {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -232,7 +233,7 @@ func (c *Comm) closeOnce() (first bool, err error) {
 	return true, c.close()
 }
 
-// close closes c, with the lock held.
+// close closes c. The caller holds the lock.
 func (c *Comm) close() error {
 	d := c.drv
 	c.closing = true
@@ -258,7 +259,7 @@ func (c *Comm) close() error {
 	return nil
 }
 
-// desert ends a communicator that could not be made at all ranks, and tells them why.
+// desert fails a new communicator that its caller does not get, and tells the other ranks why.
 func (c *Comm) desert(err error) {
 	c.closing = true
 	c.core.Fail("split", 0, &foreignError{err})

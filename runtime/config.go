@@ -16,12 +16,11 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Algorithm selects how a collective operation is done: the name of an
-// algorithm of package schedule and its parameters. Ranks, Root and Chunks of
-// Params are filled in for each operation, except that Chunks > 0 fixes the
-// number of chunks of every block. Without a Name only the parameters count: Rules
-// choose the algorithm, and the parameters that are not 0 replace those of the rule. An
-// algorithm that is named is never changed.
+// Algorithm selects how a collective operation is done: the name of an algorithm of package
+// schedule and its parameters. The runtime fills in Ranks, Root and Chunks of Params for each
+// operation, except that Chunks > 0 fixes the number of chunks of every block. Without a Name only
+// the parameters count: Rules choose the algorithm, and parameters that are not 0 replace those of
+// the rule. Rules never replace an algorithm that has a Name.
 type Algorithm struct {
 	Name   string
 	Params schedule.Params
@@ -36,16 +35,16 @@ type Algorithm struct {
 // collective, or if one cannot run with its parameters. It copies the map.
 type Algorithms map[string]Algorithm
 
-// check returns the error of the first key, in the order of names, that is no collective or has an
-// algorithm of another one.
+// check returns an error for the first key, in the order of names, that is no collective or has an
+// algorithm of another collective.
 func (a Algorithms) check() error {
 	for _, collective := range slices.Sorted(maps.Keys(a)) {
 		name := a[collective].Name
 		if _, ok := ir.CollectiveNamed(collective); !ok {
-			return fmt.Errorf("%w: Config.Algorithms: %q, for which it has algorithm %q, is no collective", ErrInput, collective, name)
+			return fmt.Errorf("%w: Config.Algorithms: there is no collective %q (its algorithm is %q)", ErrInput, collective, name)
 		}
 		if of, _, _ := strings.Cut(name, "/"); name != "" && of != collective {
-			return fmt.Errorf("%w: Config.Algorithms: %s has algorithm %q, which is none of %[2]s", ErrInput, collective, name)
+			return fmt.Errorf("%w: Config.Algorithms: %q is no algorithm of %s", ErrInput, name, collective)
 		}
 	}
 	return nil
@@ -61,92 +60,112 @@ func (a Algorithms) withoutHosts() Algorithms {
 	return flat
 }
 
-// Config says how a communicator works. All ranks must be given the same
-// values; Transport, Waiting, Clock and Observe are each rank's own.
+// Config says how a communicator works. All ranks must use the same values, except that Transport,
+// Waiting, Clock and Observe are each rank's own.
 //
-// The zero value of every field stands for a default. A negative value stands for
-// none, no limit or never, in the fields that say so; in the others it is an
-// error that wraps ErrInput.
+// A zero field stands for a default. A negative value means none, no limit or never in the fields
+// that say so; in other fields it is an error that wraps ErrInput.
 type Config struct {
-	// Transport is connected to all ranks. It is closed with the last communicator on it,
-	// and if Join fails. Default: what the launcher's environment says; see Init.
+	// Transport is connected to all ranks. The last communicator on the transport closes it; Join
+	// closes it if Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
-	// Algorithms chooses for the collectives that it has. Rules choose for the others, and where
-	// it has parameters only.
+	// Algorithms chooses an algorithm or parameters for each collective that it holds. Rules choose
+	// the algorithm for the other collectives, and where Algorithms gives only parameters.
 	Algorithms Algorithms
 
-	// Rules choose algorithms: selection.Parse reads a file of them. Ranks that have
-	// different ones get ErrMismatch. Default: without a Transport those of the file
-	// that the environment names in SCHEDGEN_RULES, else the built-in ones. Some of the
-	// built-in rules run an algorithm between the masters of hosts and below them within each
-	// host, if the transport knows hosts with several ranks in the blocks that this takes; see
-	// wire.Caps.
+	// Rules choose algorithms: selection.Parse reads a file of them. If ranks have different rules,
+	// they get ErrMismatch. Default: if Transport is nil and the environment variable
+	// SCHEDGEN_RULES names a file, the rules of that file; otherwise the built-in rules. Some of
+	// the built-in rules run an algorithm between the masters of hosts and another within each
+	// host, if the transport knows hosts with several ranks each, in blocks of consecutive ranks;
+	// see wire.Caps.
 	Rules *selection.Rules
 
-	// Reproducible has collectives that fold give the same bits whatever the length, the chunks, the
-	// place in the vector, the transport, the hosts and what is lost: for a number of ranks and a
-	// collective there is one tree by which contributions are folded. Rules choose among the algorithms
-	// that fold by it. One of Algorithms, or a schedule given to Use, that folds by another is refused. Without
-	// it, too, all ranks get the same bits, and results do not depend on what arrives first.
+	// Reproducible makes collectives that fold give the same bits for any length, number of chunks,
+	// position in the vector, transport, placement on hosts and loss: for each collective and
+	// number of ranks, contributions are folded along one fixed tree. Rules choose among the
+	// algorithms that use this tree. Other algorithms in Algorithms, and other schedules given to
+	// Use, are refused. Without Reproducible, too, all ranks get the same bits, and results do not
+	// depend on the order of arrival.
 	Reproducible bool
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
-	Chunk    int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
-	MaxBcast int           // bytes that BcastBytes takes at most; default 1 GiB; negative: no limit
-	Repair   time.Duration // base timeout of repairs; default 20 ms
-	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different operations may then hang, as they may if one rank alone is refused a call
-	Silence  time.Duration // a rank that gives no sign of life for so long while another one waits is lost (ErrPeerLost), though no connection says so; default 30 s; negative: never
-	Retain   int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB; negative: none, who has lost a multicast then waits for a repair
+	Chunk    int // greatest length of a chunk in bytes, as long as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
+	MaxBcast int // greatest message of BcastBytes in bytes; default 1 GiB; negative: no limit
 
-	CastWindow int // rootless messages of one origin under way; default 64
-	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
-	MaxMessage int // bytes of a rootless message at most; default 1 MiB
+	Repair time.Duration // base timeout of repairs; default 20 ms
 
-	// JoinTimeout is how long the ranks that a launcher has started may take to meet; default what
-	// SCHEDGEN_JOIN_TIMEOUT says, such as 90s or none, else DefaultJoinTimeout; negative: no limit but the
-	// context's. It has no meaning with a Transport, whose ranks have met.
+	// Stall is how long an operation stands still before it asks its neighbour whether both have called
+	// the same operation. Default 250 ms. Negative: it never asks; ranks that call different operations
+	// may then hang, and so may the others when one rank alone is refused a call.
+	Stall time.Duration
+
+	// Silence is how long a rank may give no sign of life while another rank waits for it. After that
+	// the rank is lost (ErrPeerLost), even if its connections stand. Default 30 s. Negative: no limit.
+	Silence time.Duration
+
+	// Retain is how many bytes of past operations are kept, in all, to answer requests after the call
+	// has returned. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits for a
+	// repair.
+	Retain int
+
+	CastWindow int // rootless messages of one origin that may be under way at once; default 64
+	CastBytes  int // bytes of one origin's rootless messages that may be under way before Publish waits; default 256 KiB
+	MaxMessage int // greatest rootless message in bytes; default 1 MiB
+
+	// JoinTimeout is how long the ranks that a launcher has started may take to meet. Default: the
+	// value of SCHEDGEN_JOIN_TIMEOUT, such as 90s or none, or DefaultJoinTimeout if that is not
+	// set. Negative: no limit except the context's. It has no effect if Transport is set, since its
+	// ranks have met.
 	JoinTimeout time.Duration
 
 	Epoch uint32      // version of the membership, on which ranks must agree (ErrMismatch); default 1
-	Clock clock.Clock // also of the transport that the environment says; default clock.System
+	Clock clock.Clock // also the clock of a transport that the environment chooses; default clock.System
 
 	Waiting Waiting // how callers wait
-	Observe Observe // who is told of what happens; default nobody
+	Observe Observe // observers of this rank; default none
 
-	// Meanwhile, if it is not nil, is called by callers that wait, on their own threads: now and then between
-	// polls, and at least about every millisecond while nothing comes. The background does not call it. It
-	// must not call the communicator. A library with messages of its own moves them there: their
-	// receivers may be what keeps other ranks from this operation. Callers are then taken to be threads
-	// that wait for other processes alone, however many communicators this process has joined.
+	// Meanwhile, if it is not nil, is called by callers that wait, on their own threads: now and
+	// then between polls, and about every millisecond while nothing arrives. The background does
+	// not call it. It must not call the communicator. A library with messages of its own moves
+	// those messages here: other ranks may need them before they can enter this operation. With
+	// Meanwhile set, callers count as threads that wait for other processes only, however many
+	// communicators this process has joined.
 	Meanwhile func()
 }
 
-// Waiting says how callers wait for what others do.
+// Waiting says how callers wait for other ranks.
 type Waiting struct {
-	Idle time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
+	// Idle is how long after a call the background takes over; after many calls in a row it may be up to
+	// fifty times as long. Default 200 µs. Negative: never; other ranks then wait until this rank's next
+	// call, at most for Silence.
+	Idle time.Duration
 
-	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
+	// Linger is how long Close waits while the system takes none of the frames that remain. Default 2 s.
+	// Negative: Close does not wait, and frames that the system has not taken are lost.
+	Linger time.Duration
 
-	Spin int // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
+	// Spin is how many polls may find nothing before the caller is parked. Default: some tens to
+	// hundreds of microseconds' worth. Negative: none.
+	Spin int
 
-	// Stay has the threads of callers stay on the cores where the system has them.
-	// Otherwise a rank that finds, by timing its yields, that it shares a core with
-	// another rank while it waits moves its thread to another core: the affinity is
-	// set and set back at once, so that nothing stays bound. The system may take
-	// tens of milliseconds to part two busy ranks. A barrier of two ranks takes 0.3 µs
-	// over shared memory in place of 4, and 7.6 over TCP in place of 28, when they
-	// are apart; one of 8 ranks on two cores 8.5 in place of 20. Programs that bind
-	// their threads themselves have nothing of it. Where several ranks are goroutines of
-	// one process no thread is moved.
+	// Stay leaves the threads of callers on the cores where the system has put them. Otherwise a
+	// rank times its yields while it waits; if it finds that it shares a core with another rank, it
+	// moves its thread to another core. It sets the affinity and resets it at once, so the thread
+	// stays unbound. The system alone may take tens of milliseconds to part two busy ranks. When
+	// parted, a barrier of two ranks takes 0.3 µs over shared memory instead of 4, and 7.6 over TCP
+	// instead of 28; a barrier of 8 ranks on two cores takes 8.5 instead of 20. Programs that bind
+	// their threads themselves gain nothing. If several ranks are goroutines of one process, no
+	// thread is moved.
 	Stay bool
 }
 
 // The fixed limits of a communicator.
 const (
-	maxPlans = 1 << 22 // rules and actions of the compiled programs that are kept
+	maxPlans = 1 << 22 // greatest number of rules and actions in the compiled programs that a communicator keeps
 )
 
 // check returns the error of the first field that is out of range.
@@ -184,10 +203,10 @@ func (cfg *Config) check() error {
 	return cfg.Algorithms.check()
 }
 
-// fill puts the defaults in, and for none what does nothing: 0, but for MaxBcast,
-// which is a limit, and Waiting.Idle, which stays negative.
+// fill puts the defaults in. It replaces a negative value by 0, except that a negative MaxBcast
+// becomes the greatest int and a negative Waiting.Idle stays negative.
 func (cfg *Config) fill() {
-	cfg.Algorithms = maps.Clone(cfg.Algorithms) // the caller may change it
+	cfg.Algorithms = maps.Clone(cfg.Algorithms) // the caller may change its map later
 	orElse(&cfg.MaxBcast, 1<<30)
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)
@@ -210,10 +229,9 @@ func (cfg *Config) fill() {
 	cfg.Retain, cfg.Waiting.Spin = max(cfg.Retain, 0), max(cfg.Waiting.Spin, 0)
 }
 
-// spin returns how many polls in vain are worth it. With more ranks than cores,
-// each poll in vain hands the core over: that is cheaper than to sleep and be
-// woken, since a core that falls idle takes long to wake up, but it must end if
-// the others have long work to do.
+// spin returns how many polls without result a caller makes before it parks. With more ranks than
+// cores, each such poll hands the core over. That is cheaper than to sleep and be woken, since an
+// idle core takes long to wake up. But polling must end if the other ranks have long work to do.
 func spin(caps wire.Caps, cores int) int {
 	if caps.Local > 0 && caps.Local <= cores {
 		return 500

@@ -47,10 +47,10 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestConfigOfAlgorithms(t *testing.T) {
 	for want, algorithms := range map[string]runtime.Algorithms{
-		`"bacst", for which it has algorithm "bcast/chain", is no collective`:    {"bacst": {Name: "bcast/chain"}, "barrier": {}},
-		`bcast has algorithm "barrier/hsb", which is none of bcast`:              {"bcast": {Name: "barrier/hsb"}},
-		`anycast has algorithm "bcast/chain", which is none of anycast`:          {"anycast": {Name: "bcast/chain"}},
-		`gather has algorithm "linear", which is none of gather`:                 {"gather": {Name: "linear"}},
+		`there is no collective "bacst" (its algorithm is "bcast/chain")`:        {"bacst": {Name: "bcast/chain"}, "barrier": {}},
+		`"barrier/hsb" is no algorithm of bcast`:                                 {"bcast": {Name: "barrier/hsb"}},
+		`"bcast/chain" is no algorithm of anycast`:                               {"anycast": {Name: "bcast/chain"}},
+		`"linear" is no algorithm of gather`:                                     {"gather": {Name: "linear"}},
 		`Config.Algorithms: alltoall: schedule: no algorithm "alltoall/fastest"`: {"alltoall": {Name: "alltoall/fastest"}},
 		`Config.Algorithms: barrier: schedule: degree=1`:                         {"barrier": {Name: "barrier/dissemination", Params: schedule.Params{Degree: 1}}},
 	} {
@@ -88,7 +88,7 @@ func TestConfigOfAlgorithmsIsCopied(t *testing.T) {
 	}))
 }
 
-// A communicator that has none of what it can do without still works.
+// A communicator works on a transport without any of the optional interfaces.
 func TestConfigOfNone(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 		comms := group(t, 5, mem.Options{Seed: 1, Loss: 0.2}, runtime.Config{

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// withNil calls every method of v that takes a context, with a nil one and zero values, and returns their
-// errors by name.
+// withNil calls every method of v that takes a context with a nil context and zero values. It
+// returns their errors by name.
 func withNil(v any) map[string]error {
 	errs := map[string]error{}
 	of, ctx := reflect.ValueOf(v), reflect.TypeFor[context.Context]()
@@ -53,7 +53,7 @@ func TestNilContexts(t *testing.T) {
 				require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
 				require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Bcast(t.Context(), make([]byte, 9), 1) }))
 			}
-			for range 2 { // also where plans are there, and calls go through at once
+			for range 2 { // the second time with plans, so that calls take the quick path
 				errs := withNil(comms[0])
 				require.Len(t, errs, 18)
 				for name, err := range errs {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Blocks that have lengths of their own, as in MPI's v-forms. Lengths change where blocks lie, not the
+// Blocks with lengths of their own, as in MPI's v-forms. Lengths change where blocks lie, not the
 // schedule; see [Call].
 
 // checkCounts checks the counts of a call and returns the elements of the longest block.
@@ -40,7 +40,7 @@ func checkCounts(call *Call, element int, wanted, held ir.Blocks) (longest int, 
 	return max(dst, src), checkOverlap(call.Dst, call.Src, own, wanted, held)
 }
 
-// countAt returns the elements of block i. one is those of the only block, if there are no counts.
+// countAt returns the elements of block i, or one if there are no counts.
 func countAt(counts []int, i, one int) int {
 	if counts == nil {
 		return one
@@ -48,7 +48,8 @@ func countAt(counts []int, i, one int) int {
 	return counts[i]
 }
 
-// checkSum checks the counts of a buffer of n elements that has so many blocks and returns the greatest.
+// checkSum checks the counts of a buffer of n elements and the given number of blocks, and returns
+// the greatest count.
 func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err error) {
 	switch {
 	case counts == nil && blocks == 1:
@@ -75,7 +76,7 @@ func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err 
 	return longest, nil
 }
 
-// count has mem point to the counts of a call, which r keeps.
+// count copies the counts of a call into r and points mem to the copies.
 func (r *Request) count(mem *core.Buffers, call *Call, shared bool) {
 	element := max(1, call.Element)
 	if call.Fold != nil {
@@ -92,11 +93,12 @@ func (r *Request) count(mem *core.Buffers, call *Call, shared bool) {
 	mem.Counts = &r.counts
 }
 
-// longBlock is for blocks of how many bytes the rules choose where not all ranks know how long they are.
+// longBlock is the block length in bytes for which the rules choose when not all ranks know the
+// lengths.
 const longBlock = 1 << 20
 
-// chooseDirect returns the plan of an operation in which ranks know the lengths of their own blocks
-// alone: one that brings no rank another block. All ranks choose the same, by what all know.
+// chooseDirect returns the plan of an operation whose ranks know only the lengths of their own
+// blocks. The plan relays no blocks. All ranks choose the same plan, from facts that all know.
 func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
 	row := c.plans.row(k)
 	ch, err := c.chosen(row.Name, longBlock, false)
@@ -125,8 +127,8 @@ func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
 	return nil, c.relayed(k, p)
 }
 
-// relayed is the error of a call whose blocks have lengths of their own, under a plan that does not
-// serve it.
+// relayed is the error of a call whose blocks have lengths of their own, under a plan that relays
+// blocks.
 func (c *Comm) relayed(k kind, p *plan) error {
 	return fmt.Errorf("%w: %sv: in %s ranks pass on blocks whose lengths they do not know", ErrInput, c.plans.row(k).Name, p.Name)
 }

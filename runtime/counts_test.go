@@ -18,11 +18,11 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// element is one of the lengths of elements in these tests.
+// element is a length of elements in these tests.
 const element = 3
 
-// counted returns the call of a rank with blocks of different lengths: lengths has the elements of every
-// block. Each block of each round has its own content. want is what dst is to become.
+// counted returns a rank's call with blocks of different lengths: lengths has the elements of every
+// block. Each block of each round has its own content. want is the expected content of dst.
 func counted(row *ir.Collective, lengths []int, ranks, root, rank, round int) (call runtime.Call, want []byte) {
 	part := func(of ir.Blocks) (all []byte, counts []int) {
 		for i := range of.Count {
@@ -50,8 +50,8 @@ func severalBlocks() (rows []ir.Collective) {
 	return rows
 }
 
-// Blocks may have any lengths, none included, for any number of ranks, root and number of chunks, by
-// what the rules choose and by schedules that are given, called or started.
+// Blocks may have any lengths, also 0, for any number of ranks, root and number of chunks. The test
+// runs the rules' choice and given schedules, called and started.
 func TestBlocksOfDifferentLengths(t *testing.T) {
 	for _, row := range severalBlocks() {
 		t.Run(row.Name, func(t *testing.T) {
@@ -149,15 +149,15 @@ func TestBlocksOfDifferentLengthsInPlace(t *testing.T) {
 	}
 }
 
-// Ranks that differ in the length of one block fail, all of them, in the words of both sides: also if one
-// of both says that it has no bytes, and if it is one of many.
+// If ranks differ in the length of one block, all ranks fail with the words of both sides: also if
+// one of them says 0, and if the block is one of many.
 func TestLengthsThatDiffer(t *testing.T) {
 	for _, c := range []struct {
 		collective string
 		lengths    []int    // of blocks
-		odd        int      // the rank that says otherwise
-		block      int      // of that one
-		says       int      // that it has so many
+		odd        int      // the rank that differs
+		block      int      // the block that it differs in
+		says       int      // the length that it gives
 		words      []string // in the error
 	}{
 		{"gather", []int{5, 4, 3}, 1, 1, 6, []string{"rank 1 sends rank 0 a block of 6 elements", "rank 0 expects 4"}},
@@ -237,7 +237,7 @@ func TestFormsThatDiffer(t *testing.T) {
 	}
 }
 
-// Counts that cannot be are refused, and the communicator works on.
+// Impossible counts are refused, and the communicator works on.
 func TestCountsThatAreRefused(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"scatter": {Name: "scatter/binomial"}, "alltoall": {Name: "alltoall/bruck"}}})
 	c, b := comms[1], make([]byte, 12)
@@ -279,8 +279,8 @@ func TestCountsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A block that no frame carries is refused where its length is known, unless Config asks for more
-// chunks. Nobody touches the block, which has no memory.
+// A block that no frame can carry is refused where its length is known, unless Config asks for more
+// chunks. No code touches the block, which has no memory.
 func TestBlockThatNoFrameCarries(t *testing.T) {
 	buf, err := unix.Mmap(-1, 0, wire.MaxBody+1, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {

@@ -2,9 +2,9 @@ package runtime
 
 import "github.com/schedgen/schedgen/runtime/core"
 
-// DelayPolicy decides when the root of a broadcast by multicast starts: a
-// multicast that meets nobody listening is lost (paper 000, section 2.1). The
-// policy gates the root's rules and is no part of the schedule.
+// DelayPolicy decides when the root of a multicast broadcast starts. A rank that is not listening
+// yet loses the multicast (paper 000, section 2.1). The policy delays the root's rules; it is no
+// part of the schedule.
 type DelayPolicy = core.DelayPolicy
 
 // The root-delay policies.
@@ -13,11 +13,11 @@ const (
 	DelayNone = core.DelayNone
 	// DelayFixed: the root waits for Config.RootDelay.
 	DelayFixed = core.DelayFixed
-	// DelayAdaptive: one rank per operation, drawn by a shared seed, tells the
-	// root whether it was too late for the multicast; the root waits longer
-	// after each "too late" and less after each "in time".
+	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root whether the
+	// multicast came too early for it. The root waits longer after "too late" and less after "in
+	// time".
 	DelayAdaptive = core.DelayAdaptive
-	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed
-	// for each operation, has entered.
+	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed for each operation,
+	// has entered the operation.
 	DelayRandomPeer = core.DelayRandomPeer
 )

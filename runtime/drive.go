@@ -8,20 +8,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// A condition is what a call waits for. It is an interface over long-lived
-// values, not a closure, so that waiting does not allocate.
+// A condition ends the wait of a call. It is an interface over long-lived values, not a closure, so
+// that waiting does not allocate.
 type condition interface {
 	met(c *Comm) bool
-	failed(c *Comm) error // why it will not be met
+	failed(c *Comm) error // why it cannot be met any more, or nil
 }
 
-// working is of conditions that a communicator does not meet any more once it has failed.
+// working is embedded in conditions that cannot be met after the communicator has failed.
 type working struct{}
 
 func (working) failed(c *Comm) error { return c.core.Err() }
 
-// enter and leave bracket every call: while one runs, its goroutine drives the
-// transport; when none does, the background takes over after a while.
+// enter and leave bracket every call. The goroutine of a call drives the transport; when no call
+// runs, the background takes over after a while.
 func (c *Comm) enter() {
 	c.calls++
 	c.drv.calls++
@@ -41,17 +41,16 @@ func (c *Comm) leave() {
 	d.rouse()
 }
 
-// maxQuiet is how many times Config.Waiting.Idle the background may look away from a
-// driver that was busy at its last looks. Each look wakes a thread, on a
-// core that a rank is busy on.
+// maxQuiet is the longest interval between looks of the background, in units of
+// Config.Waiting.Idle. The interval grows while calls are busy, since each look wakes a thread on a
+// core that a rank uses.
 const maxQuiet = 50
 
-// background looks whether calls have been made since its last look. If not,
-// it drives until the next one: it forwards, answers and acknowledges while the
-// process computes. A timer set again by every call would take over sooner,
-// but costs more than a short operation.
+// background drives if no call has been made since its last look: it forwards, answers and
+// acknowledges while the process computes. Resetting the timer in every call would take over
+// sooner, but costs more than a short operation.
 //
-// It does not wait for the lock: who has it drives, and would be hindered by that.
+// background does not wait for the lock: the holder drives already, and waiting would slow it down.
 func (d *driver) background() {
 	if !d.mu.TryLock() {
 		d.lookLater()
@@ -76,7 +75,8 @@ func (d *driver) background() {
 	}
 }
 
-// lookLater has the background look again after twice the time.
+// lookLater schedules the next look after twice the last interval, at most maxQuiet times the
+// shortest.
 func (d *driver) lookLater() {
 	d.behind.setting.Lock()
 	defer d.behind.setting.Unlock()
@@ -84,7 +84,7 @@ func (d *driver) lookLater() {
 	d.behind.idle.Reset(d.behind.quiet)
 }
 
-// lookSoon has it look again after the shortest time.
+// lookSoon schedules the next look after the shortest interval.
 func (d *driver) lookSoon() {
 	d.behind.setting.Lock()
 	defer d.behind.setting.Unlock()
@@ -92,16 +92,15 @@ func (d *driver) lookSoon() {
 	d.behind.idle.Reset(d.behind.quiet)
 }
 
-// expect has the background look soon, however busy callers were before: an operation is under way that
-// goes on without them.
+// expect schedules the next look soon, however busy callers were: an operation is under way that
+// makes progress without them.
 func (d *driver) expect() {
 	if d.behind.idle != nil && !d.behind.serving {
 		d.lookSoon()
 	}
 }
 
-// serve drives until somebody else does. A failed communicator still passes on
-// why.
+// serve drives until another goroutine does. A failed communicator still passes its reason on.
 func (d *driver) serve() {
 	d.parking.driving++
 	defer func() { d.parking.driving-- }()
@@ -112,9 +111,9 @@ func (d *driver) serve() {
 	}
 }
 
-// await drives until w is met, ctx ends or the communicator fails. Many
-// goroutines may be in it: one of them polls, or is parked in the transport when that finds
-// nothing, and the others sleep until what they wait for is there, or nobody drives. The lock is held, but not
+// await drives until w is met, ctx ends or the communicator fails. Several goroutines may be inside
+// await: one polls, or is parked in the transport when polling finds nothing. The others sleep
+// until their condition is met or no goroutine drives. The caller holds the lock; await releases it
 // while parked.
 func (c *Comm) await(ctx context.Context, w condition) error {
 	d := c.drv
@@ -156,14 +155,14 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 	}
 }
 
-// How often Config.Meanwhile is called: after so many polls that have found nothing, and after
-// such a time in which the caller is parked or sleeps. It may cost as much as several polls.
+// Config.Meanwhile is called after meanwhilePolls polls that have found nothing, and after each
+// meanwhilePause in which the caller is parked or sleeps. It may cost as much as several polls.
 const (
 	meanwhilePolls = 16
 	meanwhilePause = time.Millisecond
 )
 
-// meanwhile does what callers do while they wait, without the lock.
+// meanwhile calls Config.Meanwhile without the lock.
 func (c *Comm) meanwhile() {
 	if c != nil && c.cfg.Meanwhile != nil {
 		c.drv.mu.Unlock()
@@ -172,13 +171,14 @@ func (c *Comm) meanwhile() {
 	}
 }
 
-// pauses reports whether the call has something to do while it waits.
+// pauses reports whether the call must call Config.Meanwhile while it waits.
 func (s *sleeper) pauses() bool { return s.comm != nil && s.comm.cfg.Meanwhile != nil }
 
-// turn polls for a call. Where others need the core it only sends, if there is something to be sent, the turn before has not
-// been such a one, and somebody has polled since the last such turn: who is to answer may have to run here first, so there is
-// hardly anything to be found before that. A root whose calls end with that turn hears of the others, too.
-// It reports whether it was such a turn, and as poll does whether to go on at once.
+// turn polls for a call. Where other ranks need the core, it may only send instead, since the rank
+// that answers may have to run on this core first. It does so if there are frames to send, the last
+// turn did not only send, and someone has polled since the last turn that did: a root whose calls
+// all end with such a turn must still hear the others. sends reports whether turn only sent; moved
+// reports, like poll, whether to go on at once.
 func (d *driver) turn(sent bool) (sends, moved bool) {
 	if sent || d.leaving.Flusher == nil || d.polls == d.leaving.polls || !d.wait.Crowded() || !d.leaving.Flush(d) {
 		return false, d.poll()
@@ -196,13 +196,12 @@ func (d *driver) crowded() bool {
 	return d.calls-asleep > 1
 }
 
-// probePolls is after how many polls at the latest a stalled operation is
-// noticed, besides before every parking: reading the clock costs as much as
-// the rest of a poll that finds nothing.
+// probePolls is after how many polls the cores get the time, besides before every parking. Reading
+// the clock costs as much as the rest of a poll that finds nothing.
 const probePolls = 64
 
-// poll moves frames and runs what is due, and reports whether anything moved
-// or is queued now that the next poll can send.
+// poll moves frames and runs the work that is due. It reports whether anything moved, or is queued
+// for the next poll to send.
 func (d *driver) poll() bool {
 	moved := d.seeFlags() != 0
 	moved = d.tr.Poll(d) || moved
@@ -210,8 +209,8 @@ func (d *driver) poll() bool {
 	return d.follow(moved) || moved
 }
 
-// flush sends what a call leaves behind. It also looks for what has arrived if nobody has
-// since the last flush: a root that never waits hears of the others, too.
+// flush sends the frames that a call leaves behind. If no goroutine has polled since the last
+// flush, it polls: a root that never waits must still hear the others.
 func (d *driver) flush() {
 	if d.leaving.Flusher == nil || d.polls == d.leaving.polls {
 		d.poll()
@@ -221,11 +220,11 @@ func (d *driver) flush() {
 	d.leaving.polls = d.polls
 }
 
-// follow runs what is due after frames have moved, or have not, and reports whether
-// anything is queued then, or a request has ended.
+// follow runs the work that is due after a poll. It reports whether frames are queued, or a request
+// has ended.
 func (d *driver) follow(moved bool) (queued bool) {
 	for _, c := range d.active {
-		c.core.Sent() // what arrivals have queued is sent, too
+		c.core.Sent() // first sends the frames that arrivals have queued
 		if c.core.Timed() || d.polls%probePolls == 0 {
 			c.core.Tick(d.now())
 		}
@@ -246,11 +245,11 @@ func (d *driver) follow(moved bool) (queued bool) {
 func (d *driver) tellMoved() {
 	d.rouse()
 	if s := &d.parking.by; d.parking.parked && (s.comm == nil || s.over()) {
-		d.tr.Wake() // what the parked goroutine waits for has been taken from under it
+		d.tr.Wake() // another goroutine has taken what the parked goroutine waits for
 	}
 }
 
-// notice wakes everybody when the core has failed.
+// notice wakes all goroutines when the core has failed.
 func (c *Comm) notice() {
 	if err := c.core.Err(); !c.told.failed && err != nil {
 		c.told.failed = true
@@ -259,8 +258,8 @@ func (c *Comm) notice() {
 	}
 }
 
-// stalled tells the time to all cores that wait for something, and reports whether
-// they have queued anything on that, or a request has ended.
+// stalled gives the time to all cores that wait, and reports whether they have queued frames, or a
+// request has ended.
 func (d *driver) stalled() (queued bool) {
 	for _, c := range d.active {
 		if c.core.Sent(); c.core.Waits() {
@@ -273,8 +272,7 @@ func (d *driver) stalled() (queued bool) {
 	return queued
 }
 
-// due returns when the first of the cores is to be told the time; ok is false if
-// none is.
+// due returns the earliest time at which a core needs the time; ok is false if no core does.
 func (d *driver) due() (first core.Time, ok bool) {
 	for _, c := range d.active {
 		if due, limited := c.core.Due(); limited && (!ok || due < first) {
@@ -284,8 +282,8 @@ func (d *driver) due() (first core.Time, ok bool) {
 	return first, ok
 }
 
-// stop notes that a goroutine drives no more. If another one is parked, that looks anew at what to wait for, and
-// for how long.
+// stop records that a goroutine no longer drives. A parked goroutine then looks anew at what to
+// wait for, and for how long.
 func (d *driver) stop() {
 	d.parking.driving--
 	if d.parking.parked {
@@ -294,8 +292,8 @@ func (d *driver) stop() {
 	d.rouse()
 }
 
-// rouse wakes those that sleep if one of them has something to do. To wake one for each arrival would cost more than the
-// arrival.
+// rouse wakes the sleepers if one of them has something to do. Waking one for each arrival would
+// cost more than the arrival.
 func (d *driver) rouse() {
 	for i := range d.parking.asleep {
 		if d.unattended() || d.parking.asleep[i].over() {
@@ -305,15 +303,16 @@ func (d *driver) rouse() {
 	}
 }
 
-// unattended reports whether nobody drives but those that sleep.
+// unattended reports whether all driving goroutines are asleep.
 func (d *driver) unattended() bool { return !d.parking.parked && d.parking.driving == 0 }
 
-// over reports whether there is nothing more to wait for.
+// over reports whether the wait of s has ended.
 func (s *sleeper) over() bool {
 	return s.waits.met(s.comm) || s.waits.failed(s.comm) != nil
 }
 
-// sleep waits, beside somebody who drives, until there is something to do for s, or ctx ends, whose end wakes all.
+// sleep waits, while another goroutine drives, until s has something to do or ctx ends. The end of
+// ctx wakes all sleepers.
 func (d *driver) sleep(ctx context.Context, s sleeper) {
 	defer d.watch(ctx)()
 	d.parking.asleep = append(d.parking.asleep, s)
@@ -333,15 +332,15 @@ func (d *driver) sleep(ctx context.Context, s sleeper) {
 	d.parking.asleep = slices.Delete(d.parking.asleep, i, i+1)
 }
 
-// park waits for by, which is zero for the background, until the transport has something, a timer is due or ctx
-// ends; or beside somebody else who does so.
+// park waits for by, or for the background if by is zero, until the transport has something, a
+// timer is due or ctx ends. If another goroutine is parked already, park sleeps.
 func (d *driver) park(ctx context.Context, by sleeper) {
 	d.windows.stray()
 	d.windows.lookAround()
 	if d.stalled() || by.comm != nil && by.over() {
-		return // what the tick has queued is sent first, and what it was waited for may be so by time alone
+		return // the frames that the tick queued go first; time alone may have ended the wait of by
 	}
-	d.rouse() // likewise for others
+	d.rouse() // time alone may have ended other waits, too
 	if d.parking.parked {
 		d.sleep(ctx, by)
 		return
@@ -364,9 +363,9 @@ func (d *driver) park(ctx context.Context, by sleeper) {
 	d.parking.parked, d.parking.by = false, sleeper{}
 }
 
-// watch has the end of ctx wake whoever is parked, until stop is called. A call
-// that is alone leaves its registration for the next one under the same
-// context, so that calls need not allocate; the others have their own.
+// watch wakes the waiting goroutines when ctx ends, until the caller calls stop. If only one call
+// runs, it leaves its registration to the next call under the same context, so that calls need not
+// allocate. Concurrent calls have registrations of their own.
 func (d *driver) watch(ctx context.Context) (stop func()) {
 	done := ctx.Done()
 	if done == nil || done == d.watched.done {

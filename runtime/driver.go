@@ -13,27 +13,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// driver moves the frames of one transport for all communicators that share it,
-// and waits for them. Goroutines inside calls drive, whichever communicator they
-// have called; while there are none, the background does.
+// driver moves the frames of one transport for all communicators that share it, and waits for
+// frames. Goroutines inside calls of any of these communicators drive. While there are none, the
+// background drives.
 type driver struct {
 	tr      wire.Transport
 	leaving leaving
 	windows windowSets
-	groups  wire.Groups // the transport; nil: it has none but that of all ranks
+	groups  wire.Groups // the transport; nil: it has only the group of all ranks
 	clock   clock.Clock
-	start   time.Time // what the cores' time counts from
+	start   time.Time // zero of the cores' time
 	wait    *yield.Waiter
 	linger  time.Duration // Config.Waiting.Linger
 
-	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
+	mu   sync.Mutex // guards all fields below, the communicators and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
 
 	comms  [maxComms]*Comm // by wire.Header.Comm
-	active []*Comm         // those of them that there are
-	ends   []peerEnd       // how connections with peers have ended, by endpoint
-	silent []error         // by endpoint, this one too: why it is lost, though no connection says so; nil: it is not
-	stale  uint64          // frames dropped: of communicators that there are not, or not of members
+	active []*Comm         // the entries of comms that are not nil
+	ends   []peerEnd       // how the connections with each endpoint have ended
+	silent []error         // by endpoint, including this one: why it is lost although its connections stand; nil: it is not
+	stale  uint64          // frames dropped: of no communicator here, or from no member
 
 	numbers numbers
 
@@ -45,33 +45,32 @@ type driver struct {
 	closing bool
 }
 
-// leaving is how what a call leaves behind is sent.
+// leaving sends the frames that a call leaves behind.
 type leaving struct {
-	wire.Flusher      // the transport; nil: it is none
-	polls        uint // the driver's, at the last flush
+	wire.Flusher      // the transport; nil: it is no Flusher
+	polls        uint // driver.polls at the last flush
 }
 
-// maxComms is how many communicators may share a transport: wire.Header.Comm is a
-// byte.
+// maxComms is how many communicators may share a transport: wire.Header.Comm is a byte.
 const maxComms = 1 << 8
 
-// background is what takes over when no call runs.
+// background takes over when no call runs.
 type background struct {
 	pace    time.Duration // Config.Waiting.Idle
 	entered uint64        // calls so far
-	looked  uint64        // entered, when the background last looked
-	serving bool          // it drives
+	looked  uint64        // value of entered when the background last looked
+	serving bool          // it drives now
 	idle    clock.Timer   // nil: there is no background
 	setting sync.Mutex    // held while idle is set
-	quiet   time.Duration // until it looks again, as set last
+	quiet   time.Duration // time until the next look, as set last
 }
 
-// parking is who waits, of the goroutines inside calls.
+// parking says which goroutines inside calls wait.
 type parking struct {
-	driving int       // inside await or serve, and neither asleep nor parked
-	asleep  []sleeper // in cond.Wait
-	parked  bool      // one is in the transport's Wait
-	by      sleeper   // whose call that is; zero: the background's
+	driving int       // goroutines inside await or serve that are neither asleep nor parked
+	asleep  []sleeper // calls inside cond.Wait
+	parked  bool      // one goroutine is inside the transport's Wait
+	by      sleeper   // the call of the parked goroutine; zero: the background
 }
 
 // sleeper is a call that sleeps.
@@ -80,19 +79,19 @@ type sleeper struct {
 	waits condition
 }
 
-// watched is the context whose end wakes whoever is parked.
+// watched is the context that wakes the parked goroutine when it ends.
 type watched struct {
 	done <-chan struct{}
 	stop func() bool
 }
 
-// peerEnd is how connections with a peer have ended; the zero value if they have not.
+// peerEnd is how the connections with a peer have ended; zero: they stand.
 type peerEnd struct {
 	how wire.End
 	err error
 }
 
-// newDriver returns the driver of cfg's transport, which does nothing before run.
+// newDriver returns the driver of cfg's transport. The driver is idle until run.
 func newDriver(cfg *Config) *driver {
 	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
@@ -103,7 +102,7 @@ func newDriver(cfg *Config) *driver {
 	return d
 }
 
-// run begins to drive c, the first communicator.
+// run starts the driver with c, its first communicator.
 func (d *driver) run(c *Comm) {
 	process := yield.This()
 	if c.cfg.Meanwhile != nil {
@@ -123,7 +122,7 @@ func (d *driver) run(c *Comm) {
 	}
 }
 
-// add begins to drive one more communicator. One with its number is its predecessor.
+// add adds a communicator to drive. If another one has its number, that is its predecessor.
 func (d *driver) add(c *Comm) {
 	d.windows.add(c)
 	c.old = d.comms[c.number]
@@ -141,9 +140,9 @@ func (d *driver) add(c *Comm) {
 	}
 }
 
-// lost takes that by has found, or heard, that a rank of it is lost. A rank that is silent is so for all
-// communicators, and no connection tells them. Other losses do not concern them: a rank may have left while by was
-// made by Shrink, or the driver itself has told all.
+// lost records that communicator by has lost a rank. If the rank is silent, all communicators lose
+// it, since no connection tells them. Other losses concern by alone: the rank left while Shrink
+// made by, or the driver itself has told all communicators.
 func (d *driver) lost(by *Comm, rank int, err error) {
 	endpoint := by.endpointOf(rank)
 	if d.silent[endpoint] != nil || !errors.Is(err, ErrPeerSilent) {
@@ -157,7 +156,7 @@ func (d *driver) lost(by *Comm, rank int, err error) {
 	}
 }
 
-// drop ends that: what still comes for c is dropped.
+// drop removes c from the driver, which drops later frames of c.
 func (d *driver) drop(c *Comm) {
 	d.windows.drop(c.window)
 	d.windows.release(&c.offered)
@@ -178,14 +177,14 @@ func (d *driver) drop(c *Comm) {
 	}
 }
 
-// remove ends c, which is closed in good order or not, and has it say so.
+// remove tells the peers that c is closed, in good order or not, and drops c.
 func (d *driver) remove(c *Comm, healthy bool) {
 	c.core.Goodbye(healthy)
 	d.drop(c)
 }
 
-// free returns the numbers of communicators that there are not. That of the first one
-// is not used again: its ranks are the transport's.
+// free returns the numbers that no communicator has. The first communicator's number is never free:
+// its ranks are the transport's.
 func (d *driver) free() (m mask) {
 	for n := 1; n < maxComms; n++ {
 		if d.comms[n] == nil {
@@ -195,7 +194,7 @@ func (d *driver) free() (m mask) {
 	return m
 }
 
-// now is the time as the cores know it.
+// now returns the current time of the cores.
 func (d *driver) now() core.Time { return core.Time(d.clock.Now().Sub(d.start)) + 1 }
 
 func (d *driver) wakeAll() {
@@ -203,9 +202,9 @@ func (d *driver) wakeAll() {
 	d.tr.Wake()
 }
 
-// close ends the driver, which has no communicator any more. Connections end in good
-// order also if a communicator has failed: what it tells of that is still under way.
-// Only those of a process that dies break.
+// close ends the driver, which has no communicators left. It ends connections in good order, even
+// if a communicator has failed, since its reason is still under way. Only the connections of a
+// process that dies break.
 func (d *driver) close() error {
 	d.closing = true
 	d.wait.Close()

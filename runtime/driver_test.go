@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// sent is a transport that forgets what is put, but for the last header.
+// sent is a transport that drops every put and keeps the last header.
 type sent struct {
 	wire.Transport
 	rank, size int
@@ -47,7 +47,7 @@ func stillOn(t testing.TB, tr wire.Transport, cfg Config) *Comm {
 	return c
 }
 
-// flusher counts how it is asked to send.
+// flusher counts the calls of Flush and Poll.
 type flusher struct {
 	sent
 	polls, flushes int
@@ -57,8 +57,8 @@ type flusher struct {
 func (f *flusher) Poll(wire.Sink) bool  { f.polls++; return false }
 func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return f.sends }
 
-// A root of which each call ends with a turn that sends looks for what has arrived in every other call: else it would
-// not hear that the others have failed, or take the connections that they open, for as long as it goes on.
+// A root whose calls each end with a turn that only sends still polls in every other call.
+// Otherwise it would not hear failures, or accept connections, for as long as it goes on.
 func TestTurnsOfARoot(t *testing.T) {
 	tr := &flusher{sent: sent{size: 3}, sends: true}
 	d := stillOn(t, tr, Config{}).drv
@@ -70,8 +70,8 @@ func TestTurnsOfARoot(t *testing.T) {
 	require.Equal(t, []int{5, 5}, []int{tr.polls, tr.flushes})
 }
 
-// A call that has sent something lets others run before it looks for answers, where they need
-// the core; and however much there is to be sent, every other turn looks.
+// Where others need the core, a call that has sent frames lets them run before it polls. But
+// however much there is to send, every other turn polls.
 func TestTurnsThatOnlySend(t *testing.T) {
 	turns := func(ranks int, sends bool) (polls int) {
 		tr := &flusher{sent: sent{size: 3}, sends: sends}
@@ -90,8 +90,8 @@ func TestTurnsThatOnlySend(t *testing.T) {
 	require.Equal(t, 10, turns(2, true), "a core for each rank")
 }
 
-// A root that never waits leaves what it sends behind, and looks for what has arrived
-// unless that has been done since its last call.
+// A root that never waits leaves its frames to the flush, which polls unless another call has
+// polled since its last call.
 func TestLeaveFlushesOnce(t *testing.T) {
 	tr := &flusher{sent: sent{size: 3}}
 	cfg := Config{Algorithms: Algorithms{"bcast": {Name: "bcast/linear"}}}
@@ -111,10 +111,9 @@ func TestLeaveFlushesOnce(t *testing.T) {
 	require.Equal(t, []int{4, 1}, []int{tr.polls, tr.flushes})
 }
 
-// BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a
-// pipeline, from the header that the transport has read to the put that it is
-// given: told to the core at once, through the driver, and through the driver to a
-// communicator made by Split.
+// BenchmarkArrivalToPut times one chunk at a rank in the middle of a pipeline, from the header that
+// the transport has read to the put that it gets: directly through the core, through the driver,
+// and through the driver to a communicator made by Split.
 func BenchmarkArrivalToPut(b *testing.B) {
 	for _, way := range []struct {
 		name  string
@@ -141,8 +140,8 @@ func BenchmarkArrivalToPut(b *testing.B) {
 	}
 }
 
-// pass has chunks of root's broadcasts arrive at c, b.N in all, of which each is passed on. The root begins each
-// broadcast too, since its headers tell of all operations before; that is not timed.
+// pass lets b.N chunks of root's broadcasts arrive at c, which passes each one on. The root begins
+// each broadcast too, since its headers cover all earlier operations; that is not timed.
 func pass(b *testing.B, root, c *Comm, sink wire.Sink) {
 	const chunks = 1024
 	buf := make([]byte, chunks*64)
@@ -182,7 +181,7 @@ func pass(b *testing.B, root, c *Comm, sink wire.Sink) {
 	}
 }
 
-// Frames of communicators that there are not are dropped and counted.
+// Frames of unknown communicators are dropped and counted.
 func TestFramesOfNoCommunicator(t *testing.T) {
 	c := still(t, &sent{size: 3}, Config{})
 	h := &wire.Header{Kind: wire.FrameSlot, Comm: 9, Epoch: 1, From: 1}
@@ -194,8 +193,8 @@ func TestFramesOfNoCommunicator(t *testing.T) {
 	require.Equal(t, uint64(2), c.drv.stale)
 }
 
-// A frame of another epoch is of an earlier communicator with the same number, and
-// dropped. The first communicator's number is never another's: there the ranks disagree.
+// A frame of another epoch belongs to an earlier communicator with the same number, and is dropped.
+// The first communicator's number is never reused: there, another epoch is a mismatch.
 func TestFramesOfAnotherEpoch(t *testing.T) {
 	first := still(t, &sent{size: 3}, Config{})
 	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: 5}, casting{})

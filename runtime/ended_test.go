@@ -12,8 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// Who has started an operation hears of its end though nobody waits, and before a blocking call that comes
-// behind it returns.
+// Call.Ended runs although nobody waits for the request, and before a later blocking call returns.
 func TestEnded(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	var ended [3]atomic.Int32
@@ -62,7 +61,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// It hears of a failure, too.
+// Call.Ended gets a failure, too.
 func TestEndedByFailure(t *testing.T) {
 	comms := group(t, 2, mem.Options{}, runtime.Config{})
 	why := make(chan error, 1)

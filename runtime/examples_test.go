@@ -64,7 +64,7 @@ func ExampleComm_BcastBytes() {
 				msg = fmt.Append(nil, "line ", i*i*i)
 			}
 			var err error
-			if msg, err = c.BcastBytes(ctx, msg, 0); err != nil { // the next one may take the place of this one
+			if msg, err = c.BcastBytes(ctx, msg, 0); err != nil { // the next message may overwrite this one
 				return err
 			}
 			if c.Rank() == 2 {
@@ -86,7 +86,7 @@ func ExampleInit() {
 		log.Fatal(err)
 	}
 	defer comm.Close()
-	fmt.Printf("rank %d of %d\n", comm.Rank(), comm.Size()) // nobody has launched this program
+	fmt.Printf("rank %d of %d\n", comm.Rank(), comm.Size()) // no launcher has started this program
 	if err := comm.Barrier(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func ExampleComm_StartBcast() {
 	ranks(4, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
 		var parts [4][]byte
 		var requests [4]*runtime.Request
-		for root := range parts { // every rank has a part for all others
+		for root := range parts { // every rank has a part for each other rank
 			parts[root] = make([]byte, 6)
 			if root == c.Rank() {
 				copy(parts[root], fmt.Sprint("part ", root))
@@ -135,7 +135,7 @@ func ExampleComm_Publish() {
 				fmt.Printf("rank %d says: %s\n", msg.Origin, msg.Data)
 			}
 		}
-		return c.Barrier(ctx) // nobody leaves before all have it
+		return c.Barrier(ctx) // no rank leaves before all have the message
 	})
 	// Output: rank 1 says: the state has changed
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// exchangeAlgorithm is how ranks tell each other what they agree by on a new communicator: each sends
-// and receives log₂ of the ranks' messages.
+// exchangeAlgorithm is the algorithm by which ranks exchange messages while they make a new
+// communicator. Each rank sends and receives log₂ of the number of ranks messages.
 const exchangeAlgorithm = "allgather/doubling"
 
-// exchangePlan returns the plan of exchanges, which is made for the first one.
+// exchangePlan returns the plan of exchanges. The first exchange compiles it.
 func (c *Comm) exchangePlan() (*plan, error) {
 	if c.exchanges == nil {
 		p, err := c.plans.compile(planKey{algorithm: Algorithm{Name: exchangeAlgorithm}, chunks: 1})
 		if err != nil {
 			return nil, fmt.Errorf("exchange: %w", err)
 		}
-		p.Plan = p.Marked("of Split") // no allgather of the program is taken for it
+		p.Plan = p.Marked("of Split") // never matches an allgather of the program
 		c.exchanges = p
 	}
 	return c.exchanges, nil
 }
 
-// exchange gives block, of the same length at all ranks, to every rank, and returns
-// those of all. It is an operation of the communicator, which fails as a whole if
-// ctx ends.
+// exchange gives block to every rank and returns the blocks of all ranks. Blocks have the same
+// length at all ranks. exchange is an operation of the communicator, which fails as a whole if ctx
+// ends.
 func (c *Comm) exchange(ctx context.Context, block []byte) (blocks [][]byte, err error) {
 	p, err := c.exchangePlan()
 	if err != nil {

@@ -40,8 +40,8 @@ func longChunks() runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree", Params: schedule.Params{Chunks: 800}}}}
 }
 
-// A multicast longer than the receivers' buffers loses nothing: all ranks have
-// every chunk by it, and no time passes.
+// A multicast longer than the receivers' buffers loses nothing: all ranks get every chunk by
+// multicast, and no time passes.
 func TestLongMulticastDoesNotOverrun(t *testing.T) {
 	for _, size := range []int{4, 8, 13} {
 		virtual(t, size, narrow, longChunks(), func(comms []*runtime.Comm) {
@@ -60,12 +60,12 @@ func TestLongMulticastDoesNotOverrun(t *testing.T) {
 	}
 }
 
-// A rank that is late holds the multicast up for the base timeout, not longer;
-// it has the message by repair.
+// A late rank delays the multicast by the base timeout and no longer. It gets the message by
+// repair.
 func TestLateRankDoesNotHoldTheMulticast(t *testing.T) {
 	virtual(t, 8, narrow, longChunks(), func(comms []*runtime.Comm) {
 		out := broadcastLong(t, comms, map[int]time.Duration{6: time.Second})
-		for _, rank := range []int{4, 7} { // leaves, of which nobody is behind rank 6
+		for _, rank := range []int{4, 7} { // leaves of the tree; nobody is behind rank 6
 			require.Less(t, out[rank], 10*base, "rank %d", rank)
 		}
 		require.GreaterOrEqual(t, out[3], time.Second, "the root knows of all")
@@ -73,7 +73,7 @@ func TestLateRankDoesNotHoldTheMulticast(t *testing.T) {
 	})
 }
 
-// Reports that come before a rank has entered are kept.
+// Reports that arrive before a rank has entered are kept.
 func TestEarlyReportsCount(t *testing.T) {
 	virtual(t, 8, narrow, longChunks(), func(comms []*runtime.Comm) {
 		out := broadcastLong(t, comms, map[int]time.Duration{7: base / 4}) // parent of three in the tree of rank 3

@@ -7,17 +7,17 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Fold is what the contributions of ranks are folded with, in a collective that folds. Its Kernel
-// makes dst[i] of a[i] and b[i], in this order; dst may be a or b, or share no memory with either. It
-// must be associative in so far as results may depend on which algorithm runs; all ranks get the same
-// bits in any case.
+// Fold folds the contributions of ranks, in a collective that folds. Its Kernel computes dst[i]
+// from a[i] and b[i], in this order; dst may be a or b, or share no memory with either. If the
+// kernel is not associative, results depend on the algorithm; all ranks get the same bits in any
+// case.
 type Fold = core.Fold
 
 // Kernel is the function of a [Fold].
 type Kernel = core.Kernel
 
-// foldAtOnce is how long a fold is, in bytes, that is done at once. A longer one gives way to what
-// arrives every 10 µs or so.
+// foldAtOnce is the greatest length in bytes of a fold that runs in one piece. A longer fold lets
+// frames arrive every 10 µs or so.
 const foldAtOnce = 128 << 10
 
 func (c *Comm) folds(collective string) bool {

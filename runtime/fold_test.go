@@ -21,7 +21,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// words returns a fold of numbers of 8 bytes.
+// words returns a fold of 8-byte numbers.
 func words(name string, commutes bool, f func(a, b uint64) uint64) *runtime.Fold {
 	return &runtime.Fold{Name: name, Element: 8, Commutes: commutes, Kernel: func(dst, a, b []byte) {
 		if len(dst) != len(a) || len(dst) != len(b) || len(dst)%8 != 0 {
@@ -42,14 +42,14 @@ var (
 		return uint64(a*c)<<32 | uint64(c*b+d)
 	})
 
-	// trees shows the tree of what is folded: it is neither associative nor does it commute.
+	// trees shows the tree of a fold: it is neither associative nor commutative.
 	trees = words("tree", false, func(a, b uint64) uint64 { return bits.RotateLeft64(a*0x9E3779B97F4A7C15, 23)*3 ^ b + 7 })
 )
 
-// commuting says that it commutes, and shows the tree all the same.
+// commuting claims to commute, and shows the tree all the same.
 var commuting = &runtime.Fold{Name: "tree that is said to commute", Element: 8, Commutes: true, Kernel: trees.Kernel}
 
-// contribution returns what a rank contributes: so many numbers.
+// contribution returns a rank's contribution of n numbers.
 func contribution(rank, round, n int) []byte {
 	var all []byte
 	for i := range n {
@@ -59,7 +59,7 @@ func contribution(rank, round, n int) []byte {
 	return all
 }
 
-// input returns what a rank passes: what it contributes, and then the blocks that it holds.
+// input returns the src of a rank: its contribution, and then the blocks that it holds.
 func input(row *ir.Collective, ranks, root, rank, round, n int) []byte {
 	all := contribution(rank, round, row.Inputs(ranks)*n)
 	held := row.Held(ranks, root, rank)
@@ -69,7 +69,7 @@ func input(row *ir.Collective, ranks, root, rank, round, n int) []byte {
 	return all
 }
 
-// question returns a block that a rank holds: no rank contributes the same.
+// question returns a block that a rank holds; no rank contributes the same numbers.
 func question(block, round, n int) []byte { return contribution(1000+block, round, n) }
 
 // folded returns the blocks that a rank wants, of n numbers each, folded in the order of ranks.
@@ -96,8 +96,8 @@ func folded(row *ir.Collective, f *runtime.Fold, ranks, root, rank, round, n int
 	return all
 }
 
-// Every algorithm that folds brings every rank what it wants, whatever the length, the ranks, the
-// root, the hosts and the chunks; in place, too, and with several operations at a time.
+// Every algorithm that folds brings every rank the blocks that it wants, for any length, number of
+// ranks, root, hosts and chunks; also in place, and with several operations at a time.
 func TestFolds(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		row := alg.Row()
@@ -169,8 +169,8 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// What does not commute is folded in the order of the ranks, whatever the rules would choose else; an
-// algorithm that folds in another order is refused.
+// An operation that does not commute is folded in the order of the ranks, whatever the rules would
+// choose otherwise. An algorithm that folds in another order is refused.
 func TestFoldsInOrder(t *testing.T) {
 	for _, row := range ir.Collectives() {
 		if row.Inputs == nil {
@@ -214,8 +214,8 @@ func TestFoldsInOrder(t *testing.T) {
 	}
 }
 
-// With Config.Reproducible the tree is one for a number of ranks, whatever the length, the algorithm of
-// the class, the chunks, where an element stands, and what is lost or overtaken.
+// With Config.Reproducible there is one tree for a number of ranks, whatever the length, the
+// algorithm, the chunks, the place of an element, and the order and loss of frames.
 func TestReproducible(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ranks := rapid.IntRange(1, 20).Draw(rt, "ranks")
@@ -269,7 +269,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// Blocks of a reduce-scatter may have lengths of their own, perhaps none. Ranks that differ in one fail.
+// Blocks of a reduce-scatter may have different lengths, also 0. Ranks that differ in one fail.
 func TestFoldsCounted(t *testing.T) {
 	for _, a := range schedule.AlgorithmsOf(schedule.ReduceScatter) {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -337,7 +337,7 @@ func TestFoldsRefused(t *testing.T) {
 		"elements of 4 bytes, but those of the Fold have 8":         {Collective: "allreduce", Dst: buf, Src: buf, Element: 4, Fold: sums},
 		"dst, of 8 bytes, and src, of 8, overlap":                   {Collective: "allreduce", Dst: buf[:8], Src: buf[4:12], Fold: &runtime.Fold{Name: "x", Element: 4, Kernel: sums.Kernel}},
 		"src has 15 bytes, which are not 2 blocks of one length":    {Collective: "reduce-scatter", Dst: nil, Src: buf[:15], Fold: &runtime.Fold{Name: "x", Element: 1, Kernel: sums.Kernel}},
-		"root 1, but it has no root":                                {Collective: "allreduce", Dst: buf, Src: buf, Root: 1, Fold: sums},
+		"root is 1, but the collective has no root":                 {Collective: "allreduce", Dst: buf, Src: buf, Root: 1, Fold: sums},
 		"it takes no counts: each rank contributes one block":       {Collective: "allreduce", Dst: buf, Src: buf, Fold: sums, Counted: true},
 	} {
 		err := comms[0].Do(context.Background(), call)

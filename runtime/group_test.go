@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// grouping is a transport that notes what stands in its window for several ranks.
+// grouping is a transport that records the posts in its window.
 type grouping struct {
 	wire.Transport
 	posting
@@ -31,7 +31,7 @@ func (g *posting) Post(line int, ranks []int, f wire.Flag) {
 	g.Windows.Post(line, ranks, f)
 }
 
-// Runs of puts of one signal go to the transport as one, and nothing else does.
+// Runs of puts of one signal reach the transport as one post; single puts do not.
 func TestSignalsToSeveralRanks(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -43,7 +43,7 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 		{"barrier/hsb", schedule.Params{}, 4, map[int][]string{0: {"s0 [1 2 3]"}}},
 		{"barrier/hsb", schedule.Params{Hosts: 1}, 6, map[int][]string{0: {"s0 [1 2 3 4 5]"}}},
 		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 2}, 7, map[int][]string{0: {"s2 [1 2]"}, 1: {"s0 [3 4]"}, 2: {"s0 [5 6]"}}},
-		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 2}, 6, map[int][]string{1: {"s0 [3 4]"}}}, // ranks 1 and 2 have other numbers of children
+		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 2}, 6, map[int][]string{1: {"s0 [3 4]"}}}, // ranks 1 and 2 have different numbers of children
 		{"barrier/dissemination", schedule.Params{}, 6, nil},
 		{"barrier/dissemination", schedule.Params{Hosts: 2}, 8, map[int][]string{0: {"s0 [1 2 3]"}, 4: {"s0 [5 6 7]"}}},
 		{"barrier/exchange", schedule.Params{Hosts: 3}, 9, map[int][]string{0: {"s0 [1 2]"}, 3: {"s0 [4 5]"}, 6: {"s0 [7 8]"}}},

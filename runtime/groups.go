@@ -9,27 +9,28 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Each communicator made by Split or Dup multicasts to a group of its own (paper 000, section 3.1). Every
-// rank draws a name and tells it with its color; the name of the communicator's first rank counts. The
-// members join before they offer their numbers, and each offer says whether its rank has joined. A rank that has
-// seen all offers therefore knows that all members receive what is multicast to the group, or that one member
-// does not. In that case all members leave the group and share the transport's. Split sends no further message
-// for this.
+// Each communicator made by Split or Dup multicasts to a group of its own (paper 000, section 3.1).
+// Every rank draws a name and sends it with its color; the name of the communicator's first rank
+// counts. The members join before they offer their numbers, and each offer says whether its rank
+// has joined. A rank that has seen all offers therefore knows whether all members receive
+// multicasts to the group. If one member does not, all members leave the group and share the
+// transport's. Split needs no further message for this.
 //
-// A communicator made by Shrink keeps the group of its predecessor: all other ranks in it have gone.
+// A communicator made by Shrink keeps the group of its predecessor: all other ranks in it have
+// gone.
 
 // casting is where a communicator multicasts.
 type casting struct {
-	group  wire.Group // its own; nil: it uses the transport's
-	apart  bool       // all other ranks in that group have gone
-	shared string     // why it has none of its own; "": it has one, or the transport has none to give
+	group  wire.Group // the communicator's own group; nil: it uses the transport's
+	apart  bool       // ranks outside the communicator do not receive its multicasts
+	shared string     // why it has no group of its own; "": it has one, or the transport has no groups
 }
 
-// joining is a group that this rank joins for a communicator that is being made.
+// joining is a group that this rank joins for a new communicator.
 type joining struct {
-	name  wire.GroupName // drawn by this rank; zero: it can join none
-	group wire.Group     // nil: there is none, or the rank has left it
-	why   error          // why this rank is not in it; nil: it is, or the transport has none to give
+	name  wire.GroupName // the name that this rank has drawn; zero: it can join no group
+	group wire.Group     // nil: there is no group, or the rank has left it
+	why   error          // why this rank is not in the group; nil: it is, or the transport has no groups
 }
 
 // draw draws the name of a group.
@@ -48,9 +49,10 @@ func (d *driver) draw() (own joining) {
 	return own
 }
 
-// join joins the group of some ranks of c, if all of them have drawn a name. It returns when this rank is in the
-// group, or cannot be. If ctx ends meanwhile, or c fails, the exchange that follows reports it. A rank that cannot be
-// in the group keeps it until the others know that: they may wait for its call.
+// join joins the group of the given ranks of c, if all of them have drawn a name. It returns when
+// this rank is in the group, or cannot be. If ctx ends meanwhile, or c fails, the next exchange
+// reports that. A rank that cannot be in the group keeps the group open until the others know,
+// since they may wait for it there.
 func (j *joining) join(ctx context.Context, c *Comm, ranks []int, names []wire.GroupName) {
 	d := c.drv
 	unnamed := slices.IndexFunc(ranks, func(rank int) bool { return names[rank] == wire.GroupName{} })
@@ -80,7 +82,7 @@ func (j *joining) join(ctx context.Context, c *Comm, ranks []int, names []wire.G
 // joined reports whether this rank is in the group.
 func (j *joining) joined() bool { return j.group != nil && j.why == nil }
 
-// groupWait is what joinGroup waits for.
+// groupWait waits until the rank is in the group.
 type groupWait struct {
 	working
 	group wire.Group
@@ -92,7 +94,7 @@ func (w *groupWait) met(*Comm) (ok bool) {
 	return ok || w.why != nil
 }
 
-// leave leaves the group that the communicator has not come to have.
+// leave leaves a group that the communicator will not have.
 func (j *joining) leave() {
 	if j.group != nil {
 		j.group.Leave()
@@ -100,7 +102,7 @@ func (j *joining) leave() {
 	}
 }
 
-// agreed returns where the communicator multicasts, given what all members have offered.
+// agreed returns where the communicator multicasts, given the offers of all members.
 func (j *joining) agreed(out outcome) casting {
 	if out.absent < 0 {
 		return casting{group: j.group, apart: true}
@@ -115,7 +117,7 @@ func (j *joining) agreed(out outcome) casting {
 	return casting{shared: fmt.Sprintf("rank %d of those that split is not in a multicast group of its own", out.absent)}
 }
 
-// groupName says which group is the communicator's own.
+// groupName returns the address of the communicator's own group, or "".
 func (c *casting) groupName() string {
 	if c.group == nil {
 		return ""

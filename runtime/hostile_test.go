@@ -14,8 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// hostile joins one rank of two; the test is the other, with the bare
-// transport in its hands.
+// hostile joins one rank of two. The test is the other rank, and drives the bare transport.
 func hostile(t testing.TB, cfg runtime.Config) (*runtime.Comm, *mem.Transport) {
 	ts, err := mem.New(2, mem.Options{})
 	require.NoError(t, err)
@@ -26,7 +25,7 @@ func hostile(t testing.TB, cfg runtime.Config) (*runtime.Comm, *mem.Transport) {
 	return c, ts[1]
 }
 
-// quiet is a sink that takes nothing in.
+// quiet is a sink that takes nothing.
 type quiet struct{}
 
 func (quiet) Body(*wire.Header) ([]byte, wire.Verdict)            { return nil, wire.Drop }
@@ -34,7 +33,7 @@ func (quiet) Arrived(*wire.Header, []byte)                        {}
 func (quiet) Fragment(*wire.Header, int, []byte) (v wire.Verdict) { return wire.Drop }
 func (quiet) Ended(int, wire.End, error)                          {}
 
-// spy is a sink that notes the fingerprint of what comes.
+// spy is a sink that keeps the fingerprint of each frame.
 type spy struct {
 	quiet
 	print uint32
@@ -45,8 +44,8 @@ func (s *spy) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Drop
 }
 
-// A peer that sends what no correct peer sends fails the operation with an
-// error that names it and what it did.
+// A peer that sends a frame that no correct peer sends fails the operation, with an error that
+// names the peer and the frame.
 func TestHostilePeers(t *testing.T) {
 	slot := func(s ir.Slot, n int) wire.Header {
 		return wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Seq: 1, Slot: s, Len: n}
@@ -106,7 +105,7 @@ func TestHostilePeers(t *testing.T) {
 	}
 }
 
-// prints learns the fingerprints that c uses by looking at what it sends.
+// prints learns the fingerprints of c from the frames that it sends.
 func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKind]uint32 {
 	out := map[wire.FrameKind]uint32{}
 	var s spy
@@ -126,8 +125,8 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 	return out
 }
 
-// Datagrams of another epoch, and others that do not fit, are counted and change
-// nothing: a network may bring them late, or from elsewhere.
+// Datagrams of another epoch, and invalid ones, are counted and change nothing: a network may
+// deliver them late, or from elsewhere.
 func TestStaleFramesAreCounted(t *testing.T) {
 	c, peer := hostile(t, runtime.Config{})
 	errs := make(chan error, 1)
@@ -139,15 +138,14 @@ func TestStaleFramesAreCounted(t *testing.T) {
 		peer.Mcast(&f)
 	}
 	for c.Totals().Stale < 30 {
-		time.Sleep(time.Millisecond) // polls what cannot be waited for
+		time.Sleep(time.Millisecond) // polls, since the count gives no event to wait for
 	}
 	require.NoError(t, c.Err())
 	require.NoError(t, c.Close())
 	require.Error(t, <-errs)
 }
 
-// Datagrams to one rank that do not fit are counted and change nothing; one
-// that fits does what a put would do.
+// Invalid datagrams to one rank are counted and change nothing; a valid one works like a put.
 func TestStrayDatagrams(t *testing.T) {
 	c, peer := hostile(t, runtime.Config{})
 	errs := make(chan error, 1)
@@ -177,7 +175,7 @@ func TestStrayDatagrams(t *testing.T) {
 	send(wire.FrameAbort, 1, 0, 0, s.print, 0)     // nothing for a datagram
 	send(wire.FrameKind(200), 1, 0, 0, s.print, 0) // nothing at all
 	for c.Totals().Stale < 13 {
-		time.Sleep(time.Millisecond) // polls what cannot be waited for
+		time.Sleep(time.Millisecond) // polls, since the count gives no event to wait for
 	}
 	require.NoError(t, c.Err())
 	require.Empty(t, errs)

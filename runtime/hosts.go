@@ -7,14 +7,14 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// ground is what is known of where the ranks of a communicator are. It does not change.
+// ground says where the ranks of a communicator are. It does not change.
 type ground struct {
-	spread bool // multicasts are worth it
+	spread bool // multicasts are worthwhile
 	place  selection.Place
 }
 
-// hostsAbove returns the hosts for which algorithms run between masters; 0 if
-// there is nothing to be had from that: one host, or one rank on each.
+// hostsAbove returns the number of hosts for algorithms that run between masters. It returns 0 if
+// such algorithms gain nothing: on one host, or with one rank on each host.
 func hostsAbove(caps wire.Caps, size int) int {
 	if caps.Hosts > 1 && caps.Hosts < size {
 		return caps.Hosts
@@ -22,8 +22,8 @@ func hostsAbove(caps wire.Caps, size int) int {
 	return 0
 }
 
-// placeOf returns where size ranks are, as far as all of them know: whether they are all on one
-// host, and on which each is, they agree on; how many share a host is each one's own.
+// placeOf returns where size ranks are, as far as all ranks agree. They agree on whether all share
+// one host, and on the host of each rank; Caps.Local alone may differ between ranks.
 func placeOf(caps wire.Caps, size int) selection.Place {
 	switch {
 	case caps.Local == size:

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// placed is a transport that knows hosts, and notes where it puts.
+// placed is a transport that knows hosts, and records the destinations of puts.
 type placed struct {
 	wire.Transport
 	hosts int
@@ -28,14 +28,13 @@ func (p *placed) Put(to int, f *wire.Frame) {
 	p.Transport.Put(to, f)
 }
 
-// Whoever chooses nothing has the hierarchical form between hosts with several
-// ranks; explicit choices win.
+// The default is the hierarchical form between hosts with several ranks; explicit choices win.
 func TestDefaultsAboveHosts(t *testing.T) {
 	flat := runtime.Algorithm{Name: "barrier/hsb"}
 	for name, test := range map[string]struct {
 		hosts   int
 		barrier runtime.Algorithm
-		last    int // where rank 3 reports a barrier
+		last    int // the rank that rank 3 reports a barrier to
 		first   map[int]bool
 	}{
 		"default":          {hosts: 2, last: 2, first: map[int]bool{1: true, 2: true}},

@@ -14,23 +14,24 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Init makes the communicator of all processes that a launcher has started with
-// this one: mpirun of Open MPI, MPICH or MVAPICH, srun, flux run, PALS, torchrun, an indexed job
-// of Kubernetes, or a person who sets SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process
-// that was started by hand, without any of them, is rank 0 of 1. It is Join with nothing chosen.
+// Init makes the communicator of all processes that a launcher has started with this one: mpirun of
+// Open MPI, MPICH or MVAPICH, srun, flux run, PALS, torchrun, an indexed job of Kubernetes, or a
+// person who sets SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process started by hand,
+// without any of them, is rank 0 of 1. Init is Join with the zero Config.
 //
 // Init returns when all ranks have called it, when ctx ends, or after DefaultJoinTimeout;
-// SCHEDGEN_JOIN_TIMEOUT sets another limit, such as 90s, or none. While it waits it says on the standard
-// error what it waits for, from two seconds on; Observe.Log in Config of Join takes these words instead.
+// SCHEDGEN_JOIN_TIMEOUT sets another limit, such as 90s, or none. After two seconds Init writes to
+// the standard error what it waits for; with Join, Observe.Log in Config takes these warnings
+// instead.
 //
-// Package launch says which variables are read, which transport is taken
-// (SCHEDGEN_TRANSPORT) and where ranks meet. SCHEDGEN_RULES names a file of rules that choose algorithms,
-// the same at all ranks (package selection). An error of the environment names the variables.
+// Package launch documents the variables, the choice of the transport (SCHEDGEN_TRANSPORT) and the
+// place where ranks meet. SCHEDGEN_RULES names a file of rules that choose algorithms (package
+// selection); it must be the same at all ranks. An error about the environment names the variables.
 func Init(ctx context.Context) (*Comm, error) {
 	return Join(ctx, Config{})
 }
 
-// connect gives cfg the rules and the transport that the environment says.
+// connect gives cfg the rules and the transport that the environment names.
 func (cfg *Config) connect(ctx context.Context) (err error) {
 	if cfg.Transport != nil {
 		return nil
@@ -58,12 +59,12 @@ func (cfg *Config) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// DefaultJoinTimeout is how long ranks that a launcher has started may take to meet, unless they are told
-// otherwise. Names of Kubernetes become known up to half a minute late, and pods and nodes may start
-// minutes apart. It is what torch's store waits, too.
+// DefaultJoinTimeout is how long ranks that a launcher has started may take to meet by default.
+// Names of Kubernetes become known up to half a minute late, and pods and nodes may start minutes
+// apart. torch's store waits as long.
 const DefaultJoinTimeout = 5 * time.Minute
 
-// joinTimeout returns how long ranks may take to meet; not positive: no limit.
+// joinTimeout returns how long ranks may take to meet; a result of 0 or less means no limit.
 func (cfg *Config) joinTimeout(getenv func(string) string) (time.Duration, error) {
 	const name = "SCHEDGEN_JOIN_TIMEOUT"
 	switch v := getenv(name); {
@@ -82,7 +83,7 @@ func (cfg *Config) joinTimeout(getenv func(string) string) (time.Duration, error
 	}
 }
 
-// plain is a handler that writes the words of warnings alone, for people.
+// plain is a log handler that writes only the messages of warnings, for people.
 type plain struct{ w io.Writer }
 
 func (plain) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

@@ -32,14 +32,14 @@ func TestJoinTimeout(t *testing.T) {
 	}
 }
 
-// A rank whose coordinator does not answer says why from two seconds on, and gives up when its time is
-// over: the error says the same.
+// A rank whose coordinator does not answer says why after two seconds, and gives up when its time
+// is over. The error gives the same reason.
 func TestJoinEnds(t *testing.T) {
 	addr := porttest.Hold(t)
 	for name, value := range map[string]string{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "2", "SCHEDGEN_COORDINATOR": addr, "SCHEDGEN_TRANSPORT": "tcp", "SCHEDGEN_JOIN_TIMEOUT": "10s"} {
 		t.Setenv(name, value)
 	}
-	var out bytes.Buffer // of who joins, until it has
+	var out bytes.Buffer // of the joining rank; read after it has ended
 	var m clock.Manual
 	done := make(chan error, 1)
 	go func() {

@@ -16,9 +16,8 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// A message with chunks that no frame carries is refused at every rank, before
-// anything is sent, and leaves the communicator intact. Nobody touches the message,
-// which has no memory.
+// A message with chunks that no frame can carry is refused at every rank before anything is sent,
+// and leaves the communicator intact. No code touches the message, which has no memory.
 func TestChunksThatNoFrameCarries(t *testing.T) {
 	for chunks := 1; chunks <= 3; chunks++ {
 		t.Run(fmt.Sprintf("%d chunks", chunks), func(t *testing.T) {
@@ -28,7 +27,7 @@ func TestChunksThatNoFrameCarries(t *testing.T) {
 			}
 			defer unix.Munmap(buf)
 			comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/binomial", Params: schedule.Params{Chunks: chunks}}}})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // who sends it waits for the others
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the rank that sends it waits for the others
 			defer cancel()
 			for _, c := range comms {
 				err := c.Bcast(ctx, buf, 1)
@@ -44,9 +43,10 @@ func TestChunksThatNoFrameCarries(t *testing.T) {
 	}
 }
 
-// A message is cut so that frames carry its chunks where nobody says how: by the rules for two ranks of one host, which would not
-// cut it; by an algorithm that has a number of its own; by rules of the user's that say one chunk. Nobody touches the message,
-// which has no memory, and the operation is given up at once.
+// By default a message is cut so that frames can carry its chunks: under the rules for two ranks of
+// one host, which would not cut it; under an algorithm with a number of chunks of its own; and
+// under user rules that ask for one chunk. No code touches the message, which has no memory, and
+// the operation ends at once.
 func TestLongMessagesAreCut(t *testing.T) {
 	require.EqualValues(t, wire.MaxBody, selection.MaxChunk)
 	whole, err := selection.Parse([]byte(`{"format": "schedgen-rules/1", "rules": [{"collective": "bcast", "algorithm": "bcast/linear", "params": {"chunks": 1}}]}`))

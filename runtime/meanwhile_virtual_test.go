@@ -12,13 +12,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// counting returns a Config whose callers count how often they do something else while they wait.
+// counting returns a Config whose Meanwhile counts its calls.
 func counting() (cfg runtime.Config, calls *atomic.Int64) {
 	calls = new(atomic.Int64)
 	return runtime.Config{Meanwhile: func() { calls.Add(1) }}, calls
 }
 
-// lateBarrier is a barrier to which rank 1 comes late.
+// lateBarrier is a barrier that rank 1 enters late.
 func lateBarrier(c *runtime.Comm) error {
 	if c.Rank() == 1 {
 		time.Sleep(100 * time.Millisecond) // virtual
@@ -26,7 +26,7 @@ func lateBarrier(c *runtime.Comm) error {
 	return c.Barrier(context.Background())
 }
 
-// A caller that waits does something else meanwhile, at least every millisecond or so; the background does not.
+// A caller that waits calls Meanwhile at least about every millisecond; the background does not.
 func TestMeanwhile(t *testing.T) {
 	cfg, calls := counting()
 	virtual(t, 2, mem.Options{}, cfg, func(comms []*runtime.Comm) {
@@ -38,7 +38,7 @@ func TestMeanwhile(t *testing.T) {
 	})
 }
 
-// So does a caller that sleeps because another one drives.
+// A caller that sleeps while another one drives calls Meanwhile, too.
 func TestMeanwhileBesideOthers(t *testing.T) {
 	cfg, calls := counting()
 	virtual(t, 2, mem.Options{}, cfg, func(comms []*runtime.Comm) {

@@ -6,18 +6,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// members are the ranks of a communicator made by Split, as the transport knows
-// them: its endpoints are the ranks of the first communicator. What the core sends goes to
-// the members' endpoints under the communicator's number, and what comes is shown to it
-// as from their ranks.
+// members maps the ranks of a communicator made by Split to the transport's endpoints, which are
+// the ranks of the first communicator. It sends the core's frames to the members' endpoints under
+// the communicator's number, and shows arriving frames to the core with their senders' ranks.
 type members struct {
 	tr       wire.Transport
 	number   uint8
-	self     int   // the own endpoint
-	endpoint []int // by rank
-	rank     []int // by endpoint; -1: no member
+	self     int   // this rank's endpoint
+	endpoint []int // endpoints by rank
+	rank     []int // ranks by endpoint; -1: no member
 
-	header wire.Header // scratch: what the core is shown
+	header wire.Header // scratch: the header shown to the core
 }
 
 func newMembers(tr wire.Transport, number uint8, endpoint []int) *members {
@@ -28,7 +27,7 @@ func newMembers(tr wire.Transport, number uint8, endpoint []int) *members {
 	return m
 }
 
-// shown returns h as the core is to see it, nil if it is not from a member.
+// shown returns h with the sender's rank for the core, or nil if the sender is no member.
 func (m *members) shown(h *wire.Header) *wire.Header {
 	rank := m.rank[h.From]
 	if rank < 0 {
@@ -39,7 +38,7 @@ func (m *members) shown(h *wire.Header) *wire.Header {
 	return &m.header
 }
 
-// rankOf returns the rank of an endpoint in c, if that is a member.
+// rankOf returns the rank of an endpoint in c, and whether the endpoint is a member.
 func (c *Comm) rankOf(endpoint int) (rank int, member bool) {
 	if c.members == nil {
 		return endpoint, true
@@ -64,8 +63,8 @@ func (m *members) stamp(f *wire.Frame) *wire.Frame {
 // Put implements [core.Net].
 func (m *members) Put(to int, f *wire.Frame) { m.tr.Put(m.endpoint[to], m.stamp(f)) }
 
-// Mcast implements [core.Net]. The frame goes to the communicator's own group, if there is one. If not,
-// it goes to all endpoints, and the ones that are no members drop it.
+// Mcast implements [core.Net]. The frame goes to the communicator's own group, if there is one.
+// Otherwise it goes to all endpoints, and those that are no members drop it.
 func (m *members) Mcast(f *wire.Frame) { m.tr.Mcast(m.stamp(f)) }
 
 // Taken implements [wire.Taker].
@@ -79,12 +78,12 @@ func (m *members) Taken(to int) uint64 {
 // Datagram implements [core.Net].
 func (m *members) Datagram(to int, f *wire.Frame) { m.tr.Datagram(m.endpoint[to], m.stamp(f)) }
 
-// capsAmong returns what a transport of so many endpoints can do for some of them: it
-// can do the same, but on how many hosts they are is their own.
+// capsAmong returns the Caps of a transport for a subset of its endpoints: some lists them, and
+// self is this rank's. Only Local, Hosts and Host differ from caps.
 func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 	host := caps.Host
 	if host == nil && caps.Local == endpoints {
-		host = make([]int, endpoints) // all share one
+		host = make([]int, endpoints) // all share one host
 	}
 	caps.Local, caps.Hosts, caps.Host = 0, 0, nil
 	if host == nil {
@@ -100,7 +99,7 @@ func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 	return caps
 }
 
-// shareHosts reports whether of so many ranks some may be on one host. All give the same answer.
+// shareHosts reports whether two of the ranks may share a host. All ranks get the same answer.
 func shareHosts(caps wire.Caps, ranks int) bool {
 	if caps.Host == nil {
 		return ranks > 1
@@ -109,10 +108,10 @@ func shareHosts(caps wire.Caps, ranks int) bool {
 	return len(slices.Compact(hosts)) < ranks
 }
 
-// spreads reports whether multicasts are worth it for some of the endpoints of a
-// transport, of which capsAmong says what it can do for them. Unless they are apart, in a group of their own,
-// all others have to drop what is multicast, so they must be half of all at least. Those of one host do
-// without what leaves it.
+// spreads reports whether multicasts are worthwhile for some of a transport's endpoints, given the
+// transport's caps and their own caps among. If they are not apart in a group of their own, all
+// other endpoints must drop their multicasts, so they must be at least half of all. Ranks of one
+// host do not multicast if other ranks are elsewhere.
 func spreads(caps, among wire.Caps, endpoints, some int, apart bool) bool {
 	several := func(host []int) bool {
 		return slices.ContainsFunc(host, func(h int) bool { return h != host[0] })

@@ -36,8 +36,8 @@ func TestCapsAmongMembers(t *testing.T) {
 	}
 }
 
-// What a core sends by rank goes to the endpoints of the members, and what comes from
-// those is from their ranks.
+// Frames that a core sends to a rank go to the member's endpoint, and frames from an endpoint
+// arrive from the member's rank.
 func TestMembersAreTranslated(t *testing.T) {
 	tr := &sent{rank: 4, size: 6}
 	m := newMembers(tr, 9, []int{2, 4, 5})
@@ -50,7 +50,7 @@ func TestMembersAreTranslated(t *testing.T) {
 	require.Nil(t, m.shown(&wire.Header{From: 3}))
 }
 
-// Frames from ranks that are no members, as multicasts are, are dropped.
+// Frames from ranks that are no members, such as multicasts, are dropped.
 func TestFramesOfStrangers(t *testing.T) {
 	first := still(t, &sent{rank: 4, size: 6}, Config{})
 	c, err := first.register([]int{5, 2, 4}, outcome{number: 9, epoch: 7}, casting{})

@@ -2,15 +2,15 @@ package runtime
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// membersWindows are a set of windows as the members of a communicator made by Split number each
-// other.
+// membersWindows translates the ranks of a communicator made by Split to the endpoints of a set of
+// windows.
 type membersWindows struct {
 	wire.Shelves
 	m     *members
 	ranks []int // scratch of endpoints
 }
 
-// endpoints returns ranks as the transport numbers them, until the next call.
+// endpoints returns the endpoints of ranks. The result is valid until the next call.
 func (w *membersWindows) endpoints(ranks []int) []int {
 	w.ranks = w.ranks[:0]
 	for _, rank := range ranks {

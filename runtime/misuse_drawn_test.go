@@ -21,8 +21,8 @@ type drawnCall struct {
 	root    int
 	length  int // elements of a block
 	element int
-	counted bool // each block has as many elements more as its number says
-	wrong   int  // below zero: it is right, else one of wrong
+	counted bool // block b has b more elements than length
+	wrong   int  // index of one of wrong; negative: the call is right
 }
 
 func (d *drawnCall) at(ranks, rank int) runtime.Call {
@@ -48,7 +48,7 @@ func (d *drawnCall) at(ranks, rank int) runtime.Call {
 	return call
 }
 
-// deviate draws how one rank differs from the others in a call.
+// deviate draws how one rank's call differs from the others'.
 func (d *drawnCall) deviate(rt *rapid.T, ranks int) {
 	ways := []string{"collective", "wrong"}
 	if d.row.Rooted {
@@ -80,7 +80,7 @@ func (d *drawnCall) deviate(rt *rapid.T, ranks int) {
 	}
 }
 
-// When one rank of some differs in one argument of one of several calls, all fail with the same words.
+// If one rank differs in one argument of one of several calls, all ranks fail with the same words.
 func TestOneRankDeviatesSomewhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ranks := rapid.IntRange(2, 6).Draw(rt, "ranks")
@@ -113,8 +113,8 @@ func TestOneRankDeviatesSomewhere(t *testing.T) {
 	})
 }
 
-// somewhere has ranks make n calls and then a barrier, and returns an error unless all fail with the
-// same mismatch.
+// somewhere lets ranks make n calls and then a barrier. It returns an error unless all ranks fail
+// with the same mismatch.
 func somewhere(t *testing.T, ranks int, o mem.Options, call func(c *runtime.Comm, i int) *drawnCall, n int) error {
 	comms := group(t, ranks, o, runtime.Config{})
 	defer func() {
@@ -142,7 +142,7 @@ func somewhere(t *testing.T, ranks int, o mem.Options, call func(c *runtime.Comm
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // until all have heard
+	time.Sleep(time.Second) // until all ranks know
 	for _, c := range comms {
 		if got := c.Err(); !errors.Is(got, runtime.ErrMismatch) || got.Error() != comms[0].Err().Error() {
 			return fmt.Errorf("rank %d: %w; rank 0: %w", c.Rank(), got, comms[0].Err())

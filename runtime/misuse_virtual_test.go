@@ -20,17 +20,17 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// deviation is how the call of one rank differs from those of the others.
+// deviation is how one rank's call differs from the others'.
 type deviation struct {
 	name       string
 	call, odd  func(rank int) runtime.Call
-	words, its string // what the error says that the others have called, and what the odd rank has
+	words, its string // the error's words for the others' call, and for the odd rank's call
 }
 
-// blockBytes are those of a block in the calls of these tests.
+// blockBytes is the length of a block in these tests.
 const blockBytes = 120
 
-// countedOf returns the call of a rank with blocks of elements of 8 bytes, of which block b has count(b).
+// countedOf returns a rank's call with blocks of 8-byte elements; block b has count(b) elements.
 func countedOf(row *ir.Collective, ranks, root, rank int, count func(block int) int) runtime.Call {
 	counts := func(of ir.Blocks) (list []int, elements int) {
 		for i := range of.Count {
@@ -103,7 +103,7 @@ func deviations(row *ir.Collective, ranks, root, odd int) (all []deviation) {
 		own := row.Held(ranks, root, odd)
 		passed := slices.DeleteFunc(slices.Collect(blocksIn(blocks)), func(b int) bool {
 			w := row.Wanted(ranks, root, odd)
-			return own.Index(b) >= 0 && w.Index(b) >= 0 && !row.Everywhere(ranks, root) // no other rank knows of it
+			return own.Index(b) >= 0 && w.Index(b) >= 0 && !row.Everywhere(ranks, root) // no other rank knows the length
 		})
 		if len(passed) == 0 {
 			continue
@@ -132,7 +132,7 @@ func blocksIn(b ir.Blocks) func(yield func(int) bool) {
 }
 
 // forEachAlgorithm calls f for every algorithm of every collective that programs call, and once
-// without one for those that a rule chooses.
+// without a name for those that a rule chooses.
 func forEachAlgorithm(f func(row *ir.Collective, algorithm string)) {
 	for _, row := range called() {
 		f(&row, "")
@@ -144,7 +144,7 @@ func forEachAlgorithm(f func(row *ir.Collective, algorithm string)) {
 	}
 }
 
-// nameOf is a name for a subtest.
+// nameOf returns the name of a subtest.
 func nameOf(row *ir.Collective, algorithm string, ranks int) string {
 	if algorithm == "" {
 		algorithm = row.Name
@@ -152,8 +152,8 @@ func nameOf(row *ir.Collective, algorithm string, ranks int) string {
 	return fmt.Sprintf("%s/ranks=%d", algorithm, ranks)
 }
 
-// When the call of one rank differs from that of the others all ranks fail, with the same words, which
-// say what that rank has called and what another one has.
+// If one rank's call differs from the others', all ranks fail with the same words. The words name
+// that rank's call and another rank's call.
 func TestOneRankDeviates(t *testing.T) {
 	forEachAlgorithm(func(row *ir.Collective, algorithm string) {
 		for _, ranks := range heavy.Or([]int{2, 5}, []int{2, 3, 5, 6}) {
@@ -195,9 +195,9 @@ func deviates(t *testing.T, row *ir.Collective, algorithm string, ranks, odd int
 			return nil
 		}))
 		if errors.Join(refused...) != nil && refused[(odd+1)%ranks] != nil && refused[odd] != nil {
-			return // the algorithm does not serve such calls: all are refused
+			return // the algorithm does not serve such calls, so all are refused
 		}
-		time.Sleep(time.Second) // until all have heard
+		time.Sleep(time.Second) // until all ranks know
 		text := comms[0].Err()
 		for rank, c := range comms {
 			require.ErrorIs(t, c.Err(), runtime.ErrMismatch, "rank %d", rank)
@@ -215,7 +215,7 @@ func deviates(t *testing.T, row *ir.Collective, algorithm string, ranks, odd int
 	})
 }
 
-// When one rank dies or leaves in the middle of an operation all others get an error that names it.
+// If one rank dies or leaves inside an operation, all others get an error that names it.
 func TestOneRankEnds(t *testing.T) {
 	forEachAlgorithm(func(row *ir.Collective, algorithm string) {
 		for _, ranks := range heavy.Or([]int{2, 5}, []int{2, 3, 5, 6}) {
@@ -236,7 +236,7 @@ func TestOneRankEnds(t *testing.T) {
 	})
 }
 
-// ends has a rank end before it has entered an operation, or inside it.
+// ends makes a rank end before it has entered an operation, or inside it.
 func ends(t *testing.T, row *ir.Collective, algorithm string, ranks, root, odd int, inside, dies bool) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, err := mem.New(ranks, mem.Options{Windows: inside, Delay: time.Millisecond})

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// A communicator's number is one that is free at all its members when it is made.
-// They find it by offering each other which are free there (split.go). A process may
-// be inside several Splits at a time, of parents that have other members each, and must not
-// offer a number to two of them. So one Split at a time may use the process's numbers,
-// for one exchange, and the others offer nothing and try again: nobody ever waits for
-// another Split while it holds numbers. The Split of the parent with the lowest number
-// goes first at every process, so that of several that overlap one gets all it needs
-// (Gropp and Thakur: Thread-safety in an MPI implementation, 2007).
+// numbers finds the numbers of new communicators. A communicator's number is free at all its
+// members when the communicator is made: they offer each other their free numbers (split.go). A
+// process may be inside several Splits of parents with different members, and must not offer a
+// number to two of them. So only one Split at a time may use the process's numbers, for one
+// exchange. The others offer nothing and try again: no Split waits for another while it holds
+// numbers. The Split of the parent with the lowest number goes first at every process, so that one
+// of several overlapping Splits gets all numbers it needs (Gropp and Thakur: Thread-safety in an
+// MPI implementation, 2007).
 type numbers struct {
-	generation uint32  // the highest epoch of a communicator yet
+	generation uint32  // the highest epoch of any communicator so far
 	splits     []uint8 // parents of the Splits that need a number
-	user       int     // 1 + the parent of the one that uses them; 0: none
+	user       int     // 1 + the parent whose Split uses the numbers; 0: none
 }
 
 // mask is a set of numbers.
@@ -27,7 +27,7 @@ type mask [maxComms / 64]uint64
 
 func (m *mask) add(n uint8) { m[n/64] |= 1 << (n % 64) }
 
-// lowest returns the lowest number of m; ok is false if there is none.
+// lowest returns the lowest number of m; ok is false if m is empty.
 func (m *mask) lowest() (n uint8, ok bool) {
 	for i, word := range m {
 		if word != 0 {
@@ -43,7 +43,7 @@ func (m *mask) and(other *mask) {
 	}
 }
 
-// request says that the Split of parent needs a number, until withdraw.
+// request records that the Split of parent needs a number. withdraw undoes it.
 func (ns *numbers) request(parent uint8) { ns.splits = append(ns.splits, parent) }
 
 func (ns *numbers) withdraw(parent uint8) {
@@ -51,7 +51,7 @@ func (ns *numbers) withdraw(parent uint8) {
 	ns.splits = slices.DeleteFunc(ns.splits, func(p uint8) bool { return p == parent })
 }
 
-// acquire reports whether the Split of parent may use the numbers, until release.
+// acquire reports whether the Split of parent may use the numbers. It may until release.
 func (ns *numbers) acquire(parent uint8) bool {
 	if ns.user != 0 || slices.Min(ns.splits) != parent {
 		return false
@@ -66,12 +66,12 @@ func (ns *numbers) release(parent uint8) {
 	}
 }
 
-// offer is what a rank tells the others when a number is to be found.
+// offer is the message of a rank to all others when they look for a number.
 type offer struct {
-	open       bool   // free says which are; else others use the numbers
-	generation uint32 // the new communicator's epoch is higher than all
+	open       bool   // free holds numbers; false: another Split uses them
+	generation uint32 // the highest epoch at the rank; the new communicator gets a higher one
 	free       mask
-	sets       uint8 // of windows that are free, by bits
+	sets       uint8 // free sets of windows, as bits
 	joined     bool  // the rank is in the group of its new communicator
 }
 
@@ -101,17 +101,18 @@ func decodeOffer(b []byte) (o offer) {
 	return o
 }
 
-// outcome is what follows from the offers of the members of a communicator.
+// outcome is the result of the offers of a communicator's members.
 type outcome struct {
-	agreed bool // else one has offered nothing, and all try again
+	agreed bool // false: one rank has offered nothing, and all try again
 	number uint8
 	epoch  uint32
-	set    int  // of windows, which is free at all of them; 0: none is
-	full   bool // agreed, and no number is free at all of them, or no epoch is left
-	absent int  // the first of the members that is not in their group; -1: all are
+	set    int  // set of windows that is free at all members; 0: none
+	full   bool // no number is free at all members, or no epoch is left
+	absent int  // first member that is not in the members' group; -1: none
 }
 
-// agree finds the number, the epoch and the windows of a communicator of ranks.
+// agree finds the number, the epoch and the set of windows of a new communicator of the given
+// ranks.
 func agree(offers []offer, ranks []int) outcome {
 	var free mask
 	for i := range free {
@@ -136,7 +137,7 @@ func agree(offers []offer, ranks []int) outcome {
 	return out
 }
 
-// lowestSet returns the first of sets of windows that are given by bits, 0 if there is none.
+// lowestSet returns the lowest set of windows in a set of bits, or 0 if there is none.
 func lowestSet(sets uint8) int {
 	if sets == 0 {
 		return 0
@@ -144,8 +145,8 @@ func lowestSet(sets uint8) int {
 	return bits.TrailingZeros8(sets)
 }
 
-// agreeAll finds those of the communicators of colors, and returns what has been found for
-// those whose members have all offered their numbers.
+// agreeAll runs agree for each color and returns the outcomes of the colors whose members have all
+// offered their numbers.
 func agreeAll(offers []offer, colors map[int][]int) (map[int]outcome, error) {
 	found := make(map[int]outcome)
 	for _, color := range slices.Sorted(maps.Keys(colors)) {

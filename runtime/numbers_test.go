@@ -56,7 +56,7 @@ func TestSettle(t *testing.T) {
 	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5, set: 5, absent: -1}}, found)
 }
 
-// One Split at a time uses a process's numbers, the one of the lowest parent first.
+// One Split at a time uses a process's numbers; the Split of the lowest parent goes first.
 func TestNumbersAreUsedInTurn(t *testing.T) {
 	var ns numbers
 	ns.request(5)
@@ -75,17 +75,17 @@ func TestNumbersAreUsedInTurn(t *testing.T) {
 	require.True(t, ns.acquire(9), "who withdraws gives them back")
 }
 
-// crossing is Splits of several parents over some processes, as far as numbers go:
-// each round of a parent is an offer of each of its members, in any order.
+// crossing models Splits of several parents over some processes, as far as numbers are concerned.
+// In each round of a parent, each of its members makes one offer, in any order.
 type crossing struct {
 	members [][]int        // by parent
 	ns      []numbers      // by process
-	offers  []map[int]bool // by parent: in this round, by process
+	offers  []map[int]bool // by parent and process: whether it has offered in this round
 	done    []bool         // by parent
 }
 
-// offer has a member of parent offer its numbers, unless it has in this round, and
-// ends the round if it is the last.
+// offer makes a member of parent offer its numbers, unless it has in this round. The last offer
+// ends the round.
 func (x *crossing) offer(parent, member int) {
 	offers := x.offers[parent]
 	if _, has := offers[member]; has || x.done[parent] {
@@ -107,9 +107,8 @@ func (x *crossing) offer(parent, member int) {
 	x.offers[parent] = map[int]bool{}
 }
 
-// Splits that overlap all find numbers, in whatever order their offers come: from any
-// state the lowest parent that is left needs two rounds, one that others have spoilt
-// and its own.
+// Overlapping Splits all find numbers, in whatever order their offers come. From any state the
+// lowest remaining parent needs two rounds: one that others have spoilt, and its own.
 func TestOverlappingSplitsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		processes := rapid.IntRange(1, 6).Draw(t, "processes")

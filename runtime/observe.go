@@ -12,33 +12,32 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Observe is who is told what a communicator does, beside the process itself: each
-// rank's own. Communicators made by Split, Dup and Shrink have the same.
+// Observe says who is told what a communicator does. Each rank has its own. Communicators made by
+// Split, Dup and Shrink inherit it.
 type Observe struct {
-	// Log gets an event when ranks have joined, when one is lost, when the communicator fails, and when it
-	// is closed; nil: nobody does. Its handler may take its time, and may call any method of the
-	// communicator except Close.
+	// Log gets an event when ranks have joined, when a rank is lost, when the communicator fails,
+	// and when it is closed. If Log is nil, these events are dropped. Its handler may be slow, and
+	// may call any method of the communicator except Close.
 	//
-	// While the ranks that a launcher has started meet, Log also gets a warning that says what this rank
-	// waits for and why that has not come: after two seconds, and then at growing intervals. If Log is nil,
-	// these warnings go to the standard error, a line each; slog.DiscardHandler silences them.
+	// While the ranks that a launcher has started meet, Log also gets warnings that say what this
+	// rank waits for and why it has not come: after two seconds, and then at growing intervals. If
+	// Log is nil, these warnings go to the standard error, a line each; slog.DiscardHandler
+	// silences them.
 	Log *slog.Logger
 
-	// Trace is called for all that operations do; nil: nothing is, and that costs a
-	// comparison. It is called in the middle of the work, by one goroutine at a time: it
-	// must be quick, and must not call the communicator. Package perfetto writes files of
-	// what it is told.
+	// Trace is called with every event of operations. If Trace is nil, the cost is one comparison
+	// per event. One goroutine at a time calls Trace, in the middle of its work: Trace must be
+	// quick, and must not call the communicator. Package perfetto writes traces to files.
 	Trace func(Event)
 }
 
-// told is what has been told of a communicator.
+// told records which events the observers have got.
 type told struct {
-	failed bool           // that it has failed
-	log    sync.WaitGroup // logs that are being written
+	failed bool           // the failure has been reported
+	log    sync.WaitGroup // log calls that still run
 }
 
-// logJoin says that the communicator is there: made by join, split, dup or
-// shrink, which has taken so long.
+// logJoin logs a new communicator. by is join, split, dup or shrink, which has taken the time took.
 func (c *Comm) logJoin(by string, took time.Duration) {
 	attrs := []slog.Attr{slog.String("by", by), slog.String("transport", transportName(c.drv.tr)), slog.Int("hosts", c.hosts()), slog.Duration("took", took)}
 	if of, ok := c.drv.tr.(wire.Copier); ok {
@@ -59,8 +58,8 @@ func (c *Comm) logJoin(by string, took time.Duration) {
 	c.log(slog.LevelInfo, "joined", attrs...)
 }
 
-// logFailure says why the communicator has failed, and of whom. Nobody waits for the
-// handler, which may be slow; the driver's lock is held here.
+// logFailure logs why the communicator has failed, and which ranks are lost. It does not wait for
+// the handler, which may be slow, since the caller holds the driver's lock.
 func (c *Comm) logFailure(err error) {
 	if c.cfg.Observe.Log == nil || errors.Is(err, ErrClosed) || errors.Is(err, errShrunk) {
 		return
@@ -73,7 +72,7 @@ func (c *Comm) logFailure(err error) {
 	})
 }
 
-// lostRanks returns the ranks that an error says are lost.
+// lostRanks returns the ranks that are lost according to err.
 func lostRanks(err error) []int {
 	var all *LostError
 	var one *RankError
@@ -86,7 +85,7 @@ func lostRanks(err error) []int {
 	return nil
 }
 
-// logClose says how the communicator ends, after what has been said of it before.
+// logClose logs the end of the communicator, after all earlier logs have been written.
 func (c *Comm) logClose(err error) {
 	c.told.log.Wait()
 	attrs := []slog.Attr{slog.Uint64("operations", c.Totals().Operations)}
@@ -96,7 +95,7 @@ func (c *Comm) logClose(err error) {
 	c.log(slog.LevelInfo, "communicator closed", attrs...)
 }
 
-// log tells an event of this communicator. The driver's lock must not be held.
+// log logs an event of this communicator. The caller must not hold the driver's lock.
 func (c *Comm) log(level slog.Level, what string, attrs ...slog.Attr) {
 	if c.cfg.Observe.Log == nil {
 		return
@@ -105,7 +104,7 @@ func (c *Comm) log(level slog.Level, what string, attrs ...slog.Attr) {
 	c.cfg.Observe.Log.LogAttrs(context.Background(), level, what, append(who, attrs...)...)
 }
 
-// hosts returns on how many hosts the ranks are; 0: not known.
+// hosts returns the number of hosts of the ranks, or 0 if it is not known.
 func (c *Comm) hosts() int {
 	seen := make(map[int]bool)
 	for _, h := range c.caps.Host {
@@ -117,7 +116,7 @@ func (c *Comm) hosts() int {
 	return len(seen)
 }
 
-// transportName returns the name of the package of a transport.
+// transportName returns the package name of a transport.
 func transportName(tr any) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", tr), "*"), ".")
 	return name

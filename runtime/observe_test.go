@@ -20,7 +20,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// journal is what slog writes, without the times.
+// journal collects the output of slog without the times.
 type journal struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -47,7 +47,7 @@ func (j *journal) lines() []string {
 	return strings.Split(strings.TrimSuffix(j.b.String(), "\n"), "\n")
 }
 
-// observed joins ranks that each keep a journal.
+// observed joins ranks with one journal each.
 func observed(t *testing.T, size int) ([]*runtime.Comm, []*mem.Transport, []*journal) {
 	ts, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestLogOfALife(t *testing.T) {
 	}, journals[1].lines())
 }
 
-// A communicator that no windows are left for is told from those that have some.
+// The log shows whether a communicator has windows or none were free.
 func TestLogOfWindows(t *testing.T) {
 	j := new(journal)
 	comms := group(t, 2, mem.Options{Windows: true}, runtime.Config{Observe: runtime.Observe{Log: j.logger()}})
@@ -101,8 +101,8 @@ func TestLogOfWindows(t *testing.T) {
 	}
 }
 
-// The loss of a rank, and that the communicator has failed, are said before its end, at
-// every rank that is left.
+// Every remaining rank logs the loss of a rank and the failure of the communicator before the end
+// of the communicator.
 func TestLogOfALoss(t *testing.T) {
 	comms, ts, journals := observed(t, 3)
 	require.NoError(t, ts[2].Close(false, 0))
@@ -119,7 +119,7 @@ func TestLogOfALoss(t *testing.T) {
 	}
 }
 
-// A handler may ask the communicator that it hears of.
+// A handler may call the communicator that it gets events of.
 func TestLogHandlerMayAsk(t *testing.T) {
 	ts, err := mem.New(2, mem.Options{})
 	require.NoError(t, err)
@@ -142,12 +142,12 @@ func TestLogHandlerMayAsk(t *testing.T) {
 	require.NoError(t, ts[1].Close(true, 0))
 }
 
-// traced returns a Config that appends what is traced to events.
+// traced returns a Config that appends all events to events.
 func traced(into *[]runtime.Event) runtime.Config {
 	return runtime.Config{Observe: runtime.Observe{Trace: func(e runtime.Event) { *into = append(*into, e) }}}
 }
 
-// Every operation begins and ends once, with all that it needs in between, at every rank.
+// At every rank, every operation begins and ends once, with all needed events in between.
 func TestTraceOfABroadcast(t *testing.T) {
 	const size, rounds = 5, 20
 	ts, err := mem.New(size, mem.Options{Loss: 0.3, Seed: 7})
@@ -284,8 +284,8 @@ func TestTraceOfAFailure(t *testing.T) {
 	require.NoError(t, ts[1].Close(true, 0))
 }
 
-// Who goes on after a loss says so, and in its states and traces the new communicator is told
-// apart from the one before.
+// After a loss and a Shrink, the log says so, and states and traces distinguish the new
+// communicator from the old one.
 func TestShrinkIsSeen(t *testing.T) {
 	const size = 4
 	ts, err := mem.New(size, mem.Options{})

@@ -10,30 +10,30 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// plan is a schedule as one rank runs it.
+// plan is a schedule compiled for one rank.
 type plan struct {
 	*core.Plan
 	key     planKey
-	relays  func() bool // the schedule brings ranks blocks that they neither hold nor want
+	relays  func() bool // whether the schedule brings ranks blocks that they neither hold nor want
 	weight  int
-	head    *plan  // of BcastBytes; nil before the first
+	head    *plan  // the plan for the head of BcastBytes; nil before the first
 	ordered bool   // it folds in the order of the ranks
-	tree    string // and by that tree; "": by one of its own
+	tree    string // the fixed tree of Reproducible, if it folds along that; "": another tree
 	form    form
-	forms   []*plan // the same schedule, for calls of other forms
+	forms   []*plan // the same schedule for calls of other forms
 }
 
-// form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
-// of bytes, in blocks of one length.
+// form is what ranks must agree on about a call that moves blocks, besides the schedule. The zero
+// value stands for bytes in blocks of one length.
 type form struct {
-	element int    // bytes of an element; 0: 1
+	element int    // bytes of an element; 0 means 1
 	counted bool   // blocks have lengths of their own
-	shared  bool   // and every rank knows all of them
-	fold    string // what contributions are folded with; "": nothing is folded
-	ordered bool   // they must be folded in the order of ranks
+	shared  bool   // every rank knows all lengths
+	fold    string // name of the fold; "": the call does not fold
+	ordered bool   // contributions must be folded in the order of the ranks
 }
 
-// maxForms bounds the forms that a plan is kept in.
+// maxForms is how many forms of one plan are kept.
 const maxForms = 16
 
 // as returns the plan for calls of form f.
@@ -68,29 +68,29 @@ func (p *plan) as(f form) *plan {
 	return &q
 }
 
-// planKey is what a plan is made of.
+// planKey identifies a plan.
 type planKey struct {
 	algorithm    Algorithm
 	root, chunks int
 }
 
-// plans compiles schedules at their first use and keeps those that were compiled
-// last, as far as memory is bounded.
+// plans compiles each schedule at its first use. It keeps the most recently compiled ones, up to
+// maxPlans.
 type plans struct {
 	rank, size int
-	rules      string              // in words that ranks agree on: which rules have chosen; "": the built-in ones
-	reaches    func(rank int) bool // flags reach a rank; nil: there are none
-	together   bool                // one can stand for several ranks
-	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
+	rules      string              // the rules in words that ranks agree on; "": the built-in rules
+	reaches    func(rank int) bool // whether flags reach a rank; nil: there are no windows
+	together   bool                // one flag can stand for several ranks
+	opens      func(rank int)      // connects with a rank; nil: the transport needs no such call
 	rows       []ir.Collective     // the table of collectives, by kind
 	recent     []recent            // see last
 	kept       map[planKey]*plan
-	order      []planKey // in which they were compiled
-	weight     int       // of all
+	order      []planKey // the keys in the order in which they were compiled
+	weight     int       // sum of the plans' weights
 }
 
-// last returns where the plan stands of the last operation of a kind with blocks of n bytes and that root, unless
-// another one has taken its place: the next operation mostly is like one of the last few.
+// last returns the place of the last operation with this kind, block length n and root, unless an
+// operation with the same hash has taken it. Most operations repeat one of the last few.
 func (ps *plans) last(k kind, n, root int) *recent {
 	at := (uint64(n) + uint64(root)<<32) * 0x9E3779B97F4A7C15 >> (64 - recentBits)
 	return &ps.recent[int(k)<<recentBits+int(at)]
@@ -102,7 +102,7 @@ const recentBits = 3 // 8 operations of a kind
 type recent struct {
 	bytes, root int
 	form        form
-	plan        *plan // nil: there was none
+	plan        *plan // nil: the place is free
 }
 
 func (ps *plans) get(key planKey) (*plan, error) {
@@ -117,7 +117,7 @@ func (ps *plans) get(key planKey) (*plan, error) {
 	return p, nil
 }
 
-// keep makes room for p, which is kept in any case.
+// keep keeps p and drops the oldest plans while the sum of weights is too great.
 func (ps *plans) keep(p *plan) {
 	for ps.weight += p.weight; ps.weight > maxPlans && len(ps.order) > 0; ps.order = ps.order[1:] {
 		ps.weight -= ps.kept[ps.order[0]].weight
@@ -131,7 +131,7 @@ func (ps *plans) keep(p *plan) {
 	ps.order = append(ps.order, p.key)
 }
 
-// weigh returns how large a compiled program is, in rules, actions and slots.
+// weigh returns the size of a compiled program, in rules, actions and slots.
 func weigh(p *ir.Program, chunks int) int {
 	n := 1 + chunks + p.Signals
 	for i := range p.Rules {
@@ -155,7 +155,7 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	ps.open(&p)
 	var root ir.Program
 	alg := spec.Algorithm()
-	if alg.Multicasts() { // else nobody asks; a root's program may be long
+	if alg.Multicasts() { // otherwise the root's program is not needed, and it may be long
 		root = spec.Program(h.Root)
 	}
 	compiled := core.NewPlan(&h, program, root, 0)
@@ -168,8 +168,8 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
 }
 
-// open has this rank connected with those that its program puts to (paper 002, section 6), before
-// anything waits for that.
+// open connects this rank with the ranks that p puts to (paper 002, section 6), before an operation
+// waits for the connections.
 func (ps *plans) open(p *ir.Program) {
 	if ps.opens == nil {
 		return
@@ -183,7 +183,7 @@ func (ps *plans) open(p *ir.Program) {
 	}
 }
 
-// stand has p's signals or chunks stand in windows, where there are any.
+// stand puts p's signals or chunks into windows, if there are any.
 func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
 	switch {
 	case ps.reaches == nil:
@@ -196,7 +196,7 @@ func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
 	}
 }
 
-// near returns the programs of ranks that flags reach, and empty ones of others.
+// near returns the programs of the ranks that flags reach, and empty programs for the others.
 func (ps *plans) near(programs func(rank int) ir.Program) func(rank int) ir.Program {
 	return func(rank int) ir.Program {
 		if rank != ps.rank && !ps.reaches(rank) {

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// proofs are what this process has found out about schedules. The ranks of a process, and its
-// communicators, use the same few.
+// proofs are the results of all proofs in this process. The process's ranks and communicators use
+// the same few schedules.
 var proofs = proofCache{by: make(map[uint64]*proof)}
 
 type proofCache struct {
@@ -19,26 +19,26 @@ type proofCache struct {
 	by map[uint64]*proof // by digest
 }
 
-// maxProofs bounds the cache. A program that has had more schedules proved has those proved
-// again that it uses again.
+// maxProofs is the greatest size of the cache. When the cache is full, it is cleared, and schedules
+// that are used again are proved again.
 const maxProofs = 256
 
-// proof is the outcome for one schedule, once it is done.
+// proof is the outcome for one schedule, valid after once.
 type proof struct {
 	once  sync.Once
 	terms verify.Terms
 	err   error
 }
 
-// proved returns what is known of what s folds, and no error if s is known to hold all checks that apply to it: it is proved here, or its
-// generator has proved it.
+// proved returns the terms under which s folds. It returns no error if s passes all checks: it
+// proves s, or relies on the generator's proof if s is generated code.
 func proved(s *machine.Schedule) (verify.Terms, error) {
 	none := verify.Terms{}
 	if s.Source == nil {
 		if s.Proved {
 			return verify.Terms{RankOrder: s.RankOrder, Position: s.Position, InPlace: s.InPlace}, nil
 		}
-		return none, fmt.Errorf("%s: it is code of which nothing is proved: have schedgen emit generate it anew, or use UseUnverified", s.Header.Name())
+		return none, fmt.Errorf("%s: the generated code carries no proof: generate it again with schedgen emit, or call UseUnverified", s.Header.Name())
 	}
 	digest, err := ir.Digest(s.Source)
 	if err != nil {

@@ -6,20 +6,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// A call that has nothing to wait for takes three times as long if it goes through everything that others need. So what a rank can go through at
-// once (core's quick.go) it does, if no other call is inside, and if what it waits for is there within some looks. Else it
-// is started as all are.
+// A call that needs no waiting takes three times as long through the general path. So a rank tries
+// to run each operation at once (quick.go of package core). It succeeds if no other call is inside
+// and every line arrives within a few looks. Otherwise the operation starts on the general path.
 
-// How often a rank looks for a line before that: alone, with a core to itself; few times where others need the core. For a flag of a barrier
-// it looks once there, since who writes it may have to run on this core first.
+// quickAlone is how often a rank with a core to itself looks for a line before it gives up.
+// quickCrowded is how often it looks where other ranks need the core. For a flag of a barrier it
+// then looks once, since the writer may have to run on this core first.
 const (
 	quickAlone   = 512
 	quickCrowded = 64
-	// quickYields is how often others run meanwhile, with the driver's lock held: 32 ranks on two cores have run within 16 to 20 µs.
+	// quickYields is how often other ranks may run meanwhile, while this rank holds the driver's
+	// lock: 32 ranks on two cores have run within 16 to 20 µs.
 	quickYields = 8
 )
 
-// quick goes through an operation at once, and reports whether it has.
+// quick tries to run a whole operation at once, and reports whether it has.
 func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f form) bool {
 	last := c.plans.last(k, mem.Block, root)
 	if last.plan == nil || last.bytes != mem.Block || last.root != root || last.form != f {
@@ -70,13 +72,15 @@ func (c *Comm) through(q *core.Quick, p *core.Plan, mem *core.Buffers, looks, yi
 	return true
 }
 
-// idle reports whether no other call is inside, nothing is told of calls, and this is not one after which the others are looked at.
+// idle reports whether the quick path may run: no other call is inside, there is no trace, and the
+// rank need not look at the others' notes after this call.
 func (c *Comm) idle() bool {
 	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing && c.cfg.Observe.Trace == nil &&
 		len(c.drv.parking.asleep) == 0 && (c.started+1)%checkCalls != 0
 }
 
-// awaitLine looks for the line of a step, with others running meanwhile after the first looks, and copies its chunk, if it has one, to dst.
+// awaitLine waits for the line of a step and copies its chunk, if there is one, to dst. After the
+// first looks it lets other ranks run between looks.
 func (c *Comm) awaitLine(q *core.Quick, s *core.Step, looks, yields int, dst []byte) bool {
 	for ; ; yields-- {
 		found, ok := c.window.look(q, s, looks, dst)
@@ -88,7 +92,7 @@ func (c *Comm) awaitLine(q *core.Quick, s *core.Step, looks, yields int, dst []b
 	}
 }
 
-// look looks so many times.
+// look looks for the line of step s up to times times.
 func (w *window) look(q *core.Quick, s *core.Step, times int, dst []byte) (found, ok bool) {
 	at := s.Line
 	if s.Chunk {

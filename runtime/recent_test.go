@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// Calls whose roots or lengths change find their plans again, and allocate nothing for that.
+// Calls with changing roots or lengths find their plans again and allocate nothing for it.
 func TestPlansOfChangingCalls(t *testing.T) {
 	c := still(t, &sent{size: 4}, Config{})
 	find := func() (plans []*core.Plan) {
@@ -36,7 +36,7 @@ func TestPlansOfChangingCalls(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// A plan that had to make room is forgotten altogether.
+// An evicted plan is forgotten everywhere.
 func TestPlansThatMakeRoom(t *testing.T) {
 	c := still(t, &sent{size: 4}, Config{})
 	of := func(root int) *plan {

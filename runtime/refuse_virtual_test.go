@@ -40,7 +40,7 @@ func callOf(row *ir.Collective, ranks, root, rank, n int) runtime.Call {
 	return call
 }
 
-// byteSum adds bytes, and calls several of them an element.
+// byteSum adds bytes, with several bytes to an element.
 func byteSum(name string, element int) *runtime.Fold {
 	return &runtime.Fold{Name: name, Element: element, Commutes: true, Kernel: func(dst, a, b []byte) {
 		for i := range dst {
@@ -64,7 +64,7 @@ var wrong = []struct {
 	{"element", "", func(call *runtime.Call, _ int) { call.Element = -1 }},
 }
 
-// A rank that alone refuses a call, and lives on without another one, fails all ranks in its words.
+// If one rank alone refuses a call and makes no other, all ranks fail in its words.
 func TestRefusedByOneRank(t *testing.T) {
 	for _, row := range called() {
 		for _, ranks := range []int{2, 3, 5} {
@@ -84,7 +84,7 @@ func TestRefusedByOneRank(t *testing.T) {
 	}
 }
 
-// refusedBy has rank odd make a wrong call while the others make a right one, and then a barrier.
+// refusedBy has rank odd make a wrong call while the others make a right one and then a barrier.
 func refusedBy(t *testing.T, o mem.Options, row *ir.Collective, ranks, root, odd int, change func(call *runtime.Call, ranks int), words string) {
 	virtual(t, ranks, o, runtime.Config{}, func(comms []*runtime.Comm) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -111,7 +111,7 @@ func refusedBy(t *testing.T, o mem.Options, row *ir.Collective, ranks, root, odd
 		}))
 		// Others wait for Config.Stall and for a second more, and ask again in between.
 		require.LessOrEqual(t, time.Since(start), 2*time.Second)
-		time.Sleep(time.Second) // until all have heard
+		time.Sleep(time.Second) // until all ranks know
 		text := comms[odd].Err()
 		require.Error(t, text)
 		require.ErrorContains(t, text, fmt.Sprintf("rank %d has refused operation 2: %s", odd, row.Name))
@@ -135,8 +135,8 @@ func requireAbout(t *testing.T, err error, rank int) {
 	require.Equal(t, rank, about.Rank)
 }
 
-// A rank whose call was refused may call again: it has a second from when others ask for it. Refused
-// calls in between give it no more time.
+// A rank whose call was refused may call again. It has a second from when others ask for it;
+// refused calls in between give it no more time.
 func TestRefusedCallIsMadeGood(t *testing.T) {
 	const stall = 250 * time.Millisecond // the default
 	for _, late := range []time.Duration{0, stall, stall + 900*time.Millisecond, stall + 1100*time.Millisecond} {
@@ -168,8 +168,8 @@ func TestRefusedCallIsMadeGood(t *testing.T) {
 	}
 }
 
-// A rank that refuses a call when others have long waited for it fails them as soon as one that they
-// still wait for.
+// A rank that refuses a call while others have long waited for it fails them at its next refusal of
+// a call that they still wait for.
 func TestRefusedWhenOthersWait(t *testing.T) {
 	virtual(t, 3, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
 		start := time.Now()
@@ -188,7 +188,7 @@ func TestRefusedWhenOthersWait(t *testing.T) {
 	})
 }
 
-// Nobody who waits asks if Config.Stall is negative. The call that was refused may be made at any time.
+// If Config.Stall is negative, no rank asks, and the refused call may be repeated at any time.
 func TestRefusedWithoutQuestions(t *testing.T) {
 	virtual(t, 2, mem.Options{}, runtime.Config{Stall: -1}, func(comms []*runtime.Comm) {
 		require.NoError(t, each(comms, func(c *runtime.Comm) error {
@@ -201,7 +201,7 @@ func TestRefusedWithoutQuestions(t *testing.T) {
 	})
 }
 
-// All calls that count tell of their refusals, and no others do.
+// All calls that count report their refusals, and no other calls do.
 func TestWhichCallsAreRefused(t *testing.T) {
 	var none context.Context
 	ctx := context.Background()

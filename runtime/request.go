@@ -9,45 +9,43 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// requests are those of a communicator, in the order of their starts.
+// requests are the requests of a communicator, in the order of their starts.
 type requests struct {
-	started uint64     // the number of the last one
-	open    []*Request // they have begun
-	queue   queue      // they are to begin
+	started uint64     // number of the last request
+	open    []*Request // requests that have begun
+	queue   queue      // requests that have not begun
 	guards  guards
 }
 
-// Request is a collective operation that has been started. It goes on by itself,
-// whether anybody waits for it or not.
+// Request is a collective operation that has been started. It makes progress whether a caller waits
+// for it or not.
 type Request struct {
 	comm *Comm
 	ctx  context.Context
 	plan *plan
 	mem  core.Buffers
-	seq  uint64 // its number
+	seq  uint64 // number of the operation
 
-	counts core.Counts // where mem points, if blocks have lengths of their own
-	single [2]int      // and theirs where there is one
+	counts core.Counts // the counts that mem points to, if blocks have lengths of their own
+	single [2]int      // the counts of buffers with a single block
 
 	next  *Request // in the queue
-	guard *guard   // of ctx, if nobody may be waiting
+	guard *guard   // of ctx; nil if ctx never ends or the call itself waits
 
 	ended bool
-	err   error         // of the operation, once it has ended
-	done  chan struct{} // made when it is asked for
+	err   error         // of the operation, after it has ended
+	done  chan struct{} // made on the first call of Done
 	tell  func(error)   // Call.Ended
 }
 
-// StartBcast starts what [Comm.Bcast] does and does not wait for it: buf is the
-// communicator's until the request has ended, and must not be touched before.
-// Several requests may be open. Every rank must start the same operations in the
-// same order, blocking calls included; it may wait for them in any order, and
-// need not start one before others have ended because other ranks do. A few
-// operations run at once, those that were started first; the others are queued and
-// begin in their order when there is room.
+// StartBcast starts the broadcast of [Comm.Bcast] and returns without waiting for it. The
+// communicator owns buf until the request has ended; do not touch buf before. Several requests may
+// be open. Every rank must start the same operations in the same order, blocking calls included. A
+// rank may wait for them in any order, and need not overlap operations that other ranks overlap. A
+// few operations run at once, in the order of their starts; the others are queued.
 //
-// ctx governs the operation, also when nobody waits for it: if it ends first, or has
-// ended before, the communicator fails at every rank. A root that is no rank is refused as by
+// ctx governs the operation, also while no caller waits for it: if ctx ends before or during the
+// operation, the communicator fails at every rank. A root outside 0 … Size-1 is refused, as by
 // Bcast.
 func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, error) {
 	if ctx == nil {
@@ -59,8 +57,8 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 	return c.startRequest(&Request{comm: c}, ctx, bcast, core.InPlace(buf), root, form{})
 }
 
-// StartBarrier starts what [Comm.Barrier] does: the request ends when every rank
-// has started or called the barrier. Otherwise it is as [Comm.StartBcast].
+// StartBarrier starts the barrier of [Comm.Barrier]: the request ends when every rank has started
+// or called the barrier. Otherwise it works like [Comm.StartBcast].
 func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 	if ctx == nil {
 		return nil, c.refuse(noContext("barrier"))
@@ -87,17 +85,16 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 		d.expect()
 	}
 	if d.parking.parked {
-		d.tr.Wake() // so that somebody parks with the request's timers in view
+		d.tr.Wake() // the goroutine that parks next takes the request's timers into account
 	}
 	return r, nil
 }
 
-// Wait waits until the operation has ended and returns its error: nil, or one
-// that names the operation and its number. Several goroutines may wait for one
-// request, and wait again.
+// Wait waits until the operation has ended and returns its error: nil, or an error that names the
+// operation and its number. Several goroutines may wait for one request, and Wait may be called
+// again.
 //
-// The end of ctx ends the waiting only: the operation goes on, and buf is still the
-// communicator's.
+// If ctx ends, only the wait ends: the operation goes on, and the communicator still owns buf.
 func (r *Request) Wait(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("wait")
@@ -120,8 +117,8 @@ func (r *Request) Wait(ctx context.Context) error {
 	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", err)}
 }
 
-// Test reports whether the operation has ended, and its error. It does not wait: it looks once
-// for what has come, unless somebody does so already.
+// Test reports whether the operation has ended, and its error. Test does not wait: it polls once,
+// unless another goroutine polls already.
 func (r *Request) Test() (ended bool, err error) {
 	c := r.comm
 	c.drv.mu.Lock()
@@ -132,10 +129,9 @@ func (r *Request) Test() (ended bool, err error) {
 	return r.ended, r.err
 }
 
-// Done returns a channel that is closed when the operation has ended; Wait then
-// returns at once. Nobody needs to wait for that: if no goroutine is inside a call
-// of the communicator, its background completes the operation, though not before
-// Config.Waiting.Idle has passed.
+// Done returns a channel that is closed when the operation has ended; Wait then returns at once.
+// The operation completes even if no goroutine is inside a call of the communicator: the background
+// completes it, but not before Config.Waiting.Idle has passed.
 func (r *Request) Done() <-chan struct{} {
 	r.comm.drv.mu.Lock()
 	defer r.comm.drv.mu.Unlock()
@@ -148,12 +144,12 @@ func (r *Request) Done() <-chan struct{} {
 	return r.done
 }
 
-// met is what Wait and the blocking calls wait for.
+// met makes a request the condition that Wait and the blocking calls wait for.
 func (r *Request) met(*Comm) bool { return r.ended }
 
 func (r *Request) failed(c *Comm) error { return c.core.Err() }
 
-// end notes the outcome. The buffer is the caller's again.
+// end records the outcome and returns the buffer to the caller.
 func (r *Request) end(err error) {
 	r.ended, r.err, r.mem, r.counts, r.ctx = true, err, core.Buffers{}, core.Counts{}, nil
 	if r.done != nil {
@@ -167,7 +163,7 @@ func (r *Request) end(err error) {
 	}
 }
 
-// prepareRequest fills in r, unless it cannot be started.
+// prepareRequest fills in r, or returns why the request cannot be started.
 func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	if err := c.core.Err(); err != nil {
 		return err
@@ -195,18 +191,18 @@ func (c *Comm) prepareUnder(r *Request, ctx context.Context, p *plan, mem *core.
 	return nil
 }
 
-// belated fails the communicator because of a call under a context that has ended: the
-// other ranks take part in the operation and cannot complete it without this one.
+// belated fails the communicator because of a call whose context had ended before: the other ranks
+// take part in the operation and cannot complete it without this rank.
 func (c *Comm) belated(ctx context.Context, name string) error {
 	c.started++
 	e := c.core.Fail(name, c.started, fmt.Errorf("the context had ended before the call: %w", context.Cause(ctx)))
 	c.serve()
 	c.notice()
-	c.drv.poll() // the others are told
+	c.drv.poll() // sends the reason to the other ranks
 	return e
 }
 
-// start gives r the next number and begins it as soon as there is room.
+// start gives r the next number and begins r as soon as there is room.
 func (c *Comm) start(r *Request) {
 	c.started++
 	r.seq = c.started
@@ -218,9 +214,9 @@ func (c *Comm) start(r *Request) {
 	c.serve()
 }
 
-// serve ends the requests that are complete and begins those for which there is
-// room; if the core has failed it ends all. It reports whether there were any.
-// The transport must not be inside Poll.
+// serve ends the requests that are complete and begins queued requests while there is room. If the
+// core has failed, it ends all requests. It reports whether it has changed any request. The
+// transport must not be inside Poll.
 func (c *Comm) serve() (moved bool) {
 	moved = c.advance()
 	c.drv.windows.heed(c.window)
@@ -270,8 +266,8 @@ func (c *Comm) begin(r *Request) {
 	}
 }
 
-// fail fails the communicator because request r could not be completed, and says
-// where it stood.
+// fail fails the communicator because request r could not be completed. The error says how far r
+// came.
 func (c *Comm) fail(r *Request, err error) {
 	c.core.Settle()
 	if lost := c.core.Err(); lost != nil {
@@ -288,8 +284,8 @@ func (c *Comm) fail(r *Request, err error) {
 	c.failAll(c.core.Err())
 }
 
-// failAll ends all requests because of err, which has ended the core, and reports
-// whether there were any.
+// failAll ends all requests because of err, which has ended the core. It reports whether there were
+// any.
 func (c *Comm) failAll(err error) (some bool) {
 	if len(c.open) == 0 && c.queue.first == nil {
 		return false
@@ -315,7 +311,7 @@ func (c *Comm) failWith(r *Request, err error) {
 	}
 }
 
-// queue is the requests that have not begun, in their order.
+// queue holds the requests that have not begun, in their order.
 type queue struct{ first, last *Request }
 
 func (q *queue) push(r *Request) {
@@ -333,24 +329,23 @@ func (q *queue) pop() *Request {
 	return r
 }
 
-// guards are the contexts of requests, whose ends fail the communicator. A
-// registration is left for the next request under the same context, so that a
-// request need not allocate one.
+// guards watch the contexts of requests: when such a context ends, the communicator fails. A
+// registration stays for the next request under the same context, which then need not allocate one.
 type guards struct {
 	list  []*guard
-	limit int // how long the list may become before it is looked through
+	limit int // length of the list at which it is swept
 }
 
 type guard struct {
 	done <-chan struct{}
 	stop func() bool
-	open int // requests
+	open int // open requests under the context
 }
 
-// minGuards is how many registrations are kept in any case.
+// minGuards is the least length at which the list of registrations is swept.
 const minGuards = 4
 
-// of returns the guard of a context, nil if that never ends.
+// of returns the guard of ctx, or nil if ctx never ends.
 func (gs *guards) of(c *Comm, ctx context.Context) *guard {
 	done := ctx.Done()
 	if done == nil {
@@ -369,7 +364,7 @@ func (gs *guards) of(c *Comm, ctx context.Context) *guard {
 	return g
 }
 
-// sweep gives up the registrations that no request has.
+// sweep drops the registrations without open requests.
 func (gs *guards) sweep() {
 	kept := gs.list[:0]
 	for _, g := range gs.list {
@@ -395,14 +390,14 @@ func (gs *guards) stop() {
 func (c *Comm) expire() {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
-	c.serve() // what is complete has ended well
+	c.serve() // requests that are complete end without an error
 	if r := c.expired(); r != nil {
 		c.fail(r, context.Cause(r.ctx))
-		c.drv.poll() // the others are told
+		c.drv.poll() // sends the reason to the other ranks
 	}
 }
 
-// expired returns the first request whose context has ended, nil if there is none.
+// expired returns the first request whose context has ended, or nil.
 func (c *Comm) expired() *Request {
 	if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.ctx.Err() != nil }); i >= 0 {
 		return c.open[i]
@@ -415,8 +410,8 @@ func (c *Comm) expired() *Request {
 	return nil
 }
 
-// The number of ranks that an error names, and of those that are asked for their
-// programs to find them.
+// maxNamed is how many ranks an error names. maxSearched is the greatest communicator in which
+// errors look through all programs to find them.
 const (
 	maxNamed    = 8
 	maxSearched = 1 << 14

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// inFlight is how many broadcasts have been started before one is waited for.
+// inFlight is how many broadcasts are started before the first wait.
 const inFlight = 4
 
 // overlapped broadcasts inFlight messages at once.
@@ -93,8 +93,8 @@ func TestManyRequests(t *testing.T) {
 	}
 }
 
-// While one goroutine is inside a call, whether another one's operation comes
-// before or after it is not defined.
+// While one goroutine is inside a call, a call in another goroutine is refused, since the order of
+// the two would be undefined.
 func TestStartBesideACallIsRefused(t *testing.T) {
 	comms := group(t, 2, mem.Options{}, runtime.Config{})
 	first, err := comms[0].StartBarrier(t.Context())
@@ -107,7 +107,7 @@ func TestStartBesideACallIsRefused(t *testing.T) {
 		}
 		ended <- err
 	}()
-	for !errors.Is(comms[0].Use(nil), runtime.ErrBusy) { // it is not inside yet
+	for !errors.Is(comms[0].Use(nil), runtime.ErrBusy) { // until the other goroutine is inside
 		goruntime.Gosched()
 	}
 	_, err = comms[0].StartBarrier(t.Context())
@@ -122,7 +122,7 @@ func TestStartBesideACallIsRefused(t *testing.T) {
 	}
 }
 
-// What cannot be started is refused, and leaves the communicator alone.
+// A request that cannot start is refused and leaves the communicator intact.
 func TestStartIsChecked(t *testing.T) {
 	comms := group(t, 2, mem.Options{}, runtime.Config{})
 	for _, root := range []int{-1, 2} {
@@ -135,8 +135,7 @@ func TestStartIsChecked(t *testing.T) {
 	}
 }
 
-// Four broadcasts in flight against one after the other, where the way takes no
-// time and where it takes some.
+// Four broadcasts in flight against one after the other, over a path with and without delay.
 func BenchmarkInFlight(b *testing.B) {
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}}
 	together := func(c *runtime.Comm, buf []byte) error {

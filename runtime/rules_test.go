@@ -31,8 +31,8 @@ const flags = `{"collective": "barrier", "ranks": {"min": 3}, "place": "one-host
 {"collective": "bcast", "bytes": {"max": 999}, "algorithm": "bcast/linear", "params": {"chunks": 3}},
 {"collective": "bcast", "algorithm": "built-in"}`
 
-// names returns the error of a call that comes too late, which names the schedule that it
-// would run.
+// names returns the error of a call under an ended context, which names the schedule that it would
+// run.
 func names(t *testing.T, size int, cfg runtime.Config, call func(ctx context.Context, c *runtime.Comm) error) string {
 	t.Helper()
 	comms := group(t, size, mem.Options{}, cfg)
@@ -45,8 +45,8 @@ func names(t *testing.T, size int, cfg runtime.Config, call func(ctx context.Con
 	return err.Error()
 }
 
-// TestRulesChoose: the rules choose algorithm and parameters, by what the transport knows;
-// what Config gives counts before them.
+// TestRulesChoose: the rules choose algorithm and parameters, by what the transport knows. Config
+// has precedence.
 func TestRulesChoose(t *testing.T) {
 	bcast := func(n int) func(context.Context, *runtime.Comm) error {
 		return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, make([]byte, n), 0) }
@@ -73,7 +73,7 @@ func TestRulesChoose(t *testing.T) {
 	}
 }
 
-// TestRulesCut: messages arrive whole however rules cut them, over many sizes.
+// TestRulesCut: messages of many sizes arrive whole however rules cut them.
 func TestRulesCut(t *testing.T) {
 	comms := group(t, 5, mem.Options{}, runtime.Config{Rules: table(t, flags)})
 	closed(t, comms)
@@ -96,15 +96,15 @@ func TestRulesCut(t *testing.T) {
 	}
 }
 
-// TestDifferentRules are an error at every rank, in any operation, also if they choose alike,
-// and those that are the built-in ones are like none.
+// TestDifferentRules: different rules are an error at every rank, in any operation, even if they
+// choose alike. Rules equal to the built-in rules are no difference.
 func TestDifferentRules(t *testing.T) {
 	alike := table(t, `{"collective": "bcast", "algorithm": "built-in"}`)
 	for name, call := range map[string]func(c *runtime.Comm) error{
 		"barrier": func(c *runtime.Comm) error { return c.Barrier(t.Context()) },
 		"bcast": func(c *runtime.Comm) error {
 			err := c.Bcast(t.Context(), make([]byte, 5000), 2)
-			return cmp.Or(err, c.Barrier(t.Context())) // a root may return before others are heard of
+			return cmp.Or(err, c.Barrier(t.Context())) // a root may return before it hears of the others
 		},
 		"next": func(c *runtime.Comm) error {
 			if c.Rank() != 1 {
@@ -139,7 +139,7 @@ func TestDifferentRules(t *testing.T) {
 	}
 }
 
-// TestBuiltinRules: a file that says the same as the built-in rules is like none.
+// TestBuiltinRules: a file with the built-in rules is like no file.
 func TestBuiltinRules(t *testing.T) {
 	same, err := selection.Parse(selection.Builtin().Text())
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestBuiltinRules(t *testing.T) {
 	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
 }
 
-// TestRulesOfTheEnvironment: SCHEDGEN_RULES counts where the environment says the transport.
+// TestRulesOfTheEnvironment: SCHEDGEN_RULES counts where the environment chooses the transport.
 func TestRulesOfTheEnvironment(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rules.json")
 	t.Setenv("SCHEDGEN_RULES", name)

@@ -16,10 +16,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// A rank whose context ends while ranks shrink, and that closes then, is no member of what they make, or
-// fails it: whenever that is, nobody waits for it.
+// A rank whose context ends while ranks shrink, and which then closes, is no member of the new
+// communicator or fails it. No rank hangs, at whatever time that happens.
 func TestLeavingWhileOthersShrink(t *testing.T) {
-	const delay = time.Millisecond // one message; two agreements take some
+	const delay = time.Millisecond // of one message; two agreements take several
 	var again atomic.Int64
 	for after := time.Duration(0); after < 8*delay; after += delay / 8 {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {

@@ -18,13 +18,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// process is the transport of a process that can be stopped: it neither sends nor takes anything then, and what is
-// put to it waits.
+// process is the transport of a process that can be stopped. While stopped it neither sends nor
+// receives, and puts to it wait.
 type process struct {
 	*mem.Transport
 	stopped atomic.Pointer[chan struct{}]
-	beyond  atomic.Uint32 // processes of which nothing comes, as bits
-	frames  atomic.Int32  // after so many more frames it stops; 0: it goes on
+	beyond  atomic.Uint32 // processes that do not reach this one, as bits
+	frames  atomic.Int32  // it stops after this many more frames; 0: it does not stop
 }
 
 func (p *process) stop() {
@@ -49,7 +49,7 @@ func (p *process) Poll(s wire.Sink) bool {
 	return p.Transport.Poll(part{s, p})
 }
 
-// part is a sink that nothing comes to from processes that the network does not reach any more.
+// part is a sink that drops frames of processes beyond the cut.
 type part struct {
 	wire.Sink
 	p *process
@@ -77,14 +77,14 @@ func (p *process) Wait(d time.Duration) {
 	p.pause()
 }
 
-// family is communicators that a process is a member of, by name.
+// family holds the communicators of a process, by name.
 type family map[string]*runtime.Comm
 
-// silence is how long ranks of families may say nothing.
+// silence is Config.Silence in families.
 const silence = time.Second
 
-// lines are how the communicators of a family are made, one after the other: of even and odd ranks, of
-// every fourth one, of blocks of three, and of all.
+// lines are the communicators of a family, in the order in which they are made: of even and odd
+// ranks, of every fourth rank, of blocks of three, and of all.
 var lines = []struct {
 	name, parent string
 	color        func(rank int) int
@@ -95,12 +95,12 @@ var lines = []struct {
 	{"twin", "world", func(int) int { return 0 }},
 }
 
-// families has f use six processes and their communicators, and closes them.
+// families calls f with six processes and their communicators, and closes them.
 func families(t *testing.T, f func(ps []*process, all []family)) {
 	familiesOf(t, len(lines), mem.Options{}, f)
 }
 
-// familiesOf does so on such a network with the first so many of lines, and the world.
+// familiesOf does so with the first n of lines, and the world.
 func familiesOf(t *testing.T, made int, o mem.Options, f func(ps []*process, all []family)) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, err := mem.New(6, o)
@@ -136,7 +136,7 @@ func familiesOf(t *testing.T, made int, o mem.Options, f func(ps []*process, all
 	})
 }
 
-// atAll calls f for all of some ranks at once and returns their errors.
+// atAll calls f for all given ranks at once and returns their errors.
 func atAll(ranks []int, f func(rank int) error) error {
 	errs := make([]error, len(ranks))
 	var wg sync.WaitGroup
@@ -147,7 +147,7 @@ func atAll(ranks []int, f func(rank int) error) error {
 	return errors.Join(errs...)
 }
 
-// peers are the ranks in the world of a communicator of one of families, in their order there.
+// peers are the world ranks of a communicator of families, in their order there.
 func peers(name string, rank int) (list []int) {
 	for other := range 6 {
 		if name == "world" || name == "twin" || name == "block" && other/3 == rank/3 ||
@@ -158,13 +158,13 @@ func peers(name string, rank int) (list []int) {
 	return list
 }
 
-// anyOf reports whether list has one of some ranks.
+// anyOf reports whether list contains one of some ranks.
 func anyOf(list, some []int) bool {
 	return slices.ContainsFunc(list, func(rank int) bool { return slices.Contains(some, rank) })
 }
 
-// namesAll returns an error unless err, of a rank's communicator, names just those ranks of the world that have been
-// silent and are members.
+// namesAll returns an error unless err, of a rank's communicator, names exactly the members that
+// have been silent.
 func namesAll(err error, name string, rank int, silent []int) error {
 	var want []int
 	for i, other := range peers(name, rank) {
@@ -179,8 +179,9 @@ func namesAll(err error, name string, rank int, silent []int) error {
 	return nil
 }
 
-// Whichever communicator of a process finds that ranks are silent, all communicators with these ranks fail, at all
-// processes: a program that then turns to another one is told of the same ranks. Those without them work.
+// If one communicator of a process finds that ranks are silent, all communicators with these ranks
+// fail, at all processes: a program that turns to another communicator hears of the same ranks.
+// Communicators without these ranks work.
 func TestSilenceFailsAllCommunicatorsOfTheRank(t *testing.T) {
 	for _, finder := range []string{"half", "quarter", "block", "twin", "world"} {
 		for _, silent := range [][]int{{4}, {2}, {4, 5}, {0, 4}} {
@@ -191,7 +192,7 @@ func TestSilenceFailsAllCommunicatorsOfTheRank(t *testing.T) {
 	}
 }
 
-// findSilent stops ranks, has their peers in one communicator find it, and looks at all the others.
+// findSilent stops ranks, has their peers in one communicator find it, and checks all others.
 func findSilent(t *testing.T, ps []*process, all []family, finder string, silent []int) {
 	ctx := context.Background()
 	var left, finders []int
@@ -206,9 +207,10 @@ func findSilent(t *testing.T, ps []*process, all []family, finder string, silent
 		}
 	}
 	if len(finders) == 0 {
-		return // all that might find it are silent, too
+		return // all ranks that could find it are silent, too
 	}
-	// The finders turn to the world then, with another call than the others, who compute meanwhile.
+	// The finders then turn to the world, with another call than the others, which compute
+	// meanwhile.
 	require.NoError(t, atAll(finders, func(rank int) error {
 		found := all[rank][finder].Barrier(ctx)
 		if !errors.Is(found, runtime.ErrPeerSilent) {
@@ -258,9 +260,9 @@ func findSilent(t *testing.T, ps []*process, all []family, finder string, silent
 	}
 }
 
-// Ranks that fall silent while communicators are made fail that at all ranks. Those that are left go on without them,
-// however many of them have their new communicator already: its ranks have other numbers than those of the one that
-// is split.
+// If ranks fall silent while communicators are made, that fails at all ranks. The remaining ranks
+// go on without them, however many have their new communicator already. Ranks of the new
+// communicator have other numbers than in the one that is split.
 func TestSilenceInsideSplit(t *testing.T) {
 	for frames := int32(1); frames <= 12; frames++ {
 		for _, silent := range [][]int{{1}, {1, 3}, {1, 5}, {0, 3}, {2, 4}, {0, 1}} {
@@ -272,7 +274,7 @@ func TestSilenceInsideSplit(t *testing.T) {
 	}
 }
 
-// silentInsideSplit stops ranks that split when so many frames have come to them.
+// silentInsideSplit stops splitting ranks after a number of frames has reached them.
 func silentInsideSplit(t *testing.T, ps []*process, all []family, frames int32, silent []int) {
 	ctx := context.Background()
 	var left []int
@@ -292,7 +294,7 @@ func silentInsideSplit(t *testing.T, ps []*process, all []family, frames int32, 
 	}
 	var wg sync.WaitGroup
 	for _, rank := range silent {
-		wg.Go(func() { _ = split(rank) }) // it is told that it was lost, if it has stopped inside
+		wg.Go(func() { _ = split(rank) }) // it hears that it was lost, if it has stopped inside
 	}
 	_ = atAll(left, split) // fails where the silent ranks were needed
 	require.NoError(t, atAll(left, func(rank int) error {
@@ -311,8 +313,8 @@ func silentInsideSplit(t *testing.T, ps []*process, all []family, frames int32, 
 	wg.Wait()
 }
 
-// When the network is cut all communicators across the cut fail, and each part goes on without the other: whichever
-// communicators the processes are at work in.
+// If the network is cut, all communicators across the cut fail, and each part goes on without the
+// other, whichever communicators are in use.
 func TestCutFailsAllCommunicatorsAcross(t *testing.T) {
 	for _, finder := range []string{"half", "quarter", "block", "world"} {
 		for side := uint32(1); side < 1<<5; side++ {

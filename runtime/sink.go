@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// The driver hands what arrives to the core of its communicator, as from the
-// sender's rank there.
+// The driver hands each frame to the core of its communicator, with the sender's rank in that
+// communicator.
 
 var _ wire.Sink = (*driver)(nil)
 
@@ -23,7 +23,7 @@ func (d *driver) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Drop
 }
 
-// depart tells a rank that it asks in a communicator that is closed here.
+// depart tells a rank that the communicator it asks about is closed here.
 func (d *driver) depart(h *wire.Header) {
 	d.tr.Put(h.From, &wire.Frame{Header: wire.Header{
 		Kind: wire.FrameLeave, Lane: wire.LaneControl, Comm: h.Comm, Epoch: h.Epoch, Seq: math.MaxUint64, From: d.tr.Rank(),
@@ -46,8 +46,8 @@ func (d *driver) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdi
 	return wire.Drop
 }
 
-// lookup returns the communicator of a frame and the header that its core is to see;
-// nil if there is none or the sender is no member.
+// lookup returns the communicator of a frame, and the header for its core. It returns nil if there
+// is no such communicator or the sender is no member.
 func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
 	c := d.comms[h.Comm]
 	if c != nil && h.Epoch != c.cfg.Epoch {
@@ -62,10 +62,9 @@ func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
 	return c, h
 }
 
-// Ended implements [wire.Sink]: every communicator that the peer is a member of is
-// told.
+// Ended implements [wire.Sink]. It tells every communicator that the peer is a member of.
 func (d *driver) Ended(endpoint int, how wire.End, err error) {
-	d.seeFlags() // flags that the peer has written before it ended
+	d.seeFlags() // takes the flags that the peer wrote before it ended
 	d.ends[endpoint] = peerEnd{how, err}
 	for _, c := range d.active {
 		if rank, member := c.rankOf(endpoint); member {

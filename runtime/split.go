@@ -12,50 +12,49 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Undefined is the color of a rank that becomes no member of any communicator of a
-// Split. Other negative colors mean the same.
+// Undefined is the color of a rank that joins no communicator of a Split. Other negative colors
+// mean the same.
 const Undefined = -1
 
-// Split makes communicators among the ranks of c: one for each color, of the ranks
-// that give that color, in the order of key and, of equal keys, of their ranks in c.
-// Every rank of c must call it, between the same operations; one that gives
-// [Undefined] takes part and gets no communicator: nil, and no error.
+// Split makes one communicator for each color among the ranks of c. Its members are the ranks that
+// give that color, in the order of key; members with equal keys keep their order in c. Every rank
+// of c must call Split, between the same operations. A rank that gives [Undefined] takes part and
+// gets a nil communicator and no error.
 //
-// The new communicators share the connections and the goroutines of c and have its
-// Config, but for Params.Hosts, which are c's; schedules that c was given by Use are
-// c's alone. Ranks in their arguments and errors are their own. Operations of
-// different communicators may run at the same time, in different goroutines, and do
-// not wait for each other. Each fails by itself, with one exception: a rank that is lost
-// fails all communicators that it is a member of, whichever finds it, and they fail
-// with a [LostError] that names it. Close each of them, in any order.
+// The new communicators share the connections and goroutines of c and have its Config without
+// Params.Hosts. Schedules that c got by Use stay with c. Arguments and errors use the new
+// communicator's own ranks. Operations of different communicators may run at the same time, in
+// different goroutines, and do not wait for each other. Each communicator fails by itself, with one
+// exception: a lost rank fails all communicators that it is a member of, with a [LostError] that
+// names it. Close each communicator, in any order.
 //
-// A new communicator multicasts to a group of its own. Its members join the group while they split and
-// leave it when they close the communicator, so nobody else receives its multicasts. It shares the
-// group of all processes of the transport over shared memory alone, and if one member has no room for a
-// further group or hears nothing in it. Processes that are no members then drop the multicasts. Sharing
-// is no error: the event "joined" and [State] say so, and why. Broadcasts for which Config names no
-// algorithm multicast in a shared group only if the members are at least half of all processes, and not
-// if all members, but not all others, are on one host.
+// A new communicator multicasts to a group of its own. Its members join the group while they split
+// and leave it when they close the communicator, so no other rank receives its multicasts. The
+// communicator shares the group of all processes if the transport is shared memory alone, or if one
+// member has no room for a further group or hears nothing in it. Processes that are no members then
+// drop the multicasts. Sharing is no error: the event "joined" and [State] report it and the
+// reason. Broadcasts for which Config names no algorithm multicast in a shared group only if the
+// members are at least half of all processes. They do not if all members, but not all processes,
+// are on one host.
 //
-// Where ranks share memory the signals of barriers and the chunks of broadcasts stand in windows, for up to
-// seven communicators at a time at each process beside the first one; those beyond go by frames, which takes
-// longer. Members get windows if, when the communicator is made, the same ones are free at all of them: a
-// communicator has its windows until all members have closed it. The event "joined" says
-// whether it has any. So close what is not needed before you make the next one.
+// If ranks share memory, the signals of barriers and the chunks of broadcasts go through windows.
+// At each process, up to seven communicators besides the first can have windows at a time; further
+// ones use frames, which take longer. A new communicator gets windows if one set of them is free at
+// all its members, and keeps them until all members have closed it. The event "joined" says whether
+// it has any. So close communicators that you no longer need before you make the next one.
 //
-// It takes two exchanges in which each rank has some 32 and 38 bytes for each other,
-// so as many frames as there are ranks, and a barrier. Where Splits of several
-// communicators have processes in common at the same time the second exchange is
-// repeated until it is a Split's turn. At most 255 communicators made by Split may
-// be open at a process: where no number is free at all members of one, all ranks get
-// ErrTooMany, and c works on. The end of ctx fails c, as with any operation, also if it
-// was before the call.
+// Split takes a barrier and two exchanges, in which each rank sends some 32 and 38 bytes for each
+// other rank. Where Splits of several communicators with common processes run at the same time, the
+// second exchange is repeated until it is a Split's turn. At most 255 communicators made by Split
+// may be open at a process. If no number is free at all members of a new communicator, all ranks
+// get ErrTooMany, and c still works. If ctx ends before or during the call, c fails, as with any
+// operation.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	return c.derive(ctx, "split", color, key)
 }
 
-// Dup makes a communicator of the same ranks as c, whose operations and messages are
-// apart from those of c. It costs what [Comm.Split] does.
+// Dup makes a communicator of the same ranks as c. Its operations and messages are independent of
+// those of c. Dup costs what [Comm.Split] costs.
 func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "dup", 0, 0) }
 
 func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
@@ -117,9 +116,9 @@ func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
 	return nil, err
 }
 
-// colors tells all ranks what each wishes, and returns the ranks of every color, in
-// their new order, and the names of the groups that ranks have drawn. When it returns every rank has
-// called Split.
+// colors exchanges the colors, keys and group names of all ranks. It returns the ranks of every
+// color, in their new order, and the group name that each rank has drawn. When it returns, every
+// rank has called Split.
 func (c *Comm) colors(ctx context.Context, color, key int, name wire.GroupName) (map[int][]int, []wire.GroupName, error) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(max(color, Undefined)))
 	b = binary.BigEndian.AppendUint64(b, uint64(key))
@@ -142,9 +141,9 @@ func (c *Comm) colors(ctx context.Context, color, key int, name wire.GroupName) 
 	return colors, names, nil
 }
 
-// enrol finds a number for each of colors and registers the communicator of color, if
-// this rank is a member of one; own is the group that it has joined for that. All ranks see the
-// same offers, and so do the same.
+// enrol finds a number for each color, and registers the communicator of color if this rank is a
+// member of one. own is the group that this rank has joined for it. All ranks see the same offers
+// and so act alike.
 func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *joining) (child *Comm, err error) {
 	ns := &c.drv.numbers
 	_, member := colors[color]
@@ -163,7 +162,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 		}
 		if out, ok := found[color]; ok {
 			if child, err = c.register(colors[color], out, own.agreed(out)); err != nil {
-				return nil, c.core.Fail("split", c.started, err) // the others are not to wait for it
+				return nil, c.core.Fail("split", c.started, err) // the other ranks must not wait for it
 			}
 		}
 		maps.DeleteFunc(colors, func(of int, _ []int) bool { _, ok := found[of]; return ok })
@@ -171,13 +170,12 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 	return child, nil
 }
 
-// offers tells all ranks which numbers are free at each. A rank that needs none, or
-// whose numbers are used by another Split, offers nothing; so do all that repeat.
-// Each says, too, whether it has joined the group of its new communicator: when offers returns
-// all members have that say so.
+// offers exchanges the free numbers of all ranks. A rank that needs no number, or whose numbers
+// another Split uses, offers none; then all ranks repeat. Each rank also says whether it has joined
+// the group of its new communicator. When offers returns, all members have joined that say so.
 func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 	d := c.drv
-	d.mu.Unlock() // between repetitions: the other Split needs it
+	d.mu.Unlock() // another Split needs the lock between repetitions
 	goruntime.Gosched()
 	d.mu.Lock()
 	o := offer{generation: d.numbers.generation, joined: joined}
@@ -185,7 +183,7 @@ func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 		o.open, o.free, o.sets = true, d.free(), d.windows.free()
 	}
 	blocks, err := c.exchange(ctx, o.encode())
-	d.numbers.release(c.number) // what is found is registered before the lock is given up
+	d.numbers.release(c.number) // numbers are registered before the lock is given up
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +194,7 @@ func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 	return offers, nil
 }
 
-// meet returns when all ranks have registered: only then may frames be sent.
+// meet returns when all ranks have registered. Before that, no rank may send frames.
 func (c *Comm) meet(ctx context.Context) error {
 	p, err := c.planFor(barrier, 0, 0, form{})
 	if err != nil {
@@ -205,8 +203,8 @@ func (c *Comm) meet(ctx context.Context) error {
 	return c.perform(&Request{comm: c, ctx: ctx, plan: p})
 }
 
-// register makes the communicator of ranks, which multicasts to own, and begins to drive it. All that
-// is c's alone in its Config does not count for it.
+// register makes the communicator of the given ranks of c, which multicasts to own, and adds it to
+// the driver. It drops the parts of c's Config that are for c alone.
 func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	d := c.drv
 	endpoints := make([]int, len(ranks))

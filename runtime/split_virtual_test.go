@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// duplicated has f use communicators and duplicates of theirs, which it closes.
+// duplicated calls f with communicators and their duplicates, and closes the duplicates.
 func duplicated(t *testing.T, size int, cfg runtime.Config, f func(comms, twins []*runtime.Comm)) {
 	virtual(t, size, mem.Options{}, cfg, func(comms []*runtime.Comm) {
 		twins := make([]*runtime.Comm, size)
@@ -29,14 +29,14 @@ func duplicated(t *testing.T, size int, cfg runtime.Config, f func(comms, twins 
 	})
 }
 
-// deserted reports whether err is of a rank that knows, by itself or from another,
-// that one is gone.
+// deserted reports whether err is that of a rank that knows, directly or from another, that a rank
+// has gone.
 func deserted(err error) bool {
 	return errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted)
 }
 
-// A rank that closes one communicator while it is inside an operation fails that one
-// at all ranks at once, although no connection ends.
+// A rank that closes one communicator inside an operation fails that communicator at all ranks at
+// once, although no connection ends.
 func TestCloseInsideAnOperation(t *testing.T) {
 	duplicated(t, 5, runtime.Config{Stall: time.Hour}, func(comms, twins []*runtime.Comm) {
 		errs := make(chan error, 4)
@@ -62,8 +62,8 @@ func TestCloseInsideAnOperation(t *testing.T) {
 	})
 }
 
-// The last communicator of a process that ends badly is told of, although another has
-// ended in good order and so the transport says goodbye.
+// Peers hear that the last communicator of a process has ended badly, although another one ended in
+// good order and the transport says goodbye.
 func TestCloseInsideAfterGoodbye(t *testing.T) {
 	duplicated(t, 5, runtime.Config{Stall: time.Hour}, func(comms, twins []*runtime.Comm) {
 		require.NoError(t, comms[2].Close())
@@ -89,7 +89,7 @@ func TestBackgroundServesAllCommunicators(t *testing.T) {
 		start := time.Now()
 		for i, list := range [][]*runtime.Comm{comms, twins} {
 			for _, c := range list {
-				if c.Rank() != i { // one after the other: those on the way are in no call
+				if c.Rank() != i { // one after the other: ranks on the way are inside no call
 					m, err := c.Next(context.Background())
 					require.NoError(t, err)
 					require.Equal(t, []byte{byte(i)}, m.Data)

@@ -8,52 +8,53 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// State is where a communicator stands at a moment: which operations are open, what they
-// lack, and from whom. It is for people who want to know why nothing moves.
+// State describes a communicator at one moment: which operations are open, which slots they lack,
+// and which ranks they wait for. It is for people who want to know why nothing moves.
 type State struct {
-	Comm      uint8  `json:"comm"`    // its number among the communicators of the transport; 0 is the first
-	Process   int    `json:"process"` // this process's rank in the first one
+	Comm      uint8  `json:"comm"`    // the communicator's number among those of the transport; 0 is the first
+	Process   int    `json:"process"` // this process's rank in the first communicator
 	Rank      int    `json:"rank"`
 	Size      int    `json:"size"`
-	First     int    `json:"first"` // the process of its rank 0: with Comm and Epoch it tells the communicators of a job apart
+	First     int    `json:"first"` // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job
 	Epoch     uint32 `json:"epoch"`
-	Transport string `json:"transport"`        // the package that it is of, such as tcp
-	Group     string `json:"group,omitempty"`  // the address of its own multicast group; empty: it uses its transport's
-	Shared    string `json:"shared,omitempty"` // why it has no group of its own, so that its multicasts reach all ranks of the transport; empty: it has, or needs none
+	Transport string `json:"transport"`        // the package of the transport, such as tcp
+	Group     string `json:"group,omitempty"`  // the address of its own multicast group; empty: it uses the transport's group
+	Shared    string `json:"shared,omitempty"` // why it has no group of its own, so that its multicasts reach all ranks of the transport; empty: it has one, or needs none
 	Callers   int    `json:"callers"`          // goroutines inside a call
-	Begun     uint64 `json:"begun"`            // the last operation that has begun; they count from 1
-	Ended     uint64 `json:"ended"`            // this one and all before it have ended
-	Queued    int    `json:"queued"`           // operations that have been started and are to begin when others have ended
+	Begun     uint64 `json:"begun"`            // the last operation that has begun, counted from 1
+	Ended     uint64 `json:"ended"`            // the last operation up to which all have ended
+	Queued    int    `json:"queued"`           // operations that have been started and have not begun
 	Unread    int    `json:"unread"`           // rootless messages that the process has not taken
 
 	Open    []Operation `json:"open"`              // operations that have begun and not ended, the oldest first
-	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left or are lost, or perhaps are
-	Watch   *core.Watch `json:"watch,omitempty"`   // whom this rank asks for signs of life
+	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left, are lost, or may be lost
+	Watch   *core.Watch `json:"watch,omitempty"`   // the ranks that this rank asks for signs of life
 	Failure string      `json:"failure,omitempty"` // why the communicator has failed, or that it is closed
 	Totals  Totals      `json:"totals"`
 }
 
-// Operation is an open operation, and which ranks it waits for.
+// Operation is an open operation and the ranks that it waits for.
 type Operation struct {
 	core.OpState
 
-	// WaitsFor are the ranks that set, by the schedule, one of the first slots that are
-	// missing, the first few of them. SendsTo are those that this rank puts to, if there are
-	// frames that have not left: one of them may not take them.
+	// WaitsFor are the first ranks that, by the schedule, set one of the first missing slots.
+	// SendsTo are the first ranks that this rank puts to, if frames have not left: one of these
+	// ranks may not take them.
 	WaitsFor []int `json:"waits_for,omitempty"`
 	SendsTo  []int `json:"sends_to,omitempty"`
 
 	programs func(rank int) ir.Program
 }
 
-// The number of ranks that a state names, and of slots for which they are looked for.
+// maxWaits is how many ranks a state names; maxWaitsOn is how many missing slots it looks up to
+// find them.
 const (
 	maxWaits   = 64
 	maxWaitsOn = 64
 )
 
-// State says where c stands. It holds the communicator up for as long as it takes to copy
-// that, and may be called by anybody at any time.
+// State describes c at this moment. It blocks the communicator while it copies, and may be called
+// by any goroutine at any time.
 func (c *Comm) State() State {
 	s := c.snapshot()
 	for i := range s.Open {
@@ -62,8 +63,8 @@ func (c *Comm) State() State {
 	return s
 }
 
-// States returns the states of all communicators that share c's transport and have not
-// been closed, by their numbers and epochs; the state of c alone, if all are closed.
+// States returns the states of all communicators that share c's transport and are not closed, by
+// number and epoch. If all are closed, it returns the state of c alone.
 func (c *Comm) States() []State {
 	c.drv.mu.Lock()
 	active := slices.Clone(c.drv.active)
@@ -81,7 +82,7 @@ func (c *Comm) States() []State {
 	return all
 }
 
-// snapshot is State without what needs other ranks' programs, which takes long to make.
+// snapshot is State without the parts that need other ranks' programs, which take long to make.
 func (c *Comm) snapshot() State {
 	d := c.drv
 	d.mu.Lock()
@@ -108,7 +109,7 @@ func (c *Comm) snapshot() State {
 	return s
 }
 
-// find fills in which ranks the operation waits for.
+// find fills in the ranks that the operation waits for.
 func (o *Operation) find(size, rank int) {
 	if o.programs == nil || size > maxSearched {
 		return
@@ -126,7 +127,7 @@ func (o *Operation) find(size, rank int) {
 	o.programs = nil
 }
 
-// targets returns the ranks that p puts to, ascending, the first few.
+// targets returns the first ranks that p puts to, ascending.
 func targets(p ir.Program) []int {
 	var to []int
 	for i := range p.Rules {

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// stuck has all ranks but one call a barrier, and looks at them after a second.
+// stuck has all ranks except one call a barrier, and looks at their states after a second.
 func stuck(t *testing.T, size, late int, cfg runtime.Config, look func(states []runtime.State)) {
 	virtual(t, size, mem.Options{}, cfg, func(comms []*runtime.Comm) {
 		require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(context.Background()) }))
@@ -39,8 +39,8 @@ func stuck(t *testing.T, size, late int, cfg runtime.Config, look func(states []
 	})
 }
 
-// All ranks but the late one are inside, wait for somebody by the schedule, and know who
-// has not come.
+// All ranks except the late one are inside, wait for a rank by the schedule, and know which rank is
+// late.
 func TestStateOfAStuckBarrier(t *testing.T) {
 	const size, late = 5, 3
 	for _, name := range []string{"barrier/hsb", "barrier/dissemination", "barrier/exchange"} {
@@ -71,7 +71,7 @@ func TestStateOfAStuckBarrier(t *testing.T) {
 	}
 }
 
-// A state survives being told in JSON.
+// A state survives JSON.
 func TestStateAsJSON(t *testing.T) {
 	stuck(t, 4, 0, runtime.Config{}, func(states []runtime.State) {
 		for _, s := range states {
@@ -86,7 +86,7 @@ func TestStateAsJSON(t *testing.T) {
 	})
 }
 
-// A root whose puts nobody takes says to whom it puts.
+// The state of a root whose puts are not taken names their destinations.
 func TestStateOfARootThatCannotSend(t *testing.T) {
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear", Params: schedule.Params{Chunks: 1024}}}}
 	virtual(t, 3, mem.Options{Queue: 1}, cfg, func(comms []*runtime.Comm) {
@@ -110,7 +110,7 @@ func TestStateOfARootThatCannotSend(t *testing.T) {
 	})
 }
 
-// Requests that wait for room are counted, and those that are open are in their order.
+// Queued requests are counted, and open ones are listed in order.
 func TestStateOfManyRequests(t *testing.T) {
 	virtual(t, 2, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
 		var reqs []*runtime.Request
@@ -133,7 +133,7 @@ func TestStateOfManyRequests(t *testing.T) {
 	})
 }
 
-// Those that share a transport are listed together, until they are closed.
+// Communicators that share a transport are listed together until they are closed.
 func TestStatesOfSeveral(t *testing.T) {
 	comms := group(t, 4, mem.Options{}, runtime.Config{})
 	halves := make([]*runtime.Comm, 4)
@@ -156,7 +156,7 @@ func TestStatesOfSeveral(t *testing.T) {
 	require.Equal(t, runtime.ErrClosed.Error(), all[0].Failure)
 }
 
-// It may be asked for while others work, and by several at once.
+// State may be called while others work, and by several goroutines at once.
 func TestStateBesideCalls(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	over := make(chan struct{})

@@ -7,51 +7,51 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// EventKind is what an event of [Observe.Trace] is.
+// EventKind is the kind of an event of [Observe.Trace].
 type EventKind string
 
 // The kinds of events.
 const (
-	EventBegan    EventKind = "began"    // an operation has begun at this rank: Op, Root and Bytes say which
-	EventArrived  EventKind = "arrived"  // a put of Peer's has brought Slot, perhaps before the operation has begun
-	EventReceived EventKind = "received" // datagrams of Peer's have brought Slot
+	EventBegan    EventKind = "began"    // an operation has begun at this rank: see Op, Root and Bytes
+	EventArrived  EventKind = "arrived"  // a put of Peer has brought Slot, perhaps before the operation began here
+	EventReceived EventKind = "received" // datagrams of Peer have brought Slot
 	EventPut      EventKind = "put"      // Slot is put to Peer
 	EventMcast    EventKind = "mcast"    // Slot is multicast; Peer is -1
-	EventRepair   EventKind = "repair"   // a repair is carried out, the first of whose puts is Slot to Peer
-	EventAsked    EventKind = "asked"    // Peer is asked for chunks that have not come
-	EventFolded   EventKind = "folded"   // Slot is folded, from what has come and what this rank contributes; Peer is -1
-	EventEnded    EventKind = "ended"    // the operation has ended; Err says how
+	EventRepair   EventKind = "repair"   // this rank carries out a repair, whose first put is Slot to Peer
+	EventAsked    EventKind = "asked"    // this rank asks Peer for chunks that have not come
+	EventFolded   EventKind = "folded"   // Slot is folded from received and own contributions; Peer is -1
+	EventEnded    EventKind = "ended"    // the operation has ended; Err is its error
 )
 
-// Event is something that an operation of a rank does.
+// Event is one step of an operation at a rank.
 type Event struct {
 	Kind EventKind
 	At   time.Time // by Config.Clock
-	Comm uint8     // the communicator, of those that share the transport; 0 is the first
-	Rank int       // in it
-	Seq  uint64    // the operation, from 1
+	Comm uint8     // the communicator's number on the transport; 0 is the first
+	Rank int       // this rank in the communicator
+	Seq  uint64    // the operation's number, from 1
 
 	Op    string // "bcast/mcast-chain"
-	Root  int    // -1: it has none
+	Root  int    // -1: the operation has no root
 	Bytes int    // of the message
 
-	Slot ir.Slot // a signal that is put is the receiver's
+	Slot ir.Slot // for a put signal, the receiver's slot
 	Peer int
 	Err  error
 
 	Process int    // this process's rank in the first communicator
-	First   int    // the process of the communicator's rank 0: with Comm and Epoch it tells those of a job apart
+	First   int    // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job
 	Epoch   uint32 // of the communicator
 }
 
-// traced are the kinds of what a core does.
+// traced maps the core's events to kinds.
 var traced = [...]EventKind{
 	core.EventArrived: EventArrived, core.EventReceived: EventReceived, core.EventPut: EventPut,
 	core.EventMcast: EventMcast, core.EventRepair: EventRepair, core.EventAsked: EventAsked,
 	core.EventFolded: EventFolded,
 }
 
-// coreTrace returns what the core is to tell of itself; nil: nothing.
+// coreTrace returns the core's trace function; nil: no trace.
 func (c *Comm) coreTrace() func(core.Event) {
 	if c.cfg.Observe.Trace == nil {
 		return nil
@@ -61,14 +61,14 @@ func (c *Comm) coreTrace() func(core.Event) {
 	}
 }
 
-// trace tells an event, and when it is.
+// trace fills in time and place of e and calls Config.Observe.Trace.
 func (c *Comm) trace(e Event) {
 	e.At, e.Comm, e.Rank = c.drv.clock.Now(), c.number, c.rank
 	e.Process, e.First, e.Epoch = c.drv.tr.Rank(), c.endpointOf(0), c.cfg.Epoch
 	c.cfg.Observe.Trace(e)
 }
 
-// traceBegin tells that r begins.
+// traceBegin traces the begin of r.
 func (c *Comm) traceBegin(r *Request) {
 	if c.cfg.Observe.Trace == nil {
 		return
@@ -76,7 +76,7 @@ func (c *Comm) traceBegin(r *Request) {
 	c.trace(Event{Kind: EventBegan, Seq: r.seq, Op: r.plan.Name, Root: r.plan.Root(), Bytes: r.mem.Block})
 }
 
-// traceEnd tells that r has ended, which had begun.
+// traceEnd traces the end of r, which had begun.
 func (c *Comm) traceEnd(r *Request, err error) {
 	if c.cfg.Observe.Trace != nil {
 		c.trace(Event{Kind: EventEnded, Seq: r.seq, Err: err})

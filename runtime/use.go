@@ -16,31 +16,28 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// Use makes s what this communicator runs: a broadcast's or an anycast's
-// schedule for all broadcasts from its root, a barrier's for all barriers. It
-// is generated code (schedgen emit --format go), or a schedule of any other
-// origin by [machine.Of]. Every rank must call it with the same schedule,
-// between the same operations.
+// Use makes c run schedule s: all broadcasts from the root of a broadcast or anycast schedule, and
+// all barriers for a barrier's. s is generated code (schedgen emit --format go), or any other
+// schedule by [machine.Of]. Every rank must call Use with the same schedule, between the same
+// operations.
 //
-// Use proves the schedule first, by all checks of package verify. If one does not hold, the
-// error wraps ErrInput and the [verify.Failure], and nothing changes. To use a schedule all the
-// same, call [Comm.UseUnverified].
+// Use first proves the schedule by all checks of package verify. If a check fails, the error wraps
+// ErrInput and the [verify.Failure], and nothing changes. [Comm.UseUnverified] uses a schedule
+// without a proof.
 //
-// A process proves a schedule once, for all its ranks and communicators; nothing is sent for
-// it, and other goroutines may use the communicator meanwhile. On one core the proof of a large
-// barrier or acknowledged broadcast takes 5 ms for 64 ranks, 30 ms for 1,024, a second and 20 MB for
-// 4,096, and ten seconds and 80 MB for 16,384. Generated code is not proved again:
-// schedgen emit has proved the schedule, and refuses one that does not verify.
+// A process proves a schedule once, for all its ranks and communicators. Use sends nothing, and
+// other goroutines may use the communicator during the proof. On one core the proof of a large
+// barrier or acknowledged broadcast takes 5 ms for 64 ranks, 30 ms for 1,024, a second and 20 MB
+// for 4,096, and ten seconds and 80 MB for 16,384. Generated code is not proved again: schedgen
+// emit proves each schedule, and refuses one that does not verify.
 //
-// A schedule is for one number of ranks, one root and one number of chunks:
-// messages of whatever length are cut into as many chunks as it has, and
-// Config.Chunk does not count. If ranks or chunks are not those of the
-// communicator and its Config, the error wraps ErrInput and nothing changes.
-// Once there is a schedule for one root, a broadcast from a root without one
-// is an error. A later schedule for the same root takes the place of the
-// earlier one. Where ranks have windows the signals of a barrier are flags, in the
-// places that s.Places says. If there are no such ranks or signals, the error wraps
-// ErrInput. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
+// A schedule is for one number of ranks, one root and one number of chunks. A message of any length
+// is cut into that number of chunks; Config.Chunk does not count. If the ranks or chunks do not fit
+// the communicator and its Config, the error wraps ErrInput and nothing changes. Once one root has
+// a schedule, a broadcast from a root without a schedule is an error. A later schedule for the same
+// root replaces the earlier one. If ranks have windows, the signals of a barrier are flags at the
+// places that s.Places names. If such a place has no such rank or signal, the error wraps ErrInput.
+// Errors and [Comm.State] call s.Program to find the ranks that others wait for, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
 	var terms verify.Terms
 	var unproved error
@@ -50,11 +47,11 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	return c.use(s, terms, unproved)
 }
 
-// UseUnverified is [Comm.Use] of a schedule of which nothing is proved. If it is wrong, calls may
-// wait for ever, return too early or bring wrong data, at some ranks and not at others.
+// UseUnverified is [Comm.Use] without a proof. If the schedule is wrong, calls may hang, return too
+// early or bring wrong data, at some ranks and not at others.
 func (c *Comm) UseUnverified(s *machine.Schedule) error { return c.use(s, verify.Terms{}, nil) }
 
-// use makes s what the communicator runs, unless something is wrong with it: unproved, if s fits.
+// use makes c run s. unproved is the error to return if s fits c and is not proved.
 func (c *Comm) use(s *machine.Schedule, terms verify.Terms, unproved error) error {
 	if !c.occupy() {
 		return ErrBusy
@@ -91,7 +88,7 @@ func (c *Comm) use(s *machine.Schedule, terms verify.Terms, unproved error) erro
 	c.plans.open(&own)
 	relays := sync.OnceValue(func() bool { return s.Header.Relays(s.Program) })
 	p := &plan{Plan: compiled, relays: relays, ordered: terms.RankOrder}
-	if terms.Position { // then it folds by one tree, which the program has chosen
+	if terms.Position { // it folds along one tree, which the program has chosen
 		p.tree = selection.Tree(s.Header.Collective)
 	}
 	c.used.add(p, &s.Header)
@@ -120,7 +117,8 @@ func (c *Comm) usable(s *machine.Schedule) error {
 	return nil
 }
 
-// placesOf returns where the signals of own's rank may stand as flags, nil if none may.
+// placesOf returns the places where the signals of own's rank may be flags, or nil if there are
+// none.
 func placesOf(s *machine.Schedule, own *ir.Program) (*windows.Places, error) {
 	if s.Places == nil || !s.Header.Synchronizes() {
 		return nil, nil
@@ -129,7 +127,7 @@ func placesOf(s *machine.Schedule, own *ir.Program) (*windows.Places, error) {
 	return &places, places.Check(own, s.Header.Ranks)
 }
 
-// used are the plans of the schedules that were given, by collective and root.
+// used are the plans of the schedules given to Use, by collective and root.
 type used map[kind]map[int]*plan
 
 func (u *used) add(p *plan, h *ir.Header) {
@@ -143,7 +141,7 @@ func (u *used) add(p *plan, h *ir.Header) {
 	(*u)[k][h.Root] = p
 }
 
-// useFor returns the collective whose calls run a schedule of the given one.
+// useFor returns the collective whose calls run a schedule of the given collective.
 func useFor(collective string) string {
 	if row, ok := ir.CollectiveNamed(collective); ok {
 		return row.CalledBy()
@@ -151,13 +149,12 @@ func useFor(collective string) string {
 	return collective
 }
 
-// plan returns the plan that was given for an operation, nil if none was given
-// for operations of its kind.
+// plan returns the plan given to Use for an operation, or nil if Use got no schedule of its kind.
 func (u used) plan(k kind, root int) (*plan, error) {
 	of := u[k]
 	if p := of[root]; p != nil || len(of) == 0 {
 		return p, nil
 	}
 	roots := slices.Sorted(maps.Keys(of))
-	return nil, fmt.Errorf("no schedule for root %d: Use was given those for %v", root, roots[:min(len(roots), maxNamed)])
+	return nil, fmt.Errorf("no schedule for root %d: Use got schedules for roots %v", root, roots[:min(len(roots), maxNamed)])
 }

@@ -43,7 +43,7 @@ func closed(t testing.TB, comms []*runtime.Comm) {
 	})
 }
 
-// star is no algorithm of ours: the two ranks ask for the second chunk.
+// star is no built-in algorithm: the two ranks ask for the second chunk.
 const star = `schedule bcast/star ranks=3 root=1 chunks=2
 rank 0
   c0 -> put s0 @1
@@ -96,7 +96,7 @@ func TestUseRunsScheduleOfAFile(t *testing.T) {
 	require.Equal(t, 1, comms[0].Totals().LastPutChunks, "an anycast's schedule broadcasts from its origin")
 }
 
-// halting puts one chunk by two rules, one of which waits for another rank.
+// halting puts one chunk by two rules; one of them waits for another rank.
 const halting = `schedule bcast/halting ranks=3 root=0 chunks=2
 rank 0
   enter -> put c0 @1
@@ -156,10 +156,10 @@ func TestUseRefusesWhatDoesNotFit(t *testing.T) {
 	require.NoError(t, c.Use(parsed(t, star)))
 	err = c.Bcast(t.Context(), nil, 2)
 	require.ErrorIs(t, err, runtime.ErrInput)
-	require.ErrorContains(t, err, "no schedule for root 2: Use was given those for [1]")
+	require.ErrorContains(t, err, "no schedule for root 2: Use got schedules for roots [1]")
 }
 
-// Ranks that use schedules with the same header that are not the same find out.
+// Ranks find out that they use different schedules with the same header.
 func TestUseOfDifferentSchedulesIsFoundOut(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{Stall: 20 * time.Millisecond})
 	closed(t, comms)
@@ -177,7 +177,7 @@ func TestUseOfDifferentSchedulesIsFoundOut(t *testing.T) {
 	require.ErrorIs(t, err, runtime.ErrMismatch)
 }
 
-// forgetful has rank 2 wait for a signal that only rank 1 puts, after rank 2's own.
+// forgetful makes rank 2 wait for a signal that rank 1 puts only after rank 2's own signal.
 const forgetful = `schedule barrier/forgetful ranks=3
 rank 0
   enter s0 s1 -> put s0 @1
@@ -192,8 +192,8 @@ rank 2
   done s0
 `
 
-// Use proves what it is given, and what does not hold is the error at every rank; who knows better
-// says so.
+// Use proves a schedule, and returns a failed check as the error at every rank. UseUnverified skips
+// the proof.
 func TestUseRefusesWhatDoesNotVerify(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)
@@ -213,7 +213,7 @@ func TestUseRefusesWhatDoesNotVerify(t *testing.T) {
 	}
 }
 
-// Generated code is not proved again: its generator says whether it has proved the schedule.
+// Generated code is not proved again: it records whether its generator has proved the schedule.
 func TestUseTakesCodeThatWasProved(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)
@@ -225,14 +225,14 @@ func TestUseTakesCodeThatWasProved(t *testing.T) {
 	for _, c := range comms {
 		err := c.Use(code(false))
 		require.ErrorIs(t, err, runtime.ErrInput)
-		require.ErrorContains(t, err, "barrier/hsb: it is code of which nothing is proved")
+		require.ErrorContains(t, err, "barrier/hsb: the generated code carries no proof")
 		require.NoError(t, c.Use(code(true)))
 		require.NoError(t, c.UseUnverified(code(false)))
 	}
 	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
 }
 
-// What was changed after machine.Of is not what has the digest.
+// A schedule that was changed after machine.Of does not match its digest.
 func TestUseRefusesWhatWasChanged(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)

@@ -13,13 +13,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// These tests run in virtual time: what a communicator waits for takes exactly
-// as long as it says, and no time of the machine's. What it does about one fault
-// or another is tested in package sim.
+// These tests run in virtual time: waits take exactly their stated time, and no real time. Package
+// sim tests the reaction to faults.
 
 const base = 20 * time.Millisecond
 
-// virtual joins ranks in a bubble, and closes them in the end.
+// virtual joins ranks in a bubble, and closes them at the end.
 func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, f func(comms []*runtime.Comm)) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg.Repair = base
@@ -33,8 +32,8 @@ func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, f func(c
 	})
 }
 
-// returns broadcasts from rank 0 at all ranks, each entering after its delay,
-// and says when each returned.
+// returns broadcasts from rank 0 at all ranks, each of which enters after its delay. It returns
+// when each rank returned.
 func returns(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) []time.Duration {
 	start := time.Now()
 	out := make([]time.Duration, len(comms))
@@ -57,8 +56,8 @@ func returns(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) [
 
 var ackTree = runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}}
 
-// With every multicast lost, ranks ask after a timeout, and the message comes to all at once. How
-// the repairs of the schedule do it without that is TestRepairTimeoutsGrowWithTheLevel of package sim.
+// If every multicast is lost, ranks ask after a timeout, and the message reaches all at once.
+// TestRepairTimeoutsGrowWithTheLevel of package sim shows the schedule's repairs alone.
 func TestLostMulticastIsAskedFor(t *testing.T) {
 	virtual(t, 8, mem.Options{Loss: 1}, ackTree, func(comms []*runtime.Comm) {
 		for rank, took := range returns(t, comms, nil) {
@@ -67,8 +66,8 @@ func TestLostMulticastIsAskedFor(t *testing.T) {
 	})
 }
 
-// A leaf that enters late is repaired by its parent, which stays in the call
-// for it; ranks outside its path return at once, the root last.
+// The parent of a late leaf repairs it, and stays in the call for it. Ranks outside the leaf's path
+// return at once, the root last.
 func TestLateRankHoldsOnlyItsAncestors(t *testing.T) {
 	late := map[int]time.Duration{7: time.Second}
 	virtual(t, 8, mem.Options{}, ackTree, func(comms []*runtime.Comm) {
@@ -79,8 +78,8 @@ func TestLateRankHoldsOnlyItsAncestors(t *testing.T) {
 	})
 }
 
-// The two stages run at once: a rank without the multicast has its
-// predecessor's copy without any timeout, and waits for nobody behind it.
+// The two stages run at once: a rank without the multicast gets its predecessor's copy without a
+// timeout, and waits for no rank behind it.
 func TestTwoStagesNeedNoTimeout(t *testing.T) {
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}}}
 	late := map[int]time.Duration{3: time.Second}
@@ -122,7 +121,7 @@ func TestRootDelays(t *testing.T) {
 	})
 }
 
-// Ranks that each wait for the other find out by asking, after Config.Stall.
+// Ranks that wait for each other find out by asking, after Config.Stall.
 func TestStallAsksTheNeighbour(t *testing.T) {
 	virtual(t, 3, mem.Options{}, runtime.Config{Stall: time.Second}, func(comms []*runtime.Comm) {
 		start := time.Now()
@@ -134,8 +133,8 @@ func TestStallAsksTheNeighbour(t *testing.T) {
 	})
 }
 
-// A rank that does not come is named by all, whomever they wait for by their schedule;
-// one that came late, and is waited for no more, by nobody.
+// All ranks name a missing rank, whichever rank their schedule waits for. No rank names one that
+// came late and has arrived.
 func TestMissedDeadlineNamesWhoIsLate(t *testing.T) {
 	for ranks := 2; ranks <= 8; ranks++ {
 		for _, name := range []string{"barrier/dissemination", "barrier/hsb", "barrier/exchange"} {
@@ -148,7 +147,7 @@ func TestMissedDeadlineNamesWhoIsLate(t *testing.T) {
 						ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 						defer cancel()
 						if rank == 0 {
-							time.Sleep(time.Second) // it says so, and comes
+							time.Sleep(time.Second) // it answers that it is late, and then enters
 						} else if rank == late {
 							time.Sleep(4 * time.Second)
 						}

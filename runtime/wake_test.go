@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Of several calls that wait under contexts of their own, each ends with its
-// own, whichever came first.
+// Of several calls that wait under different contexts, each ends with its own context, whichever
+// call came first.
 func TestEachCallEndsWithItsContext(t *testing.T) {
 	for first := range 3 {
 		synctest.Test(t, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestEachCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The reason of a failure leaves with the call that fails, not when the
-// background looks next: no time passes until the others know it.
+// The reason of a failure leaves with the failing call, not at the background's next look: no time
+// passes until the others know it.
 func TestFailureIsToldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		comms := group(t, 3, mem.Options{}, runtime.Config{})
@@ -72,8 +72,8 @@ func (p polling) Poll(sink wire.Sink) bool {
 	return p.Transport.Poll(sink)
 }
 
-// A call that waits for something else all the while, such as a message, does not poll beside the one
-// that broadcasts come to.
+// A call that waits for something else all the time, such as a message, does not poll while the
+// call that broadcasts arrive at polls.
 func TestOneCallPolls(t *testing.T) {
 	polls := func(t *testing.T, waits bool) (n int) {
 		synctest.Test(t, func(t *testing.T) {

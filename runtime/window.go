@@ -7,19 +7,19 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// window is where the flags stand that a communicator waits for; see [wire.Windows].
+// window holds the flag lines that a communicator waits for; see [wire.Windows].
 type window struct {
 	comm   *Comm
-	set    int // its number, of all windows; 0: the first communicator's
+	set    int // number of the set of windows; 0: the first communicator's
 	all    wire.Windows
 	own    []wire.Line
-	lines  [][]wire.Line // by rank, the own ones included
-	remote bool          // network adapters write them: those of others cannot be read
-	shelf  wire.Shelves  // the same as all; nil: no chunks stand there
-	calls  calls         // of this rank
+	lines  [][]wire.Line // by rank, including this rank's
+	remote bool          // network adapters write the lines: lines of other ranks cannot be read
+	shelf  wire.Shelves  // the same as all; nil: chunks do not lie in the windows
+	calls  calls         // this rank's notes
 }
 
-// newWindow returns the window of a rank, of so many, in a set that all is.
+// newWindow returns the window of a rank in a set for size ranks.
 func newWindow(set int, all wire.Windows, rank, size int) *window {
 	w := &window{set: set, all: all, own: all.Window(rank)}
 	w.shelf, _ = all.(wire.Shelves)
@@ -31,15 +31,15 @@ func newWindow(set int, all wire.Windows, rank, size int) *window {
 	return w
 }
 
-// shelves reports whether chunks stand in w, which may be nil.
+// shelves reports whether chunks lie in w, which may be nil.
 func (w *window) shelves() bool { return w != nil && w.shelf != nil }
 
-// awaits reports whether flags are awaited, or others have chunks to collect.
+// awaits reports whether this rank waits for flags, or for others to collect chunks.
 func (w *window) awaits() bool {
 	return len(w.comm.core.Awaits().Flags) > 0 || len(w.comm.core.Lent()) > 0
 }
 
-// flagNet is how a core sends where there are windows.
+// flagNet sends for a core with windows.
 type flagNet struct {
 	core.Net
 	wire.Windows
@@ -52,7 +52,7 @@ func (n flagNet) Waits() bool { return n.remote }
 // Taken implements [wire.Taker].
 func (n flagNet) Taken(to int) uint64 { return taken(n.Net, to) }
 
-// shelfNet is how it sends where chunks stand in windows too.
+// shelfNet sends for a core whose chunks also lie in windows.
 type shelfNet struct {
 	core.Net
 	wire.Shelves
@@ -72,7 +72,7 @@ func taken(n core.Net, to int) uint64 {
 	return 0
 }
 
-// net returns how a core sends: w may be nil.
+// net returns n extended by window w, which may be nil.
 func (w *window) net(n core.Net) core.Net {
 	switch {
 	case w == nil:
@@ -83,25 +83,25 @@ func (w *window) net(n core.Net) core.Net {
 	return flagNet{n, w.all, w.remote}
 }
 
-// How often a rank looks for flags before it polls for frames, which takes longer: alone, with a
-// core to itself; once, where others need the core. It takes as long then as the others at it: who
-// takes longer, such as a master that waits for many, has to wait for its turn until they have
-// had as much of the core. A chunk is waited for longer by who has just called: who puts it is
-// at work on another core, or was on this one before.
+// looksAlone is how often a rank with a core to itself looks for flags before it polls for frames,
+// which takes longer. Where other ranks need the core, it looks once, and so takes no longer than
+// they do: a rank that takes longer, such as a master that waits for many, gets its next turn only
+// when they have had as much of the core. A rank that has just called looks looksFirst times for a
+// chunk, since the sender runs on another core, or ran on this one before.
 const (
 	looksAlone = 64
 	looksFirst = 64
 )
 
-// awaitFlags looks for flags if any are awaited, or if what others have to collect is, and
-// reports whether there were any. idle is how many looks in a row have been in vain.
+// awaitFlags looks for flags, and for chunks that others have collected, if any are awaited. It
+// reports whether it found any. idle is how many looks in a row have found nothing.
 func (d *driver) awaitFlags(idle int) bool {
 	ws := &d.windows
 	if ws.awaited == 0 {
 		return false
 	}
 	if first := ws.open[0]; first != nil && first.remote && first.comm.core.Sent() {
-		return d.poll() // the own flags go first
+		return d.poll() // own flags go first
 	}
 	looks := 1
 	if !d.wait.Crowded() {
@@ -125,8 +125,8 @@ func (d *driver) awaitFlags(idle int) bool {
 	return true
 }
 
-// seeFlags tells the cores of the flags that they wait for and that stand, and of the chunks that
-// all have collected. It returns the windows in which there were any, by bits.
+// seeFlags tells the cores which awaited flags have come, and which chunks all receivers have
+// collected. It returns the sets in which it found any, as bits.
 func (d *driver) seeFlags() (some uint8) {
 	ws := &d.windows
 	for left := ws.awaited; left != 0; left &= left - 1 {
@@ -141,7 +141,7 @@ func (d *driver) seeFlags() (some uint8) {
 	return some
 }
 
-// see does so for one communicator, and reports whether there were any.
+// see does so for one communicator, and reports whether it found any.
 func (w *window) see() (some bool) {
 	c := w.comm.core
 	a := c.Awaits()
@@ -165,7 +165,7 @@ func (w *window) see() (some bool) {
 	return some
 }
 
-// flag returns the flag that stands in l, and whether all of it has come.
+// flag returns the flag in l, and whether it is complete.
 func (w *window) flag(l *wire.Line) (f wire.Flag, whole bool) {
 	if w.remote {
 		return l.Sealed()
@@ -173,8 +173,8 @@ func (w *window) flag(l *wire.Line) (f wire.Flag, whole bool) {
 	return l.Flag(), true
 }
 
-// collect tells the core of flag i of those that it waits for, with its chunk. It reports false
-// if that cannot be had.
+// collect tells the core that the awaited flag i has come, and copies its chunk. It reports false
+// if the chunk is not available.
 func (w *window) collect(i int, f wire.Flag) bool {
 	c := w.comm.core
 	at := &c.Awaits().Flags[i]
@@ -185,7 +185,7 @@ func (w *window) collect(i int, f wire.Flag) bool {
 	return true
 }
 
-// stray tells the core of all flags that stand in the own window and that nobody changes.
+// stray tells the core all newer flags in this rank's window, awaited or not.
 func (w *window) stray() {
 	c := w.comm.core
 	for i := range w.own[:wire.FlagLines] {

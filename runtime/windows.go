@@ -6,23 +6,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// windowSets are the windows of the communicators that share a transport: the first one's, and those of as
-// many further ones as there are sets for ([wire.Sets]).
+// windowSets are the windows of the communicators that share a transport: those of the first
+// communicator, and one set for each of a few further ones ([wire.Sets]).
 //
-// The members of a communicator agree on a set as they agree on its number (split.go). Before the first
-// of them writes to a window all have registered the communicator, and by then emptied
-// their own window in that set. What stood there was of communicators that were over at all
-// of their members, none of which writes there again ([package sets] says how that is known). So no line of
-// one of them is there to be taken for one of this, in which there would be another
-// epoch, and in the notes of calls not even that.
+// The members of a communicator agree on a set as they agree on its number (split.go). Before a
+// member writes to a window, all members have registered the communicator and emptied their own
+// windows in the set. Old lines belonged to communicators that were closed at all members, and no
+// member writes for those any more ([package sets] explains how members know). So no old line
+// remains that could be taken for a new one. An old flag would have another epoch; an old note of a
+// call would not even have that.
 type windowSets struct {
 	sets    wire.Sets                // nil: no further communicator has windows
 	open    [wire.WindowSets]*window // by set
-	awaited uint8                    // those, by bits, in which something is awaited; no more than that is looked at
-	offered uint8                    // sets, by bits, that are offered to heirs, of which it is not known which they have
+	awaited uint8                    // sets, as bits, in which something is awaited; only these are looked at
+	offered uint8                    // sets, as bits, that are offered to heirs and not yet given to one
 }
 
-// first returns the window of the first communicator of tr, nil if it has none.
+// first returns the window of the first communicator of tr, or nil if tr has no windows.
 func (ws *windowSets) first(tr wire.Transport) *window {
 	all := tr.Windows()
 	if all == nil {
@@ -40,8 +40,9 @@ func (ws *windowSets) free() uint8 {
 	return ws.sets.FreeSets() &^ ws.offered
 }
 
-// offerSets returns the sets that this rank offers to an heir, which nobody else is offered before they are
-// released. A Split that has the numbers may have offered them already: the heir is offered none then, and does not wait.
+// offerSets returns the sets that this rank offers to an heir. No other communicator is offered
+// them before release. If a Split is using the numbers, it may have offered the sets already; the
+// heir is then offered none and does not wait.
 func (d *driver) offerSets() (sets uint8) {
 	if d.numbers.user != 0 {
 		return 0
@@ -57,7 +58,7 @@ func (ws *windowSets) release(offer *uint8) {
 	*offer = 0
 }
 
-// further opens a set for members, in which c is to have its window.
+// further opens a set for the members of c and returns the window of c in it.
 func (ws *windowSets) further(set int, m *members, c *Comm) (*window, error) {
 	of, err := ws.sets.OpenSet(set, m.endpoint, c.cfg.Epoch)
 	if err != nil {
@@ -66,7 +67,7 @@ func (ws *windowSets) further(set int, m *members, c *Comm) (*window, error) {
 	return newWindow(set, &membersWindows{Shelves: of, m: m}, c.rank, c.size), nil
 }
 
-// add has the window of c looked at, if it has one.
+// add registers the window of c, if it has one.
 func (ws *windowSets) add(c *Comm) {
 	if w := c.window; w != nil {
 		w.comm = c
@@ -74,7 +75,7 @@ func (ws *windowSets) add(c *Comm) {
 	}
 }
 
-// drop ends that, and closes the set.
+// drop removes w and closes its set.
 func (ws *windowSets) drop(w *window) {
 	if w == nil || ws.open[w.set] != w {
 		return
@@ -84,28 +85,28 @@ func (ws *windowSets) drop(w *window) {
 	ws.close(w)
 }
 
-// close closes the set of w, if that is one.
+// close closes the set of w, unless that is the first communicator's.
 func (ws *windowSets) close(w *window) {
 	if w != nil && w.set > 0 {
 		ws.sets.CloseSet(w.set)
 	}
 }
 
-// heed has w be looked at if anything is awaited there. It is for after each step of its core.
+// heed notes whether w awaits anything. Call it after each step of the core of w.
 func (ws *windowSets) heed(w *window) {
 	if w != nil && w.awaits() && ws.open[w.set] == w {
 		ws.awaited |= 1 << w.set
 	}
 }
 
-// awaitsChunk reports whether what is awaited is a chunk, in the first window in which anything is.
+// awaitsChunk reports whether the first window in which anything is awaited awaits a chunk.
 func (ws *windowSets) awaitsChunk() bool {
 	flags := ws.open[bits.TrailingZeros8(ws.awaited)].comm.core.Awaits().Flags
 	return len(flags) > 0 && flags[0].IsChunk()
 }
 
-// stray looks at all flags that stand in own windows. It is for when nothing moves, as is
-// lookAround.
+// stray looks at all flags in this rank's own windows. Call stray and lookAround when nothing
+// moves.
 func (ws *windowSets) stray() {
 	for _, w := range ws.open {
 		if w != nil {
