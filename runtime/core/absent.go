@@ -6,23 +6,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// absent is who has not come to an operation that others are in. A rank that is asked
-// what it runs (see pulse), is in no operation and has not entered this one says so to
-// all, down a binomial tree, and again when it enters it. So a deadline that is missed is told of the
-// rank that is late, whomever else the ranks wait for by their schedule.
+// absent holds the ranks that have not entered an operation that others are inside. A rank that is
+// probed (see pulse), is inside no operation and has not entered this one says so to all ranks,
+// down a binomial tree. It tells them again when it enters. So a missed deadline names the late
+// rank, whichever rank each waits for by its schedule.
 type absent struct {
 	seq   uint64 // the operation
-	ranks []int  // that have not entered it, the first few
-	own   uint64 // an operation that this rank has said it is not in; 0: none
+	ranks []int  // first ranks that have not entered it
+	own   uint64 // operation that this rank has said it has not entered; 0: none
 }
 
-// What a FrameAbsent says in Print.
+// The values of Print in a FrameAbsent.
 const (
 	away = iota
 	here
 )
 
-// sayAbsent tells all ranks that this one has not entered operation seq, once.
+// sayAbsent tells all ranks, once, that this rank has not entered operation seq.
 func (ops *operations) sayAbsent(seq uint64) {
 	if ops.absent.own < seq {
 		ops.absent.own = seq
@@ -30,13 +30,13 @@ func (ops *operations) sayAbsent(seq uint64) {
 	}
 }
 
-// sayPresent tells all ranks that this one has entered the operation after all.
+// sayPresent tells all ranks that this rank has now entered the operation.
 func (ops *operations) sayPresent() {
 	ops.passAbsent(&wire.Header{Seq: ops.absent.own, Print: here, Arg: uint32(ops.Rank)})
 	ops.absent.own = 0
 }
 
-// peerAbsent takes what a rank has said of itself, and passes it on.
+// peerAbsent records a rank's FrameAbsent and passes it on.
 func (ops *operations) peerAbsent(h *wire.Header) {
 	if int(h.Arg) >= ops.Size {
 		ops.fate.violation(h, "absence of rank %d", h.Arg)
@@ -64,8 +64,8 @@ func (ops *operations) passAbsent(h *wire.Header) {
 	}
 }
 
-// Absent returns a rank that has said that it has not entered operation seq; ok is false if
-// none has, or if it has come since.
+// Absent returns a rank that has said that it has not entered operation seq. ok is false if no rank
+// has said so, or all such ranks have entered since.
 func (c *Core) Absent(seq uint64) (rank int, ok bool) {
 	a := &c.ops.absent
 	if a.seq == 0 || a.seq > seq || len(a.ranks) == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// agreement has the ranks that are left agree, whether the core works or has failed. The
-// process asks for agreements one after the other, from 1 on: agreement n is ballot 2n-1. Ballot 2n
-// follows by itself: who votes in it knows what ballot 2n-1 has brought, so that at its end all do, and
-// a rank may close. Ballot 0 is the core's own: when a rank is lost, all that are left find out
-// which ranks that are, so that their calls fail with the same error.
+// agreement lets the remaining ranks agree, before and after the core has failed. The process asks
+// for agreements one after the other, numbered from 1. Agreement n is ballot 2n-1. Ballot 2n
+// follows by itself: a rank votes in it when it knows the outcome of ballot 2n-1, so at its end all
+// ranks know, and a rank may close. Ballot 0 is the core's own: when a rank is lost, the remaining
+// ranks agree on the list of lost ranks, so that their calls fail with the same error.
 type agreement struct {
 	*env
 	fate    *failure
@@ -19,18 +19,18 @@ type agreement struct {
 	watch   *watch
 	casts   *rootless
 
-	ballots []*ballot // that this rank knows of, but for those that all have done with
-	last    uint64    // the last agreement that its process has asked for
-	taken   uint64    // the last of which it has been told the outcome
+	ballots []*ballot // the ballots that this rank knows of, without those that all ranks have finished
+	last    uint64    // last agreement that the process has asked for
+	taken   uint64    // last agreement whose outcome the process has taken
 	out     error     // why this rank cannot agree any more: the others have gone on without it
-	settled bool      // calls fail with what fate says now
-	missed  int       // how many ranks were known to have gone at the last tick, while calls wait for that
-	until   Time      // when they fail at the latest
-	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
+	settled bool      // calls fail with the current error of fate
+	missed  int       // ranks known to have gone at the last tick, while calls wait for the agreement
+	until   Time      // when calls fail at the latest
+	ask     Time      // when the awaited ranks are asked next; 0: set at the next tick
 }
 
-// vote begins the next agreement with v or, if the process has not been told what the last one has
-// brought, goes on with that. It returns its number.
+// vote begins the next agreement with v. If the process has not taken the last outcome, vote
+// continues the last agreement instead. It returns the agreement's number.
 func (a *agreement) vote(v Vote) (number uint64) {
 	if a.last == a.taken {
 		a.last++
@@ -45,8 +45,8 @@ func (a *agreement) vote(v Vote) (number uint64) {
 	return a.last
 }
 
-// oldest is the first ballot that another rank may still ask about: who votes in ballot 2n-1 knows
-// what ballot 2n-3 has brought.
+// oldest is the first ballot that another rank may still ask about: a rank that votes in ballot
+// 2n-1 knows the outcome of ballot 2n-3.
 func (a *agreement) oldest() uint64 { return max(2*a.last, 4) - 3 }
 
 func (a *agreement) forget() {
@@ -69,8 +69,9 @@ func (a *agreement) find(number uint64) *ballot {
 	return nil
 }
 
-// of returns the ballot of a number, which is made if there is none. It begins with who has gone by what is known in any other: a rank may have
-// heard of that there alone, and who has gone may live again, and must not be asked to take part in what follows.
+// of returns the ballot with that number, and makes it if there is none. A new ballot starts with
+// all gone ranks that any other ballot knows: this rank may know of them from that ballot alone,
+// and a gone rank that is alive again must not be asked to vote.
 func (a *agreement) of(number uint64) *ballot {
 	b := a.find(number)
 	if b == nil {
@@ -90,23 +91,23 @@ func (a *agreement) send(to int, b *ballot, s *saying) {
 	f := s.frame(a.Size)
 	f.Seq, f.Epoch, f.From = b.number, a.Epoch, a.Rank
 	if b.number == 0 && a.fate.err != nil {
-		a.fate.answer(to) // first why: it may hear of the failure by this alone
+		a.fate.answer(to) // first the reason: the rank may hear of the failure only by this
 	}
 	a.put(to, f)
 }
 
-// bequeath tells a rank, before this one leaves, which ranks are lost by what has been agreed: it
-// may have heard that of nobody yet, and those that would have told it may leave as well.
+// bequeath tells a rank, before this rank leaves, which ranks are lost by agreement: that rank may
+// not know yet, and the others that would tell it may leave as well.
 func (a *agreement) bequeath(to int) {
 	if b := a.find(0); b != nil && b.known && !b.gone.has(to) {
 		b.tell(to, b.knows())
 	}
 }
 
-// learn tells a ballot who has gone, as far as this rank knows.
+// learn tells a ballot which ranks have gone, as far as this rank knows.
 func (a *agreement) learn(b *ballot) {
 	if b.known {
-		return // every tick comes here
+		return // every tick gets here
 	}
 	gone, l := newRankset(a.Size), newLostSet(a.Size)
 	for _, m := range a.members.absent {
@@ -123,8 +124,8 @@ func (a *agreement) learn(b *ballot) {
 	b.learn(gone, l)
 }
 
-// look is called after whatever may have changed who is there. A rank that the others have taken for lost agrees on
-// nothing any more, not even with itself when all others have gone.
+// look is called after every change of the membership. A rank that the others have taken for lost
+// no longer agrees on anything, not even with itself after all others have gone.
 func (a *agreement) look() {
 	if a.out != nil {
 		return
@@ -136,7 +137,7 @@ func (a *agreement) look() {
 		a.learn(b)
 		if b.number == 0 && a.fate.err != nil {
 			b.vote(Vote{})
-			b.raise() // what it has doubted may be certain
+			b.raise() // a doubt may be resolved
 		}
 	}
 	if b := a.find(2*a.last - 1); a.last > 0 && b.known {
@@ -146,16 +147,17 @@ func (a *agreement) look() {
 	}
 }
 
-// ripe reports whether it is agreed why calls fail, and they have not yet. They do at the next tick, when all has been taken
-// that has come: a rank that was stopped may find there that the others have gone on without it.
+// ripe reports whether the ranks have agreed why calls fail, and the calls have not failed yet.
+// They fail at the next tick, when all arrived frames have been taken: a rank that was stopped may
+// find in those frames that the others have gone on without it.
 func (a *agreement) ripe() bool { return a.settling() && a.find(0) != nil && a.find(0).known }
 
-// settling reports whether calls that have failed wait until it is agreed why.
+// settling reports whether failed calls still wait for the agreement on the reason.
 func (a *agreement) settling() bool {
 	return !a.settled && a.fate.err != nil && !a.fate.closing && errors.Is(a.fate.err, ErrPeerLost) && a.fate.why.about != a.Rank
 }
 
-// settle has calls fail with what is known now.
+// settle fails the calls with the ranks that are known to be lost now.
 func (a *agreement) settle() {
 	a.settled = true
 	b := a.find(0)
@@ -176,12 +178,12 @@ func (a *agreement) settle() {
 	}
 }
 
-// fits reports whether h can be the head of a FrameAgree.
+// fits reports whether h can be the header of a FrameAgree.
 func (a *agreement) fits(h *wire.Header) bool {
 	return h.Len == sayingBytes(a.Size) && h.Arg < agreeKinds
 }
 
-// heard takes what another rank says.
+// heard takes a FrameAgree of another rank.
 func (a *agreement) heard(h *wire.Header, body []byte) {
 	s := heardSaying(h.Arg, body, a.Size)
 	switch number := h.Seq; {
@@ -208,7 +210,7 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	a.look()
 }
 
-// believe takes from b which ranks have left that do not tell this one when they do.
+// believe takes from b the ranks that have left and do not tell this rank.
 func (a *agreement) believe(b *ballot) {
 	if a.allNear() {
 		return
@@ -220,8 +222,8 @@ func (a *agreement) believe(b *ballot) {
 	}
 }
 
-// doubt reports whether it is still to be found out how a rank has gone that others cannot reach:
-// if in good order this rank is told.
+// doubt reports whether this rank must still find out how a rank has gone that others cannot reach.
+// If the rank has left in good order, it tells this rank.
 func (a *agreement) doubt(rank int) bool {
 	return !a.allNear() && !a.members.gone(rank) && a.hearsLeave(rank)
 }
@@ -234,10 +236,10 @@ func (l *lostSet) lossOf(rank int) error {
 	return ErrPeerLost
 }
 
-// told takes the reason of an abort, which may say that the others take this rank for lost. It ignores
-// ranks that this one takes for lost.
+// told takes the reason of an abort, which may say that the others have taken this rank for lost.
+// It ignores reasons of ranks that this rank takes for lost.
 func (a *agreement) told(h *wire.Header, text []byte) {
-	r, _ := a.reasonIn(h) // Body has looked
+	r, _ := a.reasonIn(h) // Body has checked it
 	if r.about == a.Rank && r.origin != a.Rank && a.fate.isLoss(&r) && !a.members.lost(r.origin) {
 		kind := a.kindOf(r.cause)
 		r.text = string(text)
@@ -245,8 +247,8 @@ func (a *agreement) told(h *wire.Header, text []byte) {
 	}
 }
 
-// exclude fails the core because the others have taken this rank for lost: it is of a kind and, in words, why. If
-// calls wait until it is agreed which ranks are lost they fail with this instead.
+// exclude fails the core because the others have taken this rank for lost. kind is the error, why
+// its text. Calls that wait for an agreement on lost ranks fail with this error instead.
 func (a *agreement) exclude(kind, why error, tell bool) {
 	if a.out != nil || a.fate.closing {
 		return
@@ -262,7 +264,7 @@ func (a *agreement) exclude(kind, why error, tell bool) {
 	}
 }
 
-// active reports whether this rank waits for others.
+// active reports whether this rank waits for others to agree.
 func (a *agreement) active() bool {
 	if a.settling() {
 		return true
@@ -270,7 +272,7 @@ func (a *agreement) active() bool {
 	return a.out == nil && a.last > 0 && !a.confirmed()
 }
 
-// confirmed reports whether all ranks that are left know what this one has agreed on last.
+// confirmed reports whether all remaining ranks know the last outcome that this rank knows.
 func (a *agreement) confirmed() bool {
 	if a.last == 0 {
 		return true
@@ -279,11 +281,12 @@ func (a *agreement) confirmed() bool {
 	return b != nil && b.known
 }
 
-// longest is how long failed calls wait at most for a rank that says nothing, where nobody is lost by silence.
+// longest is the greatest time that failed calls wait for a silent rank, if Config.Silence is 0.
 const longest = Time(2e9)
 
-// patience is how long failed calls wait for ranks that say nothing, from when another one was last found to have gone.
-// Those that are lost, too, are found in this time: the watch may have begun only now.
+// patience is how long failed calls wait for silent ranks, counted from the last time that a rank
+// was found to have gone. Further lost ranks are found within this time, even if the watch begins
+// only now.
 func (a *agreement) patience() Time {
 	if a.Silence == 0 {
 		return longest
@@ -312,8 +315,8 @@ func (a *agreement) tick(now Time) {
 	}
 }
 
-// remind asks those that this rank waits for, once in a while: so that it is found if one is
-// dead that nothing else is put to.
+// remind asks the awaited ranks from time to time, so that this rank finds a dead rank to which
+// nothing else is put.
 func (a *agreement) remind(now Time) {
 	if a.ask == 0 || now >= a.ask {
 		late := a.ask > 0
@@ -330,8 +333,8 @@ func (a *agreement) remind(now Time) {
 	}
 }
 
-// passOn tells the ranks that this one watches which ranks have gone. The last watched rank is the next
-// one alive, so the news goes round the ring. It reaches all ranks even if lost ranks, unknown so far,
+// passOn tells the ranks that this rank watches which ranks have gone. The last watched rank is the
+// next one alive, so the news goes round the ring. It reaches all ranks even if unknown lost ranks
 // cut the tree.
 func (a *agreement) passOn(b *ballot) {
 	for _, t := range a.watch.targets {
@@ -339,7 +342,7 @@ func (a *agreement) passOn(b *ballot) {
 	}
 }
 
-// due returns when tick has something to do next.
+// due returns when tick next has something to do.
 func (a *agreement) due() Time {
 	if !a.active() {
 		return never
@@ -354,12 +357,11 @@ func (a *agreement) due() Time {
 	return due
 }
 
-// Vote begins the process's next agreement, in which it votes v, or goes on with one that it has not
-// been told the outcome of; it returns its number. It may be called whether the core works
-// or has failed.
+// Vote begins the process's next agreement with vote v, or continues one whose outcome it has not
+// taken. It returns the agreement's number. It may be called before and after the core has failed.
 func (c *Core) Vote(v Vote) (number uint64) { return c.agree.vote(v) }
 
-// Outcome tells the process what has been agreed on; ok is false before it is known.
+// Outcome returns the outcome of an agreement; ok is false while it is not known.
 func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
 	b := c.agree.find(2*number - 1)
 	if b == nil || !b.known {
@@ -369,19 +371,19 @@ func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
 	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.lost.list()}, true
 }
 
-// Confirmed reports whether this rank may close: all that are left know what it has agreed on last,
-// so that nobody agrees on anything else, and, where lostSet are seen, its last signals have been sent
-// as often as they are.
+// Confirmed reports whether this rank may close. All remaining ranks must know the last outcome
+// that this rank knows, so that no rank agrees on anything else. If losses are seen, this rank's
+// last signals must also have been repeated as often as they are.
 func (c *Core) Confirmed() bool {
 	return c.agree.confirmed() && (c.fate.err != nil || !c.rec.losing() || len(c.rec.doubles) == 0)
 }
 
-// Excluded returns an error if the other ranks have taken this one for lost, and it cannot
-// agree with them any more.
+// Excluded returns an error if the other ranks have taken this rank for lost, so that it cannot
+// agree with them any more, and nil otherwise.
 func (c *Core) Excluded() error { return c.agree.out }
 
-// Lose fails the core because a rank is lost, perhaps this one itself, as another communicator of the process has
-// found. A core without other ranks goes on.
+// Lose fails the core because a rank, perhaps this one, is lost, as another communicator of the
+// process has found. A core without other ranks goes on.
 func (c *Core) Lose(rank int, err error) {
 	switch {
 	case c.fate.closing || c.env.Size == 1:
@@ -393,7 +395,8 @@ func (c *Core) Lose(rank int, err error) {
 	}
 }
 
-// Settle has calls fail at once because of a rank that is lost, though it has not been agreed which are.
+// Settle fails calls at once because of a lost rank, although the ranks have not agreed which are
+// lost.
 func (c *Core) Settle() {
 	if c.agree.settling() {
 		c.agree.look()
@@ -401,17 +404,17 @@ func (c *Core) Settle() {
 	}
 }
 
-// LostError is that ranks are lost: the same ones at every rank that is left, unless a rank
-// did not answer in time when they agreed on that.
+// LostError says which ranks are lost. The list is the same at every remaining rank, unless a rank
+// did not answer in time when they agreed on it.
 type LostError struct {
-	Ranks  []int  // ascending
-	Silent []int  // those of them that have given no sign of life, and may live all the same
-	Came   []Came // of the first few of them that have published
-	Err    error  // how this rank has learnt of it
+	Ranks  []int  // all lost ranks, ascending
+	Silent []int  // those of Ranks that have given no sign of life, and may still be alive
+	Came   []Came // for the first few of Ranks that have published
+	Err    error  // how this rank has learnt of the loss
 }
 
-// Came is how many of the rootless messages of a rank that is lost have come to the ranks that are
-// left: Least to one of them, Most to another. If these are equal all have the same ones.
+// Came is how many rootless messages of a lost rank the remaining ranks have received: between
+// Least and Most each. If Least equals Most, all have the same messages.
 type Came struct {
 	Rank        int
 	Least, Most uint64
@@ -430,7 +433,8 @@ func (e *LostError) Error() string {
 	return text
 }
 
-// Unwrap returns Err, and before it that the lowest of the ranks is lost, and that the lowest silent one is silent.
+// Unwrap returns a RankError about the lowest lost rank, one about the lowest silent rank if there
+// is one, and Err.
 func (e *LostError) Unwrap() []error {
 	all := []error{&RankError{Rank: e.Ranks[0], Err: ErrPeerLost}}
 	if len(e.Silent) > 0 {
@@ -439,7 +443,7 @@ func (e *LostError) Unwrap() []error {
 	return append(all, e.Err)
 }
 
-// cloneBallots makes the ballots independent of those that a is a plain copy of.
+// cloneBallots replaces the ballots of a, a plain copy of another agreement, by independent ones.
 func (a *agreement) cloneBallots() {
 	all := a.ballots
 	a.ballots = nil

@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// carrier is where agreements say something.
+// carrier is the network of agreements.
 type carrier struct {
 	discard
 	from int
 	all  *[]told
 }
 
-// told is what a rank has told to another.
+// told is a message from one rank to another.
 type told struct {
 	to   int
 	head wire.Header
@@ -32,19 +32,20 @@ func (c *carrier) Put(to int, f *wire.Frame) {
 	c.drop(f)
 }
 
-// group is the cores of some ranks, of which one is stopped, and what is under way between them.
+// group is the cores of some ranks, one of which is stopped, and the messages under way between
+// them.
 type group struct {
 	stopped int
 	cores   []*Core
 	way     []told
-	kept    []told // for the one that is stopped
+	kept    []told // messages for the stopped rank
 }
 
 func (g *group) core(rank, size int) *Core {
 	return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &g.way})
 }
 
-// agree has all but the one that is stopped agree.
+// agree lets all ranks agree except the stopped one.
 func (g *group) agree(t *testing.T) {
 	left := slices.Delete(slices.Clone(g.cores), g.stopped, g.stopped+1)
 	for _, c := range left {
@@ -65,8 +66,8 @@ func (g *group) agree(t *testing.T) {
 	}
 }
 
-// A rank that was stopped while the others have taken it for lost, and have agreed without it, hears of that whatever comes to it first, also from those
-// that have heard it from others alone.
+// A stopped rank that the others have taken for lost, and have agreed without, learns that from
+// whatever message reaches it first, even from ranks that know it only from others.
 func TestStoppedRankIsExcluded(t *testing.T) {
 	const size, stopped = 4, 2
 	for _, finds := range []int{0, 1, 3} {
@@ -81,7 +82,7 @@ func TestStoppedRankIsExcluded(t *testing.T) {
 			c := g.core(stopped, size)
 			c.agree.heard(&l.head, l.body)
 			if l.head.Seq <= 1 && c.Excluded() == nil {
-				require.NoError(t, c.Err()) // from one that did not know yet
+				require.NoError(t, c.Err()) // the message of a rank that did not know yet
 				continue
 			}
 			require.Error(t, c.Excluded(), "rank %d in ballot %d", l.head.From, l.head.Seq)

@@ -2,47 +2,45 @@ package core
 
 import "slices"
 
-// Time without durations, for an exploration of every order of events. What a
-// core waits for are alarms; which of them is next is not decided by how long
-// they were set to, but by whoever explores: clocks of ranks need not agree,
-// processes are delayed between any two steps, and no timeout may be wrong
-// whatever its length. So moments are all alike: those to come lie at later,
-// those past at noon, and it is always noon.
+// Time without durations, for an exploration of every order of events. All timers of a core are
+// alarms. The explorer decides which alarm is next, not the duration of each: clocks of ranks need
+// not agree, processes are delayed between any two steps, and no timeout may be wrong whatever its
+// length. So all future moments are equal to later, all past ones to noon, and it is always noon.
 //
-// That is more than can happen: an alarm set to four base timeouts may ring
-// before one set to one. What it leaves out is what durations change beside
-// the order of alarms: a request's reach beyond 32 chunks (see firstReach).
+// This allows more than can happen: an alarm of four base timeouts may ring before one of a single
+// base timeout. It leaves out effects of durations other than the order of alarms: a request's
+// reach beyond 32 chunks (see firstReach).
 
 const (
 	noon  = Time(1 << 60)
 	later = noon + 1<<59
 )
 
-// AlarmKind is what an alarm is for.
+// AlarmKind is the kind of an alarm.
 type AlarmKind uint8
 
 // The kinds of alarms.
 const (
 	AlarmGate    AlarmKind = iota // the root's delay is over
-	AlarmWindow                   // a late rank is given up; Index: the rank
-	AlarmYield                    // a silent rank is put what has waited for its reports; Index: the rank
+	AlarmWindow                   // a late rank is no longer waited for; Index: the rank
+	AlarmYield                    // puts that wait for a silent rank's reports go; Index: the rank
 	AlarmRepair                   // a repair is due; Index: its rule
-	AlarmAgain                    // what a request has not brought is asked for again
+	AlarmAgain                    // chunks that a request has not brought are asked for again
 	AlarmSilence                  // the multicast has been silent
 	AlarmUnheard                  // nothing has been heard of the multicast
 	AlarmProbe                    // the neighbour is asked what it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
-	AlarmDispute                  // nobody has said what both sides of a mismatch have called
+	AlarmDispute                  // no rank has told both calls of a mismatch in time
 )
 
-// Alarm is something that a core waits for and time brings.
+// Alarm is a timer of a core.
 type Alarm struct {
 	Kind  AlarmKind
 	Seq   uint64 // the operation; 0 for AlarmSuspect and AlarmDispute
 	Index int
 }
 
-// Alarms appends the alarms that are set to dst, after Normalize.
+// Alarms appends the alarms that are set to dst. Call it after Normalize.
 func (c *Core) Alarms(dst []Alarm) []Alarm {
 	for i := range c.members.absent {
 		if a := &c.members.absent[i]; a.state == suspected {
@@ -69,7 +67,7 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	return dst
 }
 
-// alarms appends those of o but AlarmProbe.
+// alarms appends the alarms of o except AlarmProbe.
 func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
 		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
@@ -96,11 +94,11 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	return dst
 }
 
-// Ring has a, one of Alarms, be due, and no other, and ticks. It reports whether
-// Due had announced it, and of nothing before: a driver that looks at the clock only
-// then would have slept otherwise.
+// Ring makes a, one of Alarms, due, and no other alarm, and ticks. It reports whether Due announced a
+// and nothing before a. If not, a driver that looks at the clock only when Due says would sleep too
+// long.
 func (c *Core) Ring(a Alarm) (announced bool) {
-	if due, ok := c.Due(); ok && due <= noon {
+	if due, ok := c.Due(); ok && due <= noon { // a due alarm that no driver knows of
 		return false // an alarm that nobody knows of
 	}
 	o := c.ops.open(a.Seq)
@@ -140,9 +138,8 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	return ok && due <= noon
 }
 
-// Normalize is called after every other step. It ticks as a driver would and has
-// all moments lie at later or at noon, so that cores which differ in
-// durations alone become the same.
+// Normalize is called after every other step. It ticks as a driver would, and moves all moments to
+// later or noon, so that cores that differ only in durations become equal.
 func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
@@ -162,7 +159,7 @@ func (c *Core) Normalize() {
 		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
 	c.rec.asks.answers, c.rec.rhythm, c.rec.tells = delay{}, delay{}, delay{}
-	c.rec.doubles = c.rec.doubles[:0] // a datagram that is repeated is like the put that comes late
+	c.rec.doubles = c.rec.doubles[:0] // a repeated datagram is like a late put
 	c.rec.asks.datagrams.normalize()
 	c.rec.asks.puts.normalize()
 }
@@ -182,7 +179,7 @@ func (rc *recovery) normalizeTimes(o *op) {
 	g := &o.lost.gaps
 	g.given = false
 	g.pass.normalize()
-	if o.state != opFree { // whom to ask is decided by these, up to the last of those to ask: see asked
+	if o.state != opFree { // the choice of the rank to ask depends on these only up to the number of ranks to ask: see asked
 		last := max(0, len(o.plan.recovery.Ask)-1)
 		g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
 	}
@@ -201,7 +198,8 @@ func (r *askRing) normalize() {
 	}
 }
 
-// normalize forgets what durations decide, and what counts while a pass is open alone.
+// normalize forgets values that depend on durations, and counts that matter only while a pass is
+// open.
 func (p *pass) normalize() {
 	if p.again != 0 {
 		p.again = later
@@ -213,8 +211,8 @@ func (p *pass) normalize() {
 	}
 }
 
-// normalize forgets repairs that have been called off: they are never armed again
-// in this operation.
+// normalize forgets repairs that have been called off, which are never armed again in this
+// operation.
 func (rs *repairs) normalize(base Time) {
 	rs.list = slices.DeleteFunc(rs.list, func(r repair) bool { return !r.armed })
 	slices.SortFunc(rs.list, func(a, b repair) int { return int(a.rule - b.rule) })

@@ -7,30 +7,29 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Answers go the way the request has come: by put, which is reliable and
-// adapts to what the network takes, or as datagrams, which nothing holds up
-// when one of them is lost.
+// Answers take the same way as their requests: by put, which is reliable and adapts to the network,
+// or by datagram, so that a lost one does not delay the others.
 
-// debt is what a rank has asked for and is missing here as well.
+// debt holds the chunks and fragments that a rank has asked for and that this rank lacks too.
 type debt struct {
 	rank   int
-	chunks []uint64 // asked for by put
-	late   []uint64 // of these, those that may only be late
-	parts  []uint64 // fragments, asked for by datagram; empty: none
+	chunks []uint64 // chunks asked for by put
+	late   []uint64 // those of chunks that may only be late
+	parts  []uint64 // fragments asked for by datagram; empty: none
 }
 
-// service is what has been put to a rank. Puts are reliable: what has been put
-// once is on its way, however long it takes, and is never put again.
+// service holds the chunks that have been put to a rank. Puts are reliable: a chunk that has been
+// put is on its way, however long it takes, and is never put again.
 type service struct {
 	rank   int
 	chunks []uint64
 }
 
-// maxServed is how many ranks are kept track of so; others may get a chunk as
-// often as they ask for it.
+// maxServed is the greatest number of ranks with a service. Other ranks may get a chunk as often as
+// they ask for it.
 const maxServed = 1024
 
-// serviceOf returns what has been put to rank, nil if that is not kept track of.
+// serviceOf returns the service of rank, or nil if there are too many.
 func (l *losses) serviceOf(rank, chunks int) *service {
 	for i := range l.served {
 		if l.served[i].rank == rank {
@@ -52,8 +51,7 @@ func (l *losses) serviceOf(rank, chunks int) *service {
 	return s
 }
 
-// once notes that chunk k is put, and reports whether that is for the first
-// time.
+// once records that chunk k is put, and reports whether that is the first time.
 func (s *service) once(k int) bool {
 	if s == nil {
 		return true
@@ -64,13 +62,13 @@ func (s *service) once(k int) bool {
 	return first
 }
 
-// maxDebtors is how many ranks chunks are owed to; others ask again.
+// maxDebtors is the greatest number of ranks with a debt; others ask again.
 const maxDebtors = 16
 
-// owes reports whether chunks are owed to anybody.
+// owes reports whether there are debts.
 func (l *losses) owes() bool { return len(l.debts) > 0 }
 
-// wanted answers a request that was put.
+// wanted answers a request that came by put.
 func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 	o := rc.ops.lookup(h.Seq)
 	if o == nil {
@@ -87,8 +85,7 @@ func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 	rc.serve(o, h, runs, false)
 }
 
-// wantedLoosely answers a request that came as a datagram, and reports
-// whether it is one.
+// wantedLoosely answers a request that came by datagram. It returns false if h is no valid request.
 func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 	if o.chunks == 0 || h.Len != len(runs) || int(h.Arg) > o.chunks {
 		return false
@@ -102,9 +99,9 @@ func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 	return true
 }
 
-// serve gives a rank what it asks for: fragments if loose is set, else chunks. It
-// also tells that the rank is at work, and has the chunks below h.Arg: what the
-// schedule would put to it, it asks for by itself.
+// serve gives a rank what it asks for: fragments if loose is set, else chunks. It also records that
+// the rank is at work and has the chunks below h.Arg, so that the schedule's repairs for it can
+// wait.
 func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
 	rank, late := h.From, h.Slot == mayBeLate
 	if late && o.premature(rc.Rank) {
@@ -127,20 +124,19 @@ func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
 	}
 }
 
-// give puts chunk k to rank, now or when it is here.
+// give puts chunk k to rank, now or when k has arrived.
 func (rc *recovery) give(o *op, k, rank int, late bool) {
 	switch {
 	case o.state == opActive && !o.machine.Has(ir.Chunk(k)):
 		if d := o.lost.debtTo(rank); d != nil {
 			d.owe(k, o.chunks, late)
 		}
-	case o.canSend(): // else the request came too late for what is kept; others repair
+	case o.canSend(): // otherwise the chunks are gone; other ranks repair
 		rc.putOnce(o, k, rank)
 	}
 }
 
-// giveParts sends the fragments of [lo, hi) to rank as datagrams, now or when
-// they are here.
+// giveParts sends the fragments of [lo, hi) to rank as datagrams, now or when they have arrived.
 func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
 	for i := lo; i < hi; {
 		k := o.frags.chunkOf(i)
@@ -159,15 +155,15 @@ func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
 	}
 }
 
-// hasPart reports whether fragment i, of chunk k, is here.
+// hasPart reports whether fragment i of chunk k is here.
 func (o *op) hasPart(k, i int) bool {
 	return o.state != opActive || o.machine.Has(ir.Chunk(k)) || o.frags.has(i)
 }
 
-// answer sends the fragments of [lo, hi), all of chunk k, to a rank as datagrams.
+// answer sends the fragments of [lo, hi), all of chunk k, to rank as one datagram frame.
 func (rc *recovery) answer(o *op, k, lo, hi, rank int) {
 	if !o.canSend() {
-		return // the request came too late for what is kept; others repair
+		return // the chunks are gone; other ranks repair
 	}
 	f := rc.ops.fill(o, ir.Chunk(k))
 	first := int(o.frags.first[k])
@@ -179,14 +175,14 @@ func (rc *recovery) answer(o *op, k, lo, hi, rank int) {
 	f.Offset = 0
 }
 
-// putOnce puts chunk k to rank unless that has been done.
+// putOnce puts chunk k to rank unless it has been put before.
 func (rc *recovery) putOnce(o *op, k, rank int) {
 	if o.lost.serviceOf(rank, o.chunks).once(k) {
 		rc.ops.putSlot(o, ir.Chunk(k), rank)
 	}
 }
 
-// debtTo returns what is owed to rank, nil if it is one too many.
+// debtTo returns the debt to rank, or nil if there are too many debts.
 func (l *losses) debtTo(rank int) *debt {
 	for i := range l.debts {
 		if l.debts[i].rank == rank {
@@ -198,7 +194,7 @@ func (l *losses) debtTo(rank int) *debt {
 	case n == maxDebtors:
 		return nil
 	case n < cap(l.debts):
-		l.debts = l.debts[:n+1] // with the memory of an old one
+		l.debts = l.debts[:n+1] // reuses the memory of an old debt
 	default:
 		l.debts = append(l.debts, debt{})
 	}
@@ -207,7 +203,8 @@ func (l *losses) debtTo(rank int) *debt {
 	return d
 }
 
-// owe notes that chunk k of so many is asked for by put. Asked for twice, it is late only if it is both times.
+// owe records that chunk k of chunks is asked for by put. If it is asked for twice, it may be late
+// only if both requests say so.
 func (d *debt) owe(k, chunks int, late bool) {
 	owed := marks(d.chunks, k)
 	d.chunks = marked(d.chunks, k, chunks)
@@ -218,7 +215,7 @@ func (d *debt) owe(k, chunks int, late bool) {
 	}
 }
 
-// marked returns words, n bits that are zero if it is empty, with bit i set.
+// marked returns words with bit i set. Empty words stand for n zero bits.
 func marked(words []uint64, i, n int) []uint64 {
 	if len(words) == 0 {
 		words = cleared(words, (n+63)/64)
@@ -230,8 +227,7 @@ func marked(words []uint64, i, n int) []uint64 {
 // marks reports whether bit i of words, which may be empty, is set.
 func marks(words []uint64, i int) bool { return len(words) > 0 && words[i/64]>>(i%64)&1 != 0 }
 
-// unmark clears bit i of words, which may be empty, and reports whether it was
-// set.
+// unmark clears bit i of words, which may be empty, and reports whether it was set.
 func unmark(words []uint64, i int) bool {
 	if !marks(words, i) {
 		return false
@@ -240,8 +236,7 @@ func unmark(words []uint64, i int) bool {
 	return true
 }
 
-// repay sends chunk k, which has come, to those that it, or parts of it, are
-// owed to.
+// repay sends chunk k, which has arrived, to the ranks that are owed it or fragments of it.
 func (rc *recovery) repay(o *op, k int) {
 	for n := range o.lost.debts {
 		d := &o.lost.debts[n]

@@ -4,8 +4,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A frame that has come is looked at here, once, and handed to the part that it
-// concerns.
+// An arriving frame is checked here, once, and handed to the part that it concerns.
 
 var _ wire.Sink = (*Core)(nil)
 
@@ -16,8 +15,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return dst, v
 }
 
-// hear takes what has come from a rank for a sign of life, but not each time that it is offered
-// again.
+// hear takes a frame as a sign of life of its sender, except when a held frame is offered again.
 func (c *Core) hear(from int, v wire.Verdict) {
 	if v != wire.Hold {
 		c.watch.hear(from)
@@ -49,22 +47,22 @@ func stillHeard(k wire.FrameKind) bool {
 	return k == wire.FrameAbort || k == wire.FrameAgree || k == wire.FrameLeave || k == wire.FrameWatch || k == wire.FrameAlive
 }
 
-// foreign looks at a frame of another Epoch. It is of an earlier communicator of the same
-// number, or of a rank that has been given another Config.
+// foreign handles a frame of another Epoch. Its sender is an earlier communicator of the same
+// number, or a rank with another Config.
 func (c *Core) foreign(h *wire.Header) {
 	if c.env.Only {
 		c.fate.strange(h)
 	}
 }
 
-// tellsAll reports whether a frame of another Epoch counts: what all are to know of two
-// versions of the membership.
+// tellsAll reports whether a frame of another Epoch counts: it tells all ranks about two versions
+// of the membership.
 func (c *Core) tellsAll(h *wire.Header) bool {
 	return c.env.Only && h.Lane == wire.LaneControl && (h.Kind == wire.FrameAbort || h.Kind == wire.FrameDispute)
 }
 
-// control decides about the body of a frame on LaneControl: only rootless
-// messages, requests, the reason of an abort and the words of a mismatch have one.
+// control decides where the body of a frame on LaneControl goes, or that the frame is wrong or
+// dropped.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FrameCast:
@@ -109,7 +107,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	}
 	switch h.Kind {
 	case wire.FrameCast:
-		if c.fate.err == nil { // else this rank may have told what has come
+		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
 			c.casts.arrived(h)
 		}
 	case wire.FrameCredit:
@@ -154,7 +152,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.watch.asked(h.From)
 	case wire.FrameAgree:
 		c.agree.heard(h, body)
-	case wire.FrameAlive: // it has been heard
+	case wire.FrameAlive: // it counts as a sign of life
 	case wire.FrameLeave:
 		if h.Arg == failed {
 			c.fate.deserted(h.From)
@@ -166,11 +164,11 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	}
 }
 
-// failed is the Arg of a goodbye that is not in good order: connections end as always.
+// failed is the Arg of a FrameLeave that is not in good order. Connections end as always.
 const failed = 1
 
-// Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
-// dropped and counted, and never an error.
+// Fragment implements [wire.Sink]. A datagram may come from anywhere: an invalid one is dropped and
+// counted, and is never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	v := c.fragment(h, offset, payload)
 	c.hear(h.From, v)
@@ -187,7 +185,7 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	case h.Kind == wire.FrameWatch:
 		c.watch.askedLoosely(h.From)
 		return wire.Accept
-	case h.Kind == wire.FrameAlive: // it has been heard
+	case h.Kind == wire.FrameAlive: // it counts as a sign of life
 		c.rec.doubles.confirmed(h)
 		return wire.Accept
 	case h.Kind == wire.FrameOver:
@@ -219,8 +217,9 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	c.agree.look()
 }
 
-// leave takes a goodbye. It says what the rank has called, as far as that goes: ranks that differ in a gather may
-// all have returned but for the root, which waits for what it is not sent.
+// leave takes a goodbye. The goodbye says what the rank has called up to its end: ranks that
+// disagree on a gather may all have returned, except for the root, which waits for blocks that are
+// never sent.
 func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	c.members.leave(rank, last, fingerprint)
 	c.agree.look()
@@ -239,9 +238,9 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	}
 }
 
-// broken is told that connections with a rank have ended without a word. A goodbye
-// may have overtaken what the rank has put before, and that is lost now: an
-// operation of this rank that still runs, or is still to begin, may wait for it.
+// broken handles connections with a rank that have ended without notice. A goodbye may have
+// overtaken earlier puts of the rank, which are then lost: a running or future operation of this
+// rank may wait for them.
 func (c *Core) broken(rank int, err error) {
 	a := c.members.of(rank)
 	if a == nil || a.state != hasLeft || c.ops.complete < min(c.ops.seq, a.last) {
@@ -251,11 +250,11 @@ func (c *Core) broken(rank int, err error) {
 	a.last = min(a.last, c.ops.complete)
 }
 
-// bodies are the buffers of short bodies on LaneControl, where of one sender one
-// frame follows the other: the same for every part of a body that is read.
+// bodies are the buffers of short bodies on LaneControl, by sender. Frames of one sender follow
+// each other, so each sender has one buffer, which is the same for all parts of a body.
 type bodies map[int][]byte
 
-// drop forgets the memory for the frame, unless it is small.
+// drop frees the buffer of a frame, unless it is small.
 func (b *bodies) drop(h *wire.Header) {
 	if h.Len > wire.MaxControl {
 		delete(*b, h.From) // it is not worth its memory

@@ -7,53 +7,52 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// asks is a core's requests on their way out, and how long those before took to
-// be answered. A put may wait for long where datagrams do not.
+// asks holds a core's outgoing requests, and how long earlier ones took to be answered. Datagrams
+// and puts have separate rings, since a put may wait for long when datagrams do not.
 type asks struct {
 	datagrams askRing
 	puts      askRing
-	answers   delay // how long they take
+	answers   delay // time to an answer
 }
 
-// askRing is memory for requests, which is used in turn.
+// askRing is memory for requests, used in turn.
 type askRing struct {
-	list []ask // maxAsks, made when the first is
+	list []ask // maxAsks requests, allocated for the first one
 	next int
 }
 
-// ask is a request: frames refer to their bodies until they have left.
+// ask is a request. Frames refer to its body until they have left.
 type ask struct {
 	body   [8 * maxWanted]byte
 	unsent int
 }
 
 const (
-	maxAsks = 16 // requests of a kind under way; what does not fit is asked for later
+	maxAsks = 16 // greatest number of requests of a kind under way; further ones are made later
 
-	// looseBytes is how much is asked for by a datagram at most: what a sending
-	// socket takes. What is beyond is asked for a moment later.
+	// looseBytes is how many bytes one datagram may ask for: as much as a sending socket takes. The
+	// rest is asked for a moment later.
 	looseBytes = 32 << 10
 
 	// Too much patience costs time, too little a chunk sent twice.
 	minPatience = Time(1e6)
 )
 
-// What the slot of a request says of the chunks that it is for. One that may be late comes
-// to who is asked as to who asks, unless it is lost: see debt.
+// The Slot of a request says why the chunks are missing. A chunk that may be late also reaches the
+// rank that is asked, unless it is lost: see debt.
 const (
-	wasPassed = ir.None  // the multicast has passed them, or has fallen silent
-	mayBeLate = ir.Enter // nothing of it has been heard
+	wasPassed = ir.None  // the multicast has passed the chunks, or has stopped
+	mayBeLate = ir.Enter // the sender has heard nothing of the multicast
 )
 
 // looseParts is looseBytes in fragments.
 func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.Datagram)) }
 
-// patience returns how long to wait for an answer; base is the timeout of
-// repairs. Answers that queue up on a link that the multicast fills take longer and
-// longer: to ask again before they can have come would have them sent twice, and
-// the queue grow. Those of the root come behind its multicast, others do not: so the times
-// differ, and the wait is made of mean and deviation as TCP's is (RFC 6298), up to 2.5
-// times the mean: where much is lost the deviation is large because of that.
+// patience returns how long to wait for an answer; base is the timeout of repairs. On a link that
+// the multicast fills, answers queue up and take longer and longer. Asking again too early would
+// make ranks send them twice, and the queue grow. Answers of the root queue behind its multicast,
+// others do not, so the times vary. The wait uses mean and deviation, like TCP's timeout (RFC
+// 6298), but at most 2.5 times the mean, since heavy loss makes the deviation large.
 func (a *asks) patience(base Time) Time {
 	mean := a.answers.mean
 	if mean == 0 {
@@ -62,8 +61,8 @@ func (a *asks) patience(base Time) Time {
 	return min(max(2*mean, min(a.answers.late(), 5*mean/2), minPatience), maxBackoff*base)
 }
 
-// wantParts asks rank to by datagram for the first fragments that are missing from
-// number from on, of chunks below hi; it is answered so. n is how many, and next the
+// wantParts asks rank to, by datagram, for the first missing fragments from number from on, of
+// chunks below hi. Answers come by datagram too. n is the number of fragments, and next the
 // fragment to go on from. ok is false if the request has to wait.
 func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
 	a := rc.asks.datagrams.vacant()
@@ -81,8 +80,8 @@ func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
 	return n, int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:])), true
 }
 
-// want asks rank to by put for the first chunks of [lo, hi) that are missing, at most so
-// many, and returns how many; ok is false if the request has to wait. why is wasPassed or mayBeLate.
+// want asks rank to, by put, for the first missing chunks of [lo, hi), at most most of them. It
+// returns how many. ok is false if the request has to wait. why is wasPassed or mayBeLate.
 func (rc *recovery) want(o *op, lo, hi, most, to int, why ir.Slot) (n int, ok bool) {
 	a := rc.asks.puts.vacant()
 	if a == nil {
@@ -98,7 +97,7 @@ func (rc *recovery) want(o *op, lo, hi, most, to int, why ir.Slot) (n int, ok bo
 	return n, true
 }
 
-// vacant returns memory for a request, nil if all is under way.
+// vacant returns memory for a request, or nil if all requests are under way.
 func (r *askRing) vacant() *ask {
 	if r.list == nil {
 		r.list = make([]ask, maxAsks)
@@ -109,8 +108,8 @@ func (r *askRing) vacant() *ask {
 	return nil
 }
 
-// fillAsk takes a, which is vacant in r, for a request of the given runs, which are in
-// its memory.
+// fillAsk returns the frame of a request for the given runs, which lie in a, the vacant memory of
+// r.
 func (rc *recovery) fillAsk(o *op, r *askRing, a *ask, runs []byte) *wire.Frame {
 	r.next++
 	a.unsent++
@@ -119,8 +118,8 @@ func (rc *recovery) fillAsk(o *op, r *askRing, a *ask, runs []byte) *wire.Frame 
 	return f
 }
 
-// missingChunks appends the runs of the chunks of [lo, hi) that have not come, at most
-// so many chunks; n is how many.
+// missingChunks appends the runs of the missing chunks of [lo, hi), at most most chunks; n is how
+// many.
 func (o *op) missingChunks(dst []byte, lo, hi, most int) (out []byte, n int) {
 	runs := runs{most: most}
 	for k := lo; k < hi && !runs.full(dst); k++ {
@@ -131,8 +130,8 @@ func (o *op) missingChunks(dst []byte, lo, hi, most int) (out []byte, n int) {
 	return dst, runs.n
 }
 
-// missingParts appends the runs of the fragments from number from on, of chunks below
-// hi, that have not come, at most so many fragments; n is how many.
+// missingParts appends the runs of the missing fragments from number from on, of chunks below hi,
+// at most most fragments; n is how many.
 func (o *op) missingParts(dst []byte, from, hi, most int) (out []byte, n int) {
 	runs := runs{most: most}
 	for k := o.frags.chunkOf(from); k < min(hi, o.chunks) && !runs.full(dst); k++ {
@@ -148,16 +147,16 @@ func (o *op) missingParts(dst []byte, from, hi, most int) (out []byte, n int) {
 	return dst, runs.n
 }
 
-// runs writes the runs of a request: the first and the number of each.
+// runs writes the runs of a request: the first unit and the number of units of each.
 type runs struct {
 	most int // units in all
 	n    int
 }
 
-// full reports whether no unit can be added to dst for certain.
+// full reports whether dst may have no room for another unit.
 func (r *runs) full(dst []byte) bool { return r.n == r.most || len(dst) == 8*maxWanted }
 
-// add adds unit i, which is beyond all in dst.
+// add adds unit i, which must be greater than all units in dst.
 func (r *runs) add(dst []byte, i int) []byte {
 	r.n++
 	if n := len(dst); n > 0 {
@@ -171,7 +170,7 @@ func (r *runs) add(dst []byte, i int) []byte {
 	return binary.BigEndian.AppendUint32(dst, 1)
 }
 
-// tellWhole says that nothing is missing here, before the call returns.
+// tellWhole tells rank to, before the call returns, that nothing is missing here.
 func (rc *recovery) tellWhole(o *op, to int) {
 	f := rc.fillWant(o, nil)
 	f.Arg, f.Unsent = uint32(o.chunks), &o.unsent

@@ -6,17 +6,17 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// wait is how an operation waits for a rank.
+// wait says how an operation waits for a rank.
 type wait uint8
 
 const (
 	waitsNot     wait = iota
-	waitsLoosely      // the rank puts something by a repair or an answer, or has to take something
+	waitsLoosely      // the rank puts something by a repair or an answer, or must take something
 	waitsMust         // the rank puts something before it leaves the operation
 )
 
-// awaits returns how this rank waits for another one in an operation that is open, and in which. It
-// looks at that rank's program, and is for waits that last.
+// awaits returns how this rank waits for another one in an open operation, and in which operation.
+// It looks through that rank's program, so use it only for long waits.
 func (ops *operations) awaits(rank int) (in *op, how wait) {
 	for seq := ops.complete + 1; seq <= ops.seq && how < waitsMust; seq++ {
 		if o := ops.open(seq); o != nil {
@@ -52,7 +52,7 @@ func (o *op) awaits(own, rank int) (how wait) {
 	return how
 }
 
-// puts reports whether this rank puts anything to another one.
+// puts reports whether this rank puts anything to rank to.
 func (o *op) puts(to int) bool {
 	for r := range int32(o.plan.program.Rules()) {
 		for _, a := range o.plan.program.Actions(r) {
@@ -64,7 +64,8 @@ func (o *op) puts(to int) bool {
 	return false
 }
 
-// stuck reports whether the oldest operation has not moved for as long as makes a silent rank lost.
+// stuck reports whether the oldest operation has not moved for the time after which a silent rank
+// is lost.
 func (ops *operations) stuck(now Time) bool {
 	o := ops.oldest()
 	if o == nil {
@@ -74,8 +75,8 @@ func (ops *operations) stuck(now Time) bool {
 	return quiet >= ops.Silence
 }
 
-// forsaken fails the core because o needs what a rank was to put that has left. All that the rank
-// has sent is here.
+// forsaken fails the core because o needs a put of a rank that has left. All puts of that rank have
+// arrived.
 func (ops *operations) forsaken(o *op, rank int) {
 	ops.fate.broken(o.plan.Name, o.seq, &RankError{
 		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator, and has not put what this operation waits for", ErrPeerLeft),

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// gathering is rank 0 of many at the root of a gather by one algorithm, in which nobody has put
-// anything, and all near it have left.
+// gathering is rank 0, the root, in a gather of many ranks by one algorithm. No rank has put
+// anything, and all ranks near it have left.
 func gathering(t *testing.T, algorithm string) (*Core, *questioner) {
 	p := schedule.Params{Ranks: many}
 	spec, err := schedule.New(algorithm, p)
@@ -31,7 +31,7 @@ func gathering(t *testing.T, algorithm string) (*Core, *questioner) {
 	return c, net
 }
 
-// has has a rank's block come.
+// has lets a rank's block arrive.
 func (c *Core) has(rank int) { c.ops.set(c.ops.open(1), ir.Chunk(rank)) }
 
 func (c *Core) goodbyeOf(rank int) {
@@ -40,8 +40,8 @@ func (c *Core) goodbyeOf(rank int) {
 	c.Arrived(h, nil)
 }
 
-// A rank asks those that it waits for, but not before it has waited for long, and no others. Who
-// has put is not waited for, and need not answer.
+// A rank asks the ranks that it waits for, after a long wait, and no others. It does not ask ranks
+// that have put their blocks.
 func TestAsksWhomItWaitsFor(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {
@@ -62,8 +62,8 @@ func TestAsksWhomItWaitsFor(t *testing.T) {
 	require.False(t, c.members.lost(77))
 }
 
-// Few are asked at a time, and who answers makes room, so that a silent one is found behind all
-// others.
+// Few ranks are asked at a time, and a rank that answers makes room for others, so that a silent
+// one is found behind all of them.
 func TestAsksInTurn(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	before, found := 0, Time(0)
@@ -87,8 +87,8 @@ func TestAsksInTurn(t *testing.T) {
 	require.Less(t, found, Time(8e9+8e9+6e9), "six questions until all others have been asked once")
 }
 
-// A rank that has left without putting what is waited for, as one that has failed, is no reason to
-// wait for ever.
+// If a rank has left without putting what others wait for, for example because it has failed, the
+// others do not wait for ever.
 func TestWaitsForNobodyThatHasLeft(t *testing.T) {
 	c, _ := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {
@@ -104,7 +104,7 @@ func TestWaitsForNobodyThatHasLeft(t *testing.T) {
 	require.ErrorContains(t, c.Err(), "rank 25: ")
 }
 
-// A rank says goodbye to who has asked it, too.
+// A rank says goodbye to the ranks that have asked it, too.
 func TestGoodbyeToWhoHasAsked(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Rank: 70, Size: many, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)

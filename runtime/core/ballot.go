@@ -2,46 +2,46 @@ package core
 
 import "slices"
 
-// ballot is one agreement at one rank. Votes go up a binomial tree of the ranks that have
-// not gone, and what follows from them comes down: 2⌈log₂ ranks⌉ steps while nobody dies.
+// ballot is one agreement at one rank. Votes go up a binomial tree of the ranks that have not gone,
+// and the outcome comes down: 2⌈log₂ ranks⌉ steps while no rank dies.
 //
-// Who has gone numbers the attempts: each is among the ranks that are left then, under
-// the lowest of them. Who learns of another one that has gone gives up the present
-// attempt and tells its neighbours in the next one, and so all learn of it. What is
-// agreed on may have reached some ranks of an attempt before; these have it at once in
-// the next one, whose root waits for all that are left and so hears it. No rank votes in
-// two attempts of which none contains the other, so that ranks that are left never agree on
-// two things (compare Herault et al., Practical scalable consensus for pseudo-synchronous
-// distributed systems, SC 2015).
+// A ballot makes attempts. The set of gone ranks identifies an attempt, which runs among the
+// remaining ranks with the lowest of them as the root. A rank that learns of another gone rank
+// abandons its attempt and tells its neighbours in the next one, so all ranks learn of it. Some
+// ranks may already know the outcome of an earlier attempt. They keep it in the next attempt, and
+// the next root, which waits for all remaining ranks, hears it. No rank votes in two attempts
+// unless the gone ranks of one contain those of the other, so remaining ranks never agree on two
+// outcomes (compare Herault et al., Practical scalable consensus for pseudo-synchronous distributed
+// systems, SC 2015).
 type ballot struct {
 	size, rank int
 	number     uint64
 	say        func(to int, b *ballot, s *saying)
-	came       func(rank int) uint64 // of whom how many rootless messages are here; nil: that is not asked
-	doubt      func(rank int) bool   // whether a rank that is said to have gone may be lost; nil: nobody is asked
+	came       func(rank int) uint64 // how many rootless messages of a rank are here; nil: the ballot does not ask
+	doubt      func(rank int) bool   // whether a rank that is said to have gone may be lost; nil: no doubt
 
-	voted   bool // this rank's vote is there
-	own     Vote // that
-	lostSet      // that this rank knows of
+	voted   bool // this rank has voted
+	own     Vote // this rank's vote
+	lostSet      // lost ranks that this rank knows of
 
-	gone    rankset // numbers the attempt
-	above   int     // the rank above this one in it, -1 at the root
-	below   []int   // those below
-	missing []int   // of these, those whose votes are not there
-	joined  Vote    // of those below, as far as they are there
-	raised  bool    // the votes have gone up
-	without rankset // who had gone when votes last went up
+	gone    rankset // identifies the attempt
+	above   int     // parent in the tree, -1 at the root
+	below   []int   // children
+	missing []int   // children whose votes are missing
+	joined  Vote    // the votes of the children so far
+	raised  bool    // the votes have been sent up
+	without rankset // gone ranks when votes were last sent up
 
-	known bool // what is agreed on:
+	known bool // the outcome is known; the fields below hold it
 	is    Vote
-	apart rankset // who had gone
-	dead  lostSet // who of them was lost
+	apart rankset // gone ranks of the outcome
+	dead  lostSet // lost ranks of the outcome
 }
 
-// lostSet is a set of ranks that are lost.
+// lostSet is a set of lost ranks.
 type lostSet struct {
 	lost   rankset
-	silent rankset // those of them that have given no sign of life
+	silent rankset // those of lost that have given no sign of life
 }
 
 func newLostSet(size int) lostSet { return lostSet{newRankset(size), newRankset(size)} }
@@ -59,7 +59,7 @@ func newBallot(number uint64, rank, size int, say func(to int, b *ballot, s *say
 	return b
 }
 
-// place finds this rank's place in the tree of an attempt, that no vote has come in.
+// place finds this rank's place in the tree of a new attempt, and resets its votes.
 func (b *ballot) place() {
 	left := make([]int, 0, b.size)
 	at := 0
@@ -82,7 +82,7 @@ func (b *ballot) place() {
 	b.joined, b.raised = neutral, false
 }
 
-// vote brings in this rank's vote.
+// vote adds this rank's vote.
 func (b *ballot) vote(v Vote) {
 	if !b.voted {
 		b.voted, b.own = true, v
@@ -90,8 +90,8 @@ func (b *ballot) vote(v Vote) {
 	}
 }
 
-// learn notes ranks that have gone, and those of them that are lost. Once it is known what
-// is agreed on only who asks still cares.
+// learn records gone ranks, and which of them are lost. When the outcome is known, only ranks that
+// ask still need it.
 func (b *ballot) learn(gone rankset, lost lostSet) {
 	if b.known {
 		return
@@ -100,7 +100,7 @@ func (b *ballot) learn(gone rankset, lost lostSet) {
 	b.attempt(gone)
 }
 
-// attempt begins the next one if gone has anybody new.
+// attempt begins the next attempt if gone has a new rank.
 func (b *ballot) attempt(gone rankset) {
 	if !b.gone.join(gone) {
 		return
@@ -114,9 +114,9 @@ func (b *ballot) attempt(gone rankset) {
 	b.raise()
 }
 
-// heard takes what another rank says. What is agreed on counts whatever attempt it is told in, unless this
-// rank has voted in one without from: that may have ended otherwise. Votes of an attempt
-// that is over do not count: from votes again when it hears of this one.
+// heard takes a message of another rank. An outcome counts whatever its attempt, unless this rank
+// has voted in an attempt without rank from, which may have ended otherwise. A vote of an old
+// attempt does not count: from votes again when it hears of the current attempt.
 func (b *ballot) heard(from int, s *saying) {
 	b.lostSet.join(s.lostSet)
 	b.attempt(s.gone)
@@ -130,7 +130,7 @@ func (b *ballot) heard(from int, s *saying) {
 	}
 }
 
-// extends reports whether s has ranks that other has not.
+// extends reports whether s has a rank that other has not.
 func (s rankset) extends(other rankset) bool {
 	for i, w := range s {
 		if w&^other[i] != 0 {
@@ -140,7 +140,7 @@ func (s rankset) extends(other rankset) bool {
 	return false
 }
 
-// remind tells those that this rank waits for how far it is.
+// remind tells the awaited ranks how far this rank is.
 func (b *ballot) remind() {
 	for _, r := range b.missing {
 		b.answer(r)
@@ -150,10 +150,10 @@ func (b *ballot) remind() {
 	}
 }
 
-// answer tells a rank who has gone: perhaps that rank itself, which is heard of all the same.
+// answer tells rank to which ranks have gone, even if rank to is among them.
 func (b *ballot) answer(to int) { b.tell(to, &saying{kind: agreeCall, lostSet: b.lostSet}) }
 
-// count takes the votes of a rank below.
+// count adds the votes of a child's subtree.
 func (b *ballot) count(from int, v Vote) {
 	for i, r := range b.missing {
 		if r != from {
@@ -165,7 +165,7 @@ func (b *ballot) count(from int, v Vote) {
 	b.raise()
 }
 
-// raise sends the votes up as soon as all from below are there; the root decides.
+// raise sends the votes up when all children's votes are there; the root decides.
 func (b *ballot) raise() {
 	if b.known || b.raised || !b.voted || len(b.missing) > 0 || len(b.doubted()) > 0 {
 		return
@@ -183,8 +183,8 @@ func (b *ballot) raise() {
 	b.decide(v, b.gone, b.lostSet, -1)
 }
 
-// doubted returns ranks that have gone by what others say, though this one may find that they are
-// lost. It does not vote before it has.
+// doubted returns ranks that have gone according to others, but that this rank may still find to be
+// lost. This rank does not vote before it has found out.
 func (b *ballot) doubted() (list []int) {
 	if b.doubt == nil {
 		return nil
@@ -197,7 +197,7 @@ func (b *ballot) doubted() (list []int) {
 	return list
 }
 
-// decide takes what is agreed on and passes it on, but not to where it is from.
+// decide takes the outcome and passes it on to all neighbours except from.
 func (b *ballot) decide(v Vote, apart rankset, lost lostSet, from int) {
 	b.known, b.is, b.apart, b.dead = true, v, newRankset(b.size), newLostSet(b.size)
 	b.apart.join(apart)
@@ -205,7 +205,7 @@ func (b *ballot) decide(v Vote, apart rankset, lost lostSet, from int) {
 	b.tellAll(b.knows(), from)
 }
 
-// spans returns what is known of the messages of those that are lost.
+// spans returns the known counts of the messages of lost ranks.
 func (b *ballot) spans() (list []Came) {
 	for i, rank := range first(b.apart.list()) {
 		if s := b.is.came[i]; b.dead.lost.has(rank) && 0 < s.most && s.least <= s.most {
@@ -219,7 +219,7 @@ func (b *ballot) knows() *saying {
 	return &saying{kind: agreeKnow, vote: b.is, lostSet: b.dead, apart: b.apart}
 }
 
-// tellAll tells the neighbours in the tree, but for one.
+// tellAll tells all neighbours in the tree except rank but.
 func (b *ballot) tellAll(s *saying, but int) {
 	if b.above >= 0 && b.above != but {
 		b.tell(b.above, s)

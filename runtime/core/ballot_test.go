@@ -10,18 +10,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// assembly is ballots of several ranks and what is under way between them. Ranks die,
-// and each of the others notices that once what the dead has sent to it, as far as it
-// arrives, has arrived.
+// assembly is ballots of several ranks and the messages under way between them. Ranks die. Each
+// other rank notices a death when all messages of the dead rank that still arrive have arrived.
 type assembly struct {
 	size    int
 	ballots []*ballot
 	dead    []bool
 	told    [][]bool    // [a][b]: rank a knows that b is dead
-	way     [][]*saying // [from*size+to]: what is under way
+	way     [][]*saying // [from*size+to]: messages under way
 	sent    int
-	depth   []int           // of the longest chain of messages that has led to what a rank has done
-	depths  map[*saying]int // of a message
+	depth   []int           // length of the longest chain of messages that has led to the rank's state
+	depths  map[*saying]int // by message
 }
 
 func assemble(size int) *assembly {
@@ -42,13 +41,13 @@ func (a *assembly) say(from int) func(to int, _ *ballot, s *saying) {
 	}
 }
 
-// step is something that may happen next.
+// step is a possible next step.
 type step struct {
-	kind     byte // 'v'ote, 'd'eliver, 'n'otice, 'k'ill, 'c'ut: the last thing under way from a dead rank is lost
+	kind     byte // 'v'ote, 'd'eliver, 'n'otice, 'k'ill, 'c'ut: the last message of a dead rank is lost
 	from, to int
 }
 
-// steps returns all that may happen, of which so many may still be deaths.
+// steps returns all possible steps; deaths is how many more ranks may die.
 func (a *assembly) steps(deaths int) (all []step) {
 	for r, b := range a.ballots {
 		if a.dead[r] {
@@ -101,8 +100,8 @@ func (a *assembly) do(s step) {
 	}
 }
 
-// agreed looks whether the ranks that are left agree, and, if so many have died and nothing more can
-// happen, whether all of them know.
+// agreed checks that the remaining ranks agree. If nothing more can happen, it also checks that all
+// of them know.
 func (a *assembly) agreed(t require.TestingT, over bool) {
 	var first *ballot
 	for r, b := range a.ballots {
@@ -121,7 +120,7 @@ func (a *assembly) agreed(t require.TestingT, over bool) {
 		require.Equal(t, first.is, b.is, "rank %d", r)
 		require.Equal(t, first.apart, b.apart, "rank %d", r)
 		require.Equal(t, first.dead, b.dead, "rank %d", r)
-		for of := range a.size { // whoever is left has voted, and nobody who had gone counts
+		for of := range a.size { // every remaining rank has voted, and no gone rank counts
 			require.True(t, a.dead[of] || !b.apart.has(of))
 			require.True(t, a.dead[of] || b.is.Flags>>of&1 == 0, "the vote of rank %d is missing", of)
 			require.True(t, !b.dead.lost.has(of) || b.apart.has(of))
@@ -129,7 +128,7 @@ func (a *assembly) agreed(t require.TestingT, over bool) {
 	}
 }
 
-// key is what the assembly's future depends on.
+// key identifies the future of the assembly.
 func (a *assembly) key() string {
 	s := state{}
 	for r, b := range a.ballots {
@@ -159,7 +158,8 @@ func (a *assembly) clone() *assembly {
 	return c
 }
 
-// Every order of votes, deliveries, deaths and notices among a few ranks.
+// TestBallotInEveryOrder tries every order of votes, deliveries, deaths and notices among a few
+// ranks.
 func TestBallotInEveryOrder(t *testing.T) {
 	for _, c := range []struct{ ranks, deaths int }{{2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}} {
 		t.Run(fmt.Sprintf("%d ranks, %d deaths", c.ranks, c.deaths), func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestBallotInEveryOrder(t *testing.T) {
 	}
 }
 
-// Many ranks, of which many die.
+// TestBallot has many ranks, many of which die.
 func TestBallot(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(1, 70).Draw(rt, "ranks")
@@ -215,7 +215,8 @@ func TestBallot(t *testing.T) {
 	})
 }
 
-// While nobody dies it takes 2⌈log₂ ranks⌉ steps, and two messages for each rank but one.
+// While no rank dies, a ballot takes 2⌈log₂ ranks⌉ steps, and two messages for each rank except
+// one.
 func TestBallotSteps(t *testing.T) {
 	for size := 1; size <= 70; size++ {
 		a := assemble(size)
@@ -230,7 +231,7 @@ func TestBallotSteps(t *testing.T) {
 	}
 }
 
-// A body that is read in parts is asked for at each: it goes to the same place.
+// A body that is read in parts is asked for at each part, and always goes to the same place.
 func TestSayingIsReadInParts(t *testing.T) {
 	const size = 100
 	c := New(Config{Rank: 0, Size: size, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, &discard{})

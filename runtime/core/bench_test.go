@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// discard takes what a core sends and forgets it.
+// discard drops all frames of a core.
 type discard struct{ frames int }
 
 func (d *discard) drop(f *wire.Frame) {
@@ -39,9 +39,8 @@ func planOf(t rapid.TB, name string, p schedule.Params, rank int) *Plan {
 	return NewPlan(&h, compiled, spec.Program(p.Root), 0)
 }
 
-// BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a
-// pipeline: from the header of the frame that brings it to the frame that passes
-// it on.
+// BenchmarkArrivalToPut times one chunk at a rank in the middle of a pipeline: from the header of
+// the frame that brings the chunk to the frame that passes it on.
 func BenchmarkArrivalToPut(b *testing.B) {
 	const chunks = 1024
 	net := &discard{}

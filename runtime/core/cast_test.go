@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// A multicast counts only from the rank that holds the chunk: the root, or where there is none the
-// rank of the block. Where several multicast, what a schedule says of recovery is left to its rules.
+// A multicast counts only from the rank that holds the chunk: the root, or without a root the rank
+// of the block. If several ranks multicast, recovery is left to the rules of the schedule.
 func TestWhoMulticasts(t *testing.T) {
 	plan := func(name string, p schedule.Params, rank int, recovers bool) *Plan {
 		spec, err := schedule.New(name, p)
@@ -49,13 +49,13 @@ func TestWhoMulticasts(t *testing.T) {
 	require.False(t, o.castBy(1, 0))
 }
 
-// Where all ranks multicast, long blocks are not multicast over a network: they would overrun every
-// link. Within a host, and from one rank alone, they are.
+// If all ranks multicast, long blocks are not multicast over a network, since they would overrun
+// every link. Within a host, and from one rank alone, they are.
 func TestManyLongMulticastsAreLeftOut(t *testing.T) {
 	const ranks = 4
 	for _, c := range []struct {
 		name  string
-		bytes int // of a block
+		bytes int // bytes of a block
 		local int
 		want  int
 	}{

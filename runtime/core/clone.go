@@ -7,12 +7,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Clone returns a core like c, which goes on independently of it and sends by
-// net. mem returns the buffers of an open operation, a copy: the caller's buffers of
-// c stay c's.
+// Clone returns an independent copy of c that sends through net. mem returns copies of the buffers
+// of an open operation; the caller's buffers of c stay with c.
 //
-// A frame that has not left refers to its core, not to the clone: c must not
-// be waiting for any.
+// A frame that has not left refers to its core, not to the clone. So c must have no such frames.
 func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
 	d.env.net = net
@@ -51,7 +49,7 @@ func (rs reports) clone() reports {
 	return n
 }
 
-// copyFrom makes o, a plain copy of src, independent of it.
+// copyFrom makes o, a plain copy of src, independent of src.
 func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	o.keep, o.relayed = nil, slices.Clone(src.relayed)
 	o.spans.in, o.spans.out = slices.Clone(src.spans.in), slices.Clone(src.spans.out)
@@ -94,7 +92,7 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	}
 }
 
-// copyFrom makes rl, a zero value, like src.
+// copyFrom makes rl, a zero value, an independent copy of src.
 func (rl *rootless) copyFrom(src *rootless) {
 	rl.published, rl.delivered = src.published, src.delivered
 	rl.listening, rl.sources, rl.sought = src.listening, src.sources, src.sought

@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Core is one rank's end of a communicator. It is used by one goroutine at a
-// time. As a [wire.Sink] it is told what has come.
+// Core is one rank's end of a communicator. One goroutine at a time uses it. It is the [wire.Sink]
+// of its communicator.
 type Core struct {
 	env     env
 	fate    failure
@@ -21,7 +21,7 @@ type Core struct {
 	quick   Quick // scratch
 }
 
-// New returns the core of a rank that sends by net.
+// New returns the core of a rank that sends through net.
 func New(cfg Config, net Net) *Core {
 	c := &Core{env: env{Config: cfg, net: net}}
 	c.ops.flags.connect(net)
@@ -30,7 +30,7 @@ func New(cfg Config, net Net) *Core {
 	return c
 }
 
-// link tells the parts of each other.
+// link connects the parts with each other.
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
@@ -40,8 +40,8 @@ func (c *Core) link() {
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
-// Err returns why the core has failed, nil while it works, and while the ranks that are left
-// agree on which are lost.
+// Err returns why the core has failed. It returns nil while the core works, and while the remaining
+// ranks agree on which ranks are lost.
 func (c *Core) Err() error {
 	if c.agree.settling() {
 		return nil
@@ -49,48 +49,47 @@ func (c *Core) Err() error {
 	return c.fate.err
 }
 
-// Begin enters the next operation, for which Vacant must hold. The buffers are the core's until End
-// or Abandon. The operation's number is the first that Seq returns from then on.
+// Begin enters the next operation. Vacant must hold. The core owns the buffers until End or
+// Abandon. Seq then returns the operation's number as the last begun.
 func (c *Core) Begin(p *Plan, mem Buffers) { c.ops.begin(p, mem) }
 
-// Vacant reports whether the next operation may begin. If not it does once
-// another one has ended or answers of an old one have been sent.
+// Vacant reports whether the next operation may begin. If not, it may when another operation has
+// ended or the answers of an old one have been sent.
 func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 
-// Inside reports whether an operation has begun and not ended.
+// Inside reports whether an operation has begun and has not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Waits reports whether time matters: it is inside an operation, watches another rank, has
-// asked others to agree, repeats signals, or has refused a call that others wait for.
+// Waits reports whether the core depends on time: it is inside an operation, watches another rank,
+// waits for an agreement, repeats signals, or has refused a call that others wait for.
 func (c *Core) Waits() bool {
 	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.ops.refusalDue() != never
 }
 
-// Ready reports whether operation seq is open and complete. While a mismatch is looked into,
-// and when the core has failed by it, none is.
+// Ready reports whether operation seq is open and complete. It is false while the core investigates
+// a mismatch, and after it has failed by one.
 func (c *Core) Ready(seq uint64) bool {
 	o := c.ops.open(seq)
 	return o != nil && o.ready() && !c.fate.dispute.open
 }
 
-// End returns from operation seq, which is complete.
+// End ends operation seq, which must be complete.
 func (c *Core) End(seq uint64) { c.ops.end(c.ops.open(seq)) }
 
-// Seq returns the number of the last operation that has begun, and the highest
-// one up to which all have ended; they count from 1.
+// Seq returns the number of the last operation that has begun, and the highest number up to which
+// all operations have ended. Numbers count from 1.
 func (c *Core) Seq() (begun, ended uint64) { return c.ops.seq, c.ops.complete }
 
-// Fail ends the core because the call name, operation seq, could not be
-// completed, and tells all ranks. The error says where it stood. Operations stay
-// the core's until Abandon.
+// Fail ends the core because the call name, operation seq, could not be completed. It tells all
+// ranks. The error says how far the operation came. The core keeps its operations until Abandon.
 func (c *Core) Fail(name string, seq uint64, err error) *OpError {
 	e := c.Stand(name, seq, err)
 	c.FailWith(e)
 	return e
 }
 
-// Stand returns the error of the call name, operation seq, that cannot be completed
-// because of err, and says in it where the operation stands.
+// Stand returns the error of the call name, operation seq, which fails because of err. The error
+// says how far the operation came.
 func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: c.fate.with(err)}
 	if !c.fate.closing {
@@ -99,14 +98,14 @@ func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 	return e
 }
 
-// FailWith is Fail for an error that Stand has returned, to which its caller has added.
+// FailWith is Fail for an error of Stand that the caller may have extended.
 func (c *Core) FailWith(e *OpError) {
 	c.fate.fail(e, true)
 	c.agree.look()
 }
 
-// Abandon forgets the operations that were open when the core failed; whoever
-// sends must have forgotten their frames.
+// Abandon forgets the operations that were open when the core failed. The transport must have
+// dropped their frames before.
 func (c *Core) Abandon() {
 	c.ops.flags.awaits.Flags = nil
 	c.ops.takeBack()
@@ -119,17 +118,16 @@ func (c *Core) Abandon() {
 	}
 }
 
-// Close ends the core with err. It reports whether the rank leaves in good
-// order: not if it has failed before, or is inside an operation or knows of a mismatch, which all
-// ranks are told.
+// Close ends the core with err. It reports whether the rank leaves in good order. If not, because
+// the core has failed, is inside an operation or knows of a mismatch, Close tells all ranks.
 func (c *Core) Close(err error) (healthy bool) {
 	healthy = c.fate.err == nil && !c.Inside() && !c.fate.disputes()
 	c.fate.close(err, !healthy)
 	return healthy
 }
 
-// Goodbye tells the ranks that may ask this one how it is, and those that it sends
-// rootless messages to or gets them from, that it leaves, in good order or not, and then why.
+// Goodbye tells other ranks that this rank leaves, in good order or not, and then why. It tells the
+// ranks that may ask this one, and those that exchange rootless messages with it.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
@@ -160,7 +158,7 @@ func (c *Core) goodbye(to int, healthy bool) {
 	c.env.control(to, wire.FrameLeave, c.ops.complete, last, arg)
 }
 
-// Tick tells the time, which must not go back.
+// Tick tells the core the time, which must not go back.
 func (c *Core) Tick(now Time) {
 	for {
 		a, overdue := c.members.overdue(now)
@@ -184,27 +182,26 @@ func (c *Core) Tick(now Time) {
 	}
 }
 
-// mayHaveLeft reports whether a rank that takes no connections may have left in good order, and
-// this one has not been told: it has asked that rank only because they are to agree.
+// mayHaveLeft reports whether a rank that takes no connections may have left in good order without
+// telling this rank. That is so if this rank asked it only because they must agree.
 func (c *Core) mayHaveLeft(rank int) bool {
 	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agree.active() {
 		return false
 	}
 	if c.fate.err != nil {
-		return true // what it has put may have come too late
+		return true // frames of that rank may have arrived too late
 	}
 	_, how := c.ops.awaits(rank)
 	return how == waitsNot
 }
 
-// Timed reports whether something waits for a time that is to be met closely: a
-// tick is due after every step.
+// Timed reports whether a timer needs precision: the driver must tick after every step.
 func (c *Core) Timed() bool {
 	return c.members.suspects() || c.fate.disputes() || c.ops.timed() || c.agree.ripe()
 }
 
-// Due returns when Tick has something to do next, as of the last Tick; ok is
-// false if it has not.
+// Due returns when Tick next has something to do, as of the last Tick. ok is false if it has
+// nothing to do.
 func (c *Core) Due() (due Time, ok bool) {
 	if due = min(c.members.due(), c.agree.due()); c.fate.err == nil {
 		due = min(due, c.fate.due(), c.ops.due())
@@ -215,15 +212,15 @@ func (c *Core) Due() (due Time, ok bool) {
 	return due, due != never
 }
 
-// Sent reports whether anything has been sent since it was last asked.
+// Sent reports whether anything has been sent since the last call of Sent.
 func (c *Core) Sent() bool {
 	sent := c.env.queued
 	c.env.queued = false
 	return sent
 }
 
-// HasRoom reports whether another rootless message may be published. If not, somebody
-// waits for the others.
+// HasRoom reports whether another rootless message may be published. If not, the caller waits for
+// other ranks, so the core watches them.
 func (c *Core) HasRoom() bool {
 	room := c.fate.err == nil && c.casts.hasRoom()
 	if !room {
@@ -232,12 +229,12 @@ func (c *Core) HasRoom() bool {
 	return room
 }
 
-// Flush has all be asked whether the rootless messages of this rank have come to them, and
-// returns how many there are.
+// Flush asks all ranks whether they have received this rank's rootless messages. It returns how
+// many messages there are.
 func (c *Core) Flush() uint64 { return c.casts.flush() }
 
-// Flushed reports whether the first n of them are known to have come to all ranks that have not
-// left. If not, somebody waits for the others.
+// Flushed reports whether all ranks that have not left have received the first n messages of this
+// rank. If not, the caller waits for other ranks, so the core watches them.
 func (c *Core) Flushed(n uint64) bool {
 	flushed := c.casts.flushed(n)
 	if !flushed {
@@ -246,27 +243,27 @@ func (c *Core) Flushed(n uint64) bool {
 	return flushed
 }
 
-// Came returns how many rootless messages of a rank have come here.
+// Came returns how many rootless messages of a rank have arrived here.
 func (c *Core) Came(origin int) uint64 { return c.casts.came(origin) }
 
-// Publish sends msg, of which nothing is referred to afterwards. If a rank has left by which
-// it would have to go, the core fails instead.
+// Publish sends msg and copies it. If a rank has left that would have to relay msg, the core fails
+// instead.
 func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }
 
-// Mail returns how many rootless messages wait to be taken.
+// Mail returns how many rootless messages the process has not taken.
 func (c *Core) Mail() int { return c.casts.inbox.len() }
 
-// Take returns the oldest of them; there must be one.
+// Take returns the oldest of them; Mail must not be 0.
 func (c *Core) Take() Message { return c.casts.take() }
 
-// Counters is what a core has done since it was made.
+// Counters counts what a core has done since it was made.
 type Counters struct {
 	Totals
 	Repairs   uint64 // repair rules carried out
 	Doubled   uint64 // signals sent as datagrams too
 	Published uint64 // rootless messages of this rank
 	Delivered uint64 // rootless messages handed to this process
-	Delay     Time   // the present delay of DelayAdaptive
+	Delay     Time   // the current delay of DelayAdaptive
 }
 
 // Counters returns the counters.

@@ -8,20 +8,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Blocks may have lengths of their own, as in MPI's v-forms. That changes where they lie, and nothing
-// in the schedule. Either all ranks know all lengths: then the fingerprint covers them. Or each rank
-// knows those of the blocks that it holds and wants, and learns from a frame whether its sender means
-// the same. No rank then passes on a block that it neither holds nor wants: it would have no place for
-// it (see Plan.Counted).
+// Blocks may have lengths of their own, as in MPI's v-forms. The lengths change only where blocks
+// lie, not the schedule. If all ranks know all lengths, the fingerprint covers them. Otherwise each
+// rank knows the lengths of the blocks that it holds and wants, and compares them with the lengths
+// of arriving frames. A rank then never relays a block that it neither holds nor wants, since it
+// would have no place for it (see Plan.Counted).
 
 // Counts are the lengths of the blocks of an operation, in elements.
 type Counts struct {
-	In, Out []int // of the blocks in Buffers.In and in Buffers.Out, in their order; none is negative
+	In, Out []int // elements of the blocks in Buffers.In and in Buffers.Out, in their order; none is negative
 	Element int   // bytes of an element
 	Shared  bool  // every rank knows the lengths of all blocks, since it holds or wants all
 }
 
-// key is what the fingerprint of an operation says of the lengths of its blocks.
+// key returns what the fingerprint of an operation covers of the lengths of its blocks.
 func (b *Buffers) key() int {
 	c := b.Counts
 	switch {
@@ -42,13 +42,12 @@ func (b *Buffers) key() int {
 	return int(h)
 }
 
-// spans are where blocks that have lengths of their own lie in the caller's buffers, or in the copies
-// of them.
+// spans say where blocks with lengths of their own lie in the caller's buffers, or in their copies.
 type spans struct {
 	on      bool
 	shared  bool
 	element int
-	in, out []int // where each block begins, in bytes, and where the last one ends
+	in, out []int // the start of each block in bytes, and the end of the last one
 }
 
 func (s *spans) set(c *Counts) {
@@ -69,7 +68,8 @@ func offsets(at, counts []int, element int) []int {
 	return append(at, end)
 }
 
-// place is as op.place. A block that the rank neither holds nor wants has no bytes here.
+// place is op.place for such blocks. A block that the rank neither holds nor wants has no bytes
+// here.
 func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 	pl := &o.plan.places
 	if i := pl.wanted.Index(block); i >= 0 {
@@ -79,13 +79,13 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 		return o.mem.In, s.in[pl.inputs+i], s.in[pl.inputs+i+1]
 	}
 	if i, found := slices.BinarySearch(pl.relayed, block); found && o.plan.folds {
-		_, n := o.inputBlock(block) // a result on its way: all ranks know how long it is
+		_, n := o.inputBlock(block) // a partial result, whose length all ranks know
 		return o.relayed, i * o.n, i*o.n + n
 	}
 	return nil, 0, 0
 }
 
-// lengthFrom is as op.lengthFrom.
+// lengthFrom is op.lengthFrom for such blocks.
 func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	per := o.plan.places.per
 	for k := first; k < first+n; {
@@ -99,7 +99,7 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	return bytes
 }
 
-// words says what o is, all that ranks must agree on.
+// words describes o: everything that ranks must agree on.
 func (o *op) words() string {
 	if !o.spans.on || !o.spans.shared {
 		return o.plan.words(o.key)
@@ -111,7 +111,7 @@ func (o *op) words() string {
 	return o.plan.wordsOf(" of blocks of " + lengthWords(at, o.spans.element))
 }
 
-// lengthWords says how long blocks are that begin where at says: equal ones in a row once.
+// lengthWords lists the lengths of blocks with the offsets at. Equal lengths in a row appear once.
 func lengthWords(at []int, element int) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(at); {
@@ -138,8 +138,8 @@ func unitWord(element int) string {
 	return "elements"
 }
 
-// misfit has the core fail because a frame of n chunks is not as long as these are here. Where ranks
-// know the lengths of their own blocks alone, two of them have different ones.
+// misfit fails the core because a frame of n chunks has another length than the chunks have here.
+// If ranks know only the lengths of their own blocks, sender and receiver disagree on a length.
 func (ops *operations) misfit(o *op, h *wire.Header, n, want int) {
 	if !o.spans.on || o.spans.shared {
 		ops.fate.violation(h, "%d slots from %v on have %d bytes, want %d", n, h.Slot, h.Len, want)

@@ -1,13 +1,14 @@
 package core
 
-// delay is how long something usually takes: mean and deviation, as of TCP's round trips (RFC 6298).
+// delay estimates how long something takes: mean and deviation, as for TCP's round trips (RFC
+// 6298).
 type delay struct {
-	mean Time // 0: not known
-	off  Time // mean of what times are off it
+	mean Time // 0: unknown
+	off  Time // mean deviation from mean
 }
 
-// took notes a time. One that is very long counts as four times the mean: something may have come
-// in between.
+// took adds a time. A very long time counts as four times the mean: something else may have caused
+// it.
 func (d *delay) took(t Time) {
 	if d.mean == 0 {
 		d.mean = t
@@ -17,5 +18,5 @@ func (d *delay) took(t Time) {
 	d.mean = max(d.mean+(t-d.mean)/8, 1)
 }
 
-// late is when it takes longer than usual.
+// late returns the time after which something takes longer than usual.
 func (d *delay) late() Time { return d.mean + 4*d.off }

@@ -8,38 +8,38 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Ranks that run different things under one number find that out by fingerprints, which are
-// numbers. The rank that finds it out tells the other one in words what it has called itself, and its
-// fingerprints of the operations before (FrameClash). A fingerprint covers all operations up to its
-// own, so the other rank sees which was the first that differed. If that is an earlier one, it answers
-// with its own words for that one. Otherwise it knows what both sides have called. Several pairs may
-// find out at the same time, and all ranks are to get the same error. So this rank tells the lowest
-// rank that has not left (FrameDispute). That one fails with the first words that it is told, and
-// tells all ranks.
+// Ranks that run different operations under one number find that out by fingerprints, which are
+// numbers. The rank that finds it tells the other one its own call in words, and its fingerprints
+// of earlier operations (FrameClash). A fingerprint covers all operations up to its own, so the
+// other rank sees which operation was the first that differed. If that is an earlier one, it
+// answers with its own words for that one. Otherwise it knows both calls. Several pairs may find a
+// mismatch at the same time, but all ranks must get the same error. So a rank that knows both calls
+// tells the lowest rank that has not left (FrameDispute). That rank fails with the first words that
+// it gets, and tells all ranks.
 //
-// While all goes well none of this is sent. Another rank may compute, or be gone, and not answer. A
-// rank that knows both sides then fails with what it knows after a second, or after Config.Stall if
+// Without a mismatch no such frame is sent. Another rank may compute, or be gone, and not answer. A
+// rank that knows both sides then fails with those words after a second, or after Config.Stall if
 // that is longer. A rank that knows one side waits twice as long.
 
-// dispute is a mismatch that this rank knows of and by which it has not failed yet.
+// dispute is a mismatch that this rank knows of but has not failed by yet.
 type dispute struct {
 	open  bool
-	whole bool // text has the words of both sides
+	whole bool // text has the calls of both sides
 	about int
-	text  string // what this rank knows
-	until Time   // when it waits no longer; 0: a while after the next tick
+	text  string // the mismatch in words, as far as this rank knows
+	until Time   // when this rank fails anyway; 0: set at the next tick
 }
 
-// What a FrameClash is about, in its Arg.
+// The values of Arg in a FrameClash: the subject of the mismatch.
 const (
 	overOperation = iota
 	overCasts
 	subjects
 )
 
-// clash notes that another rank has called something else in operation seq, whose fingerprint by
-// itself is theirs there. It tells that rank what this one has called, in the words mine, and the
-// fingerprints of the operations before, the last first.
+// clash records that another rank has called something else in operation seq. theirs is that
+// operation's own fingerprint at the other rank. clash sends that rank this rank's call, in the
+// words mine, and the fingerprints of the operations before, the last first.
 func (f *failure) clash(subject uint32, seq uint64, mine string, before []uint32, other int, theirs uint32) {
 	if f.err != nil || f.dispute.open {
 		return
@@ -59,7 +59,8 @@ func (f *failure) tellClash(subject uint32, seq uint64, mine string, before []ui
 	f.put(other, fr)
 }
 
-// clashBody is the body of a FrameClash: the length of the words, the words, and the fingerprints.
+// clashBody returns the body of a FrameClash: the length of the words, the words, and the
+// fingerprints.
 func clashBody(words string, before []uint32) []byte {
 	words = clip(words, wire.MaxControl/3)
 	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
@@ -69,7 +70,7 @@ func clashBody(words string, before []uint32) []byte {
 	return b
 }
 
-// clashIn reads such a body; ok is false if it is none.
+// clashIn reads such a body; ok is false if body is invalid.
 func clashIn(body []byte) (words string, before []uint32, ok bool) {
 	if len(body) < 2 {
 		return "", nil, false
@@ -85,14 +86,14 @@ func clashIn(body []byte) (words string, before []uint32, ok bool) {
 	return words, before, true
 }
 
-// unheard ends waiting for the words of a rank that has left.
+// unheard ends the wait for the words of a rank that has left.
 func (f *failure) unheard(rank int) {
 	if d := &f.dispute; f.disputes() && !d.whole && d.about == rank {
 		f.propose(rank, d.text)
 	}
 }
 
-// sides says what two ranks have called.
+// sides describes the calls of two ranks.
 func sides(subject uint32, seq uint64, a int, ofA string, b int, ofB string) string {
 	if a > b {
 		a, ofA, b, ofB = b, ofB, a, ofA
@@ -102,12 +103,12 @@ func sides(subject uint32, seq uint64, a int, ofA string, b int, ofB string) str
 		what, verb = "rootless messages", "uses"
 	}
 	if subject == overOperation && ofA == ofB {
-		ofB = "the same, after something else" // longer ago than they remember
+		ofB = "the same, after something else" // the difference is older than their memory
 	}
 	return fmt.Sprintf("%s: rank %d %s %s, rank %d %s %s", what, a, verb, ofA, b, verb, ofB)
 }
 
-// clashed takes the words of a rank that this one has called something else than.
+// clashed takes a FrameClash of a rank that has called something else.
 func (c *Core) clashed(h *wire.Header, body []byte) {
 	words, before, ok := clashIn(body)
 	if !ok {
@@ -125,9 +126,9 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 	c.fate.propose(c.env.Rank, sides(h.Arg, h.Seq, h.From, words, c.env.Rank, clip(mine, wire.MaxControl/3)))
 }
 
-// parted returns the first operation in which another rank has called something else than this one,
-// as far as that can be known, and its fingerprint there. They differ in operation seq, and before
-// are its fingerprints of those before that, the last first.
+// parted returns the first operation in which another rank has called something else than this
+// rank, as far as known, and its fingerprint there. The ranks differ in operation seq; before holds
+// the other rank's fingerprints of earlier operations, the last first.
 func (ops *operations) parted(seq uint64, before []uint32) (first uint64, theirs uint32) {
 	for _, theirPrint := range before {
 		mine, ok := ops.past(seq - 1)
@@ -139,8 +140,8 @@ func (ops *operations) parted(seq uint64, before []uint32) (first uint64, theirs
 	return seq, theirs
 }
 
-// askFirst answers a rank that has told of a mismatch with what this one has called in the first
-// operation that differed, of which that rank knows its own side.
+// askFirst answers a rank that has reported a mismatch. It sends this rank's call in the first
+// operation that differed; the other rank knows its own.
 func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
 	if ops.fate.dispute.open || ops.fate.err != nil {
 		ops.fate.tellClash(overOperation, first, ops.words(first, 0), ops.before(first), other, ops.own(first, theirs))
@@ -149,7 +150,7 @@ func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
 	ops.disagree(first, other, theirs)
 }
 
-// propose has the lowest rank that has not left fail with a mismatch, which is about a rank.
+// propose makes the lowest rank that has not left fail with a mismatch about a rank.
 func (f *failure) propose(about int, text string) {
 	if f.err != nil {
 		return
@@ -164,7 +165,7 @@ func (f *failure) propose(about int, text string) {
 	}
 	d := &f.dispute
 	if d.until != 0 && !d.whole {
-		d.until -= f.doubt() // it was to wait for the other side
+		d.until -= f.doubt() // until included the wait for the other side
 	}
 	d.open, d.whole, d.about, d.text = true, true, about, text
 	fr := f.fillControl(wire.FrameDispute, 0, 0, 0)
@@ -188,7 +189,7 @@ func mismatch(about int, text string) *RankError {
 	return &RankError{Rank: about, Err: fmt.Errorf("%w: %s", ErrMismatch, text)}
 }
 
-// tick ends waiting for others that takes too long. It waits longer where only one side is known.
+// tick ends a wait that has taken too long. A wait with only one side known lasts longer.
 func (f *failure) tick(now Time) {
 	d := &f.dispute
 	if f.err != nil || !d.open {
@@ -205,13 +206,13 @@ func (f *failure) tick(now Time) {
 	}
 }
 
-// doubt is for how long a rank waits for another one to tell of a mismatch.
+// doubt is how long a rank waits for another rank's words about a mismatch.
 func (f *failure) doubt() Time { return max(f.Stall, suspicion) }
 
-// disputes reports whether the core knows of a mismatch by which it has not failed yet.
+// disputes reports whether the core knows of a mismatch that it has not failed by yet.
 func (f *failure) disputes() bool { return f.err == nil && f.dispute.open }
 
-// due returns when tick has something to do next.
+// due returns when tick next has something to do.
 func (f *failure) due() Time {
 	if !f.disputes() {
 		return never
@@ -219,7 +220,7 @@ func (f *failure) due() Time {
 	return f.dispute.until
 }
 
-// with adds to err the mismatch that the core knows of, if there is one: nothing moves because of it.
+// with adds the known mismatch to err, if there is one: it is the reason why nothing moves.
 func (f *failure) with(err error) error {
 	if !f.disputes() {
 		return err
@@ -227,30 +228,30 @@ func (f *failure) with(err error) error {
 	return fmt.Errorf("%w; %w", mismatch(f.dispute.about, f.dispute.text), err)
 }
 
-// history is what a rank has called, so that it can compare that with what other ranks have called, and
-// say in words what it was.
+// history remembers the calls of a rank, to compare them with those of other ranks and to describe
+// them.
 type history struct {
-	prints [128]uint32  // of the last operations, by their numbers
-	calls  [64]pastCall // the last different ones, each in the place of its own fingerprint or, if another one has taken that, in the next
-	runs   [32]run      // the last runs of the same call, by their numbers
-	run    uint64       // the number of the newest; 0: there is none
+	prints [128]uint32  // fingerprints of the last operations, by number
+	calls  [64]pastCall // the last different calls, each at the index of its own fingerprint, or at the next if that is taken
+	runs   [32]run      // the last runs of equal calls, by number
+	run    uint64       // number of the newest run; 0: none
 }
 
-// run is operations in a row that were the same call. A rank that repeats one call so remembers it
-// however far it has got: roots that do not wait for each other may be thousands of operations apart.
+// run is a sequence of equal calls. It remembers a repeated call however long the sequence: roots
+// that do not wait for each other may be thousands of operations apart.
 type run struct {
-	first uint64 // operation
+	first uint64 // first operation
 	call  pastCall
 }
 
-// pastCall is an operation with blocks of n bytes, or of the lengths of which n is the key.
+// pastCall is an operation with blocks of n bytes, or with lengths whose key is n.
 type pastCall struct {
-	own  uint32 // its fingerprint, whatever came before
-	plan *Plan  // nil: there was none
+	own  uint32 // its fingerprint without earlier operations
+	plan *Plan  // nil: the entry is empty
 	n    int
 }
 
-// note notes an operation that begins. Fingerprints are odd.
+// note records an operation that begins. Fingerprints are odd.
 func (c *history) note(o *op) {
 	c.prints[o.seq%uint64(len(c.prints))] = o.print
 	own := o.plan.print(o.key)
@@ -267,7 +268,8 @@ func (c *history) note(o *op) {
 
 func place(own uint32) uint32 { return own / 2 % uint32(len(history{}.calls)) }
 
-// call returns the operation that has a fingerprint by itself; nil if it is not remembered any more.
+// call returns the operation whose fingerprint is own without earlier operations, or nil if it is
+// forgotten.
 func (c *history) call(own uint32) *pastCall {
 	for _, at := range []uint32{own, own + 2} {
 		if e := &c.calls[place(at)]; e.own == own && e.plan != nil {
@@ -277,7 +279,7 @@ func (c *history) call(own uint32) *pastCall {
 	return nil
 }
 
-// at returns the call that operation seq was, which has begun; nil if it is not remembered any more.
+// at returns the call of operation seq, which has begun, or nil if it is forgotten.
 func (c *history) at(seq uint64) *pastCall {
 	for n := c.run; n > 0 && c.run-n < uint64(len(c.runs)); n-- {
 		if r := &c.runs[n%uint64(len(c.runs))]; r.first <= seq {
@@ -287,14 +289,13 @@ func (c *history) at(seq uint64) *pastCall {
 	return nil
 }
 
-// past returns the fingerprint of an operation that has begun; ok is false if it has not, or is not
-// remembered any more.
+// past returns the fingerprint of operation seq. ok is false if seq has not begun or is forgotten.
 func (ops *operations) past(seq uint64) (fingerprint uint32, ok bool) {
 	h := &ops.history
 	return h.prints[seq%uint64(len(h.prints))], seq > 0 && seq <= ops.seq && ops.seq-seq < uint64(len(h.prints))
 }
 
-// before returns the fingerprints of the operations before seq that are remembered, the last first.
+// before returns the remembered fingerprints of the operations before seq, the last first.
 func (ops *operations) before(seq uint64) (prints []uint32) {
 	for seq--; seq > 0; seq-- {
 		p, ok := ops.past(seq)
@@ -306,8 +307,8 @@ func (ops *operations) before(seq uint64) (prints []uint32) {
 	return prints
 }
 
-// own returns the fingerprint that operation seq has by itself, at a rank where it is fingerprint and
-// which has called the same as this one before; 0 if that is not known.
+// own returns the fingerprint of operation seq without earlier operations, at a rank where it is
+// fingerprint and whose earlier calls were the same as here. It returns 0 if that is unknown.
 func (ops *operations) own(seq uint64, fingerprint uint32) uint32 {
 	if seq == 1 {
 		return following(0, fingerprint)
@@ -319,7 +320,8 @@ func (ops *operations) own(seq uint64, fingerprint uint32) uint32 {
 	return following(before, fingerprint)
 }
 
-// words says what operation seq was. own is what it is by itself, as far as another rank can tell.
+// words describes operation seq. own is its fingerprint without earlier operations, or 0 if
+// unknown.
 func (ops *operations) words(seq uint64, own uint32) string {
 	if o := ops.lookup(seq); o != nil {
 		return o.words()

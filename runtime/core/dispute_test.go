@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Whatever the lengths of messages that take turns with a barrier, a rank knows long afterwards what it has called.
+// A rank knows its past calls for long, whatever the lengths of messages between barriers.
 func TestWordsOfThePast(t *testing.T) {
 	for n := range 200 {
 		c := New(Config{Rank: 1, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
@@ -35,7 +35,7 @@ func TestWordsOfThePast(t *testing.T) {
 	}
 }
 
-// A rank that repeats a call knows thousands of operations later that it has made it.
+// A rank that repeats a call still knows it thousands of operations later.
 func TestWordsOfRepeatedCalls(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
@@ -54,7 +54,7 @@ func TestWordsOfRepeatedCalls(t *testing.T) {
 	require.NotContains(t, c.ops.words(5001, 0), "bcast", "that has not begun")
 }
 
-// The first operation that differs is found by the fingerprints of both.
+// The fingerprints of both ranks show the first operation that differs.
 func TestParted(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)

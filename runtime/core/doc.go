@@ -1,27 +1,26 @@
-// Package core is all that one rank of a communicator decides: operations and
-// their numbers, repairs and requests, the window of a long multicast, rootless
-// messages, who is there, and failure.
+// Package core makes all decisions of one rank of a communicator: it numbers operations, repairs
+// and requests lost chunks, limits long multicasts, carries rootless messages, tracks which ranks
+// are there, and fails.
 //
-// A [Core] is stepped. What happens is told to it: a call begins, a frame has
-// come, a connection has ended, it is now so late. It answers with frames to
-// send, buffers for what comes, calls that are complete, and when it wants to
-// know the time again. It has no lock, goroutine, clock, socket or context, so
-// that the same core runs under a real communicator, on a simulated network and
-// in an exploration of every order of events.
+// The driver steps a [Core]. It tells the core events: a call begins, a frame has arrived, a
+// connection has ended, the time is now so. The core answers with frames to send, buffers for
+// arriving bodies, calls that are complete, and the time of its next tick. It has no lock,
+// goroutine, clock, socket or context. So the same core runs under a real communicator, on a
+// simulated network and in an exploration of every order of events.
 //
-// Its parts own their fields. Those that come later may use those before:
+// Each part of a core owns its fields. A part may use the parts above it:
 //
-//	env         who the rank is, and the way out
-//	failure     why everything has ended, and who knows of it
-//	membership  who has left, who is lost
+//	env         the rank's configuration, and its way out
+//	failure     why everything has ended, and which ranks know
+//	membership  which ranks have left, which are lost
 //	operations  the calls: their numbers, slots and buffers
-//	recovery    what multicasts lose
-//	rootless    messages that nobody waits for
+//	recovery    chunks that multicasts lose
+//	rootless    messages that no call waits for
 //
-// Time comes in with [Core.Tick] alone. What starts a clock in between, an
-// arrival that arms a repair, say, is stamped at the next tick; whoever drives a
-// core ticks it after each step for which [Core.Timed] holds.
+// Time enters only with [Core.Tick]. A timer that starts between ticks, such as that of a repair,
+// gets its start time at the next tick. The driver ticks a core after each step after which
+// [Core.Timed] holds.
 //
-// For explorations a core can be copied ([Core.Clone]), compared
-// ([Core.AppendState]) and stepped without durations ([Core.Alarms]).
+// For explorations a core can be copied ([Core.Clone]), compared ([Core.AppendState]) and stepped
+// without durations ([Core.Alarms]).
 package core

@@ -7,25 +7,24 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// TCP resends a lost frame, but not before it has noticed, and no later frame
-// tells it of the loss of a signal, which is the last for a while. Where much is lost it
-// waits for longer and longer: seconds after some losses in a row. Signals are
-// small, and slots are set once: while losses are seen, signals go as datagrams
-// beside their puts, again and again, and whichever comes first counts. A schedule with
-// recovery says which; of others all do.
+// TCP resends a lost frame only when it notices the loss. After a signal often no frame follows
+// that would reveal its loss, and after several losses in a row TCP waits for seconds. Signals are
+// small, and setting a slot twice is harmless. So while losses are seen, signals also go as
+// datagrams, repeatedly, and the first copy counts. The recovery part of a schedule says which
+// signals; without one, all do.
 
-// lossMemory is for how many operations a loss makes others be expected.
+// lossMemory is for how many operations after a loss further losses are expected.
 const lossMemory = 16
 
-// noteLoss remembers that the network loses frames.
+// noteLoss records that the network loses frames.
 func (rc *recovery) noteLoss() {
 	if rc.Caps.Direct {
 		rc.lossy = rc.ops.seq + lossMemory
 	}
 }
 
-// checkSlow has signals be doubled for a while after an operation that takes long: of one
-// without multicasts nothing else tells that frames are lost.
+// checkSlow makes signals double for a while after an operation that takes long. Without multicasts
+// nothing else shows that frames are lost.
 func (rc *recovery) checkSlow(o *op, now Time) {
 	if rc.Caps.Direct && o.pulse.since > 0 && now-o.pulse.since >= rc.Repair {
 		rc.wary = rc.ops.seq + lossMemory
@@ -35,19 +34,18 @@ func (rc *recovery) checkSlow(o *op, now Time) {
 // losing reports whether losses are seen.
 func (rc *recovery) losing() bool { return rc.ops.seq <= rc.lossy }
 
-// expects reports whether others are to be expected to ask for chunks of o.
-// Where puts yield, no rank returns before those that it puts to have all chunks,
-// or has put them all.
+// expects reports whether other ranks are likely to ask for chunks of o. If puts yield, they do
+// not: a rank returns only when the ranks that it puts to have all chunks, or when it has put all.
 func (rc *recovery) expects(o *op) bool {
 	return o.plan.recovers && !o.plan.yields && rc.losing()
 }
 
-// double sends the slot of the scratch frame, which is about to be put for o, as
-// a datagram if it is a signal that is to go twice.
+// double also sends the slot of the scratch frame, which is about to be put for o, as a datagram,
+// if it is a signal to be doubled.
 func (rc *recovery) double(o *op, to int) {
 	slot := rc.frame.Slot
 	if rc.ops.seq > max(rc.lossy, rc.wary) || slot.Kind() != ir.KindSignal || rc.repairing {
-		return // what a repair puts it puts again
+		return // a repair repeats its puts itself
 	}
 	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {
 		return
@@ -60,23 +58,23 @@ func (rc *recovery) double(o *op, to int) {
 	rc.doubled++
 }
 
-// double is a signal that goes as a datagram as well.
+// double is a signal that also goes as a datagram.
 type double struct {
 	seq   uint64
 	slot  ir.Slot
 	print uint32
 	to    int
-	times int  // that it has been repeated
-	due   Time // when it is next; 0: not known before the next tick
+	times int  // how often it has been repeated
+	due   Time // next repetition; 0: set at the next tick
 }
 
-// doubles are those that are repeated, the oldest first.
+// doubles are the signals to repeat, the oldest first.
 type doubles []double
 
 const (
-	maxDoubles  = 64 // of those beyond it the oldest are repeated no more
+	maxDoubles  = 64 // greatest number; beyond it the oldest are dropped
 	maxRepeats  = 8
-	firstRepeat = Time(2e6) // after the put; then it takes twice as long each time
+	firstRepeat = Time(2e6) // after the put; the interval then doubles each time
 )
 
 func (ds *doubles) add(d double) {
@@ -86,7 +84,7 @@ func (ds *doubles) add(d double) {
 	*ds = append(*ds, d)
 }
 
-// due returns when the next one is.
+// due returns when the next repetition is due.
 func (ds doubles) due() Time {
 	due := never
 	for i := range ds {
@@ -95,16 +93,16 @@ func (ds doubles) due() Time {
 	return due
 }
 
-// heard notes that rank is in operation seq: what it has been sent of those before has come, unless it has
-// several open at once. Then it waits for the put.
+// heard records that rank is inside operation seq, so it has received the signals of earlier
+// operations. If the rank has several operations open, it waits for the put instead.
 func (ds *doubles) heard(rank int, seq uint64) {
 	if len(*ds) > 0 {
 		*ds = slices.DeleteFunc(*ds, func(d double) bool { return d.to == rank && d.seq < seq })
 	}
 }
 
-// confirm tells the sender of h that it need not repeat that, if it is a signal of an operation that is over
-// here. A rank that closes waits for this word: without it, for as long as signals are repeated.
+// confirm tells the sender of h that it need not repeat a signal, if that belongs to an operation
+// that has ended here. A closing rank waits for this word, or else until it stops repeating.
 func (rc *recovery) confirm(h *wire.Header) {
 	if h.Kind != wire.FrameSlot || h.Slot.Kind() != ir.KindSignal || h.Seq > rc.ops.complete || rc.fate.err != nil {
 		return
@@ -122,7 +120,7 @@ func (ds *doubles) confirmed(h *wire.Header) {
 	}
 }
 
-// repeatDoubles sends signals once more that are due.
+// repeatDoubles repeats the signals that are due.
 func (rc *recovery) repeatDoubles(now Time) {
 	if len(rc.doubles) == 0 {
 		return

@@ -5,42 +5,41 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Signals of an operation that this rank has not entered are remembered, so that
-// nothing behind them in their lane has to wait.
+// This rank remembers signals of operations that it has not entered, so that frames behind them in
+// their lane need not wait.
 
-// minEarly is how many different signals of one operation are remembered at
-// least; among many ranks four for each.
+// minEarly is the least number of different signals of one operation that are remembered; with many
+// ranks it is four for each rank.
 const minEarly = 1024
 
-// MaxEarly returns how many signals of operations that a rank has not entered it
-// remembers at most, among size ranks.
+// MaxEarly returns the greatest number of signals of operations not yet entered that one of size
+// ranks remembers.
 func MaxEarly(size int) int { return ahead * (maxEarly(size) + 1) }
 
 func maxEarly(size int) int { return max(minEarly, 4*size) }
 
-// remembers reports whether a slot counts that comes before its operation is entered: it is
-// a signal, and not one of more than any algorithm has.
+// remembers reports whether a slot counts that arrives before its operation is entered: it is a
+// signal with a plausible number.
 func (ops *operations) remembers(s ir.Slot) bool {
 	return s.Kind() == ir.KindSignal && s.Index() < maxEarly(ops.Size)
 }
 
-// earlies are the signals of one operation to come.
+// earlies are the signals of one future operation.
 type earlies struct {
 	seq  uint64
 	seen bits    // by signal
-	odd  bool    // the last of list is of another fingerprint than the others
+	odd  bool    // the last entry of list has another fingerprint than the others
 	list []early // each signal once
 }
 
-// early is one of them.
+// early is one such signal.
 type early struct {
 	slot  ir.Slot
 	print uint32
 	from  int
 }
 
-// add remembers a signal. One of another fingerprint says enough: the operation
-// will fail.
+// add remembers a signal. One signal with another fingerprint is enough: the operation will fail.
 func (e *earlies) add(h *wire.Header) {
 	if e.seq != h.Seq {
 		e.seq, e.odd = h.Seq, false
@@ -56,7 +55,7 @@ func (e *earlies) add(h *wire.Header) {
 	e.list = append(e.list, early{slot: h.Slot, print: h.Print, from: h.From})
 }
 
-// replay sets the signals of o that came before the process did.
+// replay sets the signals of o that arrived before the process entered it.
 func (ops *operations) replay(o *op) {
 	e := &ops.earlies[o.seq%Remembered]
 	if e.seq != o.seq {
@@ -76,12 +75,12 @@ func (ops *operations) replay(o *op) {
 	}
 }
 
-// bits is a set of small numbers, as long as its largest needs.
+// bits is a set of small numbers, as long as its largest number needs.
 type bits []uint64
 
 func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 == 1 }
 
-// with returns b with i in it.
+// with returns b with i added.
 func (b bits) with(i int) bits {
 	for len(b) <= i/64 {
 		b = append(b, 0)

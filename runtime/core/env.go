@@ -4,59 +4,59 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Time is a moment or a span in nanoseconds. Moments count from one before the
-// core was made and are greater than 0, which stands for none.
+// Time is a moment or a duration in nanoseconds. Moments count from 1 ns before the core was made
+// and are greater than 0; 0 stands for no moment.
 type Time int64
 
 // never is later than every moment.
 const never = Time(1<<63 - 1)
 
-// Config is what a core is given. All ranks of a communicator are given the
-// same; only Rank differs.
+// Config is the configuration of a core. All ranks of a communicator have the same, except for
+// Rank.
 type Config struct {
 	Rank, Size int
 	ID         [16]byte // random bytes that all ranks agree on
 	Epoch      uint32   // version of the membership
-	Only       bool     // no other communicator has had, or will have, this one's number: frames of another Epoch are a mismatch, not stale
+	Only       bool     // no other communicator ever has this one's number, so a frame with another Epoch is a mismatch, not a leftover
 	Caps       wire.Caps
 
 	Delay     DelayPolicy
 	RootDelay Time // the duration of DelayFixed
 
 	Repair Time // base timeout of repairs
-	Stall  Time // an operation that has not moved for so long is probed; 0: none is
+	Stall  Time // after this time without progress an operation probes its neighbour; 0: never
 
-	Silence    Time // a rank that is waited for and gives no sign of life for so long is lost; 0: none is
-	FoldAtOnce int  // bytes: a longer fold is done in parts of so many, by Work; 0: none is
+	Silence    Time // a rank that is waited for and gives no sign of life for this time is lost; 0: never
+	FoldAtOnce int  // bytes; Work does longer folds in parts of this length; 0: no limit
 
 	Retain int // bytes kept, over all past operations, to answer requests
 
-	Causes []error // errors of the process that all ranks are told apart by, besides the core's own: those of contexts
+	Causes []error // errors of the process that keep their identity at other ranks, besides the core's own: those of contexts
 
-	Overlay    Overlay // the trees of rootless messages
-	CastPrint  uint32  // fingerprint of what ranks agree on for them
-	CastWords  string  // that in words, for who does not agree
-	CastWindow int     // rootless messages of one origin under way
-	CastBytes  int     // bytes of them before another one has to wait
-	MaxMessage int     // bytes of one at most
+	Overlay    Overlay // trees of rootless messages
+	CastPrint  uint32  // fingerprint of the agreed parameters of rootless messages
+	CastWords  string  // the same in words, for a mismatch
+	CastWindow int     // rootless messages of one origin that may be under way at once
+	CastBytes  int     // bytes of them that may be under way before the next one waits
+	MaxMessage int     // greatest length of one in bytes
 
-	Lost func(rank int, err error) // is told of each rank that this one finds or hears to be lost, itself too, once; it must not call the core. nil: nobody is
+	Lost func(rank int, err error) // called once for each rank that this rank finds or hears to be lost, including itself; it must not call the core; nil: not called
 
-	Trace func(Event) // is told what operations do; it must not call the core. nil: nobody is
+	Trace func(Event) // called with each event of an operation; it must not call the core; nil: not called
 }
 
-// Net is the way out: what a core sends. It must not call the core.
+// Net sends the frames of a core. It must not call the core.
 type Net interface {
 	Put(to int, f *wire.Frame)
 	Mcast(f *wire.Frame)
 	Datagram(to int, f *wire.Frame)
 }
 
-// env is what the parts of a core have in common.
+// env is shared by all parts of a core.
 type env struct {
 	Config
 	net    Net
-	queued bool       // something has been sent since that was last asked
+	queued bool       // a frame has been sent since the last call of Sent
 	frame  wire.Frame // scratch, so that sending does not allocate
 }
 
@@ -66,7 +66,7 @@ func (e *env) put(to int, f *wire.Frame) {
 	e.net.Put(to, f)
 }
 
-// control sends a frame without a body on the lane that is never held.
+// control sends a frame without a body on LaneControl.
 func (e *env) control(to int, k wire.FrameKind, seq uint64, fingerprint, arg uint32) {
 	e.put(to, e.fillControl(k, seq, fingerprint, arg))
 }

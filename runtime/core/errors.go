@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Why a core has failed; see package runtime.
+// The reasons why a core fails; see package runtime.
 var (
 	ErrMismatch = errors.New("ranks disagree on the operation")
 	ErrProtocol = errors.New("protocol violation")
@@ -20,8 +20,8 @@ var (
 	ErrPeerSilent = fmt.Errorf("%w: it has given no sign of life", ErrPeerLost)
 )
 
-// RankError is an error that one rank has caused, as far as is known, or else has
-// detected.
+// RankError is an error with the rank that caused it, as far as is known, or else the rank that
+// detected it.
 type RankError struct {
 	Rank int
 	Err  error
@@ -38,15 +38,15 @@ type OpError struct {
 	Rank    int       // the rank that reports
 	Epoch   uint32    // version of the membership
 	Seq     uint64    // operation number, from 1; 0 for rootless messages
-	Fired   int       // how far it came: rules of this rank's program that have fired,
-	Rules   int       // of so many that had to
-	Missing []ir.Slot // slots the operation still waited for, the first few
-	Waiting []int     // ranks that were to set them, the first few
-	Whole   bool      // of a broadcast: this rank's buffer holds all of the message nevertheless
-	Err     error     // why
+	Fired   int       // rules of this rank's program that have fired,
+	Rules   int       // of this many that must fire
+	Missing []ir.Slot // the first slots that the operation still waited for
+	Waiting []int     // the first ranks that were to set them
+	Whole   bool      // for a broadcast: this rank's buffer nevertheless holds the whole message
+	Err     error     // the cause
 }
 
-// Error names the operation, where it stood and why it failed.
+// Error names the operation, how far it came and why it failed.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: rank %d, epoch %d", e.Op, e.Rank, e.Epoch)

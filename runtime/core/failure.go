@@ -7,31 +7,30 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// failure is the end of a core. An operation cannot fail at one rank alone:
-// whoever finds that it cannot be completed tells all ranks why, down a binomial
-// tree with itself as the root and around ranks that are known to have gone. Whom
-// that misses, because another rank on the way has gone, learns it from the
-// neighbour that it probes, or that says so when it leaves.
+// failure is the end of a core. An operation cannot fail at one rank alone: the rank that finds
+// that it cannot be completed tells all ranks why, down a binomial tree with itself as the root,
+// around ranks known to have gone. If an unknown gone rank cuts the tree, a rank below it learns
+// the reason from the neighbour that it probes, or from the goodbye of a rank that leaves.
 type failure struct {
 	*env
 	members *membership
 	err     error
-	why     reason // of err, as others are told
-	seq     uint64 // the operation that this rank has entered last
+	why     reason // the reason of err for other ranks
+	seq     uint64 // last operation that this rank has entered
 	closing bool
 	dispute dispute
-	told    map[int]bool    // ranks that have been told apart from the tree
+	told    map[int]bool    // ranks that have been told outside the tree
 	passed  map[uint32]bool // origins whose reason has been passed on
 }
 
-// fail makes err the core's end. If tell is set all ranks are told.
+// fail ends the core with err. If tell is set, it tells all ranks.
 func (f *failure) fail(err error, tell bool) {
 	if f.err == nil {
 		f.end(err, f.reasonOf(err), tell)
 	}
 }
 
-// end makes err the core's end, for a reason.
+// end ends the core with err and the reason why.
 func (f *failure) end(err error, why reason, tell bool) {
 	f.err, f.why = err, why
 	if tell {
@@ -39,8 +38,8 @@ func (f *failure) end(err error, why reason, tell bool) {
 	}
 }
 
-// close ends a core that may be at work, or inside an operation: that cannot be
-// completed without this rank, as all ranks are told.
+// close ends a core. If it was inside an operation or at work, the operation cannot be completed
+// without this rank, and close tells all ranks.
 func (f *failure) close(err error, inside bool) {
 	f.closing = true
 	if f.err != nil {
@@ -53,7 +52,7 @@ func (f *failure) close(err error, inside bool) {
 	f.end(err, f.reasonOf(f.with(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq))), inside)
 }
 
-// spread passes r on to those below this rank in the tree of its origin.
+// spread passes r on to the children of this rank in the tree of r's origin.
 func (f *failure) spread(r *reason) {
 	for _, child := range f.members.below(nil, r.origin, f.Rank, f.Size) {
 		f.tell(child, r)
@@ -67,8 +66,8 @@ func (f *failure) tell(to int, r *reason) {
 	f.put(to, fr)
 }
 
-// answer tells a rank, once, that still waits although this one has failed, or may be
-// about to ask.
+// answer tells a rank the reason, once. That rank still waits although this one has failed, or may
+// be about to ask.
 func (f *failure) answer(rank int) {
 	if f.told[rank] {
 		return
@@ -82,7 +81,7 @@ func (f *failure) answer(rank int) {
 
 // heard takes another rank's reason and passes it on.
 func (f *failure) heard(h *wire.Header, text []byte) {
-	r, _ := f.reasonIn(h) // Body has looked
+	r, _ := f.reasonIn(h) // Body has checked it
 	if f.passed[h.Arg] || r.origin == f.Rank {
 		return
 	}
@@ -92,7 +91,7 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	f.passed[h.Arg] = true
 	r.text = string(text)
 	if r.about == r.origin && f.isLoss(&r) && !f.members.gone(r.about) {
-		f.mourn(r.about, f.kindOf(r.cause)) // it has been told so in another communicator
+		f.mourn(r.about, f.kindOf(r.cause)) // that rank has been told in another communicator
 	}
 	if f.err == nil {
 		f.end(f.errorOf(&r), r, false)
@@ -100,20 +99,20 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	f.spread(&r)
 }
 
-// broken fails the core because of operation seq, called name.
+// broken fails the core because of operation seq of the call name.
 func (f *failure) broken(name string, seq uint64, err error) {
 	f.fail(&OpError{Op: name, Rank: f.Rank, Epoch: f.Epoch, Seq: seq, Err: err}, true)
 }
 
-// violation fails the core because of a frame: the transport has checked it, so
-// it is a peer's fault, not the network's.
+// violation fails the core because of a frame. The transport has checked the frame, so the fault is
+// the peer's, not the network's.
 func (f *failure) violation(h *wire.Header, format string, args ...any) {
 	f.fail(&RankError{
 		Rank: h.From, Err: fmt.Errorf("%w: operation %d: %s", ErrProtocol, h.Seq, fmt.Sprintf(format, args...)),
 	}, true)
 }
 
-// refused fails the core because this rank cannot go on.
+// refused fails the core because the system refuses this rank a resource.
 func (f *failure) refused(err error) {
 	f.fail(&RankError{Rank: f.Rank, Err: fmt.Errorf("%w: %w", ErrRefused, err)}, true)
 }
@@ -126,7 +125,7 @@ func (f *failure) lose(rank int, err error) {
 	f.fail(&RankError{Rank: rank, Err: err}, true)
 }
 
-// mourn notes that a rank is lost.
+// mourn records that a rank is lost.
 func (f *failure) mourn(rank int, err error) {
 	known := f.members.lost(rank)
 	f.members.lose(rank, errors.Is(err, ErrPeerSilent))
@@ -138,8 +137,9 @@ func (f *failure) mourn(rank int, err error) {
 // isLoss reports whether r says that a rank is lost.
 func (f *failure) isLoss(r *reason) bool { return errors.Is(f.kindOf(r.cause), ErrPeerLost) }
 
-// silent fails the core because a rank has said nothing for so long, and no connection says that it is lost. That
-// rank is told so: it reads it if it goes on, whatever else it may have been told of others that are lost.
+// silent fails the core because a rank has been silent for too long, although its connections
+// stand. It tells that rank too, which reads it if it goes on, whatever else it hears of lost
+// ranks.
 func (f *failure) silent(rank int, silence Time) {
 	err := &RankError{Rank: rank, Err: fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9)}
 	f.lose(rank, err.Err)
@@ -147,20 +147,20 @@ func (f *failure) silent(rank int, silence Time) {
 	f.tell(rank, &why)
 }
 
-// hearsay fails the core because another rank says which are lost, or have gone.
+// hearsay fails the core because another rank says which ranks are lost or have gone.
 func (f *failure) hearsay(from int, l *lostSet, gone rankset) {
 	if all := append(l.lost.list(), gone.list()...); len(all) > 0 {
 		f.fail(&RankError{Rank: all[0], Err: fmt.Errorf("%w: rank %d says so", l.lossOf(all[0]), from)}, true)
 	}
 }
 
-// deserted fails the core because a rank has closed its communicator though that had
-// failed, or was inside an operation, and has not said why.
+// deserted fails the core because a rank has closed its communicator, which had failed or was
+// inside an operation, and has not said why.
 func (f *failure) deserted(rank int) {
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, which had failed or was inside an operation", ErrPeerLeft)}, true)
 }
 
-// strange has the core fail because of a frame of another version of the membership.
+// strange fails the core because of a frame of another version of the membership.
 func (f *failure) strange(h *wire.Header) {
 	if f.dispute.open {
 		return

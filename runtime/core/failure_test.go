@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank that cannot go on says so of itself, not that others are lost, and tells them.
+// A rank that cannot go on says so about itself, does not call others lost, and tells them.
 func TestRankThatCannotGoOn(t *testing.T) {
 	none := errors.New("no descriptors")
 	net := &probed{}

@@ -8,66 +8,64 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Among ranks that have windows the signals of barriers are flags (chunks of broadcasts: see
-// shelf.go): each has a line, which its receiver looks at, and whoever drives the core tells what stands there. A signal that
-// one rule puts to several ranks stands once, in the window of its sender, and all of them
-// look there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1), if they can
-// read it.
+// Among ranks with windows, signals of barriers are flags (for chunks of broadcasts see shelf.go).
+// Each signal has a line. The driver of the receiving core looks at the line and tells the core its
+// content. If one rule puts a signal to several ranks, the flag stands once, in the sender's
+// window, and all of them look there if they can read it (Bierbaum, Wassen, Lankes, Bemmerl: SCI
+// Collectives, section 4.1).
 //
-// Lines are used in turns: a barrier's are those of the barrier before the last. Nobody
-// writes there too soon. Barriers begin one after the other at every rank, also if several
-// operations are open: a rank that has begun one has ended the one before. So who has begun
-// barrier b has ended b-1, before which all have begun b-1 (verify's check barrier), before
-// which they have ended b-2, and by then seen all that they wait for in it. And who has
-// ended a barrier has put all of it (check retire), so that no writer comes late. Nor does a
-// flag that takes time to its line: for every signal a rule waits (check wellformed), and a
-// rank's rules have all fired before it ends (check retire again). The bound is that of
-// check reuse, two operations, with barriers counted by themselves.
+// Lines are used in turns: a barrier uses the lines of the barrier before the last. This is safe,
+// because no rank writes too early. Every rank runs its barriers one after the other, even with
+// several operations open: a rank that has begun barrier b has ended b-1. All ranks had begun b-1
+// before that (verify's check barrier), so all had ended b-2, and had seen all its flags that they
+// wait for. A rank that has ended a barrier has put all its signals (check retire), so it writes no
+// flag late. A flag on its way to a line is no problem either: every signal has a rule that waits
+// for it (check wellformed), and all rules of a rank fire before it ends (check retire). The bound
+// is that of check reuse, two operations, counting barriers alone.
 
 const (
 	flagTurns = 2
-	flagSlots = wire.FlagLines / flagTurns // signals of a barrier that have lines; those above them are put
+	flagSlots = wire.FlagLines / flagTurns // signals of a barrier with lines; signals with greater numbers are put
 )
 
-// FlagNet is a way out by which flags go too; see [wire.Windows].
+// FlagNet is a Net that also sends flags; see [wire.Windows].
 type FlagNet interface {
 	Net
 	Reaches(rank int) bool
 	Flag(to, line int, f wire.Flag)
 	Post(line int, to []int, f wire.Flag)
-	// Waits reports whether flags go when the transport is polled, as frames do: Sent tells of
-	// them too.
+	// Waits reports whether flags are sent when the transport is polled, like frames; Sent then
+	// reports flags too.
 	Waits() bool
 }
 
-// flags are those of a rank's operations.
+// flags are the flags of a rank's operations.
 type flags struct {
-	net    FlagNet // nil: there are none
-	waits  bool    // they go when the transport is polled
-	begun  uint64  // barriers
-	last   uint64  // the operation that is the last barrier whose rules have begun
-	inside uint64  // the barrier whose rules have begun and that has not ended; 0: none
+	net    FlagNet // nil: no windows
+	waits  bool    // flags are sent when the transport is polled
+	begun  uint64  // number of barriers begun
+	last   uint64  // operation number of the last barrier whose rules have begun
+	inside uint64  // operation number of the barrier whose rules have begun and that has not ended; 0: none
 	awaits Awaits
 	shelf  shelf
 }
 
-// Awaits are the flags that a rank waits for.
+// Awaits holds the flags that a rank waits for.
 type Awaits struct {
-	Flags []Awaited // those that have not been seen
-	Over  uint64    // lines of signals in which a number up to this one stands may be written now
+	Flags []Awaited // flags that have not arrived
+	Over  uint64    // flag lines last used by an operation up to this number may be overwritten
 }
 
-// Awaited is a flag and where it will stand.
+// Awaited is a flag and the line where it will arrive.
 type Awaited struct {
-	Rank int // whose window
+	Rank int // rank whose window has the line
 	Line int
-	Seq  uint64 // what stands there then
-	mark uint64 // and if all have called the same
+	Seq  uint64 // operation number of the flag
+	mark uint64 // mark of the flag if all ranks have called the same
 	slot ir.Slot
 }
 
-// enterBarrier gives a barrier its turn. Its rules do not begin before the barrier before it
-// has ended.
+// enterBarrier gives a barrier its turn. Its rules begin only after the previous barrier has ended.
 func (ops *operations) enterBarrier(o *op) {
 	f := &ops.flags
 	f.begun++
@@ -77,16 +75,16 @@ func (ops *operations) enterBarrier(o *op) {
 	}
 }
 
-// enter has the flags of a barrier looked at, whose rules begin.
+// enter awaits the flags of a barrier whose rules begin.
 func (f *flags) enter(o *op, epoch uint32) {
 	f.awaits.Over, f.last, f.inside = f.last, o.seq, o.seq
 	f.awaits.add(o, o.plan.lines.awaited[o.turn%flagTurns], mark(o.print, epoch))
 }
 
-// IsChunk reports whether a chunk, or a partial result, stands there too.
+// IsChunk reports whether a chunk or a partial result comes with the flag.
 func (at *Awaited) IsChunk() bool { return at.slot.Kind() != ir.KindSignal }
 
-// add has flags of o looked at.
+// add awaits flags of o.
 func (a *Awaits) add(o *op, flags []Awaited, mark uint64) {
 	for _, at := range flags {
 		at.Seq, at.mark = o.seq, mark
@@ -94,14 +92,14 @@ func (a *Awaits) add(o *op, flags []Awaited, mark uint64) {
 	}
 }
 
-// remove has no flag of an operation looked at any more.
+// remove stops awaiting the flags of an operation.
 func (a *Awaits) remove(seq uint64) {
 	if len(a.Flags) > 0 {
 		a.Flags = slices.DeleteFunc(a.Flags, func(at Awaited) bool { return at.Seq == seq })
 	}
 }
 
-// leaveBarrier lets the rules of the barrier behind o begin.
+// leaveBarrier lets the rules of the next barrier after o begin.
 func (ops *operations) leaveBarrier(o *op) {
 	f := &ops.flags
 	if f.inside != o.seq {
@@ -118,8 +116,8 @@ func (ops *operations) leaveBarrier(o *op) {
 	}
 }
 
-// raise puts the signal of the first of actions by flag, and returns how many of them are
-// done by that.
+// raise sends the signal of the first of actions as a flag, and returns how many of actions that
+// covers.
 func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	s := actions[0].Slot
 	f := wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}

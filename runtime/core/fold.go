@@ -7,32 +7,33 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Contributions lie in the caller's In, and results in its Out, as blocks of other collectives do.
-// Partial results lie in memory of the core, in cells of a chunk each. A fold whose result is a
-// partial result writes over an operand that nothing else reads. So an allreduce of a long vector
-// takes about as much memory beside the caller's as the vector has.
+// Contributions lie in the caller's In, and results in its Out, like blocks of other collectives.
+// Partial results lie in memory of the core, in cells of one chunk each. A fold that makes a
+// partial result overwrites an operand that nothing else reads. So an allreduce of a long vector
+// needs about as much memory besides the caller's as the vector has.
 
-// Kernel folds two vectors of equal length, element by element: dst[i] becomes a[i]·b[i], where a is
+// Kernel folds two vectors of equal length, element by element: dst[i] becomes a[i]·b[i], with a as
 // the left operand. dst may be a or b, or share no memory with either.
 type Kernel func(dst, a, b []byte)
 
-// Fold is what contributions are folded with.
+// Fold is the operation that folds contributions.
 type Fold struct {
-	Name     string // what ranks must agree on, in words: "sum of float64"
+	Name     string // describes the operation; ranks must agree on it: "sum of float64"
 	Element  int    // bytes of an element, at least 1: chunks are cut at elements
 	Commutes bool   // a·b has the same bits as b·a, so contributions need not be folded in the order of ranks
 	Kernel   Kernel
 }
 
-// cells says where the partial results of a rank lie.
+// cells say where the partial results of a rank lie.
 type cells struct {
-	per   int     // chunks of a block
-	of    []int32 // by partial result, its cell
+	per   int     // cell by partial result
+	of    []int32 // part of the contributions by cell; the cell has its length
 	parts []int32 // by cell: it is as long as this part of the contributions
-	late  bool    // a fold reads a contribution after it has written to its result
+	late  bool    // a fold reads a contribution after it has begun to write its result
 }
 
-// cellsOf returns those of a rank that does what outline says. parts are those of its partial results.
+// cellsOf returns the cells of a rank with the given program outline. parts are the parts of its
+// partial results.
 func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 	c := cells{per: h.BlockChunks()}
 	for i := range outline.Rules {
@@ -48,7 +49,7 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 		return c
 	}
 	reads := make([]int32, len(parts))
-	over := make([]int32, len(parts)) // 1 + the partial result that this one is written over
+	over := make([]int32, len(parts)) // 1 + the partial result that this one overwrites
 	for i := range outline.Rules {
 		for _, a := range outline.Rules[i].Do {
 			if a.Slot.Kind() == ir.KindValue {
@@ -63,7 +64,7 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 			if fold[0].Op != ir.Fold || fold[0].As.Kind() != ir.KindValue {
 				continue
 			}
-			for _, a := range fold[:min(2, len(fold))] { // the first two are read before anything is written
+			for _, a := range fold[:min(2, len(fold))] { // a fold reads the first two operands before it writes
 				if a.Slot.Kind() == ir.KindValue && reads[a.Slot.Index()] == 1 {
 					over[fold[0].As.Index()] = int32(a.Slot.Index()) + 1
 					break
@@ -88,20 +89,20 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 	return c
 }
 
-// folding is what an operation needs to fold.
+// folding is the state of an operation that folds.
 type folding struct {
 	kernel  Kernel
 	element int         // bytes of an element; chunks are cut at elements
-	memory  []byte      // of partial results, and of the copy of In if there is one
-	bounds  []int       // by cell: where it begins in memory; and where the last one ends
-	made    []ir.Slot   // slots that folds have made, whose rules have not begun yet
-	copied  int         // bytes of the copy, at the end of memory
-	later   []ir.Action // long folds that are to be done, one behind the other
-	done    int         // bytes of the first of them that have been
+	memory  []byte      // partial results, and the copy of In if there is one
+	bounds  []int       // start of each cell in memory, and the end of the last one
+	made    []ir.Slot   // slots that folds have made and whose rules have not fired yet
+	copied  int         // bytes of the copy of In, at the end of memory
+	later   []ir.Action // long folds still to do, in order
+	done    int         // bytes of the first of later that are done
 }
 
-// openFolds prepares o to fold. memory is what it may use. If results would be written over the
-// contributions, these are copied, since they may be read later.
+// openFolds prepares o to fold. It may use memory. If results would overwrite contributions, it
+// copies the contributions, since later folds may read them.
 func (o *op) openFolds(memory []byte) {
 	f := &o.folds
 	f.made, f.later, f.done = f.made[:0], f.later[:0], 0
@@ -123,7 +124,7 @@ func (o *op) openFolds(memory []byte) {
 	}
 }
 
-// bounds returns where chunk k of a block of n bytes begins and ends.
+// bounds returns the start and end of chunk k in a block of n bytes.
 func (o *op) bounds(n, k int) (lo, hi int) {
 	per := o.plan.places.per
 	if o.folds.element <= 1 {
@@ -133,7 +134,7 @@ func (o *op) bounds(n, k int) (lo, hi int) {
 	return lo * o.folds.element, hi * o.folds.element
 }
 
-// inputBlock returns where a block of the contribution begins in In, and its bytes.
+// inputBlock returns the start of a block of the contribution in In, and its length in bytes.
 func (o *op) inputBlock(block int) (at, n int) {
 	if o.spans.on {
 		return o.spans.in[block], o.spans.in[block+1] - o.spans.in[block]
@@ -141,7 +142,7 @@ func (o *op) inputBlock(block int) (at, n int) {
 	return block * o.n, o.n
 }
 
-// locate returns in which memory the bytes of a slot are, or go, and from where to where.
+// locate returns the memory for the bytes of a slot, with start and end.
 func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
 	switch s.Kind() {
 	case ir.KindValue:
@@ -155,7 +156,7 @@ func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
 	return o.locateChunk(s.Index())
 }
 
-// bytesOf returns the bytes of a slot, or where they go.
+// bytesOf returns the memory for the bytes of a slot.
 func (o *op) bytesOf(s ir.Slot) []byte {
 	if o.n == 0 {
 		return nil
@@ -164,7 +165,7 @@ func (o *op) bytesOf(s ir.Slot) []byte {
 	return mem[lo:hi:hi]
 }
 
-// valuesFrom returns where n partial results are, or go, that have numbers from first on, and their
+// valuesFrom returns the memory for n partial results from number first on, and their length in
 // bytes. all is nil if they do not lie one behind the other.
 func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
 	if o.n == 0 {
@@ -183,22 +184,22 @@ func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
 	return f.memory[lo : lo+bytes : lo+bytes], bytes
 }
 
-// fold makes a slot of o from operands, now or, if they are longer than so many bytes, later.
+// fold makes a slot of o from operands: now, or later if they are longer than atOnce bytes.
 func (o *op) fold(operands []ir.Action, atOnce int) {
 	made := operands[0].As
 	if o.machine.Has(made) {
-		return // it has come from elsewhere, and is the same
+		return // it came from another rank, with the same bytes
 	}
 	dst := o.bytesOf(made)
 	if atOnce > 0 && len(dst) > atOnce {
-		o.folds.later = append(o.folds.later, operands...) // the rules' own may be scratch
+		o.folds.later = append(o.folds.later, operands...) // a copy: the rules' actions may be scratch
 		return
 	}
 	o.foldPart(operands, dst, 0, len(dst))
 	o.folds.made = append(o.folds.made, made)
 }
 
-// foldPart makes the bytes lo … hi-1 of dst from operands, from left to right.
+// foldPart makes bytes lo … hi-1 of dst from operands, from left to right.
 func (o *op) foldPart(operands []ir.Action, dst []byte, lo, hi int) {
 	if lo == hi {
 		return
@@ -215,8 +216,8 @@ func (o *op) foldPart(operands []ir.Action, dst []byte, lo, hi int) {
 	}
 }
 
-// Work does a part of a long fold, and reports whether there was one. Between two parts frames that
-// have arrived can be taken.
+// Work does a part of a long fold, and reports whether there was one. The driver can take arriving
+// frames between two parts.
 func (c *Core) Work() bool {
 	ops := &c.ops
 	if !ops.folding || c.fate.err != nil {
@@ -248,9 +249,9 @@ func (ops *operations) work(o *op) {
 	ops.set(o, made)
 }
 
-// runOf returns how many of the actions at the start of a message go in one frame, and its body: those
-// whose slots lie one behind the other here, and are partial results with numbers that follow each
-// other at the destination.
+// runOf returns how many of the first actions of a message go in one frame, and its body. Their
+// slots lie one behind the other here, and become partial results with consecutive numbers at the
+// destination.
 func (o *op) runOf(message []ir.Action) (n int, body []byte) {
 	if o.n == 0 {
 		for n = 1; n < len(message) && follows(message, n); n++ {
@@ -268,14 +269,14 @@ func (o *op) runOf(message []ir.Action) (n int, body []byte) {
 	return n, mem[lo:end:end]
 }
 
-// follows reports whether action n of a message puts a partial result behind that of the one before.
+// follows reports whether action n of a message makes the partial result after that of action n-1.
 func follows(message []ir.Action, n int) bool {
 	a, before := &message[n], &message[n-1]
 	return a.Joins && a.As != ir.None && a.As == before.As+1
 }
 
-// putValues puts what becomes partial results at the destination: the actions at the start of a
-// message, as many as go in one frame. It returns how many those are.
+// putValues puts the first actions of a message, which make partial results at the destination, as
+// many as go in one frame. It returns how many.
 func (ops *operations) putValues(o *op, message []ir.Action) (n int) {
 	n, body := o.runOf(message)
 	f, as, to := ops.fill(o, message[0].As), message[0].As, int(message[0].To)
@@ -309,7 +310,7 @@ func (ops *operations) bufferValues(o *op, h *wire.Header) ([]byte, wire.Verdict
 	return dst, wire.Accept
 }
 
-// valuesArrived takes partial results, which have come in one frame.
+// valuesArrived takes the partial results of one frame.
 func (ops *operations) valuesArrived(o *op, h *wire.Header, body []byte) {
 	first, n := h.Slot.Index(), int(h.Arg)+1
 	if dst, bytes := o.valuesFrom(first, n); dst == nil && bytes > 0 {
@@ -325,7 +326,7 @@ func (ops *operations) valuesArrived(o *op, h *wire.Header, body []byte) {
 	}
 }
 
-// foldMemory returns memory for partial results, which foldDone takes back.
+// foldMemory returns memory for partial results; foldDone takes it back.
 func (ops *operations) foldMemory() []byte {
 	last := len(ops.spare) - 1
 	if last < 0 {
@@ -336,13 +337,13 @@ func (ops *operations) foldMemory() []byte {
 	return m
 }
 
-// foldDone takes back the memory of partial results of an operation that has ended.
+// foldDone takes back the memory for partial results of an operation that has ended.
 func (ops *operations) foldDone(o *op) {
 	if cap(o.folds.memory) > 0 {
 		ops.spare = append(ops.spare, o.folds.memory)
 		o.folds.memory = nil
 	}
 	if o.plan.folds {
-		o.mem.In = nil // nobody asks for contributions
+		o.mem.In = nil // no rank asks for contributions
 	}
 }

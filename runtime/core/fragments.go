@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// fragments keeps track of the datagrams of an operation's chunks: the
-// process-local status bitmap of paper 000, section 2.1.
+// fragments tracks the datagrams of an operation's chunks: the process-local status bitmap of paper
+// 000, section 2.1.
 type fragments struct {
 	size  int      // bytes of a full fragment
-	first []int32  // chunk -> its first bit; one longer than the chunks; empty until a datagram has come
-	got   []uint64 // fragment -> it has arrived
-	left  []int32  // chunk -> fragments still to come
+	first []int32  // chunk -> its first fragment; one longer than the chunks; empty until a datagram has arrived
+	got   []uint64 // fragment -> whether it has arrived
+	left  []int32  // chunk -> how many fragments are missing
 }
 
 func (f *fragments) reset() { f.first = f.first[:0] }
@@ -32,7 +32,7 @@ func (f *fragments) layout(o *op, size int) {
 	f.got = cleared(f.got, (f.count()+63)/64)
 }
 
-// layoutBlocks is layout for the chunks of o, whose blocks have lengths of their own.
+// layoutBlocks is layout for an operation whose blocks have lengths of their own.
 func (f *fragments) layoutBlocks(o *op, size int) {
 	f.begin(size)
 	for k := range o.chunks {
@@ -45,7 +45,7 @@ func (f *fragments) begin(size int) {
 	f.size, f.first, f.left = size, append(f.first[:0], 0), f.left[:0]
 }
 
-// append adds a chunk of so many bytes.
+// append adds a chunk with that many bytes.
 func (f *fragments) append(bytes int) {
 	pieces := int32(max(1, (bytes+f.size-1)/f.size))
 	f.left = append(f.left, pieces)
@@ -61,8 +61,8 @@ func (f *fragments) fits(n, offset, length int) bool {
 	return length == min(f.size, n-offset) && (length > 0 || n == 0)
 }
 
-// add marks the fragment of chunk k at offset. last reports whether the chunk
-// is complete with it.
+// add marks the fragment of chunk k at offset as arrived. last reports whether it completes the
+// chunk.
 func (f *fragments) add(k, offset int) (last bool) {
 	bit := int(f.first[k]) + offset/f.size
 	if f.got[bit/64]&(1<<(bit%64)) != 0 {
@@ -73,7 +73,7 @@ func (f *fragments) add(k, offset int) (last bool) {
 	return f.left[k] == 0
 }
 
-// chunkOf returns the chunk that fragment i is of.
+// chunkOf returns the chunk of fragment i.
 func (f *fragments) chunkOf(i int) int {
 	k, found := slices.BinarySearch(f.first, int32(i))
 	if !found {
@@ -85,10 +85,10 @@ func (f *fragments) chunkOf(i int) int {
 // count returns how many fragments the message has.
 func (f *fragments) count() int { return int(f.first[len(f.first)-1]) }
 
-// has reports whether fragment i has come as a datagram.
+// has reports whether fragment i has arrived as a datagram.
 func (f *fragments) has(i int) bool { return f.got[i/64]>>(i%64)&1 == 1 }
 
-// cleared returns n zero words, in the memory of words if they fit.
+// cleared returns n zero words, in the memory of words if there is room.
 func cleared(words []uint64, n int) []uint64 {
 	if cap(words) < n {
 		return make([]uint64, n)

@@ -7,35 +7,35 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// gaps is what a rank knows of the chunks that it misses of an operation.
+// gaps tracks the missing chunks of an operation.
 type gaps struct {
-	armed bool // a datagram has come, and there is somebody to ask
-	fresh bool // a datagram has come since last was written
-	given bool // something has come as an answer since the last tick
-	first Time // when the first one came; 0: since the last tick
-	last  Time // when one was last seen to have come
-	top   int  // chunks below have been multicast, so far as is known
-	lost  int  // chunks below have been multicast and passed: what is missing of them is lost
-	reach int  // how far beyond top the next request goes when the multicast falls silent
-	tries int  // requests since something last came
-	quiet Time // when silence is a reason to ask
-	told  Time // when the rank that repairs this one was last told that it is at work
+	armed bool // a datagram has arrived, and there is a rank to ask
+	fresh bool // a datagram has arrived since last was set
+	given bool // an answer has arrived since the last tick
+	first Time // arrival of the first datagram; 0: since the last tick
+	last  Time // arrival of the last datagram, as seen at a tick
+	top   int  // chunks below this have been multicast, as far as known
+	lost  int  // chunks below this have been multicast and passed, so missing ones are lost
+	reach int  // how many chunks beyond top the next request asks for when the multicast stops
+	tries int  // requests since the last arrival
+	quiet Time // when silence becomes a reason to ask
+	told  Time // when the rank that repairs this one last heard that this one is at work
 	pass  pass
 }
 
-// The bounds of requests.
+// The limits of requests.
 const (
 	maxWanted  = wire.MaxControl / 8 // runs of chunks in a request; the rest is asked for later
-	reorder    = 2                   // chunks that may overtake another before it is taken for lost
-	firstReach = 32                  // chunks asked for beyond those known of at first, then twice as many each time
+	reorder    = 2                   // a chunk is taken for lost when this many later ones have arrived
+	firstReach = 32                  // chunks beyond the known ones in the first request; doubles each time
 	maxReach   = 1 << 20
-	maxShift   = 4 // doublings of a wait at most
-	stressed   = 2 // times that the last chunk is multicast again
-	// Fewer chunks are repaired as fast by the schedule.
+	maxShift   = 4 // greatest number of doublings of a wait
+	stressed   = 2 // how often the last chunk is multicast again
+	// The schedule repairs fewer chunks as fast.
 	stressedFrom = 8
 )
 
-// due returns when something is to be asked for.
+// due returns when to ask next.
 func (g *gaps) due() Time {
 	switch {
 	case !g.armed:
@@ -48,19 +48,19 @@ func (g *gaps) due() Time {
 	return g.quiet
 }
 
-// silence is how long a multicast has to be silent to be asked for: longer than it usually is
-// between two bursts, of which a slow link takes a while to carry one.
+// silence is how long a multicast must pause before a rank asks: longer than the usual pause
+// between two bursts, which a slow link takes a while to carry.
 func (rc *recovery) silence() Time {
 	return min(max(rc.Repair/2, rc.rhythm.late(), 1), maxBackoff*rc.Repair)
 }
 
-// hear notes that a datagram of chunk k has come.
+// hear records that a datagram of chunk k has arrived.
 func (rc *recovery) hear(o *op, k int) {
 	g := &o.lost.gaps
 	g.fresh = true
 	g.top = max(g.top, k)
 	if k == o.chunks-1 {
-		g.top = o.chunks + reorder // the last one tells that all have been sent
+		g.top = o.chunks + reorder // the last chunk shows that all have been sent
 	}
 	rc.listen(o, o.lost.yields.step)
 	if !g.armed && o.mayAsk() && !o.lost.whole(o) {
@@ -68,15 +68,14 @@ func (rc *recovery) hear(o *op, k int) {
 	}
 }
 
-// mayAsk reports whether o asks for chunks. Those that are put at once, whatever
-// the multicast brings, are on their way.
+// mayAsk reports whether o asks for chunks. It does not if puts bring all chunks at once, whatever
+// the multicast brings.
 func (o *op) mayAsk() bool {
 	return len(o.plan.recovery.Ask) > 0 && (o.lost.yields.on || !o.plan.yields)
 }
 
-// repeats is how often the multicast of chunk s is repeated: a rank that has the
-// last one knows what it misses of the rest, and one that has lost it would have
-// to wait for a silence.
+// repeats is how often the multicast of chunk s is repeated. A rank with the last chunk knows what
+// it lacks of the rest; a rank without it would have to wait for a silence.
 func (l *losses) repeats(o *op, s ir.Slot) int {
 	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers || o.plan.yields && !l.yields.on {
 		return 0
@@ -84,9 +83,9 @@ func (l *losses) repeats(o *op, s ir.Slot) int {
 	return stressed
 }
 
-// checkGaps asks for what the multicast has passed over, at once, again for
-// what that has not brought, and for all that is missing when the multicast
-// has been silent for a while.
+// checkGaps asks at once for chunks that the multicast has passed over, again for chunks that
+// earlier requests did not bring, and for all missing chunks when the multicast has been silent for
+// a while.
 func (rc *recovery) checkGaps(o *op, now Time) {
 	g := &o.lost.gaps
 	if !g.armed {
@@ -113,7 +112,7 @@ func (rc *recovery) checkGaps(o *op, now Time) {
 	}
 }
 
-// stampGaps takes in what has happened since the last tick.
+// stampGaps takes in the events since the last tick.
 func (rc *recovery) stampGaps(g *gaps, now Time) {
 	if g.first == 0 {
 		g.first, g.told = now, now
@@ -125,7 +124,7 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 		}
 		g.fresh, g.last, g.tries, g.reach = false, now, 0, firstReach
 	}
-	if g.given { // what is missing is on its way: whole chunks would come once more
+	if g.given { // the missing chunks are on their way; asking for whole chunks would bring them twice
 		g.given, g.quiet = false, max(g.quiet, now+rc.silence()<<min(g.tries, maxShift))
 	}
 	if g.pass.timed {
@@ -134,8 +133,8 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 }
 
-// askInSilence is the last resort, and goes by puts: of little at first, for datagrams
-// may only be late.
+// askInSilence is the last resort. It asks by put, and for little at first, since datagrams may
+// only be late.
 func (rc *recovery) askInSilence(o *op, now Time) {
 	g := &o.lost.gaps
 	switch {
@@ -154,8 +153,7 @@ func (rc *recovery) askInSilence(o *op, now Time) {
 	}
 }
 
-// putLimit is how many chunks are asked for in silence at most: all where nothing else
-// is asked for.
+// putLimit is how many chunks a request in silence may ask for: all if there are no other requests.
 func (rc *recovery) putLimit(o *op) int {
 	if !rc.Caps.Direct {
 		return o.chunks
@@ -163,8 +161,7 @@ func (rc *recovery) putLimit(o *op) int {
 	return rc.some(o, o.lost.gaps.tries)
 }
 
-// countRuns returns how many units a request is for, and whether there are that
-// many of them.
+// countRuns returns how many units a request asks for, and whether all are below units.
 func countRuns(runs []byte, units int) (n int, ok bool) {
 	for ; len(runs) >= 8; runs = runs[8:] {
 		first, length := int64(binary.BigEndian.Uint32(runs)), int64(binary.BigEndian.Uint32(runs[4:]))

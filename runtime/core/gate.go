@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// DelayPolicy decides when the root of a broadcast by multicast starts: a
-// multicast that meets nobody listening is lost (paper 000, section 2.1). The
-// policy gates the root's rules and is no part of the schedule.
+// DelayPolicy decides when the root of a multicast broadcast starts. A rank that is not listening
+// yet loses the multicast (paper 000, section 2.1). The policy delays the root's rules; it is no
+// part of the schedule.
 type DelayPolicy uint8
 
 // The root-delay policies.
@@ -17,12 +17,12 @@ const (
 	DelayNone DelayPolicy = iota
 	// DelayFixed: the root waits for a fixed time.
 	DelayFixed
-	// DelayAdaptive: one rank per operation, drawn by a shared seed, tells the
-	// root whether it was too late for the multicast; the root waits longer
-	// after each "too late" and less after each "in time".
+	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root whether the
+	// multicast came too early for it. The root waits longer after "too late" and less after "in
+	// time".
 	DelayAdaptive
-	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed
-	// for each operation, has entered.
+	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed, has entered the
+	// operation.
 	DelayRandomPeer
 )
 
@@ -42,7 +42,7 @@ func (d DelayPolicy) Valid() bool { return int(d) < len(delayNames) }
 // MarshalText writes the policy's name.
 func (d DelayPolicy) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads a policy's name, as String writes it.
+// UnmarshalText reads a policy's name.
 func (d *DelayPolicy) UnmarshalText(name []byte) error {
 	i := slices.Index(delayNames[:], string(name))
 	if i < 0 {
@@ -66,8 +66,8 @@ func adapt(delay Time, missed bool) Time {
 	return delay - delay/16
 }
 
-// drawPeer returns the non-root rank drawn for operation seq: the same at all
-// ranks, since id is. It needs size ≥ 2.
+// drawPeer returns the rank, other than the root, that is drawn for operation seq. It is the same
+// at all ranks, since id is. size must be at least 2.
 func drawPeer(id [16]byte, seq uint64, root, size int) int {
 	x := binary.LittleEndian.Uint64(id[:8]) + seq*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // splitmix64
@@ -80,13 +80,13 @@ func drawPeer(id [16]byte, seq uint64, root, size int) int {
 	return peer
 }
 
-// gate is what the root of an operation waits for before it starts.
+// gate delays the start of the root of an operation.
 type gate struct {
 	closed bool
-	peer   int  // DelayRandomPeer: the rank to enter; else -1
-	wait   Time // the other policies: how long, from the next tick on
-	until  Time // when to start; 0: not stamped yet
-	behind bool // a barrier before this one has not ended: see flags.go
+	peer   int  // DelayRandomPeer: the rank that must enter; else -1
+	wait   Time // other policies: the delay from the next tick on
+	until  Time // when to start; 0: not set yet
+	behind bool // an earlier barrier has not ended: see flags.go
 }
 
 // tick reports whether the gate opens now.
@@ -100,7 +100,7 @@ func (g *gate) tick(now Time) bool {
 	return now >= g.until
 }
 
-// due returns when the gate opens, never if time does not open it.
+// due returns when the gate opens, or never if time does not open it.
 func (g *gate) due() Time {
 	if !g.closed || g.peer >= 0 {
 		return never
@@ -108,8 +108,8 @@ func (g *gate) due() Time {
 	return g.until
 }
 
-// seqSet remembers the newest few operation numbers told by peers; an older
-// one that it has forgotten no longer matters.
+// seqSet remembers the newest few operation numbers from peers; forgotten older ones no longer
+// matter.
 type seqSet [Remembered]uint64
 
 func (s *seqSet) add(seq uint64)      { s[seq%Remembered] = max(s[seq%Remembered], seq) }

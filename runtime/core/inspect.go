@@ -8,63 +8,63 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Where a core stands, for people who want to know why nothing moves. Inspect only
-// reads, and keeps nothing for it but two moments that a tick writes.
+// The state of a core, for people who want to know why nothing moves. Inspect only reads; the core
+// keeps nothing for it except two moments that a tick writes.
 
-// Inspection is where a core stands.
+// Inspection is the state of a core.
 type Inspection struct {
-	Begun  uint64    // the last operation that has begun; they count from 1
-	Ended  uint64    // this one and all before it have ended
+	Begun  uint64    // the last operation that has begun, counted from 1
+	Ended  uint64    // the last operation up to which all have ended
 	Open   []OpState // operations that have begun and not ended, the oldest first
-	Peers  []Peer    // ranks that are not there, or perhaps not
-	Watch  *Watch    // whom this rank asks for signs of life
+	Peers  []Peer    // ranks that have left, are lost, or may be lost
+	Watch  *Watch    // the rank that this rank asks for signs of life
 	Unread int       // rootless messages that the process has not taken
 }
 
-// OpState is an open operation. Times are in nanoseconds, and known from the first tick
-// after they began to count: 0 stands for not known.
+// OpState is an open operation. Times are in nanoseconds and 0 until the first tick after they
+// began.
 type OpState struct {
 	Name   string `json:"name"` // "bcast/mcast-chain"
 	Seq    uint64 `json:"seq"`
-	Root   int    `json:"root"`  // -1: it has none
+	Root   int    `json:"root"`  // -1: the operation has no root
 	Bytes  int    `json:"bytes"` // of the message
 	Chunks int    `json:"chunks"`
 	Age    Time   `json:"age_ns"`   // since it began
-	Quiet  Time   `json:"quiet_ns"` // since a slot was last set; of the oldest operation
+	Quiet  Time   `json:"quiet_ns"` // since a slot was last set; for the oldest operation only
 	Fired  int    `json:"fired"`    // rules that have fired,
-	Rules  int    `json:"rules"`    // of so many that must
+	Rules  int    `json:"rules"`    // of this many that must fire
 
-	Missing Missing `json:"missing"`           // what the call waits for
+	Missing Missing `json:"missing"`           // slots that the call waits for
 	Absent  []int   `json:"absent,omitempty"`  // ranks that have said that they have not entered it
-	Delayed bool    `json:"delayed,omitempty"` // the root has not started, as its policy says
+	Delayed bool    `json:"delayed,omitempty"` // the root has not started, because of its policy
 
-	Unsent int  `json:"unsent"` // frames that have not left this process, those that wait included
-	Held   Held `json:"held"`   // what some of them wait for
+	Unsent int  `json:"unsent"` // frames that have not left this process, including those that wait
+	Held   Held `json:"held"`   // the ranks that frames wait for
 
-	Repairs   int `json:"repairs"`    // repair rules that will be carried out unless what they wait for comes
-	Asked     int `json:"asked"`      // units, fragments or chunks, that have been asked for and have not come
-	FromMcast int `json:"from_mcast"` // chunks that came by multicast first
-	FromPut   int `json:"from_put"`   // chunks that came by put first
+	Repairs   int `json:"repairs"`    // repair rules that are armed
+	Asked     int `json:"asked"`      // fragments or chunks that have been asked for and have not arrived
+	FromMcast int `json:"from_mcast"` // chunks that arrived by multicast first
+	FromPut   int `json:"from_put"`   // chunks that arrived by put first
 }
 
-// Missing are slots that have not come.
+// Missing holds the slots that have not arrived.
 type Missing struct {
-	Runs    []Run `json:"runs,omitempty"` // the first of them
-	Chunks  int   `json:"chunks"`         // how many chunks in all
-	Signals int   `json:"signals"`        // and how many signals
+	Runs    []Run `json:"runs,omitempty"` // the first runs
+	Chunks  int   `json:"chunks"`         // number of missing chunks
+	Signals int   `json:"signals"`        // number of missing signals
 }
 
-// Held is whom frames wait for that this rank keeps back.
+// Held names the ranks that this rank's waiting frames wait for.
 type Held struct {
-	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank is done with earlier operations
-	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait until they say what the multicast has brought
+	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank has settled earlier operations
+	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait for their reports on the multicast
 	Window    []int `json:"window,omitempty"`    // ranks whose reports the multicast waits for
 }
 
-// Run is slots that follow each other, from the first to the last.
+// Run is a range of consecutive slots, from First to Last inclusive.
 type Run struct{ First, Last ir.Slot }
 
-// String returns the run as text: c4-c17, s2.
+// String returns the run as text, such as c4-c17 or s2.
 func (r Run) String() string {
 	if r.First == r.Last {
 		return r.First.String()
@@ -72,28 +72,28 @@ func (r Run) String() string {
 	return fmt.Sprintf("%v-%v", r.First, r.Last)
 }
 
-// MarshalText writes what String returns.
+// MarshalText returns the text of String.
 func (r Run) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Peer is a rank that is not there, or perhaps not.
+// Peer is a rank that has left, is lost, or may be lost.
 type Peer struct {
 	Rank  int    `json:"rank"`
 	State string `json:"state"`           // suspected: it takes no connections; left: in good order; lost
-	Last  uint64 `json:"last,omitempty"`  // left: the operation that it took part in last, if it has said so
-	Cause string `json:"cause,omitempty"` // suspected: why
+	Last  uint64 `json:"last,omitempty"`  // left: the last operation that it took part in, if it has said so
+	Cause string `json:"cause,omitempty"` // suspected: the cause
 }
 
-// Watch is a rank that is asked for signs of life.
-type Watch struct {
-	Rank  int  `json:"rank"`
+// Watch is a rank that this rank asks for signs of life.
+type Watch struct { // time since the last sign
+	Rank  int  `json:"rank"`     // time after which it is lost
 	Quiet Time `json:"quiet_ns"` // since the last sign
 	Limit Time `json:"limit_ns"` // after which it is lost
 }
 
-// maxRuns is how many runs of missing slots an inspection names.
+// maxRuns is how many runs of missing slots an inspection lists.
 const maxRuns = 64
 
-// Inspect says where the core stands now. It changes nothing.
+// Inspect returns the state of the core at time now. It changes nothing.
 func (c *Core) Inspect(now Time) Inspection {
 	in := Inspection{Begun: c.ops.seq, Ended: c.ops.complete, Open: []OpState{}, Peers: c.members.inspect(), Unread: c.Mail()}
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
@@ -144,7 +144,7 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	return s
 }
 
-// add adds slots, which are in order.
+// add adds slots, which must be ascending.
 func (m *Missing) add(slots []ir.Slot) {
 	for _, slot := range slots {
 		if slot.Kind() == ir.KindChunk {
@@ -160,7 +160,7 @@ func (m *Missing) add(slots []ir.Slot) {
 	}
 }
 
-// inspect returns the ranks that puts wait for, ascending.
+// inspect returns the ranks whose entry puts wait for, ascending.
 func (w *waits) inspect() []int {
 	var to []int
 	for _, a := range w.list {
@@ -181,7 +181,7 @@ func (y *yields) inspect() []int {
 	return to
 }
 
-// inspect returns the ranks that the multicast waits for: none if none of it waits.
+// inspect returns the ranks that the multicast waits for, or none if no multicast waits.
 func (w *window) inspect() []int {
 	var from []int
 	for i := range w.children {
@@ -192,7 +192,7 @@ func (w *window) inspect() []int {
 	return from
 }
 
-// Slots appends the slots of the run to dst, at most that many.
+// Slots appends the slots of the run to dst, at most most.
 func (r Run) Slots(dst []ir.Slot, most int) []ir.Slot {
 	for s := r.First; s <= r.Last && most > 0; s++ {
 		dst = append(dst, s)
@@ -201,7 +201,7 @@ func (r Run) Slots(dst []ir.Slot, most int) []ir.Slot {
 	return dst
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the text of MarshalText.
 func (r *Run) UnmarshalText(text []byte) error {
 	first, last, several := bytes.Cut(text, []byte("-"))
 	if !several {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// lossyCaps are those of a network whose multicasts may be lost.
+// lossyCaps are those of a network that may lose multicasts.
 var lossyCaps = wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 40}
 
 func inspected(t *testing.T, rank int, net Net) *Core {
@@ -21,7 +21,7 @@ func inspected(t *testing.T, rank int, net Net) *Core {
 	}, net)
 }
 
-// A rank that has some of the chunks says which it lacks, in runs, and since when.
+// A rank that has some chunks says which ones it lacks, in runs, and for how long.
 func TestInspectionOfABroadcast(t *testing.T) {
 	c := inspected(t, 2, &spy{})
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 6}, 2)
@@ -50,7 +50,7 @@ func TestInspectionOfABroadcast(t *testing.T) {
 	require.JSONEq(t, `["c0", "c2-c5", "s0"]`, string(text))
 }
 
-// To inspect changes nothing: the state is the same, and so is what is done next.
+// Inspect changes nothing: neither the state nor the next steps.
 func TestInspectionChangesNothing(t *testing.T) {
 	c := inspected(t, 2, &spy{})
 	c.Begin(planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 2), InPlace(nil))
@@ -61,8 +61,8 @@ func TestInspectionChangesNothing(t *testing.T) {
 	require.Equal(t, -1, first.Open[0].Root)
 }
 
-// A chunk that has been put by a rank which is behind stands among what is postponed, with
-// the rank that has not entered.
+// A chunk that is put while the sender has not settled earlier operations is listed as postponed,
+// with the receiver that has not entered.
 func TestInspectionNamesWhoIsWaitedFor(t *testing.T) {
 	c := inspected(t, 0, &spy{})
 	barrier := planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 0)
@@ -91,7 +91,7 @@ func TestInspectionOfPeers(t *testing.T) {
 	require.Equal(t, "lost", c.Inspect(10).Peers[0].State)
 }
 
-// A rank that waits for long says whom it watches, and for how long that has been silent.
+// A rank that waits for long says which rank it watches, and how long that rank has been silent.
 func TestInspectionOfAWatch(t *testing.T) {
 	c := inspected(t, 1, &spy{})
 	require.Nil(t, c.Inspect(1).Watch)
@@ -117,7 +117,7 @@ func TestRunsOfSlotsAsText(t *testing.T) {
 	require.Equal(t, []ir.Slot{ir.Chunk(4), ir.Chunk(5)}, Run{ir.Chunk(4), ir.Chunk(9)}.Slots(nil, 2))
 }
 
-// What an operation does is told once for each slot, whatever comes again.
+// Events are traced once for each slot, whatever arrives again.
 func TestTrace(t *testing.T) {
 	var got []Event
 	c := New(Config{
@@ -158,7 +158,7 @@ func countOf(events []Event, k EventKind) (n int) {
 	return n
 }
 
-// Tracing and not tracing send the same.
+// Tracing does not change what is sent.
 func TestTraceChangesNothing(t *testing.T) {
 	sent := func(trace func(Event)) []string {
 		net := &spy{}

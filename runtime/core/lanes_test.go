@@ -12,14 +12,14 @@ import (
 type lanes struct {
 	cores []*Core
 	queue map[[3]int][]wire.Frame // by sender, receiver and lane
-	order [][3]int                // of those that have been used
+	order [][3]int                // used keys, in order of use
 }
 
 func newLanes(size int) *lanes {
 	return &lanes{cores: make([]*Core, size), queue: map[[3]int][]wire.Frame{}}
 }
 
-// laneNet is one rank's way into the lanes. Multicasts are lost.
+// laneNet is one rank's Net into the lanes. It loses multicasts.
 type laneNet struct {
 	*lanes
 	rank int
@@ -48,8 +48,7 @@ func gone(f *wire.Frame) {
 	}
 }
 
-// deliver hands over the first frame of one lane, unless it is held, and reports
-// whether it has.
+// deliver delivers the first frame of one lane, unless it is held, and reports whether it has.
 func (l *lanes) deliver(t require.TestingT, choice int) (moved bool) {
 	if len(l.order) == 0 {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// largePrograms are the algorithms whose programs differ in length: of an inner rank of a tree, of a
-// root, of a rank that has to do with all others. An alltoall of a million ranks has more blocks than
-// there are numbers for.
+// largePrograms are algorithms with programs of different lengths: of an inner rank of a tree, of a
+// root, and of a rank that communicates with all others. An alltoall of a million ranks has more
+// blocks than there are numbers.
 var largePrograms = []struct {
 	algorithm string
 	rank      int
@@ -28,7 +28,7 @@ var largePrograms = []struct {
 	{"scatter/linear", 4711},
 }
 
-// BenchmarkLargePlan makes the plan of one rank among 2^20, from the algorithm's name on.
+// BenchmarkLargePlan makes the plan of one rank among 2^20, starting from the algorithm's name.
 func BenchmarkLargePlan(b *testing.B) {
 	for _, l := range largePrograms {
 		name := l.algorithm + "/rank"

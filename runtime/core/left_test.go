@@ -11,11 +11,11 @@ import (
 
 var errAway = errors.New("away")
 
-// many is how many ranks there are where not each says goodbye to each.
+// many is a number of ranks for which not every rank says goodbye to every other.
 const many = 100
 
-// Once calls have failed, a rank that takes no connections has left, unless it would have said
-// goodbye or others find that it is lost.
+// After calls have failed, a rank that takes no connections counts as having left, unless it would
+// have said goodbye or others find that it is lost.
 func TestWhoRefusesMayHaveLeft(t *testing.T) {
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
 	c.Ended(25, wire.Broken, errAway)
@@ -26,7 +26,8 @@ func TestWhoRefusesMayHaveLeft(t *testing.T) {
 	require.False(t, c.members.lost(26))
 }
 
-// A rank asks the others before it votes that one has left which would have said goodbye to it.
+// If others say that a rank has left that would have said goodbye to this one, this rank asks
+// before it votes.
 func TestDoubtsWhatOthersSay(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)

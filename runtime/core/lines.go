@@ -6,37 +6,37 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lines are where a barrier's signals stand, or the chunks of another collective, as far as one rank
-// writes or awaits them.
+// lines say where one rank writes or awaits a barrier's signals, or the chunks of another
+// collective.
 type lines struct {
 	known   bool
-	posts   []post               // what this rank puts that stands in its own window; a chunk's place here is its line's
-	awaited [flagTurns][]Awaited // of a barrier, by turn
-	chunks  []Awaited            // of other collectives; Line is the place among the posts of its writer
-	shelved int                  // lines that an operation with chunks takes, the same at all ranks that reach each other
+	posts   []post               // posts in this rank's own window; the index of a chunk's post gives its line
+	awaited [flagTurns][]Awaited // for a barrier, by turn
+	chunks  []Awaited            // for other collectives; Line is the index among the posts of the writer
+	shelved int                  // lines that an operation with chunks uses, the same at all ranks that reach each other
 
-	steps [flagTurns][]Step // of operations that the rank may go through at once, by turn; nil: it may not
+	steps [flagTurns][]Step // the steps of the quick path, by turn; nil: there is none
 }
 
-// post is a slot that one rule puts to ranks, one behind the other.
+// post is a slot that one rule puts to several ranks, by consecutive actions.
 type post struct {
 	slot  ir.Slot
-	ranks []int     // all
-	sets  []ir.Slot // what it is at each of them, if that may be something else
-	near  []int     // those that look at the line
-	far   []int     // the others
+	ranks []int     // all receivers
+	sets  []ir.Slot // the slot that it sets at each receiver, if these may differ
+	near  []int     // receivers that look at the line
+	far   []int     // the other receivers
 }
 
-// line returns where signal s stands in a turn.
+// line returns the line of signal s in a turn.
 func line(turn uint64, s ir.Slot) int { return int(turn%flagTurns)*flagSlots + s.Index() }
 
 // isFlag reports whether a slot has a line.
 func isFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < flagSlots }
 
-// Flags has the signals of a barrier's plan go by flag where they may stand, at a rank of those
-// that reach each other; to and from others they go by frame. If together is set, ranks can read each
-// other's windows, and signals that a rank puts to several stand once in its own. All ranks must
-// call Flags, with the places of one schedule, or none.
+// Flags makes the signals of a barrier's plan flags where possible, between ranks that reach each
+// other; other signals go by frame. If together is set, ranks can read each other's windows, and a
+// signal for several ranks stands once in the sender's own window. Either all ranks call Flags,
+// with the places of one schedule, or no rank does.
 func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, places *windows.Places) {
 	p.lines = lines{known: true}
 	if together {
@@ -50,7 +50,7 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 	p.lines.steps = p.quickFlags(reaches)
 }
 
-// posts returns those that go to ranks that this one reaches.
+// posts returns the posts to ranks that this rank reaches.
 func posts(places *windows.Places, reaches func(rank int) bool) (list []post) {
 	for _, all := range places.Posts {
 		p := post{slot: ir.Signal(all.Signal), ranks: all.To}
@@ -68,7 +68,7 @@ func posts(places *windows.Places, reaches func(rank int) bool) (list []post) {
 	return list
 }
 
-// await adds the line in which a signal stands.
+// await adds the lines where a signal arrives.
 func (g *lines) await(rank int, a windows.Await, together bool) {
 	for turn := range g.awaited {
 		at := Awaited{Rank: rank, Line: line(uint64(turn), ir.Signal(a.Signal)), slot: ir.Signal(a.Signal)}
@@ -80,8 +80,8 @@ func (g *lines) await(rank int, a windows.Await, together bool) {
 	}
 }
 
-// post returns the one that actions begin with, and nil if they begin with something else. A
-// rule's actions come one behind the other.
+// post returns the post that actions begin with, or nil if there is none. The actions of one rule
+// are consecutive.
 func (g *lines) post(actions []ir.Action) *post {
 	if i := g.place(actions); i >= 0 {
 		return &g.posts[i]
@@ -89,7 +89,7 @@ func (g *lines) post(actions []ir.Action) *post {
 	return nil
 }
 
-// place returns which of the posts actions begin with, -1 if they begin with something else.
+// place returns the index of the post that actions begin with, or -1.
 func (g *lines) place(actions []ir.Action) int {
 	for i := range g.posts {
 		if g.posts[i].begins(actions) {
@@ -99,7 +99,7 @@ func (g *lines) place(actions []ir.Action) int {
 	return -1
 }
 
-// begins reports whether the first of actions are those of the post.
+// begins reports whether actions begin with those of the post.
 func (p *post) begins(actions []ir.Action) bool {
 	if len(p.ranks) > len(actions) {
 		return false

@@ -6,19 +6,18 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// What a rank looks through when it compiles a schedule of many blocks is bounded.
+// Limits on the work of a rank that compiles a schedule with many blocks.
 const (
-	mostShelving = 64      // ranks whose blocks stand in windows
-	mostPut      = 1 << 20 // ranks, times chunks of the operation
+	mostShelving = 64      // ranks of operations whose blocks go through windows
+	mostPut      = 1 << 20 // ranks times chunks of the operation
 )
 
-// Shelve has the chunks and partial results of p stand in windows, where ranks reach each other, if
-// every rank is put each of them at most once, and nothing else is sent. Where all ranks hold blocks
-// it does so only if each puts its own, one by one: messages of several blocks, and blocks that are
-// passed on, take longer that way than in frames. The same holds of messages of several partial
-// results. programs are those of the schedule, the same
-// at all ranks, with their rules in the same order: the line of a chunk follows from them. All ranks
-// must call Shelve, or none.
+// Shelve moves the chunks and partial results of p into windows, among ranks that reach each other,
+// if every rank is put each of them at most once and nothing else is sent. If all ranks hold
+// blocks, each rank must put only its own blocks, one by one: messages of several blocks, relayed
+// blocks, and messages of several partial results are faster in frames. programs are the programs
+// of the schedule. They must be the same at all ranks, with rules in the same order, since the
+// lines follow from them. Either all ranks call Shelve, or no rank does.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
 	switch many := p.places.blocks > 1; {
 	case !many && p.Chunks > maxShelved, many && (p.header.Ranks > mostShelving || p.Chunks > mostPut/p.header.Ranks):
@@ -57,9 +56,9 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 	p.lines.steps = [flagTurns][]Step{steps, steps}
 }
 
-// putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, no signals,
-// partial results one by one, and no chunk that was noted before. A partial result is put once in any
-// case.
+// putsOnce records the puts of p. It reports whether p puts only by rules that are no repairs, puts
+// no signals, puts partial results one by one, and puts no chunk that was recorded before. A
+// partial result is always put only once.
 func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 	for i := range p.Rules {
 		for _, a := range p.Rules[i].Do {
@@ -79,7 +78,7 @@ func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 	return true
 }
 
-// putsOwn reports whether p puts chunks one by one, and only those that the rank holds.
+// putsOwn reports whether p puts chunks one by one, and only chunks that the rank holds.
 func putsOwn(p *ir.Program, held ir.Chunks) bool {
 	for i := range p.Rules {
 		for _, a := range p.Rules[i].Do {
@@ -91,8 +90,8 @@ func putsOwn(p *ir.Program, held ir.Chunks) bool {
 	return true
 }
 
-// laid returns what each rule of p puts to ranks that are reached, of every chunk what is put one
-// behind the other. Each of these stands in a line, in the order in which they are returned.
+// laid returns the posts of p to ranks that are reached: for each rule and chunk, the consecutive
+// puts. Each post has a line, in the order of the result.
 func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
 	for i := range p.Rules {
 		for run := p.Rules[i].Do; len(run) > 0; {

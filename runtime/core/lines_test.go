@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// plansOf returns the plans of all ranks, of which those on one host reach each other.
+// plansOf returns the plans of all ranks; ranks on one host reach each other.
 func plansOf(t require.TestingT, name string, params schedule.Params, hosts []int) []*Plan {
 	spec, err := schedule.New(name, params)
 	require.NoError(t, err)
@@ -29,8 +29,8 @@ func plansOf(t require.TestingT, name string, params schedule.Params, hosts []in
 	return plans
 }
 
-// Who lays a chunk and who looks for it agree, however ranks lie on hosts: every chunk that stands
-// in a window is looked for in its line by those that it is laid for, and by no other, once.
+// Sender and receivers of a chunk agree on its line, however ranks lie on hosts: exactly the
+// receivers that a chunk is laid for look for it in its line, once each.
 func TestChunksStandWhereTheyAreLookedFor(t *testing.T) {
 	names := map[string][]string{}
 	var collectives []string
@@ -53,7 +53,7 @@ func TestChunksStandWhereTheyAreLookedFor(t *testing.T) {
 		}
 		spec, err := schedule.New(name, params)
 		if err != nil {
-			return // parameters that the algorithm does not take
+			return // the algorithm does not take these parameters
 		}
 		plans := plansOf(t, name, params, hosts)
 		for rank, p := range plans {
@@ -93,13 +93,13 @@ func TestChunksStandWhereTheyAreLookedFor(t *testing.T) {
 		case row.Inputs != nil: // some messages have several partial results
 		case row.Blocks == nil || row.Published:
 			require.Zero(t, laid[row.Name], row.Name)
-		case row.Rooted || !row.Everywhere(3, 0): // the others lay between two ranks, which are seldom drawn
+		case row.Rooted || !row.Everywhere(3, 0): // the others lay only between two ranks, which are seldom drawn
 			require.Positive(t, laid[row.Name], row.Name)
 		}
 	}
 }
 
-// All chunks of a broadcast from one rank to all others of its host stand in its window.
+// All chunks of a linear broadcast on one host go through the root's window.
 func TestLinearBroadcastStandsInOneWindow(t *testing.T) {
 	plans := plansOf(t, "bcast/linear", schedule.Params{Ranks: 5, Root: 2, Chunks: 3}, make([]int, 5))
 	require.Len(t, plans[2].lines.posts, 3)
@@ -107,8 +107,8 @@ func TestLinearBroadcastStandsInOneWindow(t *testing.T) {
 	require.Len(t, plans[0].lines.chunks, 3)
 }
 
-// Where every rank puts its block to one other rank or to all, it stands in one line of its window,
-// however many ranks there are.
+// A block that every rank puts to one other rank, or to all, uses one line of its window, however
+// many ranks there are.
 func TestOwnBlocksStandInOneLine(t *testing.T) {
 	for _, p := range plansOf(t, "gather/linear", schedule.Params{Ranks: 40, Root: 3}, make([]int, 40)) {
 		require.True(t, p.lines.known)

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// membership is who is there. Transports tell how connections end, and ranks say
-// goodbye; what both mean is decided here. A rank without an entry is there.
+// membership says which ranks are there. Transports report how connections end, and ranks say
+// goodbye; membership decides what both mean. A rank without an entry is there.
 type membership struct {
 	absent []absence // by rank, ascending
 }
 
-// absence is a rank that is not there, or perhaps not.
+// absence is a rank that has left, is lost, or may be lost.
 type absence struct {
 	rank   int
 	state  absenceState
-	last   uint64 // hasLeft: the operation that it takes part in last
-	print  uint32 // hasLeft: the fingerprint of that operation there; 0: it has not said which that is
-	silent bool   // isLost: it has given no sign of life, and may live
+	last   uint64 // hasLeft: last operation that it took part in
+	print  uint32 // hasLeft: fingerprint of that operation there; 0: unknown
+	silent bool   // isLost: it has given no sign of life, and may still be alive
 	err    error  // suspected: why
-	until  Time   // suspected: how long it may still be heard of; 0: from the next tick on for a while
+	until  Time   // suspected: when it is lost unless it is heard of; 0: set at the next tick
 }
 
 type absenceState uint8
@@ -31,11 +31,10 @@ const (
 	isLost
 )
 
-// suspicion is how long a rank that takes no connections has to be heard of as
-// having left in good order.
+// suspicion is how long the goodbye of a rank that takes no connections may take to arrive.
 const suspicion = Time(1e9)
 
-// unknown is the last operation of a rank that has not said which that is.
+// unknown is the last operation of a rank that has not named it.
 const unknown = math.MaxUint64
 
 func (m *membership) find(rank int) (at int, found bool) {
@@ -52,7 +51,7 @@ func (m *membership) set(a absence) {
 	m.absent[at] = a
 }
 
-// of returns the entry of rank, nil if it is there.
+// of returns the entry of rank, or nil if the rank is there.
 func (m *membership) of(rank int) *absence {
 	if at, found := m.find(rank); found {
 		return &m.absent[at]
@@ -60,14 +59,15 @@ func (m *membership) of(rank int) *absence {
 	return nil
 }
 
-// gone reports whether rank has left or is lost: it takes nothing any more.
+// gone reports whether rank has left or is lost, so that it takes nothing any more.
 func (m *membership) gone(rank int) bool {
 	a := m.of(rank)
 	return a != nil && a.state != suspected
 }
 
-// leave notes that rank has left in good order, after operation last, which has that fingerprint there. If it
-// is told several times the least counts: the end of connections does not say which it is.
+// leave records that rank has left in good order after operation last, which has the given
+// fingerprint there. If it is told several times, the lowest operation counts: the end of
+// connections does not name one.
 func (m *membership) leave(rank int, last uint64, fingerprint uint32) {
 	switch a := m.of(rank); {
 	case a == nil || a.state == suspected:
@@ -77,14 +77,14 @@ func (m *membership) leave(rank int, last uint64, fingerprint uint32) {
 	}
 }
 
-// suspect notes that rank takes no connections.
+// suspect records that rank takes no connections.
 func (m *membership) suspect(rank int, err error) {
 	if m.of(rank) == nil {
 		m.set(absence{rank: rank, state: suspected, err: err})
 	}
 }
 
-// lose notes that rank is lost: by silence, or by the end of its connections.
+// lose records that rank is lost, by silence or by the end of its connections.
 func (m *membership) lose(rank int, silent bool) {
 	m.set(absence{rank: rank, state: isLost, silent: silent})
 }
@@ -105,7 +105,7 @@ func (m *membership) missing(seq uint64) (a absence, ok bool) {
 	return absence{}, false
 }
 
-// parted returns a rank that has left behind operation seq, which has another fingerprint there.
+// parted returns a rank that left after operation seq with another fingerprint there.
 func (m *membership) parted(seq uint64, fingerprint uint32) (a absence, ok bool) {
 	for _, a := range m.absent {
 		if a.state == hasLeft && a.last == seq && a.print != 0 && a.print != fingerprint {
@@ -115,7 +115,7 @@ func (m *membership) parted(seq uint64, fingerprint uint32) (a absence, ok bool)
 	return absence{}, false
 }
 
-// overdue returns a suspect that has not been heard of in time.
+// overdue returns a suspected rank whose goodbye has not arrived in time.
 func (m *membership) overdue(now Time) (a absence, ok bool) {
 	for i := range m.absent {
 		a := &m.absent[i]
@@ -137,7 +137,7 @@ func (m *membership) suspects() bool {
 	return slices.ContainsFunc(m.absent, func(a absence) bool { return a.state == suspected })
 }
 
-// due returns when overdue is to be asked again.
+// due returns when to call overdue again.
 func (m *membership) due() Time {
 	due := never
 	for _, a := range m.absent {
@@ -148,8 +148,8 @@ func (m *membership) due() Time {
 	return due
 }
 
-// below appends to dst the children of rank in the binomial tree of origin among size
-// ranks and, in place of a child that has gone, those below it.
+// below appends to dst the children of rank in the binomial tree of origin among size ranks. The
+// children of a gone child replace it.
 func (m *membership) below(dst []int, origin, rank, size int) []int {
 	v := (rank - origin + size) % size
 	for bit := 1; bit < size-v && v&bit == 0; bit <<= 1 {

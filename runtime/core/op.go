@@ -5,63 +5,63 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Buffers are the caller's memory for an operation. Blocks stand in it one behind the other: in In
-// those that the rank holds at enter, in the order of [ir.Header.Held], and in Out those that it
-// wants, in the order of [ir.Header.Wanted].
+// Buffers are the caller's memory for an operation. Blocks lie one behind the other: in In the
+// blocks that the rank holds from the start, in the order of [ir.Header.Held], and in Out the
+// blocks that it wants, in the order of [ir.Header.Wanted].
 type Buffers struct {
 	In, Out []byte
-	Block   int     // bytes of one block, the same at all ranks; with Counts, of the longest that this rank knows
+	Block   int     // bytes of one block, the same at all ranks; with Counts, of the longest block that this rank knows
 	Counts  *Counts // lengths of the blocks; nil: all have Block bytes
-	Fold    *Fold   // of a collective that folds; In then has the rank's contribution, In and Out may be the same memory
+	Fold    *Fold   // for a collective that folds; In then has the rank's contribution, and In and Out may be the same memory
 }
 
-// InPlace returns the buffers of a broadcast: its one block is sent from and received in buf.
+// InPlace returns the buffers of a broadcast: buf holds its one block, to send or to receive.
 func InPlace(buf []byte) Buffers { return Buffers{In: buf, Out: buf, Block: len(buf)} }
 
 type opState uint8
 
 const (
 	opFree     opState = iota
-	opActive           // the process is inside the call; the buffers are the caller's
-	opReturned         // requests are still answered, from keep
+	opActive           // the process is inside the call; the core uses the caller's buffers
+	opReturned         // the call has returned; requests are answered from keep
 )
 
-// op is one operation of this rank, running or past. Operations live in a
-// ring and are reused, so that a warm core allocates nothing.
+// op is one operation of this rank, running or past. Operations live in a ring and are reused, so
+// that a warm core allocates nothing.
 type op struct {
 	seq     uint64
 	state   opState
-	quick   bool // it was gone through at once, and so was each other one since its place was prepared
+	quick   bool // it took the quick path, and so did all others since its place was prepared
 	root    int
-	print   uint32 // its fingerprint; see operations.next
+	print   uint32 // fingerprint; see operations.next
 	plan    *Plan
 	machine machine.Machine // runs the operation
 	chunks  int
-	n       int     // bytes of a block; of the longest that this rank knows, if they differ
-	key     int     // what its fingerprint says of lengths; see Buffers.key
-	spans   spans   // of blocks that have lengths of their own
-	mem     Buffers // the caller's while active, copies in keep afterwards
-	gone    bool    // the bytes are not there any more
-	relayed []byte  // blocks that the rank passes on but neither holds nor wants
+	n       int     // bytes of a block, or of the longest that this rank knows
+	key     int     // what the fingerprint covers of lengths; see Buffers.key
+	spans   spans   // for blocks with lengths of their own
+	mem     Buffers // the caller's while active, then copies in keep
+	gone    bool    // the bytes are gone
+	relayed []byte  // blocks that the rank relays but neither holds nor wants
 	keep    []byte  // memory for the copies
-	unsent  int     // frames that refer to the bytes or still have to leave
-	turn    uint64  // of a barrier whose signals are flags: which it is; of a broadcast whose chunks are: one more than the lines before it; else 0
+	unsent  int     // frames that refer to the bytes or have not left
+	turn    uint64  // for a barrier with flags, its number among those; for chunks in windows, one more than the lines used before; else 0
 	waits   waits
 	gate    gate
 	pulse   pulse
 	frags   fragments
 	folds   folding
-	lost    losses // what recovery knows of the operation
+	lost    losses // state of recovery
 }
 
-// begin makes o operation seq, of that fingerprint, under p. The blocks that the rank holds and wants
-// are copied to where it wants them.
+// begin makes o operation seq with the given fingerprint under p. It copies the blocks that the
+// rank both holds and wants to their places in Out.
 func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
 	o.state, o.quick = opActive, false
 	o.mem, o.n, o.key, o.chunks, o.turn, o.gone = mem, mem.Block, mem.key(), p.Chunks, 0, false
 	o.spans.set(mem.Counts)
-	o.mem.Counts = nil // from now on it is the caller's
+	o.mem.Counts = nil // from now on they are the caller's again
 	if f := mem.Fold; f != nil {
 		o.folds.kernel, o.folds.element = f.Kernel, f.Element
 		o.mem.Fold = nil
@@ -71,13 +71,13 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
-	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
+	o.pulse = pulse{stirred: true} // moved is set only if the operation takes long
 	o.frags.reset()
 	o.lost.reset()
 	o.waits.reset()
 }
 
-// chunk returns where the bytes of chunk slot s are, or go; nil if they are gone.
+// chunk returns the memory of chunk slot s, or nil if it is gone.
 func (o *op) chunk(s ir.Slot) []byte {
 	if o.gone || o.n == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (o *op) chunk(s ir.Slot) []byte {
 	return mem[lo:hi:hi]
 }
 
-// locateChunk returns in which memory the bytes of chunk k are, or go, and from where to where.
+// locateChunk returns the memory of chunk k, with start and end.
 func (o *op) locateChunk(k int) (mem []byte, lo, hi int) {
 	per := o.plan.places.per
 	mem, at, end := o.place(k / per)
@@ -106,7 +106,7 @@ func (o *op) locateChunk(k int) (mem []byte, lo, hi int) {
 	return mem, at + lo, at + hi
 }
 
-// place returns in which memory a block lies, and from where to where.
+// place returns the memory of a block, with start and end.
 func (o *op) place(block int) (mem []byte, at, end int) {
 	if o.spans.on {
 		return o.spans.place(o, block)
@@ -115,8 +115,8 @@ func (o *op) place(block int) (mem []byte, at, end int) {
 	return mem, i * o.n, (i + 1) * o.n
 }
 
-// chunksFrom returns where n chunks are, or go, that have numbers from first on; ok is false if they do
-// not lie one behind the other.
+// chunksFrom returns the memory of n chunks from number first on; ok is false if they do not lie
+// one behind the other.
 func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
 	if o.gone || o.n == 0 {
 		return nil, true
@@ -139,7 +139,7 @@ func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
 	return mem[lo:hi:hi], true
 }
 
-// lengthFrom returns the bytes of n chunks that have numbers from first on.
+// lengthFrom returns the length in bytes of n chunks from number first on.
 func (o *op) lengthFrom(first, n int) int {
 	per := o.plan.places.per
 	if per == 0 {
@@ -156,8 +156,8 @@ func (o *op) lengthFrom(first, n int) int {
 	return ((first+n-1)/per-first/per)*o.n + hi - lo
 }
 
-// castBy reports whether rank is the one that multicasts chunk k, if any does: the root, or who holds
-// the chunk at enter where there is none.
+// castBy reports whether rank multicasts chunk k, if any rank does: it is the root, or without a
+// root the holder of the chunk.
 func (o *op) castBy(rank, k int) bool {
 	if !o.plan.manyCast {
 		return rank == o.root
@@ -172,10 +172,10 @@ func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone 
 // empty reports whether no chunk of o has bytes at any rank.
 func (o *op) empty() bool { return o.n == 0 && !(o.spans.on && !o.spans.shared) }
 
-// bytes returns the bytes of all blocks, at most.
+// bytes returns an upper limit of the bytes of all blocks.
 func (o *op) bytes() int { return o.n * o.plan.places.blocks }
 
-// longest returns the bytes of a chunk at most.
+// longest returns the greatest length of a chunk in bytes.
 func (o *op) longest() int {
 	if per := o.plan.places.per; per > 1 {
 		return (o.n + per - 1) / per
@@ -183,7 +183,7 @@ func (o *op) longest() int {
 	return o.n
 }
 
-// whole reports whether the rank has all that it wants.
+// whole reports whether the rank has all chunks that it wants.
 func (o *op) whole() bool {
 	for k := range o.plan.places.wanted.All() {
 		if !o.plan.places.held.Has(k) && !o.machine.Has(ir.Chunk(k)) {
@@ -193,15 +193,14 @@ func (o *op) whole() bool {
 	return true
 }
 
-// ready reports whether the call may return: everything has come that the
-// schedule waits for, and everything that fired rules ask for has been folded
-// and handed over, or has turned out not to be needed.
+// ready reports whether the call may return: all slots that the schedule waits for are set, and all
+// folds and frames of fired rules are done or no longer needed.
 func (o *op) ready() bool {
 	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
 }
 
-// retire ends the call. If others may still ask for chunks, they are kept, as far as limit bytes
-// suffice; beyond that the repairs of ranks that are still in the operation have to do.
+// retire ends the call. If asked is set, other ranks may still ask for chunks, and retire keeps a
+// copy of up to limit bytes. Without a copy, ranks that are still inside the operation must repair.
 func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
 	o.lost.repairs.disarm()
@@ -217,10 +216,10 @@ func (o *op) retire(asked bool, limit int) {
 	o.mem.Out, o.mem.In = o.keep[:len(mem.Out)], o.keep[len(mem.Out):]
 }
 
-// isInPlace reports whether what is sent and what is received share their memory.
+// isInPlace reports whether In and Out share their memory.
 func (b *Buffers) isInPlace() bool {
 	return len(b.In) > 0 && len(b.Out) > 0 && &b.In[0] == &b.Out[0]
 }
 
-// free forgets the operation, which could not be completed.
+// free forgets an operation that could not be completed.
 func (o *op) free() { o.state, o.mem, o.gone = opFree, Buffers{}, true }

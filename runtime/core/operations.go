@@ -10,51 +10,51 @@ import (
 // The fixed limits of operations.
 const (
 	MaxOpen    = 4           // operations open at once: see overlap.go
-	Remembered = 2 * MaxOpen // operations remembered: those that are open, and past ones that may be asked
-	ahead      = MaxOpen - 1 // operations a peer may be ahead with its signals
+	Remembered = 2 * MaxOpen // operations remembered: the open ones, and past ones that others may ask about
+	ahead      = MaxOpen - 1 // how many operations a peer may be ahead with its signals
 	maxNamed   = 8           // slots that an error names
 )
 
-// operations are the calls of a rank, numbered from 1 in the order in which they
-// begin. Up to MaxOpen are open at once and end in any order.
+// operations are the calls of a rank, numbered from 1 in the order in which they begin. Up to
+// MaxOpen are open at once, and they end in any order.
 type operations struct {
 	*env
 	fate    *failure
 	members *membership
 	rec     *recovery
 
-	seq      uint64 // the last operation entered
-	complete uint64 // this one and all before it have ended
-	print    uint32 // of the last operation entered; 0: there was none
+	seq      uint64 // last operation entered
+	complete uint64 // all operations up to this one have ended
+	print    uint32 // fingerprint of the last operation entered; 0: none
 	ring     [Remembered]op
 	earlies  [Remembered]earlies // signals of later operations
-	joined   seqSet              // operations that the rank drawn for them has entered
+	joined   seqSet              // operations that their drawn rank has entered
 	overlap  overlap
 	flags    flags
 	absent   absent
 	refusal  refusal
-	apart    bodies // what comes in one frame and goes to several places, by sender
-	askers   []int  // ranks that may ask this one what a barrier has multicast, ascending
-	asked    *Plan  // the last one whose answers are among them
+	apart    bodies // buffers for frames whose chunks go to several places, by sender
+	askers   []int  // ranks that may ask this one for chunks of a barrier, ascending
+	asked    *Plan  // the last plan whose answers are in askers
 	history  history
 	watch    *watch
 	spare    [][]byte // memory for partial results
-	folding  bool     // there may be long folds to be done
-	delay    Time     // the present delay of DelayAdaptive
+	folding  bool     // there may be long folds to do
+	delay    Time     // the current delay of DelayAdaptive
 	totals   Totals
 }
 
 // Totals counts what a core has done since it was made.
 type Totals struct {
 	Operations      uint64 // collective operations completed
-	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
-	McastChunks     uint64 // chunks with bytes that came by multicast first
-	PutChunks       uint64 // chunks with bytes that came by put first: from the chain, the tree or a repair
-	LastMcastChunks int    // McastChunks of the last operation with bytes alone
-	LastPutChunks   int    // PutChunks of the last operation with bytes alone
+	Stale           uint64 // frames and datagrams dropped: of past operations, or invalid
+	McastChunks     uint64 // chunks with bytes that arrived by multicast first
+	PutChunks       uint64 // chunks with bytes that arrived by put first: by the algorithm or a repair
+	LastMcastChunks int    // McastChunks of the last operation with bytes
+	LastPutChunks   int    // PutChunks of the last operation with bytes
 }
 
-// open returns operation seq if it is open, nil otherwise.
+// open returns operation seq if it is open, else nil.
 func (ops *operations) open(seq uint64) *op {
 	if o := &ops.ring[seq%Remembered]; o.state == opActive && o.seq == seq {
 		return o
@@ -62,11 +62,10 @@ func (ops *operations) open(seq uint64) *op {
 	return nil
 }
 
-// oldest returns the operation that has been open longest, nil if none is.
+// oldest returns the oldest open operation, or nil.
 func (ops *operations) oldest() *op { return ops.open(ops.complete + 1) }
 
-// lookup returns the operation of a number; nil if it is not remembered (any
-// more).
+// lookup returns operation seq, or nil if it has not begun or is forgotten.
 func (ops *operations) lookup(seq uint64) *op {
 	o := &ops.ring[seq%Remembered]
 	if o.state == opFree || o.seq != seq {
@@ -75,14 +74,14 @@ func (ops *operations) lookup(seq uint64) *op {
 	return o
 }
 
-// vacant reports whether the next operation may begin: not too many are open, and
-// the last answers of the one whose place it takes have been sent.
+// vacant reports whether the next operation may begin: fewer than MaxOpen are open, and all answers
+// of the operation whose place it takes have been sent.
 func (ops *operations) vacant() bool {
 	return ops.seq-ops.complete < MaxOpen && ops.ring[(ops.seq+1)%Remembered].unsent == 0
 }
 
-// begin enters the next operation: signals that came early count, and the root
-// starts when its policy allows.
+// begin enters the next operation. It takes the signals that arrived early, and starts the root
+// when the policy allows.
 func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.print = ops.next(p, mem.key())
 	ops.seq++
@@ -117,11 +116,11 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	if !o.gate.closed && !o.gate.behind {
 		ops.set(o, ir.Enter)
 	}
-	ops.note(o) // others look at it when all else is done
+	ops.note(o) // others read the note only when nothing else is left to do
 	ops.replay(o)
 }
 
-// end returns from an open operation.
+// end ends an open operation.
 func (ops *operations) end(o *op) {
 	ops.report(o)
 	ops.rec.end(o)
@@ -143,7 +142,7 @@ func (ops *operations) end(o *op) {
 	}
 }
 
-// progress says where operation e.Seq stands.
+// progress fills in how far operation e.Seq came.
 func (ops *operations) progress(e *OpError) {
 	if o := ops.open(e.Seq); o != nil {
 		e.Fired, e.Rules = o.machine.Progress()
@@ -152,7 +151,7 @@ func (ops *operations) progress(e *OpError) {
 	}
 }
 
-// tick does what time makes due.
+// tick does what is due.
 func (ops *operations) tick(now Time) {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		o := ops.open(seq)
@@ -177,9 +176,9 @@ func (ops *operations) tick(now Time) {
 	}
 }
 
-// probe asks the nearest rank after this one that has not left about operation seq, of that
-// fingerprint. A rank that has left does not answer. It could not be told from a dead one, but it has
-// said goodbye to all ranks that may ask it. reach is how many ranks may pass the question on.
+// probe asks the nearest following rank that has not left about operation seq with the given
+// fingerprint. A rank that has left would not answer, like a dead one, but it has said goodbye to
+// all ranks that may ask it. reach is how many ranks may pass the question on.
 func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 	for distance := 1; distance < ops.Size; distance = farther(distance) {
 		if to := (ops.Rank + distance) % ops.Size; !ops.members.gone(to) {
@@ -189,7 +188,7 @@ func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 	}
 }
 
-// due returns when tick has something to do next.
+// due returns when tick next has something to do.
 func (ops *operations) due() Time {
 	due := min(ops.rec.doubles.due(), ops.refusalDue())
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
@@ -203,7 +202,7 @@ func (ops *operations) due() Time {
 	return due
 }
 
-// timed reports whether something waits for a time that is to be met closely.
+// timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil && (o.gate.closed || ops.rec.timed(o)) {
@@ -213,8 +212,7 @@ func (ops *operations) timed() bool {
 	return false
 }
 
-// checkLeft fails the core if a rank that has left is needed for an open
-// operation.
+// checkLeft fails the core if an open operation needs a rank that has left.
 func (ops *operations) checkLeft() {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		o := ops.open(seq)
@@ -229,21 +227,20 @@ func (ops *operations) checkLeft() {
 	}
 }
 
-// next is the fingerprint of the next operation, if that is one under p with blocks of n bytes, or of the
-// lengths of which n is the key. It covers the
-// operations before it too: ranks that have once made different calls never agree on a fingerprint
-// again, so that whatever next comes from one to the other shows it. A root that waits for nobody
-// may have returned from the call that differed.
+// next returns the fingerprint of the next operation, if that runs under p with blocks of n bytes,
+// or with lengths whose key is n. The fingerprint covers all earlier operations too. So after
+// different calls, ranks never agree on a fingerprint again, and any later frame between them shows
+// the mismatch. A root that waits for no rank may have returned from the call that differed.
 func (ops *operations) next(p *Plan, n int) uint32 { return following(ops.print, p.print(n)) }
 
-// following is the fingerprint of an operation that by itself has the fingerprint own, behind one with the
-// fingerprint before, or as the first one behind 0. It is its own inverse, since fingerprints are odd:
+// following combines the fingerprint before of the previous operation, or 0, with the fingerprint
+// own of an operation by itself. It is its own inverse, since fingerprints are odd:
 // following(before, following(before, own)) is own.
 func following(before, own uint32) uint32 {
 	return own ^ uint32(uint64(before)*0x9E3779B97F4A7C15>>32) | 1
 }
 
-// agrees has the core fail if the sender of a frame runs another operation under
+// agrees fails the core, and returns false, if the sender of a frame runs another operation under
 // the same number, or has run another one before.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	if h.Print == o.print {
@@ -253,8 +250,8 @@ func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	return false
 }
 
-// agreed has the core fail if the sender of a frame has run something else under the number of an
-// operation that has begun here, as far back as this rank knows.
+// agreed fails the core, and returns false, if the sender of a frame has run something else under
+// the number of an operation that has begun here, as far back as this rank remembers.
 func (ops *operations) agreed(h *wire.Header) bool {
 	if mine, ok := ops.past(h.Seq); ok && mine != h.Print {
 		ops.disagree(h.Seq, h.From, h.Print)
@@ -263,8 +260,7 @@ func (ops *operations) agreed(h *wire.Header) bool {
 	return true
 }
 
-// disagree has the core fail since another rank has something else than this one under a number, of
-// that fingerprint.
+// disagree fails the core because another rank has the fingerprint theirs for operation seq.
 func (ops *operations) disagree(seq uint64, other int, theirs uint32) {
 	ops.fate.clash(overOperation, seq, ops.words(seq, 0), ops.before(seq), other, ops.own(seq, theirs))
 }

@@ -7,23 +7,21 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Chunks of no bytes only tell something: those of a barrier, that all have come; those of
-// another operation, that who holds them has come. So who has ended an operation without bytes
-// can tell its chunks to who has not, however long ago that was and whatever it remembers of
-// it: the number of the operation says enough. A rank that has returned from a barrier therefore answers for ever, and keeps
-// nothing for it.
+// Chunks without bytes only carry information: those of a barrier say that all ranks have arrived,
+// those of another operation that their holders have. So a rank that has ended an operation without
+// bytes can tell its chunks to a rank that has not, however long ago that was and whatever it still
+// remembers: the operation number is enough. A rank that has returned from a barrier therefore
+// answers for ever, and keeps nothing for it.
 //
-// Such an answer goes on LaneControl. The lane of operations may be held, by the very rank
-// that waits for the answer: behind a chunk of a later operation, which it does not enter
-// before it has the answer.
+// Such an answer goes on LaneControl. LaneOps may be held by the very rank that waits for the
+// answer, behind a chunk of a later operation that it does not enter before it has the answer.
 //
-// That an operation is over a rank learns from whom it has asked by a request of the
-// schedule; from the neighbour that it probes; and from the goodbye of a rank that leaves,
-// which says what it has ended. Who may ask this rank is therefore among those that it says
-// goodbye to.
+// A rank learns that an operation is over from a rank that it asks by a request of the schedule,
+// from the neighbour that it probes, or from the goodbye of a rank, which names the operations it
+// has ended. Therefore goodbyes also go to the ranks that may ask.
 
-// over reports whether operation seq, of which o is what is remembered, has ended here
-// and had no bytes, as far as that is known.
+// over reports whether operation seq, remembered as o, has ended here and had no bytes, as far as
+// known.
 func (ops *operations) over(o *op, seq uint64) bool {
 	if o == nil {
 		return seq <= ops.complete
@@ -31,8 +29,8 @@ func (ops *operations) over(o *op, seq uint64) bool {
 	return o.state == opReturned && o.empty() && o.chunks > 0
 }
 
-// sayOver tells a rank that operation seq is over, again by datagram where there are any:
-// it has lost a frame already.
+// sayOver tells a rank that operation seq is over. It also sends a datagram if possible, since the
+// rank has lost a frame already.
 func (ops *operations) sayOver(to int, seq uint64, fingerprint uint32) {
 	ops.control(to, wire.FrameOver, seq, fingerprint, 0)
 	if ops.Caps.Direct {
@@ -41,7 +39,7 @@ func (ops *operations) sayOver(to int, seq uint64, fingerprint uint32) {
 	}
 }
 
-// peerOver takes the word of a rank that an operation is over there.
+// peerOver takes a rank's word that an operation is over there.
 func (ops *operations) peerOver(h *wire.Header) {
 	if o := ops.open(h.Seq); o != nil && o.empty() && h.Print == o.print {
 		ops.rec.noteLoss()
@@ -49,7 +47,7 @@ func (ops *operations) peerOver(h *wire.Header) {
 	}
 }
 
-// leftAfter takes in that a rank has ended all operations up to last.
+// leftAfter records that a rank has ended all operations up to last.
 func (ops *operations) leftAfter(rank int, last uint64) {
 	for seq := ops.complete + 1; seq <= min(ops.seq, last); seq++ {
 		if o := ops.open(seq); o != nil && o.empty() {
@@ -58,14 +56,15 @@ func (ops *operations) leftAfter(rank int, last uint64) {
 	}
 }
 
-// tellAll sets the chunks of o, which have no bytes, that are known to be there since o has ended at
-// rank from: all those of a barrier, and else those of each rank of which from wants a block. A leaf of
-// a gather wants none, so its end only says that it has come itself.
+// tellAll sets the chunks of o, which have no bytes, that must exist because o has ended at rank
+// from. For a barrier these are all chunks; else they are the chunks of each rank from which rank
+// from wants a block. A leaf of a gather wants none, so its end only shows that the leaf itself has
+// arrived.
 func (ops *operations) tellAll(o *op, from int) {
 	pl := &o.plan.places
 	if pl.blocks == 0 {
 		for k := range o.chunks {
-			if o.root != ops.Rank { // who tells it to the others
+			if o.root != ops.Rank { // the root puts these chunks to the others
 				ops.told(o, ir.Chunk(k), from)
 			}
 		}
@@ -83,7 +82,7 @@ func (ops *operations) tellAll(o *op, from int) {
 	}
 }
 
-// told sets a chunk of o of which rank from has told.
+// told sets a chunk of o that rank from has told.
 func (ops *operations) told(o *op, s ir.Slot, from int) {
 	if !o.machine.Has(s) {
 		o.lost.byPut++
@@ -102,7 +101,7 @@ func meet(a, b ir.Blocks) bool {
 	return false
 }
 
-// mayBeAsked remembers who may ask this rank for chunks of the plan's barriers.
+// mayBeAsked remembers the ranks that may ask this rank for chunks of the plan's barriers.
 func (ops *operations) mayBeAsked(p *Plan) {
 	if p == ops.asked {
 		return
@@ -115,8 +114,8 @@ func (ops *operations) mayBeAsked(p *Plan) {
 	}
 }
 
-// answersOf returns the ranks to which plain rules of a barrier put chunks: who has lost
-// them asks for them.
+// answersOf returns the ranks to which ordinary rules of a barrier put chunks; a rank that has lost
+// such a chunk asks for it.
 func answersOf(h *ir.Header, p ir.Program) (ranks []int) {
 	if h.HasMessage() || h.Chunks == 0 {
 		return nil

@@ -12,15 +12,15 @@ import (
 
 const castBarrier = "barrier/hsb-mcast"
 
-// flock is cores of which rank 0's multicasts reach all but the last rank.
+// flock is cores where rank 0's multicasts reach all ranks except the last.
 type flock struct {
 	*lanes
 	t     *testing.T
 	now   Time
-	casts []wire.Frame // multicast and not delivered
+	casts []wire.Frame // multicasts not delivered yet
 }
 
-// flockNet is a rank's way out.
+// flockNet is a rank's Net.
 type flockNet struct {
 	laneNet
 	f *flock
@@ -44,7 +44,7 @@ func newFlock(t *testing.T, size int) *flock {
 	return f
 }
 
-// begin has the given ranks enter an operation whose blocks have n bytes.
+// begin makes the given ranks enter an operation with blocks of n bytes.
 func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
 	p.Ranks = len(f.cores)
 	for _, rank := range ranks {
@@ -57,7 +57,7 @@ func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
 	}
 }
 
-// settle delivers all that can be delivered, at once.
+// settle delivers everything that can be delivered.
 func (f *flock) settle() {
 	for moved := true; moved; {
 		moved = false
@@ -76,7 +76,7 @@ func (f *flock) settle() {
 	}
 }
 
-// end has the given ranks return from operation seq.
+// end makes the given ranks return from operation seq.
 func (f *flock) end(ranks []int, seq uint64) {
 	for _, rank := range ranks {
 		require.True(f.t, f.cores[rank].Ready(seq), "rank %d, operation %d", rank, seq)
@@ -84,7 +84,7 @@ func (f *flock) end(ranks []int, seq uint64) {
 	}
 }
 
-// wait lets time pass at a rank, and delivers what that has it send.
+// wait lets time pass at a rank, and delivers what the rank sends.
 func (f *flock) wait(rank int, d Time) {
 	f.cores[rank].Tick(f.now)
 	f.now += d
@@ -92,8 +92,8 @@ func (f *flock) wait(rank int, d Time) {
 	f.settle()
 }
 
-// apart is ranks 0 and 1 of three in as many broadcasts after a barrier of which rank 2
-// has lost the release, and is in still.
+// apart is ranks 0 and 1 of three in many broadcasts after a barrier. Rank 2 has lost the release
+// of the barrier and is still inside it.
 func apart(t *testing.T, ahead int) *flock {
 	f := newFlock(t, 3)
 	f.begin([]int{0, 1, 2}, castBarrier, schedule.Params{}, 0)
@@ -108,8 +108,8 @@ func apart(t *testing.T, ahead int) *flock {
 	return f
 }
 
-// Rank 2 is answered although what rank 1 has put to it since, chunks of later operations,
-// is held, and rank 1 remembers nothing of the barrier.
+// Rank 2 gets an answer although later frames of rank 1, chunks of later operations, are held, and
+// rank 1 remembers nothing of the barrier.
 func TestLostReleaseOfABarrierLongOver(t *testing.T) {
 	for _, ahead := range []int{0, 1, Remembered - 1, Remembered, 5 * Remembered} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestLostReleaseOfABarrierLongOver(t *testing.T) {
 	}
 }
 
-// The neighbour that is probed says so as well.
+// A probed neighbour says that the operation is over, too.
 func TestLostReleaseOfAProbe(t *testing.T) {
 	for _, ahead := range []int{0, 3 * Remembered} {
 		f := apart(t, ahead)
@@ -136,7 +136,7 @@ func TestLostReleaseOfAProbe(t *testing.T) {
 	}
 }
 
-// A goodbye says that all that its rank has ended is over.
+// A goodbye says that all operations that its rank has ended are over.
 func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
 	f := apart(t, 0)
 	require.True(t, f.cores[1].Close(ErrPeerLeft))
@@ -144,7 +144,7 @@ func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
 	f.settle()
 	f.end([]int{2}, 1)
 
-	f = newFlock(t, 3) // one that has not ended it says nothing of it
+	f = newFlock(t, 3) // the goodbye of a rank that has not ended it says nothing about it
 	f.begin([]int{0, 2}, castBarrier, schedule.Params{}, 0)
 	f.settle()
 	f.cores[2].Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: 1}, nil)
@@ -152,15 +152,16 @@ func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
 	require.ErrorIs(t, f.cores[2].Err(), ErrPeerLeft)
 }
 
-// The end of an operation whose blocks have no bytes says that those have come of whose blocks the rank wants one.
+// The end of an operation without bytes at a rank shows that the blocks that the rank wants have
+// arrived.
 func TestEndOfAnOperationWithoutBytes(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		root int
 		from int
-		over bool // that rank's end says that rank 2's operation is over
+		over bool // that rank's end shows that rank 2's operation is over
 	}{
-		{"gather/linear", 2, 1, false}, // rank 0 may be still to come
+		{"gather/linear", 2, 1, false}, // rank 0 may not have entered yet
 		{"gather/linear", 0, 1, true},  // rank 2 wants nothing
 		{"scatter/linear", 0, 1, true},
 		{"bcast/linear", 0, 1, true},
@@ -176,8 +177,9 @@ func TestEndOfAnOperationWithoutBytes(t *testing.T) {
 	}
 }
 
-// A goodbye says what the rank has called last. Where that differs from what this rank calls under the number, both
-// before it and after it, this rank fails by a mismatch: nobody else may be left to tell it.
+// A goodbye names the last call of its rank. If this rank's call under that number differs, this
+// rank fails by a mismatch, whether it makes the call before the goodbye or after it: no other rank
+// may be left to tell it.
 func TestGoodbyeOfARankThatDiffers(t *testing.T) {
 	leave := func(c *Core, from int, last uint64, fingerprint uint32) {
 		c.Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: from, Seq: last, Print: fingerprint}, nil)
@@ -211,7 +213,7 @@ func TestGoodbyeOfARankThatDiffers(t *testing.T) {
 	require.NoError(t, c.Err(), "it has not said what")
 }
 
-// Who leaves says goodbye to all that may ask it, however far they are.
+// A leaving rank says goodbye to all ranks that may ask it, however far they are.
 func TestGoodbyeToThoseThatAsk(t *testing.T) {
 	const size = 200
 	p := schedule.Params{Ranks: size, FanIn: 2, FanOut: size}
@@ -227,7 +229,8 @@ func TestGoodbyeToThoseThatAsk(t *testing.T) {
 	}
 }
 
-// Word of another operation, of other ranks' messages, or of a call that differs changes nothing.
+// FrameOver about another operation, messages of other ranks, or a call that differs changes
+// nothing.
 func TestWordThatNothingIsOver(t *testing.T) {
 	f := newFlock(t, 3)
 	f.begin([]int{0, 1, 2}, castBarrier, schedule.Params{}, 0)

@@ -5,63 +5,59 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Several operations may be open at once, and a rank need not open the next one
-// before those that are open have ended. A frame of an operation that its receiver
-// has not entered is held, with all that is behind it in its lane. So nothing that
-// the receiver needs in an earlier operation may come behind it; otherwise two
-// ranks that start the same operations in the same order could wait for ever: one
-// has put a chunk of operation k+1 to the other, and then its signal of k, while
-// the other waits for that signal before it starts k+1.
+// Several operations may be open at once, and a rank need not open the next one before the open
+// ones have ended. A frame of an operation that its receiver has not entered is held, with all
+// frames behind it in its lane. So nothing that the receiver needs in an earlier operation may be
+// behind it. Otherwise two ranks that start the same operations in the same order could wait for
+// ever: one has put a chunk of operation k+1 to the other, and then its signal of k, while the
+// other waits for that signal before it starts k+1.
 //
-// The rule: a put that may be held leaves only when the sender has settled every
-// operation before its own, or has been told that the receiver has entered this one.
-// Until then it waits at the sender, who asks the receiver to say so (FrameCall,
-// answered by FrameEntered). Settled means that all that the operation waits for
-// has come, and that no put of it yields to a multicast any more. By verify's check
-// retire a rank then has put all that its rules ask for; what it may still put
-// answers requests, and a rank that needs that has others to
-// ask, or rules that bring it, or gets it on LaneControl (over.go). Where a call ends before the next begins, every
-// operation before is settled: nothing ever waits, and nothing is asked.
+// The rule: a put that may be held leaves only when the sender has settled every earlier operation,
+// or knows that the receiver has entered this one. Until then the put waits at the sender, which
+// asks the receiver to say so (FrameCall, answered by FrameEntered). An operation is settled when
+// all that it waits for has arrived, and no put of it yields to a multicast any more. By verify's
+// check retire the rank then has put all that its rules ask for. Later puts only answer requests,
+// and a rank that needs such an answer has other ranks to ask, or rules that bring it, or gets it
+// on LaneControl (over.go). If each call ends before the next begins, every earlier operation is
+// settled: nothing ever waits, and nothing is asked.
 //
-// What may be held are chunks, and signals that are too far ahead. An operation
-// begins only when all but MaxOpen-1 of those before it have ended. So a signal of
-// operation k comes from a rank that has ended k-MaxOpen. A receiver takes signals
-// of the next MaxOpen-1 operations; one that it holds is at least MaxOpen beyond what
-// it has entered, and its sender has settled all of that. Multicasts and datagrams
-// have no lane and may be lost: they do not wait.
+// Chunks may be held, and signals that are too far ahead. An operation begins only when all but
+// MaxOpen-1 earlier ones have ended. So a signal of operation k comes from a rank that has ended
+// k-MaxOpen. A receiver takes signals of the next MaxOpen-1 operations. A held signal is at least
+// MaxOpen beyond what the receiver has entered, and its sender has settled all operations up to
+// there. Multicasts and datagrams have no lane and may be lost, so they do not wait.
 //
-// No call waits for ever, then, by induction over the operations. Let all ranks
-// have ended all before k. All enter k, since who waits waits only for earlier ones.
-// At no rank does a put of k wait, and none is held, nor stands behind one that is,
-// so that the proof of a single operation (verify's check deadlock) holds for k.
+// Therefore no call waits for ever, by induction over the operations. Let all ranks have ended all
+// operations before k. All enter k, since a waiting rank waits only for earlier operations. No put
+// of k waits at any rank, none is held, and none is behind a held one, so the proof of a single
+// operation (verify's check deadlock) holds for k.
 //
-// How far ranks may be apart follows from verify's check reuse, whose bounds are
-// about calls one after the other: a rank that has entered m knows what the end of
-// m-1 means. With MaxOpen at once it knows what the end of m-MaxOpen means, so that
-// MaxOpen-1 comes on top of either bound. Of the algorithms that have a bound, no rank
-// enters more than 2 ahead, with MaxOpen at once 5: the Remembered operations of the
-// rank ahead include what the last one is in. Of those without a bound ranks may be
-// any number apart, and need not be asked: puts bring everything.
+// How far ranks may be apart follows from verify's check reuse, whose bounds are about calls one
+// after the other: a rank that has entered m knows what the end of m-1 implies. With MaxOpen at
+// once it knows what the end of m-MaxOpen implies, so MaxOpen-1 is added to either bound. With an
+// algorithm that has a bound, a rank enters at most 2 ahead, and 5 with MaxOpen at once. So the
+// Remembered operations of the rank ahead include the last rank's current one. With an algorithm
+// without a bound, ranks may be any number apart, but need not be asked: puts bring everything.
 
-// overlap is what waits because several operations are open.
+// overlap holds the puts and calls that wait because several operations are open.
 type overlap struct {
-	settled uint64 // this operation and all before it are settled here
-	waiting int    // puts that wait, over all operations
-	calls   []call // of ranks that want to put to this one
+	settled uint64 // all operations up to this one are settled here
+	waiting int    // waiting puts of all operations
+	calls   []call // calls of ranks that want to put to this one
 }
 
-// call is a rank's wish to be told when this one enters an operation.
+// call is a rank's request to be told when this rank enters an operation.
 type call struct {
 	seq   uint64
 	print uint32
 	from  int
 }
 
-// waits are the puts of one operation that wait.
+// waits holds the waiting puts of one operation.
 type waits struct {
-	list    []ir.Action // in the order in which rules have asked for them
-	asked   bits        // ranks that are to say when they enter it
-	entered bits        // ranks that have said so
+	list    []ir.Action // in the order of the rules
+	asked   bits        // ranks that have been asked to say when they enter the operation
+	entered bits        // ranks that have entered the operation
 }
 
 func (w *waits) reset() {
@@ -81,13 +77,14 @@ func (ops *operations) settledBefore(o *op) bool {
 	return true
 }
 
-// settled reports whether all that o waits for has come, its rules have begun, and no put of it waits.
+// settled reports whether all that o waits for has arrived, its rules have begun, and none of its
+// puts waits.
 func (o *op) settled() bool {
 	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
 }
 
-// wait has an action of o wait if it must, and reports so. What an operation still
-// puts that has ended answers a request: who has asked has entered it.
+// wait makes an action of o wait if it must, and reports so. Puts of an operation that has ended
+// answer requests, so their receivers have entered it.
 func (ops *operations) wait(o *op, a ir.Action) bool {
 	w := &o.waits
 	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
@@ -103,14 +100,14 @@ func (ops *operations) wait(o *op, a ir.Action) bool {
 	return true
 }
 
-// resume is called when an operation may have come to be settled.
+// resume is called when an operation may have become settled.
 func (ops *operations) resume() {
 	if ops.overlap.waiting > 0 {
 		ops.release()
 	}
 }
 
-// release sends what waits no longer: settledBefore has come to be true.
+// release sends the puts that no longer wait because settledBefore now holds.
 func (ops *operations) release() {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil && len(o.waits.list) > 0 {
@@ -122,7 +119,7 @@ func (ops *operations) release() {
 	}
 }
 
-// releaseIf sends the puts of o that wait and that may leave.
+// releaseIf sends the waiting puts of o that may leave.
 func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 	kept := o.waits.list[:0]
 	for _, a := range o.waits.list {
@@ -142,14 +139,14 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 	o.waits.list = kept
 }
 
-// drop forgets the puts of o that wait.
+// drop forgets the waiting puts of o.
 func (ops *operations) drop(o *op) {
 	o.unsent -= len(o.waits.list)
 	ops.overlap.waiting -= len(o.waits.list)
 	o.waits.reset()
 }
 
-// called answers a rank that wants to put, now or when this one has come so far.
+// called answers a rank that wants to put, now or when this rank has entered the operation.
 func (ops *operations) called(h *wire.Header) {
 	if h.Seq <= ops.seq {
 		if ops.agreed(h) {
@@ -181,11 +178,11 @@ func (ops *operations) clearCalls(o *op) {
 	ops.overlap.calls = kept
 }
 
-// peerEntered lets the puts to a rank go that has entered their operation.
+// peerEntered releases the puts to a rank that has entered their operation.
 func (ops *operations) peerEntered(h *wire.Header) {
 	o := ops.open(h.Seq)
 	if o == nil || !ops.agrees(o, h) || !o.waits.asked.has(h.From) {
-		return // it has become true otherwise that they may go
+		return // the puts have been released for another reason
 	}
 	o.waits.entered = o.waits.entered.with(h.From)
 	ops.releaseIf(o, func(a ir.Action) bool { return int(a.To) == h.From })

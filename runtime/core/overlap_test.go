@@ -16,14 +16,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// crew is ranks that make the same calls on lanes that lose every multicast.
+// crew is ranks that make the same calls over lanes that lose every multicast.
 type crew struct {
 	*lanes
 	t     *rapid.T
 	plans [][]*Plan   // by call and rank
-	width []int       // by rank: calls open at most
+	width []int       // by rank: greatest number of open calls
 	bufs  [][]Buffers // by rank and call
-	open  [][]uint64  // by rank: in the order of their beginnings
+	open  [][]uint64  // by rank: open calls in the order of their begins
 	now   Time
 }
 
@@ -66,7 +66,7 @@ func rowOf(name string) string {
 	return collective
 }
 
-// text is what blocks have in call i, one behind the other.
+// text returns the content of the blocks of call i, one behind the other.
 func (c *crew) text(i int, blocks ir.Blocks) (text []byte) {
 	for b := range blocks.Count {
 		text = fmt.Appendf(text, "block %3d of call %d.", blocks.At(b), i)
@@ -81,7 +81,7 @@ var sum = &Fold{Element: 1, Kernel: func(dst, a, b []byte) {
 	}
 }}
 
-// own is what a rank contributes to call i: as many blocks as text has of one.
+// own is a rank's contribution to call i, with as many blocks as text has for one.
 func (c *crew) own(i, rank int) []byte {
 	h := &c.plans[i][rank].header
 	text := c.text(i, ir.Blocks{Step: 1, Count: h.Row().Inputs(h.Ranks)})
@@ -91,7 +91,7 @@ func (c *crew) own(i, rank int) []byte {
 	return text
 }
 
-// want is what a rank has at the end of call i.
+// want is a rank's expected output of call i.
 func (c *crew) want(i, rank int) []byte {
 	h, wanted := &c.plans[i][rank].header, c.plans[i][rank].places.wanted.Blocks
 	if !h.Folds() {
@@ -113,7 +113,7 @@ func (c *crew) want(i, rank int) []byte {
 	return all
 }
 
-// buffers are those of a rank for call i: what it holds is there, what it wants is not.
+// buffers are a rank's buffers for call i: the input is filled, the output is empty.
 func (c *crew) buffers(i, rank int) Buffers {
 	pl := &c.plans[i][rank].places
 	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
@@ -129,7 +129,7 @@ func (c *crew) buffers(i, rank int) Buffers {
 	return Buffers{In: held, Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: min(1, pl.blocks)}))}
 }
 
-// enter makes the next call of a rank, if that may have another one open.
+// enter makes the next call of a rank, if it may have another one open.
 func (c *crew) enter(rank int) (moved bool) {
 	i, core := len(c.bufs[rank]), c.cores[rank]
 	if i == len(c.plans) || len(c.open[rank]) == c.width[rank] || !core.Vacant() {
@@ -176,8 +176,7 @@ func (c *crew) done() bool {
 	return true
 }
 
-// rest does all that can be done without a choice, and lets time pass if that is
-// nothing.
+// rest does all steps that leave no choice, and lets time pass if there is none.
 func (c *crew) rest() {
 	moved := false
 	for at := range c.order {
@@ -195,9 +194,8 @@ func (c *crew) rest() {
 	}
 }
 
-// Whatever the order in which lanes deliver, ranks begin and calls return, some
-// ranks having several open and others waiting for each: all calls end, with the
-// blocks that each rank wants, and nothing is written afterwards.
+// Ranks have several operations open, or wait for each, in any order of deliveries, begins and
+// returns. All calls end, with the blocks that each rank wants, and nothing is written afterwards.
 func TestOpenOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCrew(t, rapid.IntRange(1, 6).Draw(t, "size"), rapid.IntRange(1, 7).Draw(t, "calls"))
@@ -227,8 +225,8 @@ func TestOpenOperations(t *testing.T) {
 	})
 }
 
-// A rank that has two operations open does not put chunks of the second to one
-// that is in the first, before it has put all that the first asks of it.
+// A rank with two open operations does not put chunks of the second to a rank that is inside the
+// first, before it has settled the first.
 func TestPutsWaitForEarlierOperations(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
@@ -251,7 +249,7 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 	require.Equal(t, uint64(2), ended)
 }
 
-// They go at once to a rank that says it has entered the operation.
+// Such puts go at once to a rank that says it has entered the operation.
 func TestPutsGoToWhoHasEntered(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
@@ -271,7 +269,7 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 	require.NoError(t, c.Err())
 }
 
-// A rank answers when it enters, and finds that ranks disagree.
+// A rank answers a call when it enters, and finds a mismatch.
 func TestCallsAreAnswered(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
@@ -292,7 +290,7 @@ func TestCallsAreAnswered(t *testing.T) {
 	requireDispute(t, c)
 }
 
-// A rank that calls for more than it can have open breaks the protocol.
+// A rank that calls for more operations than may be open breaks the protocol.
 func TestTooManyCalls(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
 	for seq := range uint64(2 * MaxOpen) {
@@ -303,7 +301,7 @@ func TestTooManyCalls(t *testing.T) {
 	require.ErrorIs(t, c.Err(), ErrProtocol)
 }
 
-// kinds notes what is put: slots and control, with their operations.
+// kinds records the puts: slots and control frames, with their operations.
 type kinds struct {
 	discard
 	sent []string
@@ -322,8 +320,8 @@ func (k *kinds) drain() (sent []string) {
 	return sent
 }
 
-// Signals of each of the next operations are remembered, each once, whatever
-// their number; what is further ahead is held.
+// Signals of each of the next operations are remembered, each once, whatever their number. Signals
+// further ahead are held.
 func TestEarlySignals(t *testing.T) {
 	const size = 3000
 	c := New(Config{Rank: 0, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
@@ -354,7 +352,7 @@ func TestEarlySignals(t *testing.T) {
 	requireDispute(t, c)
 }
 
-// printOf is the fingerprint of the last of so many operations of n bytes under p.
+// printOf is the fingerprint of the last of n operations under p.
 func printOf(p *Plan, n int, operations uint64) (fingerprint uint32) {
 	for range operations {
 		fingerprint = following(fingerprint, p.print(n))
@@ -362,7 +360,7 @@ func printOf(p *Plan, n int, operations uint64) (fingerprint uint32) {
 	return fingerprint
 }
 
-// requireDispute checks that a core has found a mismatch, and fails by it when nobody answers.
+// requireDispute checks that a core has found a mismatch, and fails by it when no rank answers.
 func requireDispute(t *testing.T, c *Core) {
 	t.Helper()
 	require.NoError(t, c.Err())
@@ -377,7 +375,7 @@ func requireDispute(t *testing.T, c *Core) {
 	require.ErrorContains(t, c.Err(), "rank 1 called something else, then or before, and has not said what")
 }
 
-// No algorithm has more signals than are remembered.
+// No algorithm has more signals than a rank remembers.
 func TestAlgorithmsFitWhatIsRemembered(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		for _, size := range heavy.Or([]int{1, 2, 7, 300, 1025}, []int{1, 2, 7, 300, 1025, 5000}) {
@@ -390,13 +388,13 @@ func TestAlgorithmsFitWhatIsRemembered(t *testing.T) {
 	}
 }
 
-// Multicasts of a second operation wait at their root if receivers, who need not
-// have entered it, could be overrun by both together.
+// Multicasts of a second operation wait at their root if both together could overrun receivers,
+// which may not have entered it.
 func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		window, chunks int
-		want           []int // multicasts: at the beginnings of both, when the first is acknowledged
+		want           []int // multicasts after both begins, and after the first is acknowledged
 	}{
 		{"both fit", 64, 4, []int{4, 4, 0}},
 		{"both do not", 40, 4, []int{4, 0, 4}},
@@ -414,7 +412,7 @@ func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
 			h := wire.Header{Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(8 * c.chunks), From: 1}
 			h.Kind, h.Arg = wire.FrameTaken, uint32(c.chunks)
 			core.Arrived(&h, nil)
-			sent := net.drain() // the rest of the first, if it has a window, and the beginning of the second
+			sent := net.drain() // the rest of the first, if it has a window, and the start of the second
 			h.Kind, h.Lane, h.Slot = wire.FrameSlot, wire.LaneOps, ir.Signal(0)
 			core.Arrived(&h, nil)
 			require.True(t, core.Ready(1))
@@ -442,7 +440,7 @@ func (m *mcasts) drain() (n int) {
 	return n
 }
 
-// An operation that has ended before an earlier one answers requests at once: who
+// An operation that has ended before an earlier one answers requests at once, since a rank that
 // asks has entered it.
 func TestEndedOperationsAnswerAtOnce(t *testing.T) {
 	net := &kinds{}

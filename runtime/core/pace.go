@@ -1,26 +1,25 @@
 package core
 
-// pace is how fast operations follow each other in which a rank asks, after a while, for
-// what it has not heard: a barrier that comes every 100 µs has lost its release long before
-// a base timeout is over. Who asks too early costs a request and its answer; who asks late
-// keeps all waiting.
+// pace measures the rhythm of operations in which a rank asks, after a while, for missing slots. A
+// barrier that repeats every 100 µs has lost its release long before a base timeout is over. Asking
+// too early costs a request and its answer; asking late delays all ranks.
 //
-// What counts is the least time from one to the next, which may grow by a little with each:
-// one that has lost something takes longer, and so does the next, whose ranks come apart. Of
-// a mean each loss would make the next one cost more.
+// What counts is the least interval between two such operations, which may grow a little each time.
+// An operation with a loss takes longer, and so does the next, whose ranks drift apart. With a
+// mean, each loss would make the next one cost more.
 type pace struct {
-	last  Time // when the last of them was waited for; 0: none was
-	least Time // from one to the next; 0: not known
-	asked bool // the last one has been asked for: how long it took says nothing
+	last  Time // when the last of them began to wait; 0: none has
+	least Time // the least interval; 0: unknown
+	asked bool // the last one needed a request, so its time does not count
 }
 
 const (
-	pacePatience = 4  // so many times the least has to pass before something is taken for lost
-	paceGrowth   = 64 // that part of itself is what the least may grow by
+	pacePatience = 4  // something is taken for lost after this many least intervals
+	paceGrowth   = 64 // the least interval may grow by this fraction of itself
 )
 
-// patience notes that such an operation waits from now on, and returns for how long it does
-// before it asks: base, or less if they come fast.
+// patience records that such an operation waits from now on. It returns how long to wait before
+// asking: base, or less if operations are fast.
 func (p *pace) patience(now, base Time) Time {
 	if d := max(now-p.last, 1); p.last > 0 && !p.asked {
 		if p.least == 0 {

@@ -8,7 +8,7 @@ import (
 
 const base = Time(20e6)
 
-// run has operations follow each other at the given distances, and returns the last patience.
+// run lets operations follow each other at the given distances, and returns the last patience.
 func (p *pace) run(distances ...Time) (patience Time) {
 	now := max(p.last, 1)
 	if p.last == 0 {
@@ -31,8 +31,8 @@ func TestPace(t *testing.T) {
 	require.Equal(t, minPatience, p.run(1), "and then none")
 }
 
-// One that is asked for takes as long as it is waited for: if that counted, each would wait for longer
-// than the one before.
+// An operation that needs a request takes as long as its wait. If it counted, each one would wait
+// longer than the one before.
 func TestPaceLeavesOutWhatIsAskedFor(t *testing.T) {
 	var p pace
 	was := p.run(1e6)
@@ -42,7 +42,7 @@ func TestPaceLeavesOutWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// Those that wait because others have lost something count, but little.
+// Operations that are late because others have lost something count, but little.
 func TestPaceGrowsSlowly(t *testing.T) {
 	var p pace
 	was := p.run(1e6)

@@ -15,14 +15,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// sent is a frame that a part has sent.
+// sent is a frame sent by a part.
 type sent struct {
 	to   int
 	head wire.Header
 	body string
 }
 
-// recorder keeps what is sent.
+// recorder keeps all sent frames.
 type recorder struct{ puts []sent }
 
 func (r *recorder) Put(to int, f *wire.Frame) {
@@ -34,8 +34,8 @@ func (r *recorder) Put(to int, f *wire.Frame) {
 func (r *recorder) Mcast(*wire.Frame)         {}
 func (r *recorder) Datagram(int, *wire.Frame) {}
 
-// A reason reaches every rank but those that are dead, whoever fails and
-// whichever ranks are known to be dead.
+// A reason reaches every living rank, whichever rank fails and whichever ranks are known to be
+// dead.
 func TestFailureReachesAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 40).Draw(t, "size")
@@ -140,7 +140,7 @@ func TestPulse(t *testing.T) {
 	require.Equal(t, Time(1100), p.due(stall))
 	require.False(t, p.tick(1099, stall))
 	now := Time(1100)
-	for _, wait := range []Time{200, 400, 800, 1600, 1600} { // then no longer
+	for _, wait := range []Time{200, 400, 800, 1600, 1600} { // the interval no longer grows
 		require.True(t, p.tick(now, stall))
 		require.Equal(t, now+wait, p.due(stall))
 		now += wait
@@ -163,7 +163,7 @@ func TestGate(t *testing.T) {
 	require.Equal(t, never, open.due())
 }
 
-// Whatever is drawn is never the root, and every other rank is.
+// The root is never drawn, and every other rank is.
 func TestDrawnPeers(t *testing.T) {
 	for _, size := range []int{2, 3, 7} {
 		for root := range size {
@@ -202,7 +202,7 @@ func TestFragments(t *testing.T) {
 	})
 }
 
-// A request names what is missing, in runs, as far as it may be long.
+// A request lists missing units in runs, up to its greatest length.
 func TestRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		missing := rapid.SliceOfN(rapid.Bool(), 0, 400).Draw(t, "missing")
@@ -238,8 +238,7 @@ func TestRuns(t *testing.T) {
 	require.False(t, ok, "no sum overflows")
 }
 
-// What is put to a rank once is not put again; what more ranks get than are kept
-// track of is.
+// A chunk is put to a rank only once. Ranks beyond maxServed may get it again.
 func TestService(t *testing.T) {
 	var l losses
 	for rank := range maxServed {
@@ -302,8 +301,8 @@ func TestAdapt(t *testing.T) {
 	require.InDelta(t, 10000/7, missed, 250)
 }
 
-// Rootless messages come exactly once, in the order of their origin, whatever
-// the order in which lanes deliver, and no origin is ever beyond its window.
+// Rootless messages arrive exactly once, in the order of their origin, whatever the order of
+// deliveries, and no origin exceeds its window.
 func TestRootless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 9).Draw(t, "size")
@@ -354,7 +353,7 @@ func TestRootless(t *testing.T) {
 	})
 }
 
-// Each request is for the first fragments that are missing from where the pass has come to.
+// Each request asks for the first missing fragments from the point that the pass has reached.
 func TestMissingParts(t *testing.T) {
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
 	o := op{plan: plan, chunks: 2, n: 2 * 100 * 10}
@@ -390,7 +389,7 @@ func TestNearEnd(t *testing.T) {
 	}
 }
 
-// What a failure is survives its way to other ranks.
+// The kind of a failure survives its way to other ranks.
 func TestReasons(t *testing.T) {
 	own := []error{errors.New("late"), errors.New("called off")}
 	other := errors.New("something else")

@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// asking keeps the requests that a core sends: to whom, and for which units.
+// asking keeps the requests of a core: the rank that is asked, and the units.
 type asking struct {
 	discard
 	to    []int
 	units [][]int
-	next  int // the first of them that has not been answered
+	next  int // index of the first request without an answer
 }
 
 func (a *asking) Datagram(to int, f *wire.Frame) {
@@ -29,8 +29,8 @@ func (a *asking) Datagram(to int, f *wire.Frame) {
 	a.drop(f)
 }
 
-// lacking returns rank 2 of 4, of whose multicast from rank 0, of 4 chunks of 100
-// fragments, only the last chunk was heard of, and what it asks for at time 1 and later.
+// lacking returns rank 2 of 4. Of the multicast of rank 0, 4 chunks of 100 fragments, it has heard
+// only the last chunk. lacking also returns its requests at time 1 and later.
 func lacking(t *testing.T) (*recovery, *op, *asking) {
 	net := &asking{}
 	c := New(Config{
@@ -45,7 +45,7 @@ func lacking(t *testing.T) (*recovery, *op, *asking) {
 	return &c.rec, o, net
 }
 
-// answer has the fragments come that the next request was for, but those that are lost.
+// answer delivers the fragments of the next request, except for the lost ones.
 func (a *asking) answer(rc *recovery, o *op, lost func(i int) bool) {
 	for _, i := range a.units[a.next] {
 		if k := o.frags.chunkOf(i); !lost(i) && !o.frags.has(i) {
@@ -58,7 +58,7 @@ func (a *asking) answer(rc *recovery, o *op, lost func(i int) bool) {
 
 func nothing(int) bool { return false }
 
-// All that is missing is asked for once, as fast as it comes, from one rank.
+// All missing fragments are asked for once, as fast as they arrive, from one rank.
 func TestPassGoesOn(t *testing.T) {
 	rc, o, net := lacking(t)
 	for now := Time(2); len(o.missing()) > 0; now++ {
@@ -78,7 +78,7 @@ func TestPassGoesOn(t *testing.T) {
 	require.Equal(t, 400, want)
 }
 
-// missing returns the fragments that have not come.
+// missing returns the fragments that have not arrived.
 func (o *op) missing() (list []int) {
 	for i := range o.frags.count() {
 		if !o.frags.has(i) {
@@ -88,8 +88,7 @@ func (o *op) missing() (list []int) {
 	return list
 }
 
-// Answers that are lost do not stop a pass, and are asked for by the next one, which
-// another rank is asked in.
+// Lost answers do not stop a pass. The next pass asks for them, and asks another rank.
 func TestPassOutlivesLosses(t *testing.T) {
 	rc, o, net := lacking(t)
 	lose := func(i int) bool { return i%3 == 0 && net.to[net.next] == net.to[0] }
@@ -109,8 +108,7 @@ func TestPassOutlivesLosses(t *testing.T) {
 	require.LessOrEqual(t, asked, 400+2*134, "what has come is not asked for again")
 }
 
-// A rank that does not answer is passed over, and who never hears anything asks less and
-// less often.
+// A rank that does not answer is skipped, and a rank that gets no answers asks less and less often.
 func TestPassInVain(t *testing.T) {
 	rc, o, net := lacking(t)
 	p := &o.lost.gaps.pass
@@ -131,8 +129,8 @@ func TestPassInVain(t *testing.T) {
 	require.Greater(t, waits[len(waits)-1], 8*waits[0])
 }
 
-// In silence little is asked for by put at first, then twice as much each time, until
-// something comes.
+// Requests in silence ask for little by put at first, then for twice as much each time, until
+// something arrives.
 func TestPutsInSilence(t *testing.T) {
 	rc, o, _ := lacking(t)
 	o.n, o.chunks = 1<<30, 1024
@@ -147,8 +145,9 @@ func TestPutsInSilence(t *testing.T) {
 	require.Equal(t, o.chunks, rc.putLimit(o), "nothing else is asked for")
 }
 
-// Who is asked last has mostly all, and is asked again; but it may have returned and have nothing any more: so
-// others are asked in turn when nothing comes for long. The root is spared once while its multicast goes on.
+// The last rank to ask mostly has everything, and is asked again. But it may have returned and have
+// nothing any more, so others are asked in turn when nothing arrives for long. The root is spared
+// once while its multicast goes on.
 func TestWhoIsAskedInTurn(t *testing.T) {
 	_, o, _ := lacking(t)
 	ask := o.plan.recovery.Ask

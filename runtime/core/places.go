@@ -7,26 +7,26 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// places says where the chunks of an operation lie at one rank. That follows from the collective's
-// row: a block that the rank wants lies in its output, another one that it holds lies in its input,
-// and one that it only passes on lies in memory of the core. In a collective that folds, what the rank
-// contributes comes first in the input.
+// places says where the chunks of an operation lie at one rank. It follows from the collective's
+// row. A block that the rank wants lies in its output. Another block that it holds lies in its
+// input. A block that it only relays lies in memory of the core. In a collective that folds, the
+// rank's contribution comes first in the input.
 type places struct {
-	blocks       int // of the operation
-	per          int // chunks a block
+	blocks       int // blocks of the operation
+	per          int // chunks of a block
 	held, wanted ir.Chunks
 	inputs       int    // blocks that the rank contributes
 	whole        bool   // there is one block, and the rank wants it
-	relayed      []int  // blocks that the rank passes on, ascending
-	kept         []both // blocks that the rank holds and wants
+	relayed      []int  // blocks that the rank relays, ascending
+	kept         []both // blocks that the rank both holds and wants
 	wantedBy     func(rank int) ir.Chunks
 	heldBy       func(rank int) ir.Chunks
 }
 
-// both are the places of a block in the input and in the output.
+// both holds the indices of a block in the input and in the output.
 type both struct{ held, wanted int }
 
-// placesOf returns the places of a rank that sends what outline says.
+// placesOf returns the places of a rank with the given program outline.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
 	pl.inputs = h.Row().InputBlocks(h.Ranks)
@@ -54,7 +54,7 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	return pl
 }
 
-// of returns the memory of o in which a block lies, and which of the blocks there it is.
+// of returns the memory of o with a block, and the block's index there.
 func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return o.mem.Out, i
@@ -64,17 +64,17 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	}
 	i, found := slices.BinarySearch(pl.relayed, block)
 	if !found {
-		// The schedule brings the rank a block for which it has no use. All of these share a place.
+		// The schedule brings the rank a block that it does not use. All such blocks share a place.
 		i = len(pl.relayed)
 		o.relayed = grown(o.relayed, (i+1)*o.n)
 	}
 	return o.relayed, i
 }
 
-// where is the memory of a block, or of a partial result that is as long.
+// where is the memory of a block, or of a partial result of the same length.
 type where struct {
-	memory memory
-	at     int // the place among the blocks there
+	memory memory // index among the blocks there
+	at     int    // the place among the blocks there
 }
 
 type memory uint8
@@ -85,7 +85,7 @@ const (
 	ofCells               // see cells
 )
 
-// where returns it for a block that the rank wants or holds.
+// where returns the memory of a block that the rank wants or holds.
 func (pl *places) where(block int) where {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return where{at: i}
@@ -93,7 +93,7 @@ func (pl *places) where(block int) where {
 	return where{ofIn, pl.inputs + pl.held.Index(block)}
 }
 
-// whereIs returns it for a slot whose blocks are whole chunks.
+// whereIs returns the memory of a slot in an operation whose blocks are whole chunks.
 func (p *Plan) whereIs(s ir.Slot) where {
 	switch s.Kind() {
 	case ir.KindInput:
@@ -104,7 +104,7 @@ func (p *Plan) whereIs(s ir.Slot) where {
 	return p.places.where(s.Index())
 }
 
-// of returns the memory. Blocks have one length, which may be 0.
+// of returns the bytes. Blocks have one length, which may be 0.
 func (w where) of(mem *Buffers, cells []byte) []byte {
 	all := mem.Out
 	switch w.memory {
@@ -117,20 +117,20 @@ func (w where) of(mem *Buffers, cells []byte) []byte {
 	return all[w.at*n : (w.at+1)*n : (w.at+1)*n]
 }
 
-// shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
-// getting a frame for it.
+// shortBlock is the greatest length in bytes of a block that its receiver copies to its place; a
+// longer block gets a frame of its own.
 const shortBlock = 1 << 10
 
-// run returns how many of the actions at the start of a message go in one frame, where blocks have so
-// many bytes: those of chunks with numbers that follow each other and that lie one behind the other
-// here. Longer blocks of which the destination wants one and passes the other on go in two frames, so
-// that both are received where they are to lie.
+// run returns how many of the first actions of a message go in one frame, for blocks of the given
+// length: chunks with consecutive numbers that lie one behind the other here. If the destination
+// wants one longer block and relays the next, they go in two frames, so that both are received in
+// their places.
 func (pl *places) run(message []ir.Action, bytes int) int {
 	n, theirs := 1, ir.Chunks{}
 	if len(message) < 2 || !message[1].Joins {
 		return 1
 	}
-	most := wire.MaxBody / ((bytes+pl.per-1)/pl.per + 1) // chunks
+	most := wire.MaxBody / ((bytes+pl.per-1)/pl.per + 1) // in chunks
 	if bytes > shortBlock {
 		theirs = pl.wantedBy(int(message[0].To))
 	}
@@ -155,8 +155,8 @@ func (pl *places) adjacent(a, b int) bool {
 	return found && i+1 < len(pl.relayed) && pl.relayed[i+1] == b
 }
 
-// copyOwn copies the blocks that the rank holds and wants to where it wants them. All are as long as
-// Buffers.Block says.
+// copyOwn copies the blocks that the rank both holds and wants to their places in the output. All
+// have the length Buffers.Block.
 func (pl *places) copyOwn(mem *Buffers) {
 	if len(pl.kept) == 0 || mem.isInPlace() {
 		return
@@ -167,7 +167,7 @@ func (pl *places) copyOwn(mem *Buffers) {
 	}
 }
 
-// copyOwn does so also for blocks that have lengths of their own.
+// copyOwn does so also for blocks with lengths of their own.
 func (o *op) copyOwn() {
 	s := &o.spans
 	if !s.on {
@@ -179,7 +179,7 @@ func (o *op) copyOwn() {
 	}
 }
 
-// grown returns b with n bytes, in its memory if that suffices. What it held is kept.
+// grown returns b with n bytes and its content, in its memory if there is room.
 func grown(b []byte, n int) []byte {
 	if n <= cap(b) {
 		return b[:n]

@@ -10,40 +10,39 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Plan is a schedule as one rank runs it. The operations of one core alone use
-// it.
+// Plan is a schedule as one rank runs it. Only the operations of one core use it.
 type Plan struct {
-	InPlace bool // what is folded may be written over the contributions: see openFolds
+	InPlace bool // results may overwrite the contributions: see openFolds
 	Name    string
 	Chunks  int // of a message; 0 for a barrier
 
-	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom.
-	// nil: it does not look.
+	// Programs returns the program of a rank. The core uses it to find the ranks that it waits for
+	// when it waits for long. nil: the core does not look.
 	Programs func(rank int) ir.Program
 
 	header     ir.Header
-	digest     uint64 // of a schedule that the header does not say all of; else 0
-	note       string // of a marked plan: what its operations are a part of, what has chosen it
+	digest     uint64 // of a schedule that the header does not fully describe; else 0
+	note       string // for a marked plan: what its operations are a part of, or what has chosen it
 	program    *machine.Plan
-	base       uint64      // fingerprint of all but the message's length
+	base       uint64      // fingerprint of everything except the message's length
 	multicasts bool        // the root multicasts
-	manyCast   bool        // each rank multicasts what it holds: there are several multicasters
-	recovers   bool        // the schedule says how to recover from losses
+	manyCast   bool        // several ranks multicast the blocks that they hold
+	recovers   bool        // the schedule says how to recover lost chunks
 	yields     bool        // its puts of chunks yield to the multicast
-	recovery   ir.Recovery // this rank's part in that
-	lines      lines       // where signals and chunks stand in windows
+	recovery   ir.Recovery // this rank's part in recovery
+	lines      lines       // where signals and chunks lie in windows
 	printed    printed
 	places     places
 	cells      cells
 	folds      bool  // there are contributions or partial results
 	counted    bool  // blocks have lengths of their own: see counts.go
-	shared     bool  // and every rank knows all of them
-	answers    []int // ranks that may ask this one what a barrier multicasts
+	shared     bool  // every rank knows all lengths
+	answers    []int // ranks that may ask this one for chunks of a barrier
 }
 
-// NewPlan returns the plan of a rank's program of a schedule with header h. root is what the root
-// sends and waits for; where nobody multicasts, an empty program will do. digest tells schedules with
-// the same header apart; it is 0 for those that the header says all of.
+// NewPlan returns the plan of a rank's program of a schedule with header h. root is the program of
+// the root; if no rank multicasts, it may be empty. digest distinguishes schedules with the same
+// header; it is 0 for those that the header describes fully.
 func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
 	p := &Plan{
@@ -59,16 +58,16 @@ func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64
 	return p
 }
 
-// manyHold reports whether ranks hold blocks at enter that are not the root.
+// manyHold reports whether ranks other than the root hold blocks from the start.
 func manyHold(h *ir.Header) bool {
 	return h.Ranks > 1 && h.Held((h.Root+1)%h.Ranks).Count > 0
 }
 
-// Marked returns a plan whose operations are not taken for p's: at all ranks the
-// same note, of what they are a part of or what has chosen it, is added to what they agree on.
+// Marked returns a plan whose operations never match those of p. note says what they are a part of,
+// or what has chosen the plan; it must be the same at all ranks.
 func (p *Plan) Marked(note string) *Plan {
 	f := fnv.New64a()
-	_, _ = f.Write([]byte(note)) // a hash takes everything
+	_, _ = f.Write([]byte(note)) // a hash never fails
 	q := *p
 	q.base ^= f.Sum64()
 	q.printed = printed{}
@@ -78,10 +77,10 @@ func (p *Plan) Marked(note string) *Plan {
 	return &q
 }
 
-// Counted returns a plan for operations whose blocks have lengths of their own, which are not taken for
-// p's. shared says that every rank knows all lengths. If they do not, every rank that p brings a block
-// must want or hold it. Its blocks go by frames, which have lengths; a line of a window has the length
-// that its reader expects.
+// Counted returns a plan for operations whose blocks have lengths of their own, which never match
+// those of p. shared says that every rank knows all lengths. Otherwise every rank that p brings a
+// block must want or hold the block. The blocks go by frames, which have lengths; a line of a
+// window has the length that its reader expects.
 func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
 	q.note, q.counted, q.shared, q.lines = p.note, true, shared, lines{}
@@ -99,14 +98,14 @@ func multicasts(p ir.Program) bool {
 	return false
 }
 
-// baseprint hashes what all ranks must agree on before the message's length.
+// baseprint hashes everything that all ranks must agree on before the message's length.
 func baseprint(h *ir.Header) uint64 {
 	f := fnv.New64a()
 	fmt.Fprintf(f, "%s ranks=%d root=%d chunks=%d %v", h.Name(), h.Ranks, h.Root, h.Chunks, h.Params)
 	return f.Sum64()
 }
 
-// Root returns the root of p's operations, -1 if they have none.
+// Root returns the root of p's operations, or -1 if they have none.
 func (p *Plan) Root() int {
 	if !p.header.Rooted() {
 		return -1
@@ -114,12 +113,11 @@ func (p *Plan) Root() int {
 	return p.header.Root
 }
 
-// words says what an operation is, all that ranks must agree on. n is the bytes of its blocks, or what
-// its fingerprint says of them.
+// words describes an operation. n is the bytes of its blocks, or the key of their lengths.
 func (p *Plan) words(n int) string {
 	switch {
 	case p.counted && p.shared:
-		return p.wordsOf(fmt.Sprintf(" of blocks of lengths %016x", uint64(n))) // nobody remembers them
+		return p.wordsOf(fmt.Sprintf(" of blocks of lengths %016x", uint64(n))) // no rank remembers the lengths
 	case p.counted:
 		return p.wordsOf(" of blocks of different lengths")
 	case p.places.blocks == 1:
@@ -130,7 +128,7 @@ func (p *Plan) words(n int) string {
 	return p.wordsOf("")
 }
 
-// wordsOf is words, with those about the lengths of blocks given.
+// wordsOf is words with a given description of the lengths.
 func (p *Plan) wordsOf(lengths string) string {
 	var b strings.Builder
 	h := &p.header
@@ -155,13 +153,14 @@ func (p *Plan) wordsOf(lengths string) string {
 	return b.String()
 }
 
-// printed is the last fingerprint that a plan was asked for.
+// printed caches the last fingerprint of a plan.
 type printed struct {
-	n     int
+	n     int    // 0: the cache is empty
 	print uint32 // 0: none
 }
 
-// print is the fingerprint of an operation with blocks of n bytes, whatever comes before it; it is never 0.
+// print returns the fingerprint of an operation with blocks of n bytes, without earlier operations.
+// It is never 0.
 func (p *Plan) print(n int) uint32 {
 	if p.printed.print == 0 || p.printed.n != n {
 		p.printed = printed{n, p.hash(n)}

@@ -12,8 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// linesOf returns the lines of a rank of barrier/hsb, of which the first ranks reach each
-// other.
+// linesOf returns the lines of a rank of barrier/hsb, where only the first ranks reach each other.
 func linesOf(t *testing.T, rank, ranks, near int, together bool) *lines {
 	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: ranks})
 	require.NoError(t, err)
@@ -32,7 +31,7 @@ func awaitedAt(of, line, signal int) Awaited {
 	return Awaited{Rank: of, Line: line, slot: ir.Signal(signal)}
 }
 
-// Of a post those take part that its sender reaches, and they are who looks there.
+// A post goes to the receivers that its sender reaches; those look at its line.
 func TestPostsGoToWhomIsReached(t *testing.T) {
 	root := linesOf(t, 0, 5, 3, true)
 	require.Equal(t, []post{{slot: ir.Signal(0), ranks: []int{1, 2, 3, 4}, near: []int{1, 2}, far: []int{3, 4}}}, root.posts)
@@ -47,13 +46,13 @@ func TestPostsGoToWhomIsReached(t *testing.T) {
 	require.Empty(t, linesOf(t, 0, 5, 1, true).posts)
 }
 
-// Where windows of others cannot be read each signal stands in that of who waits for it.
+// If ranks cannot read each other's windows, each signal arrives in the window of its receiver.
 func TestFlagsApart(t *testing.T) {
 	require.Empty(t, linesOf(t, 0, 5, 5, false).posts)
 	require.Equal(t, []Awaited{awaitedAt(3, 0, 0)}, linesOf(t, 3, 5, 5, false).awaited[0])
 }
 
-// Signals that have no line go by frame.
+// Signals without a line go by frame.
 func TestSignalsWithoutLine(t *testing.T) {
 	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 100, FanIn: 99, FanOut: 99})
 	require.NoError(t, err)
@@ -66,7 +65,7 @@ func TestSignalsWithoutLine(t *testing.T) {
 	require.False(t, plan.isQuick())
 }
 
-// A post is recognized by the first of its puts, and never as more than there is.
+// A post is recognized by the first of its puts, and never covers more puts than there are.
 func TestPostIsRecognized(t *testing.T) {
 	g := lines{posts: []post{{slot: ir.Signal(0), ranks: []int{1, 2}, near: []int{1, 2}}}}
 	puts := []ir.Action{ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(0), 2), ir.PutTo(ir.Signal(1), 1), ir.PutTo(ir.Signal(1), 2)}
@@ -77,7 +76,7 @@ func TestPostIsRecognized(t *testing.T) {
 	}
 }
 
-// What each rule puts stands by itself: a post never is what two rules put.
+// A post never combines the puts of two rules.
 func TestChunksStandRuleByRule(t *testing.T) {
 	first, second := ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2)
 	all := func(int) bool { return true }

@@ -2,28 +2,27 @@ package core
 
 import "slices"
 
-// pulse is when an operation last moved. One that has not for long asks its
-// neighbour, the next rank that has not left, whether it runs the same: if ranks
-// disagree, some pair of neighbours does, so that what would be a hang becomes an
-// error; and a neighbour that is dead is found.
+// pulse records when an operation last moved. An operation that has not moved for long asks its
+// neighbour, the next rank that has not left, whether it runs the same. If ranks disagree, some
+// pair of neighbours does, so a hang becomes an error. A dead neighbour is found too.
 type pulse struct {
 	stirred bool // a slot has been set since moved was written
-	moved   Time // when a slot was last set, or the last probe sent
-	probes  int  // probes sent without a slot set since
+	moved   Time // when a slot was last set, or the last probe was sent
+	probes  int  // probes sent since a slot was last set
 
-	since Time // when the operation was first seen open, at a tick
-	still Time // when a slot was last seen to have been set, while no operation before it was open
+	since Time // when a tick first found the operation open
+	still Time // when a tick last found that a slot was set, while this was the oldest operation
 }
 
-// look notes that the operation is open.
+// look records that the operation is open.
 func (p *pulse) look(now Time) {
 	if p.since == 0 {
 		p.since = now
 	}
 }
 
-// inspect returns how long the operation has been open, and how long ago a slot was last
-// set; 0: not known.
+// inspect returns how long the operation has been open, and how long ago a slot was last set; 0
+// means unknown.
 func (p *pulse) inspect(now Time) (age, quiet Time) {
 	if p.since > 0 {
 		age = now - p.since
@@ -34,10 +33,10 @@ func (p *pulse) inspect(now Time) (age, quiet Time) {
 	return age, quiet
 }
 
-// maxProbeShift bounds the growing waits between probes.
+// maxProbeShift limits the growing intervals between probes.
 const maxProbeShift = 4
 
-// due returns when the next probe is due; a stall of 0 is never.
+// due returns when the next probe is due. A stall of 0 means never.
 func (p *pulse) due(stall Time) Time {
 	if stall == 0 {
 		return never
@@ -58,8 +57,8 @@ func (p *pulse) tick(now, stall Time) bool {
 	return true
 }
 
-// reach returns how many ranks may pass the last probe on, among size ranks. Most probes are for the
-// neighbour alone: where links are slow many of them are sent although nothing is wrong.
+// reach returns how many of size ranks may pass the last probe on. Most probes are for the
+// neighbour alone, since slow links cause many probes although nothing is wrong.
 func (p *pulse) reach(size int) uint32 {
 	if p.probes < 2 || p.probes&(p.probes-1) != 0 {
 		return 0
@@ -67,17 +66,17 @@ func (p *pulse) reach(size int) uint32 {
 	return uint32(max(0, size-2))
 }
 
-// near is up to which distance every rank may be asked, and says goodbye; beyond
-// it those at powers of two, so that leaving takes few messages among many ranks.
+// near is the distance up to which every rank may be asked, and gets a goodbye. Beyond it only
+// distances that are powers of two count, so that leaving takes few messages among many ranks.
 const near = 16
 
 // mayAsk reports whether ranks at a distance ask each other.
 func mayAsk(distance int) bool { return distance <= near || distance&(distance-1) == 0 }
 
-// allNear reports whether each rank says goodbye to each.
+// allNear reports whether each rank says goodbye to all others.
 func (e *env) allNear() bool { return e.Size <= near+1 }
 
-// hearsLeave reports whether a rank that leaves says goodbye to this one.
+// hearsLeave reports whether a leaving rank says goodbye to this rank.
 func (e *env) hearsLeave(rank int) bool {
 	return mayAsk((rank-e.Rank+e.Size)%e.Size) || slices.Contains(e.Overlay.Channels(nil, rank), e.Rank) ||
 		slices.Contains(e.Overlay.Channels(nil, e.Rank), rank)

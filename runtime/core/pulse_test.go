@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Rank 0 has sent its chunk and left in good order, and rank 1 has died with it:
-// rank 2, which no connection tells, finds that only by asking rank 1.
+// Rank 0 has sent its chunk and left in good order, and rank 1 has died with the chunk. No
+// connection tells rank 2, so it finds out only by asking rank 1.
 func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
 	net := &probed{}
 	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, net)
@@ -28,7 +28,7 @@ func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
 	require.Equal(t, []int{3, 0, 1}, net.to, "nobody is asked when all have left")
 }
 
-// probed keeps whom a core has put something to.
+// probed records the ranks that a core has put something to.
 type probed struct {
 	discard
 	to []int
@@ -39,7 +39,7 @@ func (p *probed) Put(to int, f *wire.Frame) {
 	p.to = append(p.to, to)
 }
 
-// A stall of 0 is never.
+// A stall of 0 means never.
 func TestPulseNever(t *testing.T) {
 	var p pulse
 	require.Equal(t, never, p.due(0))

@@ -9,52 +9,54 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Some operations a rank can go through at once, if nothing else goes on there: those of short blocks all of which it lays for
-// the ranks that it puts them to, and collects from their lines, and passes nothing on but what it has folded; and a barrier all whose signals
-// are flags.
-// It has then to write its lines and
-// to look at others, in an order that is known when the schedule is compiled. Begin, the machine and End come to the same, and
-// take three times as long: TestQuickIsAsOthers holds the states of both against each other.
+// A rank can run some operations at once if nothing else goes on there. These are operations with
+// short blocks, all of which it lays for their receivers and collects from lines, and of which it
+// passes on only folded ones; and barriers whose signals are all flags. The rank then writes its
+// lines and looks at others, in an order that is known when the schedule is compiled. Begin, the
+// machine and End have the same effect, but take three times as long: TestQuickIsAsOthers compares
+// the states of both.
 //
-// A rank that has waited long enough for a line begins the operation after all, and writes again what it has written: the same, to lines
-// that nobody else writes before this rank has ended the operation (see flags.go).
+// A rank that has waited long enough for a line begins the operation after all, and repeats its
+// writes: the same content, to lines that no other rank writes before this rank has ended the
+// operation (see flags.go).
 
-// Quick is an operation that a rank may go through at once.
+// Quick is an operation that a rank may run at once.
 type Quick struct {
-	Flag  wire.Flag // what stands in its lines; From is this rank, and another one in lines that it looks at
-	Steps []Step    // one after the other
+	Flag  wire.Flag // the flag in its lines; From is this rank, or another rank for lines that it reads
+	Steps []Step    // in order
 	root  int
 	turn  uint64 // as op.turn
 	noted bool
-	cells []byte // partial results
-	given []byte // the caller's contribution, if it is copied since the result is written over it
+	cells []byte // memory of partial results
+	given []byte // the caller's contribution, if it is copied because the result overwrites it
 }
 
-// Step waits for a line, or for none, and then writes some and folds.
+// Step waits for at most one line, and then writes lines and folds.
 type Step struct {
-	Rank  int // in whose window the line is; -1: there is none
-	Line  int // of a signal; of a chunk its place among the posts of its writer, see ChunkLine
+	Rank  int // rank whose window has the line; -1: the step waits for no line
+	Line  int // line of a signal; for a chunk, the index among the posts of its writer, see ChunkLine
 	Chunk bool
-	slot  ir.Slot // what stands there
-	where where   // a chunk goes
+	slot  ir.Slot // the slot in the line
+	where where   // destination of a chunk
 	acts  []act
 }
 
 // act writes one line, or folds if made is not None.
 type act struct {
 	slot ir.Slot
-	to   []int // who looks there
-	own  bool  // it is in this rank's window
-	line int   // of a chunk, as Step.Line
-	from where // a chunk is read
+	to   []int // readers of the line
+	own  bool  // the line is in this rank's window
+	line int   // for a chunk, as Step.Line
+	from where // source of a chunk
 
 	made ir.Slot
 	into where
-	of   []where // the operands
+	of   []where // operands
 }
 
-// quickChunks returns the steps of an operation that moves blocks, nil if it is to begin. First the rank lays what it puts, and
-// then it collects what is put to it. Blocks are whole chunks, and lie in the caller's memory.
+// quickChunks returns the steps of an operation that moves blocks, or nil if it must Begin. The
+// rank first lays its chunks, and then collects those for it. Blocks are whole chunks, and lie in
+// the caller's memory.
 func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
 	if p.folds {
@@ -76,25 +78,26 @@ func (p *Plan) quickChunks() (steps []Step) {
 		do = do[len(g.posts[at].near):]
 	}
 	if len(step.acts) != len(g.posts) {
-		return nil // it passes something on
+		return nil // the rank relays something
 	}
 	if len(step.acts) > 0 {
 		steps = append(steps, step)
 	}
 	for _, at := range g.chunks {
 		if do, _ := e.Set(at.slot); len(do) > 0 || p.places.wanted.Index(at.slot.Index()) < 0 {
-			return nil // it passes the chunk on, by frame if no post has it
+			return nil // the rank relays the chunk, perhaps by frame
 		}
 		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot, where: p.places.where(at.slot.Index())})
 	}
 	if !e.Done() {
-		return nil // something is put to it by frame
+		return nil // the rank receives something by frame
 	}
 	return steps
 }
 
-// quickFolds returns the steps of an operation that folds, nil if it is to begin. The rank waits for partial results in the order of their
-// numbers, in which its rounds are, and for chunks last. Blocks are whole chunks.
+// quickFolds returns the steps of an operation that folds, or nil if it must Begin. The rank waits
+// for partial results in the order of their numbers, which is that of its rounds, and for chunks
+// last. Blocks are whole chunks.
 func (p *Plan) quickFolds() (steps []Step) {
 	g := &p.lines
 	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
@@ -122,7 +125,8 @@ func (p *Plan) quickFolds() (steps []Step) {
 	return steps
 }
 
-// actsOn returns what a rank does when a slot is set, with all that follows from its folds; ok is false if something goes by frame.
+// actsOn returns a rank's acts when a slot is set, including the consequences of its folds; ok is
+// false if something goes by frame.
 func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 	for set := []ir.Slot{s}; len(set) > 0; set = set[1:] {
 		do, _ := e.Set(set[0])
@@ -148,7 +152,8 @@ func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 	return acts, true
 }
 
-// quickFlags returns the steps of a barrier in each turn, nil if it is to begin: it takes its signals in the order of their numbers.
+// quickFlags returns the steps of a barrier in each turn, or nil if it must Begin. The rank waits
+// for signals in the order of their numbers.
 func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step) {
 	own := p.program.Outline()
 	if own.Signals != len(p.lines.awaited[0]) || p.recovers || p.program.Keeps() {
@@ -159,7 +164,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	do, _ := e.Set(ir.Enter)
 	writes, ok := p.writes(do, reaches)
 	steps := []Step{{Rank: -1, acts: writes}}
-	order := make([]int, own.Signals) // by signal, where it is awaited
+	order := make([]int, own.Signals) // by signal, its index in awaited
 	for i, at := range p.lines.awaited[0] {
 		order[at.slot.Index()] = i
 	}
@@ -182,7 +187,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	return turns
 }
 
-// writes returns the lines that actions write, and whether all of them are flags.
+// writes returns the lines that actions write; ok is false if not all of them are flags.
 func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []act, ok bool) {
 	for len(do) > 0 {
 		a := do[0]
@@ -199,8 +204,8 @@ func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []act, 
 	return list, true
 }
 
-// Quick returns the next operation, of n bytes under p, until the next call; nil if it is to Begin: it is none that a rank goes
-// through at once, or something else goes on.
+// Quick returns the fast path for the next operation, of n bytes under p, or nil if Begin must be
+// used. The result is valid until the next call.
 func (c *Core) Quick(p *Plan, n int) *Quick {
 	ops, f := &c.ops, &c.ops.flags
 	if !p.isQuick() || n > wire.CopiedTo || ops.complete != ops.seq || !ops.alone() {
@@ -216,10 +221,11 @@ func (c *Core) Quick(p *Plan, n int) *Quick {
 	return q
 }
 
-// isQuick reports whether there are operations that the rank may go through at once.
+// isQuick reports whether the plan has a fast path.
 func (p *Plan) isQuick() bool { return p.lines.steps[0] != nil }
 
-// alone reports whether nothing goes on beside operations, and nothing has come for the next one.
+// alone reports whether nothing goes on besides operations, and nothing has arrived for the next
+// one.
 func (ops *operations) alone() bool {
 	next := (ops.seq + 1) % Remembered
 	return ops.fate.err == nil && !ops.fate.dispute.open && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.absent) == 0 &&
@@ -229,8 +235,8 @@ func (ops *operations) alone() bool {
 // ChunkLine returns the line of a step that waits for a chunk.
 func (q *Quick) ChunkLine(s *Step) int { return chunkLine(q.turn, s.Line) }
 
-// Own copies the blocks that the rank holds and wants to where it wants them. It comes before all steps. Until Undo or Through mem may have
-// another In.
+// Own copies the blocks that the rank both holds and wants to their places in the output. Call it
+// before the steps. Until Undo or Through, mem may have another In.
 func (q *Quick) Own(p *Plan, mem *Buffers) {
 	p.places.copyOwn(mem)
 	if q.given = nil; !p.folds {
@@ -246,7 +252,7 @@ func (q *Quick) Own(p *Plan, mem *Buffers) {
 	q.given, mem.In = mem.In, q.cells[partial:]
 }
 
-// Undo has mem be as it was before Own: the operation is to begin after all.
+// Undo restores mem as before Own, for an operation that must Begin after all.
 func (q *Quick) Undo(mem *Buffers) {
 	if q.given != nil {
 		copy(q.given, mem.In)
@@ -254,10 +260,11 @@ func (q *Quick) Undo(mem *Buffers) {
 	}
 }
 
-// Into returns where the chunk goes that a step waits for.
+// Into returns the destination of the chunk that a step waits for.
 func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.cells) }
 
-// Note writes down what the operation is, for others to see. It is for before the rank waits: afterwards it would cost time.
+// Note shows the operation's fingerprint to other ranks. Call it before the rank waits: afterwards
+// it would cost time.
 func (c *Core) Note(p *Plan, q *Quick) {
 	if !q.noted && p.Chunks > 0 {
 		q.noted = true
@@ -265,7 +272,7 @@ func (c *Core) Note(p *Plan, q *Quick) {
 	}
 }
 
-// Write writes the lines of a step and folds, and reports whether it has: if not the operation is to Begin.
+// Write writes the lines of a step and folds. It returns false if the operation must Begin.
 func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	net := c.ops.flags.shelf.net
 	for i := range s.acts {
@@ -328,7 +335,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	}
 }
 
-// leaveQuick leaves o as operations are left that a rank has gone through at once.
+// leaveQuick leaves o in the state of an operation that has taken the fast path.
 func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	o.begin(ops.seq, ops.print, p, Buffers{})
 	ops.rec.open(o)

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// shelved keeps what is laid and told.
+// shelved records laid chunks and notes.
 type shelved struct {
 	recorder
 	told []string
@@ -39,7 +39,7 @@ func (s *shelved) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 
 func (s *shelved) tell(what ...any) { s.told = append(s.told, fmt.Sprint(what...)) }
 
-// plainly goes through an operation as any.
+// plainly runs an operation on the general path.
 func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 	c.Begin(p, mem)
 	for len(c.Awaits().Flags) > 0 {
@@ -57,8 +57,8 @@ func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 	c.End(begun)
 }
 
-// buffersOf returns memory for an operation with blocks of n bytes, with another byte in each block
-// that the rank holds.
+// buffersOf returns memory for an operation with blocks of n bytes. Each block that the rank holds
+// has another byte.
 func buffersOf(p *Plan, n int) Buffers {
 	pl := &p.places
 	switch {
@@ -80,8 +80,8 @@ func buffersOf(p *Plan, n int) Buffers {
 	return mem
 }
 
-// A core that goes through operations at once is, after each, in the state of one that begins and ends them, and
-// has told others the same; whatever it has done before in whatever order.
+// After each operation on the quick path, a core is in the same state as one that begins and ends
+// operations, and has sent the same, whatever operations it has run before.
 func TestQuickIsAsOthers(t *testing.T) {
 	quick := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,7 +146,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 				c.Through(p, q, n)
 				quick++
 			} else {
-				nets[1].told = nets[1].told[:told] // it is written again
+				nets[1].told = nets[1].told[:told] // the line is written again
 				if q != nil {
 					q.Undo(&mem)
 				}
@@ -165,7 +165,8 @@ func TestQuickIsAsOthers(t *testing.T) {
 	require.NotZero(t, quick)
 }
 
-// A rank goes through broadcasts of one chunk at once if it lays that for all that it puts it to, or passes nothing on.
+// A broadcast of one chunk takes the quick path if the rank lays the chunk for all its receivers,
+// or relays nothing.
 func TestWhatIsQuick(t *testing.T) {
 	for rank := range 4 {
 		for name, want := range map[string]bool{"bcast/linear": true, "bcast/binomial": rank != 2, "bcast/chain": rank == 0 || rank == 3} {
@@ -180,7 +181,7 @@ func TestWhatIsQuick(t *testing.T) {
 	}
 }
 
-// What goes on beside an operation has it begin.
+// Activity besides an operation makes it Begin.
 func TestNotQuick(t *testing.T) {
 	prepare := func() (*Core, *Plan) {
 		return New(Config{Rank: 1, Size: 4, Overlay: nowhere{}}, new(shelved)), plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, make([]int, 4))[1]

@@ -8,23 +8,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// reason is why a core has failed, as ranks tell each other: the same at all ranks that
-// hear of one failure.
+// reason is why a core has failed, as ranks tell each other. It is the same at all ranks that hear
+// of one failure.
 type reason struct {
 	cause  cause
-	origin int // the rank that has found it
-	about  int // the rank that has caused it, as far as origin can tell
+	origin int // the rank that has found the failure
+	about  int // the rank that has caused it, as far as origin knows
 	text   string
 }
 
-// cause is what an error is, as a number that all ranks know: wire.Header.Print of a
-// FrameAbort. Those from 1 on are of known, and behind these of Config.Causes.
+// cause identifies an error by a number that all ranks know: wire.Header.Print of a FrameAbort.
+// Numbers from 1 on are indices of known, followed by those of Config.Causes.
 type cause uint32
 
-// known are the errors that a core tells apart. One that is another one, too, stands before that.
+// known are the errors with a cause. An error that wraps another one comes first.
 var known = [...]error{ErrMismatch, ErrProtocol, ErrPeerSilent, ErrPeerLost, ErrPeerLeft}
 
-// kindOf returns the error that c stands for, nil if that is known at the origin only.
+// kindOf returns the error of c, or nil if only the origin knows it.
 func (e *env) kindOf(c cause) error {
 	switch i := int(c) - 1; {
 	case i < 0:
@@ -39,7 +39,7 @@ func (e *env) kindOf(c cause) error {
 // causes is the number of causes.
 func (e *env) causes() cause { return cause(1 + len(known) + len(e.Causes)) }
 
-// reasonOf returns the reason that this rank gives for its failure with err.
+// reasonOf returns the reason of this rank's failure with err.
 func (e *env) reasonOf(err error) reason {
 	r := reason{origin: e.Rank, about: e.Rank, text: clip(err.Error(), wire.MaxControl)}
 	for c := e.causes() - 1; c > 0; c-- {
@@ -54,36 +54,35 @@ func (e *env) reasonOf(err error) reason {
 	return r
 }
 
-// clip cuts s to n bytes.
+// clip cuts s to at most n bytes.
 func clip(s string, n int) string { return s[:min(len(s), n)] }
 
-// reasonIn returns the reason that an abort brings; ok is false if it cannot be one.
+// reasonIn returns the reason in an abort; ok is false if it is invalid.
 func (e *env) reasonIn(h *wire.Header) (r reason, ok bool) {
 	r = reason{cause: cause(h.Print), origin: int(h.Arg), about: int(h.Slot)}
 	return r, r.cause < e.causes() && r.origin < e.Size && r.about < e.Size && h.Len <= wire.MaxControl
 }
 
-// put fills in the frame that tells r.
+// put fills in the frame with r.
 func (r *reason) put(f *wire.Frame) {
 	f.Kind, f.Lane = wire.FrameAbort, wire.LaneControl
 	f.Print, f.Arg, f.Slot = uint32(r.cause), uint32(r.origin), ir.Slot(r.about)
 	f.Body, f.Len = []byte(r.text), len(r.text)
 }
 
-// heardError is the failure of another rank, of a kind that is nil if only that rank
-// knows it.
+// heardError is the failure of another rank. kind is nil if only that rank knows the error.
 type heardError struct {
 	reason
 	kind error
 }
 
-// errorOf returns the error of a rank that hears r: it is what the origin's error is, too, and
+// errorOf returns the error of a rank that hears r. It wraps what the origin's error wraps, and
 // names the same rank.
 func (e *env) errorOf(r *reason) error {
 	return &RankError{Rank: r.about, Err: &heardError{*r, e.kindOf(r.cause)}}
 }
 
-// Error of a mismatch is the same text as where it was found out: it names the ranks itself.
+// Error returns for a mismatch the same text as at its origin, which names the ranks itself.
 func (e *heardError) Error() string {
 	if e.kind == ErrMismatch {
 		return e.text
@@ -94,7 +93,7 @@ func (e *heardError) Error() string {
 	return fmt.Sprintf("%v, rank %d: %s", ErrAborted, e.origin, e.text)
 }
 
-// Unwrap returns what e is.
+// Unwrap returns ErrAborted and the kind of e.
 func (e *heardError) Unwrap() []error {
 	if e.kind == nil {
 		return []error{ErrAborted}

@@ -5,35 +5,34 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// recovery makes up for what multicasts lose, and keeps long ones from being
-// lost. Repairs of a schedule put the whole message: all that a schedule knows
-// is that an acknowledgement is overdue. Ranks know more. One that hears a
-// multicast sees which of its chunks have not come, and asks a rank that has
-// them; that rank sends just those, and does without the schedule's repair for
-// as long as it is asked. So the loss of a chunk costs a chunk. A rank that
-// hears nothing asks once, and is repaired as the schedule says: see unheard.go.
+// recovery repairs what multicasts lose, and limits long ones so that less is lost. Repairs of a
+// schedule put the whole message, since a schedule only knows that an acknowledgement is overdue.
+// Ranks know more. A rank that hears a multicast sees which chunks are missing, and asks a rank
+// that has them. That rank sends only those, and suspends the schedule's repair while it is asked.
+// So the loss of a chunk costs a chunk. A rank that hears nothing asks once, and is repaired by the
+// schedule: see unheard.go.
 type recovery struct {
 	*env
 	fate *failure
 	ops  *operations
 
 	asks    asks
-	rhythm  delay // from when something of a multicast comes to when more of it does
-	tells   delay // from one word of a rank whose puts yield to the next
+	rhythm  delay // time between two arrivals of a multicast
+	tells   delay // time between two reports of a rank whose puts yield
 	reports reports
 	silent  map[int]bool // ranks that have not reported for too long, until they do
 	behind  int          // open operations whose multicasts wait for earlier ones
 	lossy   uint64       // operations up to this one expect losses
-	wary    uint64       // the signals of operations up to this one are doubled, too
+	wary    uint64       // signals of operations up to this one are doubled
 	repairs uint64       // repairs carried out
 	doubled uint64       // signals sent as datagrams too
 	doubles doubles
 	pace    pace
 
-	repairing bool // a repair is carried out
+	repairing bool // a repair is being carried out
 }
 
-// losses is what recovery knows of one operation.
+// losses is the recovery state of one operation.
 type losses struct {
 	repairs repairs
 	gaps    gaps
@@ -41,10 +40,10 @@ type losses struct {
 	served  []service
 	window  window
 	yields  yields
-	heard   bool // a datagram of the operation has come, in time or not
-	cries   int  // ranks asked since none has come: see unheard.go
-	byMcast int  // chunks that came by multicast first
-	byPut   int  // chunks that came by put first
+	heard   bool // a datagram of the operation has arrived, in time or not
+	cries   int  // ranks asked because no datagram has arrived: see unheard.go
+	byMcast int  // chunks that arrived by multicast first
+	byPut   int  // chunks that arrived by put first
 }
 
 func (l *losses) reset() {
@@ -54,19 +53,19 @@ func (l *losses) reset() {
 	l.heard, l.cries, l.byMcast, l.byPut = false, 0, 0, 0
 }
 
-// whole reports whether all chunks of o have come.
+// whole reports whether all chunks of o have arrived.
 func (l *losses) whole(o *op) bool { return l.missing(o) <= 0 }
 
-// missing returns how many chunks of o have not come.
+// missing returns how many chunks of o have not arrived.
 func (l *losses) missing(o *op) int { return o.chunks - l.byMcast - l.byPut }
 
-// manyBytes is how long all blocks together may be that several ranks multicast at once over a network.
-// It is half of what waits before a link of a small switch.
+// manyBytes is the greatest length of all blocks that several ranks multicast at once over a
+// network: half of the buffer of a small switch before a link.
 const manyBytes = 64 << 10
 
-// drown reports whether the multicasts of o are left out, as if they were lost: all ranks multicast at
-// once, so all but one of every P-1 datagrams would be dropped before each link, and those that are not
-// take the link from the puts, which bring everything.
+// drown reports whether the multicasts of o are skipped, as if lost. If all ranks multicast at
+// once, a link drops most datagrams, and the rest take bandwidth from the puts, which bring
+// everything.
 func (rc *recovery) drown(o *op) bool {
 	return o.plan.manyCast && o.bytes() > manyBytes && rc.Caps.Local < rc.Size
 }
@@ -77,18 +76,17 @@ func (rc *recovery) open(o *op) {
 	rc.openWindow(o)
 }
 
-// end is told that o returns: what still comes by multicast is nothing to wait
-// for.
+// end is called when o returns: from then on, missing multicasts do not matter.
 func (rc *recovery) end(o *op) {
 	if o.lost.byPut > 0 && !o.lost.heard && o.mayAsk() {
-		rc.noteLoss() // and others below may ask
+		rc.noteLoss() // ranks below may ask as well
 	}
 	rc.reached(o, o.chunks)
 	o.lost.window.bytes = 0
 	rc.unqueue()
 }
 
-// tick does what time makes due for o.
+// tick does what is due for o.
 func (rc *recovery) tick(o *op, now Time) {
 	rc.unblock(o, now)
 	rc.checkYields(o, now)
@@ -98,7 +96,7 @@ func (rc *recovery) tick(o *op, now Time) {
 	rc.checkSlow(o, now)
 }
 
-// due returns when tick has something to do next.
+// due returns when tick next has something to do.
 func (rc *recovery) due(o *op) Time {
 	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o), rc.unheardDue(o))
 	if child := o.late(); child != nil {
@@ -107,16 +105,16 @@ func (rc *recovery) due(o *op) Time {
 	return due
 }
 
-// timed reports whether o waits for times that are to be met closely.
+// timed reports whether a timer of o needs precision.
 func (rc *recovery) timed(o *op) bool {
 	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on || o.lost.yields.waits()
 }
 
-// isAnswer is the Arg of a chunk that answers a request; the others are
-// multicast by the rank that holds them at enter.
+// isAnswer is the Arg of a chunk that answers a request. Other datagrams are multicasts of the rank
+// that holds the chunk.
 const isAnswer = 1
 
-// datagram takes a datagram of o, and reports whether it is one.
+// datagram takes a datagram of o. It returns false if the datagram is invalid.
 func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) bool {
 	switch {
 	case h.Kind == wire.FrameWant:
@@ -135,7 +133,7 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 	return rc.fragment(o, h, offset, payload)
 }
 
-// fragment takes a part of a chunk.
+// fragment takes a fragment of a chunk. It returns false if the fragment is invalid.
 func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
 	rc.layout(o)
 	dst, k := o.chunk(h.Slot), h.Slot.Index()
@@ -161,12 +159,12 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 	return true
 }
 
-// nearEnd reports whether byte end of a chunk of n bytes counts as its last. A window
-// may be one chunk: the root would wait for a last fragment that is lost, and the link
-// would lie idle while it is told of one that is not.
+// nearEnd reports whether byte end of a chunk of n bytes counts as its last. A window may be one
+// chunk: if the root waited for a lost last fragment, or for the report of one that arrived, the
+// link would idle.
 func nearEnd(end, n int) bool { return end >= n-n/4 }
 
-// layout numbers the fragments of o, unless that has been done.
+// layout numbers the fragments of o, unless they have numbers.
 func (rc *recovery) layout(o *op) {
 	if !o.frags.laidOut() {
 		if o.spans.on {
@@ -177,7 +175,7 @@ func (rc *recovery) layout(o *op) {
 	}
 }
 
-// complete sets chunk k, which datagrams have brought, the last of which is h.
+// complete sets chunk k, whose last datagram is h.
 func (rc *recovery) complete(o *op, h *wire.Header, k int) {
 	if h.Arg == isAnswer {
 		o.lost.byPut++

@@ -6,22 +6,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A call with wrong arguments is refused where it is made: it does nothing and does not count. The
-// rank may call again, correctly. If it does not, the other ranks wait for it in an operation that it
-// never enters, although it lives. So a rank remembers what it has refused. When a rank that waits
-// asks it (see pulse) and it has still not called again a while later, all ranks fail with a mismatch
-// in the words of the refusal. While nobody waits nothing is sent.
+// A call with wrong arguments is refused: it does nothing and does not count. The rank may call
+// again, correctly. If it does not, the other ranks wait for it in an operation that it never
+// enters, although it lives. So a rank remembers what it has refused. If a waiting rank probes it
+// (see pulse), and it has still not called again a while later, all ranks fail with a mismatch in
+// the words of the refusal. If no rank waits, nothing is sent.
 
-// refusal is the last call of this rank that was refused.
+// refusal is the last refused call of this rank.
 type refusal struct {
-	seq   uint64 // the number that the operation would have had; 0: no call was refused
-	words string // why
+	seq   uint64 // the number that the operation would have had; 0: none
+	words string // the reason
 	asked bool   // a rank waits in operation seq or in a later one
-	until Time   // when all ranks fail; 0: a while after the next tick
+	until Time   // when all ranks fail; 0: set at the next tick
 }
 
-// Refuse notes that the process has made a call with wrong arguments, which would have been operation
-// seq. words say which call and what is wrong with it.
+// Refuse records that the process has made a call with wrong arguments, which would have been
+// operation seq. words say which call and why.
 func (c *Core) Refuse(seq uint64, words string) {
 	r := &c.ops.refusal
 	if r.seq != seq {
@@ -33,14 +33,14 @@ func (c *Core) Refuse(seq uint64, words string) {
 // refuses reports whether this rank has refused a call and has made no other since.
 func (ops *operations) refuses() bool { return ops.refusal.seq > ops.seq }
 
-// askedFor notes that a rank waits in operation seq, which this one has not entered.
+// askedFor records that a rank waits in operation seq, which this rank has not entered.
 func (ops *operations) askedFor(seq uint64) {
 	if ops.refuses() && seq >= ops.refusal.seq {
 		ops.refusal.asked = true
 	}
 }
 
-// failsBy reports whether all ranks are to fail by the refusal unless this one calls again.
+// failsBy reports whether all ranks will fail by the refusal unless this rank calls again.
 func (ops *operations) failsBy() bool {
 	return ops.refusal.asked && ops.refuses() && ops.fate.err == nil && !ops.fate.dispute.open
 }
@@ -59,7 +59,7 @@ func (ops *operations) tickRefusal(now Time) {
 	}
 }
 
-// refusalDue returns when tickRefusal has something to do next.
+// refusalDue returns when tickRefusal next has something to do.
 func (ops *operations) refusalDue() Time {
 	if !ops.failsBy() {
 		return never

@@ -12,13 +12,13 @@ import (
 
 const second = Time(1e9)
 
-// probe has rank 1 ask c about an operation.
+// probe makes rank 1 ask c about an operation.
 func (c *Core) probe(seq uint64) {
 	c.Arrived(&wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl, Epoch: 1, Seq: seq, From: 1, Print: 1}, nil)
 }
 
-// A rank fails by a call that it has refused a second after others have asked for it, unless it has
-// made another one.
+// A rank fails by a refused call a second after others have asked for the operation, unless it has
+// made another call.
 func TestRefusalFails(t *testing.T) {
 	refusing := func() *Core {
 		c := New(Config{Rank: 0, Size: 2, Epoch: 1, Stall: second / 4, CastWindow: 1, Overlay: nowhere{}}, new(spy))
@@ -38,11 +38,11 @@ func TestRefusalFails(t *testing.T) {
 	})
 	t.Run("asked", func(t *testing.T) {
 		c := refusing()
-		c.probe(3) // a rank that waits for nobody in two operations
+		c.probe(3) // from a rank that waits for no rank in two operations
 		require.True(t, c.Waits())
 		pass(c, second/2)
 		require.NoError(t, c.Err())
-		c.Refuse(1, "scatter: y") // once more gives no more time
+		c.Refuse(1, "scatter: y") // another refusal gives no more time
 		pass(c, second+second/5)
 		require.ErrorIs(t, c.Err(), ErrMismatch)
 		require.ErrorContains(t, c.Err(), "rank 0 has refused operation 1: scatter: y")

@@ -6,27 +6,27 @@ import (
 
 // repairs are the armed repair rules of an operation.
 type repairs struct {
-	list  []repair // armed or not, one for every repair rule that ever was armed
+	list  []repair // one for every repair rule that has been armed, armed or not
 	armed int      // how many are armed
 }
 
-// repair is one of them.
+// repair is the state of one repair rule.
 type repair struct {
 	rule   int32
 	armed  bool
-	fresh  bool // armed since the last tick: nothing below is known yet
-	spared bool // put off since the last tick
-	behind bool // what was sent before it had not left when it was last due
-	rounds int  // how often some of what it puts has been put, and not yet all; 0: none
+	fresh  bool // armed since the last tick: the fields below are not set
+	spared bool // postponed since the last tick
+	behind bool // earlier frames had not left when it was last due
+	rounds int  // how often it has put a part of its chunks; 0: it is not in the middle of them
 	due    Time
 	wait   Time
 	since  Time // when it was armed
 }
 
-// maxBackoff bounds the growing waits of a repair, in base timeouts.
+// maxBackoff limits the growing waits of a repair, in base timeouts.
 const maxBackoff = 64
 
-// arm starts the clock of a repair rule whose slots are set.
+// arm starts the timer of a repair rule whose slots are set.
 func (rs *repairs) arm(rule int32) {
 	rs.list = append(rs.list, repair{rule: rule, armed: true, fresh: true})
 	rs.armed++
@@ -38,10 +38,10 @@ func (rs *repairs) call(r *repair) {
 	rs.armed--
 }
 
-// disarm ends all.
+// disarm ends all repairs.
 func (rs *repairs) disarm() { rs.list, rs.armed = rs.list[:0], 0 }
 
-// due returns when the next one is due.
+// due returns when the next repair is due.
 func (rs *repairs) due() Time {
 	due := never
 	for i := range rs.list {
@@ -52,8 +52,8 @@ func (rs *repairs) due() Time {
 	return due
 }
 
-// stamp starts the clock of a repair (paper 002, section 3.3.4: the timeout
-// grows with the level in the tree).
+// stamp sets the times of a repair (paper 002, section 3.3.4: the timeout grows with the level in
+// the tree).
 func (rc *recovery) stamp(o *op, r *repair, now Time) {
 	after, _ := o.plan.program.Repair(r.rule)
 	r.fresh, r.since = false, now
@@ -64,7 +64,7 @@ func (rc *recovery) stamp(o *op, r *repair, now Time) {
 		r.due = now + r.wait
 	}
 	if g := &o.lost.gaps; g.armed && carries(o.plan.program.Actions(r.rule)) {
-		// What took so long to come here does so to others.
+		// What takes long to arrive here takes as long to others.
 		if took := now - g.first; took > r.wait {
 			r.wait = min(took, maxBackoff*rc.Repair)
 			r.due = now + r.wait
@@ -98,20 +98,19 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 	}
 	actions := o.plan.program.Actions(r.rule)
 	if r.rounds > 0 && o.unsent > 0 {
-		r.due = now + max(1, rc.Repair/4) // the rest follows what has left
+		r.due = now + max(1, rc.Repair/4) // the rest follows the frames that have left
 		return
 	}
 	if r.rounds == 0 && carries(actions) && (o.unsent > 0 || r.behind) {
-		// The multicast, or the last round, has not even left, or has
-		// just done so: another would only queue up behind it. What takes
-		// so long to leave takes as long to be answered.
+		// The multicast, or the last round, has not left, or has just done so. Another round would
+		// only queue behind it. What takes long to leave takes as long to be answered.
 		r.behind = o.unsent > 0
 		r.wait = min(max(r.wait, now-r.since), maxBackoff*rc.Repair)
 		r.due = now + r.wait
 		return
 	}
 	if !carries(actions) && rc.answered(o) && o.lost.much(o) {
-		// The schedule asks for whole chunks; what is missing of them is on its way.
+		// The schedule asks for whole chunks; their missing parts are on their way.
 		r.due = now + r.wait
 		return
 	}
@@ -126,8 +125,8 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		return
 	}
 	if o.empty() && !carries(actions) {
-		// A lane loses nothing: to ask again brings nothing, and looks like progress to who
-		// watches a rank that is dead.
+		// A lane loses nothing. Asking again would bring nothing, and would look like progress to
+		// ranks that watch a dead one.
 		o.lost.repairs.call(r)
 		return
 	}
@@ -136,18 +135,18 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 	r.due = now + r.wait
 }
 
-// some is how many chunks are put at once that nobody has asked for, or are asked for in
-// silence: little at first, for what is missing may only be late, and after that twice as
-// much each time. What is put in vain keeps the signals behind it waiting.
+// some is how many chunks are put at once that no rank has asked for, or are asked for in silence.
+// It is small at first, since missing chunks may only be late, and doubles each time. Useless puts
+// delay the signals behind them.
 func (rc *recovery) some(o *op, times int) int {
 	return o.chunksIn(someBytes << min(times, maxSome))
 }
 
-// chunksIn returns how many chunks are about so many bytes, at least one.
+// chunksIn returns how many chunks have about the given number of bytes, at least one.
 func (o *op) chunksIn(bytes int) int { return max(1, bytes*o.chunks/max(1, o.bytes())) }
 
-// slowly reports whether repairs put less, and wait longer: where losses are seen, who lacks
-// something asks for it by datagram, and what is put in vain holds up TCP for seconds.
+// slowly reports whether repairs put less, and wait longer. Where losses are seen, ranks ask by
+// datagram for what they lack, and useless puts delay TCP for seconds.
 func (rc *recovery) slowly(o *op) bool { return rc.losing() && o.bytes() <= someBytes }
 
 const (
@@ -156,12 +155,11 @@ const (
 	maxSome   = 24
 )
 
-// much reports whether the chunks of o that have not come are more bytes than that.
+// much reports whether more than someBytes bytes of o are missing.
 func (l *losses) much(o *op) bool { return l.missing(o)*(o.bytes()/max(1, o.chunks)) > someBytes }
 
-// carryOut does what a repair says, chunks that have been put to their rank
-// before excepted, and no more than so many of the others; it reports whether some are
-// left.
+// carryOut carries out a repair, without chunks that have been put to their rank before, and with
+// at most most of the others. It reports whether some are left.
 func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 	rc.repairs++
 	rc.trace(EventRepair, o.seq, actions[0].Slot, int(actions[0].To))
@@ -182,9 +180,8 @@ func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 	return false
 }
 
-// first reports whether a chunk is put to its rank for the first time. If that is
-// not kept track of, a rank that may have to be waited for is passed over: the
-// repair is made again.
+// first reports whether a chunk is put to its rank for the first time. If that is not tracked, it
+// skips a rank that may not have entered: the repair is made again.
 func (rc *recovery) first(o *op, a ir.Action) bool {
 	s := o.lost.serviceOf(int(a.To), o.chunks)
 	if s == nil {
@@ -193,7 +190,7 @@ func (rc *recovery) first(o *op, a ir.Action) bool {
 	return s.once(a.Slot.Index())
 }
 
-// spare puts the repairs of rank off, or ends them if it has all chunks.
+// spare postpones the repairs of rank, or ends them if it has all chunks.
 func (rc *recovery) spare(o *op, rank int, whole bool) {
 	rs := &o.lost.repairs
 	for i := range rs.list {
@@ -213,7 +210,7 @@ func repairsRank(o *op, r *repair, rank int) bool {
 	return carries(actions) && int(actions[0].To) == rank
 }
 
-// carries reports whether actions put chunks, not only signals.
+// carries reports whether actions put chunks and not only signals.
 func carries(actions []ir.Action) bool {
 	return len(actions) > 0 && actions[0].Slot.Kind() == ir.KindChunk
 }

@@ -7,27 +7,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A chunk that a rank puts to ranks that see its window stands there once, in
-// a line, and all of them collect it (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives,
-// section 4.1). A short one is copied into the window, a long one is lent: it stays where it
-// is until all have collected it, so that it is copied once on its way, not twice.
+// A chunk that a rank puts to ranks that see its window stands there once, in a line, and all of
+// them collect it (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1). A short chunk
+// is copied into the window. A long chunk is lent: it stays in the sender's buffer until all have
+// collected it, so it is copied once, not twice.
 //
 // Operations that move chunks have no bound of reuse: the root of a broadcast may be any number of
-// them ahead (verify's check reuse). So a rank says up to which operation it has ended all, and a line is written
-// again only when all have ended the operation that it was written for. A chunk for which there
-// is no line is put. Whoever waits for a chunk takes it either way.
+// operations ahead (verify's check reuse). So a rank says up to which operation it has ended all,
+// and a line is written again only when all have ended the operation of its content. A chunk
+// without a line is put. A receiver accepts a chunk either way.
 //
-// All ranks that reach each other count the lines of operations alike, since all call the same: each
-// takes as many as the rank that lays most. A rank lays what it puts in the order of its rules.
-// Lines that no chunk of a rank stands in are left out.
+// All ranks that reach each other count the lines of operations alike, since all make the same
+// calls: each operation takes as many lines as the rank that lays most. A rank lays its chunks in
+// the order of its rules, and leaves other lines out.
 
-// maxShelved is how many lines an operation takes at most: two of them that follow each other do
-// not share lines.
+// maxShelved is the greatest number of lines of an operation: two consecutive operations share no
+// lines.
 const maxShelved = wire.ChunkLines / 2
 
-// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note has other ranks see
-// the fingerprint of an operation that this one has called: where two call different things it may be
-// that neither looks at a line of the other.
+// ShelfNet is a Net whose windows also hold chunks; see [wire.Shelves]. Note shows other ranks the
+// fingerprint of an operation that this rank has called: if two ranks call different operations,
+// neither may look at a line of the other.
 type ShelfNet interface {
 	FlagNet
 	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
@@ -36,28 +36,28 @@ type ShelfNet interface {
 	Note(seq uint64, fingerprint uint32)
 }
 
-// shelf is the lines of a rank in which chunks stand.
-type shelf struct {
+// shelf holds the lines of a rank with chunks.
+type shelf struct { // nil: chunks do not go through windows
 	net    ShelfNet // nil: there are none
-	used   uint64   // lines, of all operations with chunks in windows that have begun
-	passed uint64   // used, when the others were told last what has ended here
+	used   uint64   // lines of all operations with chunks in windows that have begun
+	passed uint64   // value of used when the others were last told what has ended here
 	lent   []Lent
 }
 
-// Lent is a chunk of this rank that others collect where it lies.
+// Lent is a chunk of this rank that others collect from its buffer.
 type Lent struct {
 	Line int
 	seq  uint64
 }
 
-// connect tells f of the way out.
+// connect sets the net of f.
 func (f *flags) connect(net Net) {
 	f.net, _ = net.(FlagNet)
 	f.waits = f.net != nil && f.net.Waits()
 	f.shelf.net, _ = net.(ShelfNet)
 }
 
-// shelve has the chunks of o looked for that come to stand in windows.
+// shelve awaits the chunks of o that come through windows.
 func (ops *operations) shelve(o *op) {
 	f := &ops.flags
 	if f.shelf.net == nil {
@@ -72,22 +72,22 @@ func (ops *operations) shelve(o *op) {
 	}
 }
 
-// note shows the fingerprint of o to the other ranks, if its chunks stand in windows. A rank that waits
-// for a signal needs no note: the signal carries the fingerprint.
+// note shows the fingerprint of o to the other ranks, if its chunks go through windows. A rank that
+// waits for a signal needs no note, since the signal carries the fingerprint.
 func (ops *operations) note(o *op) {
 	if v := &ops.flags.shelf; v.net != nil && o.plan.lines.known && o.chunks > 0 {
 		v.net.Note(o.seq, o.print)
 	}
 }
 
-// chunkLine returns the line of the chunk of an operation that has a place among the posts of its
-// writer.
+// chunkLine returns the line of a chunk, given the turn of its operation and the index of its post
+// at the writer.
 func chunkLine(turn uint64, place int) int {
 	return wire.ChunkLine + int((turn-1+uint64(place))%wire.ChunkLines)
 }
 
-// lay has the chunk of the first of actions stand in the own window, and reports whether it does.
-// done is how many of the actions are done by that.
+// lay stores the chunk of the first of actions in this rank's window, and reports whether it has.
+// done is how many of actions that covers.
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
 	place := o.plan.lines.place(actions)
@@ -112,7 +112,7 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 }
 
 // unshelve tells the others what has ended here, whenever a quarter of the lines have been used
-// since it was last told.
+// since the last time.
 func (ops *operations) unshelve() {
 	if v := &ops.flags.shelf; v.used-v.passed >= wire.ChunkLines/4 {
 		v.passed = v.used
@@ -120,8 +120,8 @@ func (ops *operations) unshelve() {
 	}
 }
 
-// Buffer returns where the chunk goes that stands in line i of Awaits with f; ok is false if
-// there is none, or if it is not one that this rank waits for.
+// Buffer returns the destination of the chunk that arrives with f in entry i of Awaits. ok is false
+// if the entry has no chunk, or if f is not the awaited flag.
 func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
 	at := &c.ops.flags.awaits.Flags[i]
 	if !at.IsChunk() || f.Mark != at.mark || c.fate.err != nil {
@@ -130,11 +130,11 @@ func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
 	return c.ops.open(at.Seq).bytesOf(at.slot), true
 }
 
-// Lent returns the chunks that others have still to collect. It changes with every step of the
+// Lent returns the chunks that others still have to collect. It changes with every step of the
 // core.
 func (c *Core) Lent() []Lent { return c.ops.flags.shelf.lent }
 
-// Collected says that all have collected chunk i of Lent.
+// Collected says that all receivers have collected chunk i of Lent.
 func (c *Core) Collected(i int) {
 	v := &c.ops.flags.shelf
 	c.ops.open(v.lent[i].seq).unsent--
@@ -142,13 +142,13 @@ func (c *Core) Collected(i int) {
 	c.ops.resume()
 }
 
-// Called returns the fingerprint of an operation that has begun here; ok is false if that is not
-// known, or no more.
+// Called returns the fingerprint of an operation that has begun here. ok is false if it has not, or
+// is forgotten.
 func (c *Core) Called(seq uint64) (fingerprint uint32, ok bool) {
 	return c.ops.past(seq)
 }
 
-// Noted takes what another rank has noted under a number, and fails the core if this one has called
+// Noted takes another rank's note about operation seq. It fails the core if this rank has called
 // something else, then or before.
 func (c *Core) Noted(rank int, seq uint64, theirs uint32) {
 	if mine, ok := c.Called(seq); ok && mine != theirs && c.fate.err == nil {
@@ -156,7 +156,7 @@ func (c *Core) Noted(rank int, seq uint64, theirs uint32) {
 	}
 }
 
-// takeBack has no chunk of this rank be collected any more.
+// takeBack revokes all lent chunks of this rank.
 func (ops *operations) takeBack() {
 	v := &ops.flags.shelf
 	for _, l := range v.lent {

@@ -5,7 +5,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Slots: from a frame that has come to what the rules put.
+// Slots: from an arriving frame to the puts of the rules.
 
 // buffer decides where the body of a slot's frame goes.
 func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
@@ -14,7 +14,7 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	}
 	o := ops.lookup(h.Seq)
 	if o == nil {
-		if ops.agreed(h) && h.Slot.Kind() == ir.KindSignal { // a request, of a rank that has fallen behind
+		if ops.agreed(h) && h.Slot.Kind() == ir.KindSignal { // a request of a rank that has fallen behind
 			ops.sayOver(h.From, h.Seq, h.Print)
 		}
 		ops.totals.Stale++
@@ -36,8 +36,8 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	return ops.bufferChunk(o, h)
 }
 
-// acceptEarly takes signals of the next few operations; anything else waits with
-// its sender until the local process has come so far.
+// acceptEarly takes signals of the next few operations. Anything else waits with its sender until
+// the process has entered the operation.
 func (ops *operations) acceptEarly(h *wire.Header) ([]byte, wire.Verdict) {
 	if !ops.remembers(h.Slot) || h.Len != 0 || h.Seq > ops.seq+ahead {
 		return nil, wire.Hold
@@ -64,7 +64,7 @@ func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict)
 	return dst, wire.Accept
 }
 
-// bufferRun decides where the body of a frame goes that has several chunks, one behind the other.
+// bufferRun decides where the body of a frame of several chunks goes.
 func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
 	first, n := h.Slot.Index(), int(h.Arg)+1
 	if n < 0 || n > o.chunks-first || !o.machine.Valid(ir.Chunk(first+n-1)) {
@@ -88,7 +88,8 @@ func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
 	return ops.apart.buffer(h), wire.Accept
 }
 
-// part copies the chunks of a frame of several to where they go, unless they have been received there.
+// part copies the chunks of a frame of several to their places, unless they have been received
+// there.
 func (ops *operations) part(o *op, h *wire.Header, body []byte) {
 	first, n := h.Slot.Index(), int(h.Arg)+1
 	if _, there := o.chunksFrom(first, n); there {
@@ -132,13 +133,13 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		if !o.machine.Has(s) {
 			o.lost.byPut++
 			o.lost.gaps.given = true
-			o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
+			o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings the message: it is not silent
 		}
 		ops.set(o, s)
 	}
 }
 
-// set sets a slot of o and does what that triggers. Folds that it triggers set slots in turn.
+// set sets a slot of o and does what that triggers. Triggered folds set slots in turn.
 func (ops *operations) set(o *op, s ir.Slot) {
 	o.pulse.stirred = true
 	ops.setOne(o, s)
@@ -177,7 +178,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			o.fold(actions[:n], ops.FoldAtOnce)
 			ops.folding = ops.folding || len(o.folds.later) > 0
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
-			// A request that came too late for what is kept; others repair.
+			// The request came too late; other ranks repair.
 		case o.turn != 0 && isFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
@@ -222,7 +223,7 @@ func (ops *operations) putRun(o *op, s ir.Slot, n, to int) {
 	ops.put(to, f)
 }
 
-// fill makes the scratch frame one that carries slot s of o.
+// fill sets the scratch frame to carry slot s of o.
 func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	f := &ops.frame
 	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: ops.Rank}
@@ -235,7 +236,7 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast sends the multicast of a chunk, the last one of some more than once.
+// mcast multicasts a chunk, and repeats the last one of several.
 func (ops *operations) mcast(o *op, s ir.Slot) {
 	if ops.rec.drown(o) {
 		return

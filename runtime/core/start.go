@@ -7,15 +7,15 @@ import (
 
 // When the root of an operation starts; see [DelayPolicy].
 
-// delayed reports whether the policy applies: only a multicast can be too early.
+// delayed reports whether the policy applies to o: only a multicast can be too early.
 func (ops *operations) delayed(o *op) bool {
 	return ops.Delay != DelayNone && ops.Size > 1 && o.plan.places.blocks > 0 && o.plan.header.Rooted() && o.plan.multicasts && ops.Caps.Multicast
 }
 
-// drawn returns the rank that is drawn for o.
+// drawn returns the rank drawn for o.
 func (ops *operations) drawn(o *op) int { return drawPeer(ops.ID, o.seq, o.root, ops.Size) }
 
-// closeGate sets what the root of o has to wait for.
+// closeGate sets what the root of o waits for.
 func (ops *operations) closeGate(o *op) {
 	o.gate = gate{peer: -1}
 	if !ops.delayed(o) || o.root != ops.Rank {
@@ -33,7 +33,7 @@ func (ops *operations) closeGate(o *op) {
 	o.gate.closed = o.gate.closed || o.gate.wait > 0
 }
 
-// start lets the root's rules go.
+// start lets the root's rules begin.
 func (ops *operations) start(o *op) {
 	o.gate.closed = false
 	ops.set(o, ir.Enter)
@@ -55,7 +55,7 @@ func (ops *operations) announce(o *op) {
 	}
 }
 
-// report tells the root how the drawn peer met the multicast of o.
+// report tells the root whether the multicast of o came too early for the drawn peer.
 func (ops *operations) report(o *op) {
 	if ops.Delay != DelayAdaptive || !ops.delayed(o) || o.root == ops.Rank || ops.drawn(o) != ops.Rank {
 		return
@@ -74,9 +74,9 @@ func (ops *operations) peerLate(h *wire.Header) {
 	}
 }
 
-// probed compares a neighbour's operation with what this rank runs, or ran, under the same number. If
-// this rank has not come so far, or the operation is over, it says so. A rank that has returned from
-// the operation does not ask anybody itself, so it passes the question on: one of the ranks behind it
+// probed compares a neighbour's operation with this rank's under the same number. If this rank has
+// not entered the operation, or has ended it, it says so. A rank that has returned from the
+// operation asks no other rank by itself, so it passes the question on: one of the following ranks
 // may never have entered.
 func (ops *operations) probed(h *wire.Header) {
 	o := ops.lookup(h.Seq)

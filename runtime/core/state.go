@@ -2,13 +2,11 @@ package core
 
 import "encoding/binary"
 
-// AppendState appends what c will do from now on depends on: two cores of one
-// rank, both normalized, whose states are the same bytes do the same and send the
-// same from then on. Configuration, counters, durations, memory that is kept for
-// reuse and what is left of operations that are over stay out of it.
+// AppendState appends the state that determines all later steps of c. If two normalized cores of
+// one rank have the same state, they do and send the same from then on. The state excludes
+// configuration, counters, durations, memory kept for reuse, and leftovers of ended operations.
 //
-// TestStateHasEveryField lists, for every field of the core's types, whether it
-// is part of it.
+// TestStateHasEveryField says for every field of the core's types whether it belongs to the state.
 func (c *Core) AppendState(dst []byte) []byte {
 	s := state{dst}
 	s.failure(&c.fate)
@@ -19,8 +17,8 @@ func (c *Core) AppendState(dst []byte) []byte {
 	return s.b
 }
 
-// state is a state in the making: numbers and what has a length before it, so
-// that it can be read in one way only.
+// state is a state under construction: numbers, and values prefixed by their lengths, so that it
+// can be read in only one way.
 type state struct{ b []byte }
 
 func (s *state) num(n int)      { s.b = binary.AppendVarint(s.b, int64(n)) }
@@ -28,7 +26,7 @@ func (s *state) u64(n uint64)   { s.b = binary.AppendUvarint(s.b, n) }
 func (s *state) text(t string)  { s.num(len(t)); s.b = append(s.b, t...) }
 func (s *state) bytes(p []byte) { s.num(len(p)); s.b = append(s.b, p...) }
 
-// flags appends up to eight of them in a byte.
+// flags appends up to eight flags in a byte.
 func (s *state) flags(bits ...bool) {
 	var b byte
 	for i, bit := range bits {

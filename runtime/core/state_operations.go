@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The part of a state that is of operations, and of their recovery.
+// The state of operations, and of their recovery.
 
 func (s *state) operations(ops *operations) {
 	s.u64(ops.seq)
@@ -42,8 +42,8 @@ func (s *state) operations(ops *operations) {
 	}
 }
 
-// raised says which flags are awaited: that follows from their turn and from the slots that
-// are set, but for those that are awaited in vain.
+// raised appends the flags that are awaited. Most follow from the turn and the set slots; this adds
+// the flags that are awaited in vain.
 func (s *state) raised(f *flags) {
 	if f.net == nil {
 		return
@@ -56,7 +56,7 @@ func (s *state) raised(f *flags) {
 	s.num(len(f.shelf.lent))
 }
 
-// early leaves out what is of an operation that has begun.
+// early leaves out signals of an operation that has begun.
 func (s *state) early(e *earlies, begun uint64) {
 	if future(e.seq, begun) == 0 {
 		s.num(0)
@@ -71,8 +71,8 @@ func (s *state) early(e *earlies, begun uint64) {
 	}
 }
 
-// future returns seq unless operation seq has begun: what was told of it in
-// advance has been looked at then.
+// future returns seq if operation seq has not begun, else 0: what came early for an operation has
+// been taken in when it began.
 func future(seq, begun uint64) uint64 {
 	if seq <= begun {
 		return 0
@@ -136,7 +136,7 @@ func (s *state) op(ops *operations, o *op) {
 	s.window(&o.lost.window)
 	s.yields(&o.lost.yields)
 	if o.state != opActive {
-		return // what follows is of running operations
+		return // the rest concerns running operations
 	}
 	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
 	if s.u64(o.turn % flagTurns); o.chunks > 0 {
@@ -192,7 +192,7 @@ func (s *state) gaps(g *gaps) {
 	}
 }
 
-// debts leaves out what is settled.
+// debts leaves out settled debts.
 func (s *state) debts(debts []debt) {
 	for i := range debts {
 		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
@@ -217,7 +217,7 @@ func anyOf(words []uint64) bool {
 	return slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
 }
 
-// set appends a set of bits, of which an empty one may take any number of words.
+// set appends a set of bits. An empty set may have any number of words.
 func (s *state) set(words []uint64) {
 	if !anyOf(words) {
 		words = nil

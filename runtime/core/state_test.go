@@ -13,13 +13,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// considered says of every field of the core's types what AppendState and Clone
-// make of it:
+// considered says for every field of the core's types what AppendState and Clone do with it:
 //
 //	state    is part of the state (some: as far as it matters)
-//	derived  follows from what is, and from the configuration
+//	derived  follows from the state and the configuration
 //	time     a moment or a duration, which Settle makes alike
-//	counter  is told to users alone
+//	counter  is for users only
 //	scratch  has no meaning between two steps
 //	link     leads to another part of the core
 var considered = map[string]string{
@@ -47,7 +46,7 @@ var considered = map[string]string{
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",
 	"ballot.came": "link", "ballot.doubt": "link", "agreement.casts": "link",
 
-	// Nobody is watched where durations are left out: Silence is 0.
+	// No rank is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
 	"watch.ops": "link", "watch.awaited": "time", "watch.next": "time", "watch.askers": "time", "target.alive": "time",
 	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
@@ -128,7 +127,7 @@ var considered = map[string]string{
 	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
 }
 
-// fieldsOf collects the fields of t and of all types of ours that it holds.
+// fieldsOf collects the fields of t and of all types of this module that it holds.
 func fieldsOf(t reflect.Type, into map[string]bool) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
@@ -137,7 +136,7 @@ func fieldsOf(t reflect.Type, into map[string]bool) {
 		fieldsOf(t.Key(), into)
 		fieldsOf(t.Elem(), into)
 	case reflect.Struct:
-		// What a core is given, and what it counts for users, is not its state.
+		// A core's configuration and its counters for users are not part of its state.
 		ours := t.PkgPath() == reflect.TypeFor[Core]().PkgPath() || t == reflect.TypeFor[machine.Machine]()
 		if !ours || slices.Contains([]reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Totals]()}, t) {
 			return
@@ -152,8 +151,7 @@ func fieldsOf(t reflect.Type, into map[string]bool) {
 	}
 }
 
-// Whoever adds a field to the core decides here what Clone and AppendState make
-// of it.
+// A new field of the core must be listed in considered, with what Clone and AppendState do with it.
 func TestStateHasEveryField(t *testing.T) {
 	found := make(map[string]bool)
 	fieldsOf(reflect.TypeFor[Core](), found)
@@ -165,7 +163,7 @@ func TestStateHasEveryField(t *testing.T) {
 	}
 }
 
-// spy keeps what a core sends, as text.
+// spy keeps the frames of a core as text.
 type spy struct{ sent []string }
 
 func (s *spy) note(kind string, to int, f *wire.Frame) {
@@ -179,8 +177,7 @@ func (s *spy) Put(to int, f *wire.Frame)      { s.note("put", to, f) }
 func (s *spy) Mcast(f *wire.Frame)            { s.note("mcast", 0, f) }
 func (s *spy) Datagram(to int, f *wire.Frame) { s.note("datagram", to, f) }
 
-// A clone has the state of its core, does what that would have done, and leaves
-// it alone.
+// A clone has the state of its core, does the same, and leaves the core alone.
 func TestCloneIsAlikeAndApart(t *testing.T) {
 	net := &spy{}
 	c := New(Config{
@@ -228,7 +225,7 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	require.Equal(t, d.AppendState(nil), c.AppendState(nil))
 }
 
-// What has settled stays: another tick at the same time changes nothing.
+// A settled core stays settled: another tick at the same time changes nothing.
 func TestSettledIsSettled(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4}}, &spy{})

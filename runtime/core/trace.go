@@ -2,15 +2,15 @@ package core
 
 import "github.com/schedgen/schedgen/ir"
 
-// Event is something that an operation does, for [Config.Trace].
+// Event is one step of an operation, for [Config.Trace].
 type Event struct {
 	Kind EventKind
 	Seq  uint64  // the operation, which this rank may not have entered yet
-	Slot ir.Slot // that has come, or is sent: a signal that is put is the receiver's
-	Peer int     // whom it comes from or goes to; of a multicast that is sent -1
+	Slot ir.Slot // the slot that has arrived or is sent; for a put signal, the receiver's slot
+	Peer int     // sender or receiver; -1 for a multicast that is sent
 }
 
-// EventKind is what an event is.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
@@ -19,19 +19,19 @@ const (
 	EventReceived                  // datagrams have brought a slot, as its multicast or as an answer
 	EventPut                       // a slot is put
 	EventMcast                     // a chunk is multicast
-	EventRepair                    // a repair of the schedule is carried out; Slot is what its first action puts
+	EventRepair                    // a repair of the schedule is carried out; Slot belongs to its first put
 	EventAsked                     // Peer is asked for chunks that have not come
 	EventFolded                    // a fold has made a slot; Peer is -1
 )
 
-// trace tells who wants to know.
+// trace calls Config.Trace.
 func (e *env) trace(k EventKind, seq uint64, s ir.Slot, peer int) {
 	if e.Trace != nil {
 		e.Trace(Event{k, seq, s, peer})
 	}
 }
 
-// traceNew tells of a slot of o that has come, unless it is there.
+// traceNew traces the arrival of a slot of o, unless it is set.
 func (e *env) traceNew(k EventKind, o *op, s ir.Slot, from int) {
 	if e.Trace != nil && !o.machine.Has(s) {
 		e.Trace(Event{k, o.seq, s, from})

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// A rank that hears the multicast before it does not ask for the one behind it, however long that
-// is to come; it does when both fall silent.
+// A rank that hears one multicast does not ask for the next one, however long that takes. It asks
+// when both fall silent.
 func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	const base = Time(20e6)
 	net := &spy{}
@@ -35,7 +35,7 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	require.NotEmpty(t, net.sent)
 }
 
-// Of what is asked for by put that alone is not owed any more which may only have been late, and has come
+// A chunk that was asked for by put, and may only have been late, is no longer owed when it arrives
 // by datagram.
 func TestLateChunksAreExcused(t *testing.T) {
 	var l losses

@@ -1,12 +1,12 @@
 package core
 
-// Usage is what a core keeps, each of which is bounded.
+// Usage says what a core keeps. Each amount has a limit.
 type Usage struct {
 	Early   int // signals of operations that this rank has not entered
-	Calls   int // ranks that want to know when it enters them
+	Calls   int // ranks that wait to hear that this rank has entered an operation
 	Kept    int // bytes of messages of past operations
 	Debtors int // ranks that are owed chunks, over all operations
-	Mail    int // rootless messages that wait to be taken
+	Mail    int // rootless messages that the process has not taken
 }
 
 // Usage returns what the core keeps now.

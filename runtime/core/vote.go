@@ -6,15 +6,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Vote is what a rank brings to an agreement, and what follows from the votes of all
-// that take part.
+// Vote is a rank's part of an agreement, and the combination of the votes of all ranks that take
+// part.
 type Vote struct {
-	Flags      uint64 // those that all have set
-	Generation uint32 // the greatest
+	Flags      uint64 // combined by AND
+	Generation uint32 // combined by maximum
 	came       [maxCame]span
 }
 
-// neutral is the vote that changes no other.
+// neutral is the vote that leaves others unchanged.
 var neutral = Vote{Flags: ^uint64(0), came: came(nil, nil)}
 
 func (v *Vote) join(other Vote) {
@@ -25,7 +25,8 @@ func (v *Vote) join(other Vote) {
 	}
 }
 
-// span is how many rootless messages of a rank have come to ranks that are left.
+// span says how many rootless messages of a rank have reached the remaining ranks: from least to
+// most.
 type span struct{ least, most uint64 }
 
 // nobody is the span of no ranks.
@@ -35,10 +36,10 @@ func (s *span) join(other span) {
 	s.least, s.most = min(s.least, other.least), max(s.most, other.most)
 }
 
-// maxCame is of how many ranks that have gone, the lowest, votes say what has come.
+// maxCame is how many gone ranks, the lowest ones, votes count messages of.
 const maxCame = 4
 
-// came is this for the ranks that have gone, as one rank knows it.
+// came returns the spans of the gone ranks as one rank knows them.
 func came(gone rankset, of func(rank int) uint64) (spans [maxCame]span) {
 	for i := range spans {
 		spans[i] = nobody
@@ -49,14 +50,14 @@ func came(gone rankset, of func(rank int) uint64) (spans [maxCame]span) {
 	return spans
 }
 
-// first returns the ranks that votes speak of.
+// first returns the ranks whose messages votes count.
 func first(ranks []int) []int { return ranks[:min(len(ranks), maxCame)] }
 
-// Outcome is what ranks have agreed on: the same at all of them.
+// Outcome is the result of an agreement: the same at all ranks.
 type Outcome struct {
 	Vote
-	Gone []int // ranks that have taken no part, ascending: they are lost or have left
-	Lost []int // those of them that are lost
+	Gone []int // ranks that took no part, ascending: they are lost or have left
+	Lost []int // those of Gone that are lost
 }
 
 // rankset is a set of ranks.
@@ -68,7 +69,7 @@ func (s rankset) has(rank int) bool { return s[rank/64]>>(rank%64)&1 != 0 }
 
 func (s rankset) add(rank int) { s[rank/64] |= 1 << (rank % 64) }
 
-// join adds other to s and reports whether that has changed s.
+// join adds other to s and reports whether s has grown.
 func (s rankset) join(other rankset) (grown bool) {
 	for i, w := range other {
 		grown = grown || w&^s[i] != 0
@@ -87,27 +88,27 @@ func (s rankset) list() (list []int) {
 	return list
 }
 
-// What a FrameAgree says in Arg.
+// The values of Arg in a FrameAgree.
 const (
-	agreeCall = iota // who has gone, so that others ask again
-	agreeVote        // to the rank above: of all below the sender, which is one of them
-	agreeKnow        // what has been agreed on, up or down
+	agreeCall = iota // which ranks have gone, so that others ask again
+	agreeVote        // to the parent: the votes of the sender's subtree
+	agreeKnow        // the outcome, up or down
 	agreeKinds
 )
 
-// saying is what a FrameAgree carries.
+// saying is the content of a FrameAgree.
 type saying struct {
 	kind    uint32
 	vote    Vote
-	gone    rankset // that the sender knows of
-	lostSet         // those of them that are lost
-	apart   rankset // agreeKnow: that had gone when it was agreed
+	gone    rankset // gone ranks that the sender knows of
+	lostSet         // those of gone that are lost
+	apart   rankset // agreeKnow: the gone ranks of the outcome
 }
 
 // sayingBytes is the length of the body of a FrameAgree among size ranks.
 func sayingBytes(size int) int { return votedBytes + 4*8*len(newRankset(size)) }
 
-// votedBytes is the length of a vote.
+// votedBytes is the length of an encoded vote.
 const votedBytes = 8 + 4 + 2*8*maxCame
 
 func (s *saying) frame(size int) *wire.Frame {
@@ -129,7 +130,7 @@ func (s *saying) frame(size int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameAgree, Lane: wire.LaneControl, Arg: s.kind, Len: len(b)}, Body: b}
 }
 
-// heardSaying reads a body of sayingBytes. Bits beyond the last rank are not looked at.
+// heardSaying reads a body of sayingBytes. It ignores bits beyond the last rank.
 func heardSaying(kind uint32, body []byte, size int) *saying {
 	s := &saying{kind: kind, vote: Vote{Flags: binary.BigEndian.Uint64(body), Generation: binary.BigEndian.Uint32(body[8:])}}
 	for i := range s.vote.came {

@@ -6,21 +6,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// watch finds ranks that have fallen silent and that no connection tells of: a process
-// is stopped, a host has vanished, or the network is cut. Every rank watches the next
-// one that has not gone, so that each is watched by one, and asks it for a sign of
-// life. It does so while an operation of it does not move, while its process waits
-// for messages, and while it is asked itself: so one rank that waits has all of them
-// watched, each by one frame an interval. While all goes well nobody asks.
+// watch finds silent ranks that no connection reports: the process is stopped, the host has
+// vanished, or the network is cut. Every rank watches the next rank that has not gone, so that each
+// rank is watched by one. It asks that rank for signs of life while one of its own operations does
+// not move, while its process waits for messages, and while it is asked itself. So one waiting rank
+// makes all ranks watched, each by one frame an interval. While all goes well no rank asks.
 //
-// Ranks may fall silent together, and then nobody watches the one behind a silent one. So a
-// rank whose targets do not answer asks twice as many, up to the next one that answers: what
-// silence lasts is counted for each of them, and all are lost at about the same time.
+// Ranks may fall silent together, and then no rank watches the one behind a silent one. So a rank
+// whose targets do not answer asks twice as many, up to the next one that answers. Silence is
+// counted for each of them, so all are lost at about the same time.
 //
-// Among more than 17 ranks this is not enough: those that would watch a silent one may all have
+// Among more than 17 ranks this is not enough: the ranks that would watch a silent one may all have
 // left, which not all ranks hear. So a rank whose operation has not moved for a silence also asks
-// those that it waits for, a few at a time. None of them can have left in good order, since it
-// would have put first what this rank lacks.
+// the ranks that it waits for, a few at a time. None of them can have left in good order, since it
+// would have put what this rank lacks first.
 type watch struct {
 	*env
 	fate    *failure
@@ -28,47 +27,47 @@ type watch struct {
 	agree   *agreement
 	ops     *operations
 
-	wanted  bool     // since the last tick something has asked for it
+	wanted  bool     // a watch has been requested since the last tick
 	on      bool     // this rank watches
-	until   Time     // when it stops, unless it is asked for again
-	targets []target // whom it watches, the nearest first: all but the last are behind with their answers
-	ask     Time     // when they are asked for a sign of life
+	until   Time     // when it stops, unless it is requested again
+	targets []target // watched ranks, the nearest first: all but the last are late with their answers
+	ask     Time     // when to ask them next
 	looked  Time     // when tick last looked
 
-	awaited []target // whom else it watches: ranks that operations wait for
-	next    int      // the rank from which on it looks for more of them
-	askers  []int    // ranks to which this one would not say goodbye otherwise, and that have asked it
+	awaited []target // other watched ranks, which operations wait for
+	next    int      // where the search for more of them goes on
+	askers  []int    // ranks that have asked this one and would not get its goodbye otherwise
 }
 
-// target is a rank that is watched.
+// target is a watched rank.
 type target struct {
 	rank  int
-	heard bool   // it has been heard of since the last tick
-	took  uint64 // how much of what was put to it had left at the last tick: a slow link is not silence
-	last  Time   // when there was a sign of life
-	alive bool   // there was one since it has been watched
+	heard bool   // a frame has arrived since the last tick
+	took  uint64 // how much of the puts to it had left at the last tick: a slow link is not silence
+	last  Time   // last sign of life
+	alive bool   // there was a sign of life while it was watched
 }
 
-// How many ranks that operations wait for are asked at once, and of how many it is found out at
-// once whether they do.
+// maxAwaited is how many ranks that operations wait for are asked at once. maxLooked is how many
+// ranks are checked at once for whether operations wait for them.
 const (
 	maxAwaited = 16
 	maxLooked  = 64
 )
 
-// The interval of questions: so many to a silence, but no longer than maxInterval.
+// The interval between questions is the silence divided by questions, at most maxInterval.
 const (
 	questions   = 8
 	maxInterval = Time(2e9)
-	stays       = 3 // intervals for which a rank watches after it was last asked to
+	stays       = 3 // intervals for which a rank goes on watching after the last request
 )
 
 func (w *watch) interval() Time { return max(1, min(w.Silence/questions, maxInterval)) }
 
-// want has this rank watch for a while.
+// want makes this rank watch for a while.
 func (w *watch) want() { w.wanted = w.Silence > 0 && w.Size > 1 }
 
-// hear notes a frame of rank.
+// hear records a frame of rank.
 func (w *watch) hear(rank int) {
 	if !w.on {
 		return
@@ -80,7 +79,7 @@ func (w *watch) hear(rank int) {
 	}
 }
 
-// all yields the ranks that are watched.
+// all yields the watched ranks.
 func (w *watch) all(yield func(*target) bool) {
 	for _, list := range [...][]target{w.targets, w.awaited} {
 		for i := range list {
@@ -116,17 +115,17 @@ func (w *watch) askedLoosely(from int) {
 	w.sayLoosely(from, wire.FrameAlive)
 }
 
-// sayLoosely sends a frame of the watch as a datagram: where much is lost, a put that is may be sent
-// again after half a minute only.
+// sayLoosely sends a frame of the watch as a datagram: where much is lost, TCP may send a lost put
+// again only after half a minute.
 func (w *watch) sayLoosely(to int, k wire.FrameKind) {
 	w.queued = true
 	w.net.Datagram(to, w.fillControl(k, 0, 0, 0))
 }
 
-// active reports whether time matters here.
+// active reports whether the watch depends on time.
 func (w *watch) active() bool { return w.wanted || w.on }
 
-// due returns when tick has something to do next.
+// due returns when tick next has something to do.
 func (w *watch) due() Time {
 	if w.on {
 		return min(w.ask, w.until)
@@ -137,8 +136,8 @@ func (w *watch) due() Time {
 	return never
 }
 
-// tick asks the targets for signs of life, and declares those lost that gave none for too
-// long. It reports whether it has.
+// tick asks the targets for signs of life, and declares targets lost that gave none for too long.
+// It reports whether it has.
 func (w *watch) tick(now Time) (lost bool) {
 	if w.wanted {
 		w.wanted, w.until = false, now+stays*w.interval()
@@ -156,7 +155,7 @@ func (w *watch) tick(now Time) (lost bool) {
 	}
 	w.looked = now
 	for t := range w.all {
-		t.last += gap // this rank itself was stopped: what has come meanwhile has not been taken
+		t.last += gap // this rank itself was stopped, and has not taken what arrived meanwhile
 		if took := w.taken(t.rank); t.heard || took != t.took {
 			t.heard, t.took, t.last, t.alive = false, took, now, true
 		}
@@ -184,8 +183,8 @@ func (w *watch) tick(now Time) (lost bool) {
 	return lost
 }
 
-// aim chooses the targets anew: ranks that have not gone, the nearest first, up to one that has lately
-// given a sign of life. While there is no such one, it adds as many as there are already.
+// aim chooses the targets anew: ranks that have not gone, the nearest first, up to one that has
+// lately given a sign of life. While there is none, it doubles their number.
 func (w *watch) aim(now Time) {
 	before := w.targets
 	late := func(t target) bool { return now-t.last >= w.interval() }
@@ -214,8 +213,8 @@ func (w *watch) aim(now Time) {
 	}
 }
 
-// await chooses ranks that operations wait for, if these have waited for long. Who has answered
-// makes room for others.
+// await chooses ranks that operations wait for, if these have waited for long. A rank that has
+// answered makes room for others.
 func (w *watch) await(now Time) {
 	if w.allNear() || w.fate.err != nil || !w.ops.stuck(now) {
 		w.awaited = w.awaited[:0]
@@ -242,14 +241,14 @@ func (w *watch) await(now Time) {
 // question asks a target for a sign of life.
 func (w *watch) question(t *target, now Time) {
 	w.control(t.rank, wire.FrameWatch, 0, 0, 0)
-	if w.Caps.Direct && now-t.last >= w.interval() { // what was put may have been lost, and be sent again late
+	if w.Caps.Direct && now-t.last >= w.interval() { // the put may have been lost, and be sent again late
 		w.sayLoosely(t.rank, wire.FrameWatch)
 	}
 }
 
-// farther returns the next distance at which this rank may watch another. Usually those are the ranks
-// that say goodbye to this one (see mayAsk). During an agreement it is every rank: the agreement waits
-// for each of them, and a rank that has left says so when it is asked.
+// farther returns the next distance at which this rank may watch another. Usually those are the
+// ranks that say goodbye to this one (see mayAsk). During an agreement every rank counts: the
+// agreement waits for each of them, and a rank that has left says so when it is asked.
 func (w *watch) farther(distance int) int {
 	if w.agree.active() {
 		return distance + 1

@@ -10,8 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// questions keeps the control frames that a core sends, and says how much of what is put has
-// been taken.
+// questions keeps the control frames of a core, and says how much of the puts has been taken.
 type questioner struct {
 	discard
 	kinds []wire.FrameKind
@@ -29,7 +28,7 @@ func (q *questioner) Put(to int, f *wire.Frame) {
 
 func (q *questioner) Taken(int) uint64 { return q.taken }
 
-// asks returns whom the core has asked for signs of life.
+// asks returns the ranks that the core has asked for signs of life.
 func (q *questioner) asks() (to []int) {
 	for i, k := range q.kinds {
 		if k == wire.FrameWatch {
@@ -39,7 +38,7 @@ func (q *questioner) asks() (to []int) {
 	return to
 }
 
-// watching is rank 1 of 4 with a barrier that does not move, and the time.
+// watching is rank 1 of 4 in a barrier that does not move, and the time.
 func watching(t *testing.T) (*Core, *questioner, Time) {
 	net := &questioner{}
 	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
@@ -55,7 +54,7 @@ func control(from int, k wire.FrameKind) *wire.Header {
 	return &wire.Header{Kind: k, Lane: wire.LaneControl, Epoch: 1, From: from}
 }
 
-// goOn tells c the time each time that it wants to know it, until end.
+// goOn ticks c whenever it is due, until end.
 func goOn(c *Core, now, end Time, each func()) Time {
 	for now < end && c.Err() == nil {
 		each()
@@ -110,7 +109,7 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
-// What is held is offered again and again, and shows nothing.
+// A held frame is offered again and again, and is no sign of life.
 func TestHeldIsNoSignOfLife(t *testing.T) {
 	c, _, start := watching(t)
 	goOn(c, start, 3600e9, func() {
@@ -133,7 +132,8 @@ func (d *datagrams) Datagram(to int, f *wire.Frame) {
 	d.questioner.Datagram(to, f)
 }
 
-// Where datagrams reach a rank all questions but the first go by datagram as well: a put that is lost may be sent again when it is too late.
+// If datagrams reach a rank, all questions after the first also go by datagram: a lost put may be
+// sent again too late.
 func TestQuestionsByDatagram(t *testing.T) {
 	net := &datagrams{}
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, net)
@@ -146,7 +146,8 @@ func TestQuestionsByDatagram(t *testing.T) {
 	require.Equal(t, 3*(questions-1), net.n, "of each of the others")
 }
 
-// A rank that was stopped itself has not taken what came meanwhile, and calls nobody silent.
+// A rank that was stopped itself has not taken the frames that arrived meanwhile, and calls no rank
+// silent.
 func TestOwnPauseIsNoSilence(t *testing.T) {
 	c, _, now := watching(t)
 	for range 10 {
@@ -159,7 +160,7 @@ func TestOwnPauseIsNoSilence(t *testing.T) {
 	require.ErrorIs(t, c.Err(), ErrPeerLost)
 }
 
-// Who is asked answers, and asks the next one: but not for ever.
+// A rank that is asked answers, and asks the next one, but not for ever.
 func TestQuestionGoesRound(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
@@ -182,7 +183,7 @@ func TestQuestionGoesRound(t *testing.T) {
 	require.Equal(t, []int{1}, net.asks()[6:], "a rank that has left is passed over")
 }
 
-// A rank whose target answers again asks nobody else any more.
+// A rank whose target answers again asks no other rank any more.
 func TestAnswerEndsTheSearch(t *testing.T) {
 	c, net, start := watching(t)
 	now := goOn(c, start, start+3e9, func() {})
@@ -195,7 +196,7 @@ func TestAnswerEndsTheSearch(t *testing.T) {
 	require.Equal(t, slices.Repeat([]int{2}, 10), net.asks()[asked:])
 }
 
-// A rank that waits when those that it might ask have left is not kept busy by that.
+// A waiting rank is not kept busy if all ranks that it might ask have left.
 func TestNobodyToWatch(t *testing.T) {
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
 	for rank := range 3 {
@@ -208,7 +209,7 @@ func TestNobodyToWatch(t *testing.T) {
 	require.NoError(t, c.Err())
 }
 
-// Without Silence nobody is asked for anything.
+// Without Silence no rank is asked for anything.
 func TestNoSilence(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, net)

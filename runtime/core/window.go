@@ -5,53 +5,52 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A multicast that is longer than the buffers of its receivers would overrun
-// them where no link slows it down. So where the schedule says who reports to
-// whom, the root lets at most Caps.Room bytes go beyond what all ranks have
-// taken in: each rank tells how far all that report to it, and itself, have come,
-// every quarter of a window.
+// A multicast that is longer than its receivers' buffers would overrun them where no link slows it
+// down. So if the schedule says which rank reports to which, the root sends at most Caps.Room bytes
+// beyond what all ranks have taken. Each rank reports, every quarter of a window, how far it and
+// all ranks that report to it have come.
 //
-// A rank whose call returns needs no more: it counts as if all had come. The
-// multicast stays best effort: who is late delays the others for a moment
-// and is then left to repairs. Messages within a window cost nothing.
+// A rank whose call has returned counts as if all had arrived. The multicast stays best effort: a
+// late rank delays the others for a moment and is then left to repairs. Messages within a window
+// cost nothing.
 type window struct {
 	on       bool
-	size     int // chunks
+	size     int // length in chunks
 	step     int // chunks between two reports
-	parent   int // whom this rank reports to; -1 at the root
-	own      int // the multicast has come to this chunk
+	parent   int // receiver of this rank's reports; -1 at the root
+	own      int // the multicast has reached this chunk here
 	children []child
-	progress int // the least of all: reported to the parent, or allowed for by the root
+	progress int // minimum over the subtree: reported to the parent, or used by the root
 
-	bytes     int       // root: what the multicasts take of a receiver's buffer, until all have taken them in
+	bytes     int       // root: bytes of receivers' buffers that the multicasts take, until all ranks have taken them
 	behind    bool      // root: earlier operations fill that buffer: see queue
-	postponed []ir.Slot // root: multicasts that wait, in order
-	first     int       // the first of them that still does
-	stirred   bool      // progress has been made since moved was written
-	moved     Time      // when that was
+	postponed []ir.Slot // root: waiting multicasts, in order
+	first     int       // index of the first that still waits
+	stirred   bool      // there has been progress since moved was set
+	moved     Time      // when there last was progress
 }
 
 // child is a rank that reports to this one.
 type child struct {
 	rank  int
-	chunk int  // the multicast has come to this chunk there, and at all that report to it
-	given bool // it is late and not waited for
+	chunk int  // the multicast has reached this chunk in the child's subtree
+	given bool // it is late and no longer waited for
 }
 
-// report is how far a multicast has come at a rank. It may come before this
-// one has entered the operation.
+// report is how far a multicast has come at a rank. It may arrive before this rank has entered the
+// operation.
 type report struct {
 	seq   uint64
 	print uint32
 	chunk int
-	have  int // it has the chunks below
+	have  int // the rank has all chunks below this
 }
 
-// reports are the last of each rank that reports to this one, of each of the few
-// operations that it may have open.
+// reports are the last reports of each rank that reports to this one, for each operation that it
+// may have open.
 type reports map[int]*[Remembered]report
 
-// note has something noted in the last report of the sender of h.
+// note updates the last report of the sender of h.
 func (rs *reports) note(h *wire.Header, note func(r *report)) {
 	if *rs == nil {
 		*rs = make(reports)
@@ -69,7 +68,7 @@ func (rs *reports) note(h *wire.Header, note func(r *report)) {
 	note(r)
 }
 
-// of returns the last report of a rank of operation seq.
+// of returns the last report of a rank about operation seq.
 func (rs reports) of(rank int, seq uint64) report {
 	if of := rs[rank]; of != nil {
 		return of[seq%Remembered]
@@ -109,12 +108,12 @@ func (rc *recovery) openWindow(o *op) {
 	}
 }
 
-// footprint is what a chunk takes of a receiver's buffer: whole datagrams.
+// footprint is the size of a chunk in a receiver's buffer: whole datagrams.
 func footprint(chunk, datagram int) int {
 	return max(1, (chunk+datagram-1)/datagram) * datagram
 }
 
-// reached notes that the multicast has come to chunk.
+// reached records that the multicast has reached chunk.
 func (rc *recovery) reached(o *op, chunk int) {
 	if w := &o.lost.window; w.on && chunk > w.own {
 		w.own = chunk
@@ -127,14 +126,14 @@ func (rc *recovery) reported(h *wire.Header) {
 	rc.reports.note(h, func(r *report) { r.chunk = int(h.Arg) })
 	o := rc.ops.lookup(h.Seq)
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
-		return // early or late; openWindow looks at the early ones
+		return // too early or too late; openWindow takes the early ones
 	}
 	if !rc.takeReport(o, h) {
 		rc.fate.violation(h, "it reports to a rank that does not expect it")
 	}
 }
 
-// takeReport takes a report in, and reports whether one of the sender is expected.
+// takeReport takes a report, and reports whether the sender is a child.
 func (rc *recovery) takeReport(o *op, h *wire.Header) bool {
 	w := &o.lost.window
 	c := w.child(h.From)
@@ -149,9 +148,9 @@ func (rc *recovery) takeReport(o *op, h *wire.Header) bool {
 	return true
 }
 
-// tellTaken reports progress to the parent. While losses are seen it does so by datagram,
-// too: a put that is lost would keep all ranks waiting until it is sent again. Within a host
-// no put is lost, and datagrams would only take room in the parent's buffer.
+// tellTaken reports progress to the parent. While losses are seen it also sends a datagram, since a
+// lost put would delay all ranks until it is sent again. Within a host no put is lost, and
+// datagrams would only take room in the parent's buffer.
 func (rc *recovery) tellTaken(o *op) {
 	w := &o.lost.window
 	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(w.progress))
@@ -161,7 +160,7 @@ func (rc *recovery) tellTaken(o *op) {
 	}
 }
 
-// child returns what is known of a rank that reports, nil if it does not.
+// child returns the state of a rank that reports, or nil if it does not.
 func (w *window) child(rank int) *child {
 	for i := range w.children {
 		if w.children[i].rank == rank {
@@ -171,7 +170,7 @@ func (w *window) child(rank int) *child {
 	return nil
 }
 
-// advance tells the parent of progress, or lets more of the multicast go.
+// advance reports progress to the parent, or releases more of the multicast.
 func (rc *recovery) advance(o *op) {
 	w := &o.lost.window
 	least := w.own
@@ -186,7 +185,7 @@ func (rc *recovery) advance(o *op) {
 	w.progress, w.stirred = least, true
 	if w.parent < 0 {
 		if least == o.chunks {
-			w.drop(o) // puts have been faster: all ranks have the message
+			w.drop(o) // puts were faster: all ranks have the message
 			rc.unqueue()
 		}
 		rc.release(o)
@@ -195,7 +194,7 @@ func (rc *recovery) advance(o *op) {
 	rc.tellTaken(o)
 }
 
-// postpone keeps a multicast of o back, and reports so, if it is beyond the window.
+// postpone keeps a multicast of o back if it is beyond the window, and reports so.
 func (w *window) postpone(o *op, s ir.Slot) bool {
 	if !w.behind && (!w.on || !w.waits() && w.within(s)) {
 		return false
@@ -205,7 +204,7 @@ func (w *window) postpone(o *op, s ir.Slot) bool {
 	return true
 }
 
-// leaving reports whether frames that are not postponed have not left yet.
+// leaving reports whether frames of o have not left, besides the postponed ones.
 func (w *window) leaving(o *op) bool {
 	return o.unsent > len(w.postponed)-w.first+len(o.waits.list)
 }
@@ -213,10 +212,10 @@ func (w *window) leaving(o *op) bool {
 // waits reports whether multicasts are postponed.
 func (w *window) waits() bool { return w.first < len(w.postponed) }
 
-// within reports whether the multicast of chunk s overruns nobody.
+// within reports whether the multicast of chunk s overruns no receiver.
 func (w *window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
 
-// release sends what is within the window by now.
+// release sends the multicasts that are within the window now.
 func (rc *recovery) release(o *op) {
 	w := &o.lost.window
 	for !w.behind && w.waits() && w.within(w.postponed[w.first]) {
@@ -227,9 +226,9 @@ func (rc *recovery) release(o *op) {
 	}
 }
 
-// late returns a child that everybody waits for, nil if nobody waits. One that
-// has reported that it has enough itself waits for another, which it gives up; but not
-// one that has all, which may have returned, and closed.
+// late returns a child that all ranks wait for, or nil if none waits. A rank that has reported all
+// that it has waits for its own child, and gives it up itself. A rank that has all chunks does not:
+// it may have returned and closed.
 func (o *op) late() *child {
 	w := &o.lost.window
 	if !w.on || w.behind || w.parent < 0 && !w.waits() {
@@ -247,19 +246,17 @@ func (o *op) late() *child {
 	return nil
 }
 
-// maxPatience bounds how long a late child is waited for, in quarters of the
-// base timeout.
+// maxPatience limits how long a late child is waited for, in quarters of the base timeout.
 const maxPatience = 32
 
-// patience returns when a late child is given up. Who has more children, and so
-// stands further up the tree, waits longer, so that only the parent of a late rank
-// gives it up, as with the repairs (paper 002, section 3.3.4). While multicasts are
-// still leaving, nobody can have taken them in: a slow link is not a late rank.
+// patience returns when a late child is given up. A rank with more children, and so further up the
+// tree, waits longer, so that only the parent of a late rank gives it up, as with repairs (paper
+// 002, section 3.3.4). The time starts when multicasts have left: a slow link is not a late rank.
 func (rc *recovery) patience(w *window) Time {
 	return w.moved + Time(min(1+len(w.children), maxPatience))*rc.Repair/4
 }
 
-// unblock gives late ranks up.
+// unblock gives up late children.
 func (rc *recovery) unblock(o *op, now Time) {
 	for w := &o.lost.window; ; {
 		if w.stirred || w.parent < 0 && w.leaving(o) {
@@ -274,7 +271,7 @@ func (rc *recovery) unblock(o *op, now Time) {
 	}
 }
 
-// drop forgets what is postponed.
+// drop forgets postponed multicasts.
 func (w *window) drop(o *op) {
 	if w.waits() {
 		o.unsent -= len(w.postponed) - w.first
@@ -283,17 +280,17 @@ func (w *window) drop(o *op) {
 	w.bytes = 0
 }
 
-// queue has the multicasts of o, which begins, wait if with them those of earlier
-// open operations would overrun receivers, who may not even have entered it.
+// queue makes the multicasts of o, which begins, wait if together with those of earlier open
+// operations they would overrun receivers, which may not even have entered o.
 func (rc *recovery) queue(o *op) {
 	if o.lost.window.behind = rc.crowded(o); o.lost.window.behind {
 		rc.behind++
 	}
 }
 
-// crowded reports whether the multicasts of o and those of earlier open operations
-// do not fit into the window together. The first always do: they have a window of
-// their own.
+// crowded reports whether the multicasts of o do not fit into the window together with those of
+// earlier open operations. Those of the first operation always fit: they have a window of their
+// own.
 func (rc *recovery) crowded(o *op) bool {
 	sum, some := o.lost.window.bytes, false
 	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
@@ -304,7 +301,7 @@ func (rc *recovery) crowded(o *op) bool {
 	return some && sum > rc.Caps.Room
 }
 
-// unqueue sends the multicasts that wait for earlier operations no longer.
+// unqueue releases the multicasts that no longer need to wait for earlier operations.
 func (rc *recovery) unqueue() {
 	for seq := rc.ops.complete + 1; rc.behind > 0 && seq <= rc.ops.seq; seq++ {
 		o := rc.ops.open(seq)

@@ -5,55 +5,53 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// yields is how puts of chunks give way to the multicast of the same chunks.
-// Where a rank puts chunks to one that reports to it (bcast/mcast-chain), both
-// would bring everything, and a link that is the limit would carry it twice. So a
-// put of a long message waits until the other has told how much it has: all that it
-// has come to have is not put. What it lacks it asks for. One that says nothing for
-// a while, since it is late or hears no multicast, is put some of what has waited,
-// after each further while twice as much, and what follows all that at once, until it
-// does: if it was only kept from its core, little has been put in vain.
+// yields makes puts of chunks give way to the multicast of the same chunks. Where a rank puts
+// chunks to a rank that reports to it (bcast/mcast-chain), both would bring everything, and a slow
+// link would carry it twice. So a put of a long message waits until the other rank has reported how
+// much it has; chunks that it has by then are not put. It asks for chunks that it lacks. A rank
+// that reports nothing for a while is late or hears no multicast. It is put some of the waiting
+// chunks, twice as many after each further while, and all later ones at once, until it reports. If
+// the rank was only kept from its core, few puts were useless.
 //
-// A put that is left out would bring what is there: the same slots are set as the
-// rules say, and nothing that is proved depends on how long anybody waits. A call
-// returns when no put of it waits, so whoever asks first is never turned away.
-// Short messages are put at once: a report would take as long.
+// A put that is left out would bring what is there: the same slots are set as the rules say, and no
+// proof depends on how long a put waits. A call returns only when none of its puts waits, so a
+// request never comes too late. Short messages are put at once, since a report would take as long.
 type yields struct {
 	on    bool
 	step  int    // chunks between two reports
 	least int    // chunks between two reports that are a while apart
-	have  int    // the chunks below have come; all at the root
+	have  int    // all chunks below this have arrived; the root has all
 	heard int    // how far the multicast had come at the last report
-	whole bool   // it has been told that all have come
-	heirs []heir // whom this rank's puts of chunks give way to
+	whole bool   // it has reported that all have arrived
+	heirs []heir // ranks whose puts give way
 }
 
-// heir is a rank that is put chunks, and reports.
+// heir is a rank that gets chunks by put, and reports.
 type heir struct {
 	rank    int
-	have    int      // it has the chunks below
-	chunks  []uint64 // whose puts wait
-	waits   int      // how many those are
-	given   bool     // it has been silent for too long and put everything: nothing waits
-	stirred bool     // it has told something since the last tick, or the operation has begun
-	heard   bool     // it has told something since the last tick
-	told    Time     // when it last did, at a tick; 0: not yet
+	have    int      // it has all chunks below this
+	chunks  []uint64 // chunks whose puts wait
+	waits   int      // number of such chunks
+	given   bool     // it has been silent for too long and got everything: nothing waits
+	stirred bool     // it has reported since the last tick, or the operation has begun
+	heard   bool     // it has reported since the last tick
+	told    Time     // when it last reported, at a tick; 0: not yet
 	late    bool     // it was behind at the last tick
 	moved   Time     // when it was last known to be at work
-	turns   int      // how often it has been silent for too long, one time after the other
+	turns   int      // consecutive times that it has been silent for too long
 }
 
 const (
-	yieldBytes   = 256 << 10 // shorter messages are put at once, if receivers can take them in
-	yieldReports = 8         // reports of a rank on a message, unless that is
-	yieldStep    = 512 << 10 // too many bytes for one of them
-	yieldLeast   = 16 << 10  // too few, however slow the link is: a report is to take a hundredth of it at most
+	yieldBytes   = 256 << 10 // shorter messages are put at once, if receivers have room for them
+	yieldReports = 8         // reports of a rank on a message, within the limits below
+	yieldStep    = 512 << 10 // greatest number of bytes between two reports
+	yieldLeast   = 16 << 10  // least number, on a slow link: a report may cost a hundredth of it
 
-	maxSilence   = 2  // doublings of the base timeout, for which a rank may be silent
+	maxSilence   = 2  // doublings of the base timeout that a rank may be silent
 	maxYieldTurn = 16 // doublings of what it is put then
 )
 
-// openYields prepares the puts of o.
+// openYields prepares the yielding puts of o.
 func (rc *recovery) openYields(o *op) {
 	y, r := &o.lost.yields, &o.plan.recovery
 	*y = yields{heirs: y.heirs[:0]}
@@ -72,8 +70,8 @@ func (rc *recovery) openYields(o *op) {
 	}
 }
 
-// overNetwork reports whether o is long, and multicasts go over a network. Within
-// a host no link is to be spared, but long messages are: they overrun receivers.
+// overNetwork reports whether o is long, and multicasts go over a network. Within a host no link
+// needs to be spared, but long messages do, since they overrun receivers.
 func (rc *recovery) overNetwork(o *op) bool {
 	if !rc.Caps.Multicast || rc.Caps.Room == 0 {
 		return false
@@ -94,7 +92,7 @@ func (y *yields) add() *heir {
 	return &y.heirs[n]
 }
 
-// heir returns what is known of rank, nil if puts to it do not yield.
+// heir returns the state of rank, or nil if puts to it do not yield.
 func (y *yields) heir(rank int) *heir {
 	for i := range y.heirs {
 		if y.heirs[i].rank == rank {
@@ -104,7 +102,7 @@ func (y *yields) heir(rank int) *heir {
 	return nil
 }
 
-// has returns below which chunk rank has all, as far as is known.
+// has returns the chunk below which rank has all, as far as known.
 func (y *yields) has(rank int) int {
 	if h := y.heir(rank); h != nil {
 		return h.have
@@ -122,8 +120,8 @@ func (y *yields) waits() bool {
 	return false
 }
 
-// known returns what rank has told of o before this one has begun it. Who tells of
-// an operation that takes the place of this one has ended it.
+// known returns what rank has reported of o before this rank began it. A rank that has reported
+// about a later operation in o's place has ended o.
 func (rc *recovery) known(o *op, rank int) int {
 	switch r := rc.reports.of(rank, o.seq); {
 	case r.seq > o.seq:
@@ -134,7 +132,7 @@ func (rc *recovery) known(o *op, rank int) int {
 	return 0
 }
 
-// learnEarly notes what is told of an operation that this rank has not begun.
+// learnEarly records a report about an operation that this rank has not begun.
 func (rc *recovery) learnEarly(h *wire.Header) {
 	if h.Seq <= rc.ops.seq {
 		rc.ops.totals.Stale++
@@ -143,8 +141,7 @@ func (rc *recovery) learnEarly(h *wire.Header) {
 	rc.reports.note(h, func(r *report) { r.have = max(r.have, int(h.Arg)) })
 }
 
-// yield does with a put what yields says, and reports whether a is one that
-// yields.
+// yield makes a put wait, or drops it, as described at yields. It reports whether it has.
 func (rc *recovery) yield(o *op, a ir.Action) bool {
 	if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
 		return false
@@ -164,7 +161,7 @@ func (rc *recovery) yield(o *op, a ir.Action) bool {
 	return true
 }
 
-// learn takes in that rank has the chunks of o below have.
+// learn records that rank has all chunks of o below have.
 func (rc *recovery) learn(o *op, rank, have int) {
 	h := o.lost.yields.heir(rank)
 	if h == nil {
@@ -172,7 +169,7 @@ func (rc *recovery) learn(o *op, rank, have int) {
 	}
 	h.stirred, h.heard, h.given, h.turns = true, true, false, 0
 	if have < o.chunks {
-		delete(rc.silent, rank) // what all have come by need not be the multicast
+		delete(rc.silent, rank) // what all ranks have need not have come by multicast
 	}
 	for have = min(have, o.chunks); h.have < have; h.have++ {
 		h.forget(h.have)
@@ -180,14 +177,14 @@ func (rc *recovery) learn(o *op, rank, have int) {
 	rc.ops.resume()
 }
 
-// forget has the put of chunk k wait no longer, and reports whether it did.
+// forget ends the wait of the put of chunk k, and reports whether it waited.
 func (h *heir) forget(k int) bool {
 	waited := unmark(h.chunks, k)
 	h.waits -= count(waited)
 	return waited
 }
 
-// grown looks which chunks have come, and reports it when all have.
+// grown updates which chunks have arrived, and reports when all have.
 func (rc *recovery) grown(o *op) {
 	y, r := &o.lost.yields, &o.plan.recovery
 	for y.have < o.chunks && o.machine.Has(ir.Chunk(y.have)) {
@@ -203,8 +200,7 @@ func (rc *recovery) grown(o *op) {
 	rc.tellWhole(o, int(r.ReportTo))
 }
 
-// listen reports the chunks that have come each time that the multicast has come
-// further by so many.
+// listen reports the arrived chunks each time that the multicast has advanced by step chunks.
 func (rc *recovery) listen(o *op, step int) (reported bool) {
 	y, r := &o.lost.yields, &o.plan.recovery
 	if top := o.lost.gaps.top; y.on && top >= y.heard+step && !y.whole && r.Reports {
@@ -215,16 +211,16 @@ func (rc *recovery) listen(o *op, step int) (reported bool) {
 	return false
 }
 
-// listenSlowly does so where a link is so slow that who waits for a report would take this rank for a silent
-// one.
+// listenSlowly does so on a slow link, where a rank that waits for a report would take this one for
+// silent.
 func (rc *recovery) listenSlowly(o *op, now Time) {
 	if g := &o.lost.gaps; now-g.told >= rc.Repair/2 && rc.listen(o, o.lost.yields.least) {
 		g.told = now
 	}
 }
 
-// tellLoosely tells rank to what has come here, as a datagram if that is possible:
-// the next one makes up for its loss.
+// tellLoosely reports to rank to the chunks that have arrived here, by datagram if possible: the
+// next report makes up for a lost one.
 func (rc *recovery) tellLoosely(o *op, to int) {
 	f := rc.fillWant(o, nil)
 	if !rc.Caps.Direct {
@@ -235,16 +231,15 @@ func (rc *recovery) tellLoosely(o *op, to int) {
 	rc.net.Datagram(to, f)
 }
 
-// behind reports whether h lacks so much that it would have told, were it there.
+// behind reports whether h lacks so much that it would have reported, were it there.
 func (o *op) behind(h *heir) bool {
 	y := &o.lost.yields
 	return h.waits > 0 && (y.have == o.chunks || y.have >= h.have+2*y.step)
 }
 
-// yieldPatience is how long h, which is behind, may be silent. A rank that is kept
-// from its core is silent, too: what it is put then costs the link what was to be
-// saved, but at first that is little.
-// One that has told something of this operation asks for what it lacks.
+// yieldPatience is how long h, which is behind, may be silent. A rank that is kept from its core is
+// silent, too. Puts to it then waste the link, but at first only a little. A rank that has reported
+// in this operation asks for what it lacks.
 func (rc *recovery) yieldPatience(h *heir) Time {
 	if h.told > 0 {
 		return maxBackoff * rc.Repair
@@ -263,9 +258,9 @@ func (rc *recovery) yieldsDue(o *op) Time {
 	return due
 }
 
-// checkYields puts some of what has waited to ranks that have been silent for too long.
-// While frames are still leaving, or multicasts wait for those of earlier operations, nobody can
-// have taken them in.
+// checkYields puts some of the waiting chunks to ranks that have been silent for too long. While
+// frames are still leaving, or multicasts wait for those of earlier operations, no rank can have
+// received them.
 func (rc *recovery) checkYields(o *op, now Time) {
 	for i := range o.lost.yields.heirs {
 		h := &o.lost.yields.heirs[i]
@@ -281,7 +276,8 @@ func (rc *recovery) checkYields(o *op, now Time) {
 	}
 }
 
-// lacksBefore reports whether puts of an operation before o wait for rank, which may not have begun o then.
+// lacksBefore reports whether puts of an operation before o wait for rank, which may then not have
+// begun o.
 func (rc *recovery) lacksBefore(o *op, rank int) bool {
 	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
 		if p := rc.ops.open(seq); p != nil {
@@ -293,7 +289,7 @@ func (rc *recovery) lacksBefore(o *op, rank int) bool {
 	return false
 }
 
-// timeTells learns how long it takes from one word of h to the next.
+// timeTells measures the time between two reports of h.
 func (rc *recovery) timeTells(h *heir, now Time) {
 	if !h.heard {
 		return
@@ -304,7 +300,7 @@ func (rc *recovery) timeTells(h *heir, now Time) {
 	h.heard, h.told = false, now
 }
 
-// giveUp puts to h what has waited, or the first of it if that is much.
+// giveUp puts the waiting chunks to h, or the first of them if there are many.
 func (rc *recovery) giveUp(o *op, h *heir) {
 	if rc.silent == nil {
 		rc.silent = make(map[int]bool)

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// rootOfChain is the root of bcast/mcast-chain among 3 ranks, and what it sends. A
-// window of 4 bytes makes messages of more than one chunk long.
+// rootOfChain is the root of bcast/mcast-chain among 3 ranks, and its frames. A window of 4 bytes
+// makes messages of more than one chunk long.
 func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 	net = &spy{}
 	c = New(Config{
@@ -22,21 +22,21 @@ func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 	return c, planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 4}, 0), net
 }
 
-// tells has rank 1 tell what it has of operation seq.
+// tells makes rank 1 report how much it has of operation seq.
 func tells(c *Core, plan *Plan, seq uint64, have int) {
 	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: uint32(have), From: 1}
 	c.Arrived(&h, nil)
 	c.Normalize()
 }
 
-// takes has rank 1 tell how far the multicast has come at all ranks.
+// takes makes rank 1 report how far the multicast has come at all ranks.
 func takes(c *Core, plan *Plan, seq uint64, chunk int) {
 	h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: uint32(chunk), From: 1}
 	c.Arrived(&h, nil)
 	c.Normalize()
 }
 
-// putsOf are the chunks among what has been sent by put.
+// putsOf returns the chunks that have been sent by put.
 func putsOf(net *spy) (puts []string) {
 	for _, s := range net.sent {
 		if strings.HasPrefix(s, "put1c") {
@@ -57,8 +57,8 @@ func silence(t *testing.T, c *Core) {
 	require.True(t, c.Ring(Alarm{AlarmYield, begun(c), 1}))
 }
 
-// What the successor has told to have is not put, and the call waits until it is
-// known of every chunk.
+// Chunks that the successor reports to have are not put, and the call waits until that is known for
+// every chunk.
 func TestPutsYield(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
@@ -72,8 +72,7 @@ func TestPutsYield(t *testing.T) {
 	require.True(t, c.Ready(begun(c)))
 }
 
-// Who is silent is put what it lacks, and at once in the next operation, until it
-// tells something.
+// A silent rank is put what it lacks, and at once in the next operation, until it reports.
 func TestSilentRankIsPutEverything(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	buf := []byte("aaaabbbbccccdddd")
@@ -104,7 +103,7 @@ func TestSilentRankIsPutEverything(t *testing.T) {
 	require.False(t, c.Ready(begun(c)))
 }
 
-// What is told before the call begins counts; who is so far ahead has all.
+// Reports before the call begins count; a rank that is a whole ring ahead has everything.
 func TestToldEarly(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	tells(c, plan, 1, 3)
@@ -123,8 +122,8 @@ func TestToldEarly(t *testing.T) {
 	require.False(t, slices.Contains(c.Alarms(nil), Alarm{AlarmYield, begun(c), 1}))
 }
 
-// Puts that yield are of an operation that is not settled: were a chunk of a later
-// one before them, a receiver that waits for them first would hold all of them.
+// An operation with yielding puts is not settled: a chunk of a later operation in front of them
+// would hold them up at a receiver that waits for them first.
 func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 	for what, release := range map[string]func(*testing.T, *Core, *Plan){
 		"reported": func(_ *testing.T, c *Core, plan *Plan) { tells(c, plan, 1, 4) },
@@ -149,7 +148,7 @@ func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 	}
 }
 
-// Short messages are put at once, and so is everything where nothing is multicast.
+// Short messages are put at once, and so is everything without multicasts.
 func TestShortMessagesDoNotWait(t *testing.T) {
 	for what, caps := range map[string]wire.Caps{
 		"short": {Multicast: true, Direct: true, Datagram: 4, Room: 16},
@@ -163,8 +162,7 @@ func TestShortMessagesDoNotWait(t *testing.T) {
 	}
 }
 
-// A report of more chunks than there are is a violation by put, and dropped as a
-// datagram.
+// A report of more chunks than there are is a violation by put, and is dropped as a datagram.
 func TestReportOfTooMuch(t *testing.T) {
 	c, plan, _ := rootOfChain(t)
 	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
@@ -175,8 +173,8 @@ func TestReportOfTooMuch(t *testing.T) {
 	require.ErrorIs(t, c.Err(), ErrProtocol)
 }
 
-// Who has told something of the operation is waited for much longer: it asks for what it lacks. And nobody
-// is silent in an operation who still lacks something of one before it.
+// A rank that has reported in the operation is waited for much longer, since it asks for what it
+// lacks. A rank is not silent in an operation while it lacks chunks of an earlier one.
 func TestSilenceIsNotLack(t *testing.T) {
 	const base = 1000
 	c, plan, net := rootOfChain(t)
