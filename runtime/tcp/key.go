@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// ReadKey reads a Key from a file: all its bytes, without one end of line at their end. A
-// file of this user's that others may read or write is refused, as ssh does.
+// ReadKey reads a Key from a file: all its bytes, without one line end at their end. Like ssh,
+// ReadKey refuses a file of this user that others may read or write.
 func ReadKey(path string) (key []byte, err error) {
 	if key, err = readKey(path); err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -24,7 +24,7 @@ func readKey(path string) ([]byte, error) {
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
-			return nil, p.Err // which says the path once
+			return nil, p.Err // the PathError names the path already
 		}
 		return nil, err
 	}

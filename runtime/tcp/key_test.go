@@ -16,7 +16,7 @@ func TestReadKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		mode os.FileMode
-		want string // the key, or what is said against it
+		want string // the key, or the error
 	}{
 		"good":              {text, 0o600, text},
 		"a line":            {text + "\n", 0o400, text},

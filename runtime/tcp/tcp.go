@@ -1,8 +1,8 @@
-// Package tcp is the transport over TCP. A rank connects to another when it
-// first puts something there, unless that has connected to it; each connection
-// carries one lane of one communicator, in both directions, and stays open as
-// long as that. The goroutine that is inside a call reads and writes all of them itself, without blocking:
-// there is no goroutine, no copy and no allocation per frame.
+// Package tcp is the transport over TCP. A rank connects to another rank when it first puts a frame
+// there, unless that rank has connected to it. Each connection carries one lane of one
+// communicator, in both directions, and stays open as long as that communicator. The goroutine
+// inside a call reads and writes all connections itself, without blocking: there is no goroutine,
+// no copy and no allocation per frame.
 package tcp
 
 import (
@@ -17,65 +17,65 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// MaxJob is the longest name of a job, in bytes.
+// MaxJob is the greatest length of a job's name in bytes.
 const MaxJob = stream.MaxJob
 
-// MinKey and MaxKey are the bytes of the shortest and of the longest key.
+// MinKey and MaxKey are the least and the greatest length of a key in bytes.
 const (
 	MinKey = stream.MinKey
 	MaxKey = stream.MaxKey
 )
 
-// Config says how a rank finds the others.
+// Config says how a rank finds the other ranks.
 type Config struct {
 	Rank, Size int
 
-	// Job names the job, in at most MaxJob bytes; all its ranks have the same. Rank 0 turns
-	// ranks of another one away, and goes on waiting. The name is no secret: it keeps
-	// jobs apart that have been given one coordinator by mistake.
+	// Job is the name of the job, at most MaxJob bytes and the same at all its ranks. Rank 0 turns
+	// ranks of other jobs away and goes on waiting. The name is no secret: it separates jobs that
+	// have got one coordinator by mistake.
 	Job string
-	// Key, if not empty, is a secret of MinKey to MaxKey bytes that all ranks have: nobody
-	// joins without it, and all that ranks send is authenticated (docs/security.md). It
-	// should be random. ReadKey reads one from a file.
+	// Key, if not empty, is a secret of MinKey to MaxKey bytes that all ranks have. No process
+	// joins without it, and all frames are authenticated (docs/security.md). The key should be
+	// random. ReadKey reads one from a file.
 	Key []byte
-	// Encrypt asks for confidentiality, too; it needs a Key.
+	// Encrypt asks for confidentiality, too. It needs a Key.
 	Encrypt bool
-	// Coordinator is the "host:port" where rank 0 waits for the others
-	// while the communicator is built, and only then. Its name may become known late. The
-	// host may be a list of addresses with commas between them, of which not all need to lead there.
+	// Coordinator is the "host:port" where rank 0 waits for the others while the communicator is
+	// built, and only then. The host name may become known late. The host may be a comma-separated
+	// list of addresses, not all of which need to lead there.
 	Coordinator string
-	// Doors, if it is not nil, says at which "host:port" a rank waits for the few that
-	// it stands for while the communicator is built; all ranks must have the same. Then
-	// no rank has more than eight to talk to; without it every rank asks rank 0 its way.
+	// Doors, if it is not nil, returns the "host:port" where a rank waits for a few others while
+	// the communicator is built. It must be the same function at all ranks. With Doors, no rank
+	// talks to more than eight others; without it, every rank asks rank 0.
 	Doors func(rank int) string
-	// Listener, if this rank has one, takes the place of listening at
-	// Coordinator or at its door; Join closes it.
+	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Join
+	// closes it.
 	Listener net.Listener
-	// Share has the others connect to Listener, a *net.TCPListener, afterwards too, so that this rank needs no
-	// other port. Join does not close it then; nobody else accepts from it until the transport is closed.
+	// Share makes the others connect to Listener, a *net.TCPListener, also after Join, so that this
+	// rank needs no other port. Join then does not close Listener, and no other code may accept
+	// from it until the transport is closed.
 	Share bool
-	// Guests, if not nil, takes the connections that come to a lobby at a listener that is shared, after Join. It must not block.
+	// Guests, if not nil, gets the connections to a lobby that arrive at a shared Listener after
+	// Join. It must not block.
 	Guests func(net.Conn)
-	// Apart says that the ranks are on several hosts. A name that stands for the
-	// loopback interface is refused then, since it leads nowhere from other hosts.
+	// Apart says that the ranks are on several hosts. A coordinator name that stands for the
+	// loopback interface is then refused, since it leads nowhere from other hosts.
 	Apart bool
-	// Bind is the host at which this rank accepts connections; empty means
-	// the address that it reaches the coordinator from.
+	// Bind is the host at which this rank accepts connections. Empty means the address from which
+	// it reaches the coordinator.
 	Bind string
 
-	// Rand is where rank 0 takes the communicator's identity from; nil means
-	// the system's generator.
+	// Rand is the source of rank 0 for the communicator's identity; nil means the system's
+	// generator.
 	Rand io.Reader
-	// DialTimeout bounds the connecting to one peer, which is tried again until then; 0
-	// means 30 seconds.
+	// DialTimeout limits the time to connect to one peer, with retries; 0 means 30 seconds.
 	DialTimeout time.Duration
-	// Clock is where the transport reads the time; nil means the system's. What
-	// the system waits for itself it always bounds by its own: how long Wait parks,
-	// a connection's handshake and its first words.
+	// Clock is the transport's clock; nil means the system's. Waits inside the operating system
+	// always use the system's clock: Wait, the handshake of a connection, and its first message.
 	Clock clock.Clock
-	// Log, if not nil, is told while ranks meet what this one waits for, and why that has not come: which
-	// ranks are missing, which name is not known. It gets the first words after two seconds, as a warning,
-	// and more at growing intervals.
+	// Log, if not nil, gets warnings while ranks meet: what this rank waits for and why it has not
+	// come, such as missing ranks or unknown names. The first warning comes after two seconds, and
+	// more follow at growing intervals.
 	Log *slog.Logger
 }
 
@@ -86,12 +86,11 @@ type Transport struct {
 	wire.Flusher
 }
 
-// Join builds the communicator: rank 0 waits at cfg.Coordinator until all
-// ranks have called Join, and all are told each other's addresses. It returns
-// when all are ready or when ctx ends, which fails it everywhere; all that are there
-// then name the ranks that have not come. Until all have come a process that has died
-// may be started again. Whoever connects and is no rank of this job
-// is turned away (wire.Stats.Rejected at the rank that it has come to).
+// Join builds the communicator. Rank 0 waits at cfg.Coordinator until all ranks have called Join;
+// then all ranks learn each other's addresses. Join returns when all are ready or when ctx ends,
+// which fails it everywhere. The ranks that are there then name the missing ranks. Until all have
+// come, a process that has died may be started again. A connection of a process that is no rank of
+// this job is turned away (wire.Stats.Rejected at the rank that it reached).
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := stream.Join(ctx, stream.Config{Options: stream.Options(cfg)})
 	if err != nil {
