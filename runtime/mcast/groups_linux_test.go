@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 )
 
-// memberships returns how many groups of ours the system is in, of a network namespace in which nobody
-// else joins any.
+// memberships returns how many of this package's groups the system is in. The network namespace
+// must have no other users.
 func memberships(t testing.TB) (n int) {
 	for file, ours := range map[string]func(fields []string) bool{
 		"/proc/net/igmp":  func(f []string) bool { return len(f[0]) == 8 && strings.HasSuffix(f[0], "EF") }, // 239, in the host's order of bytes
@@ -38,8 +38,8 @@ func descriptors(t testing.TB) int {
 	return len(list)
 }
 
-// testGroupsFreed: the system is in a group for each communicator, and in none when they are closed, although it
-// lets a socket be in 20 alone. It is called in a namespace.
+// testGroupsFreed: the system is in a group for each communicator, although it lets a socket be in
+// only 20, and in none after they are closed. It runs in a namespace.
 func testGroupsFreed(t *testing.T) {
 	for name, cfg := range map[string]mcast.Config{"lo/6": {Interface: "lo", Family: 6}, "va/4": {Interface: "va", Family: 4}, "va/6": {Interface: "va", Family: 6}} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func testGroupsFreed(t *testing.T) {
 			var open [][]*runtime.Comm
 			splits := 25
 			if name != "va/4" {
-				splits = 3 // as there, but for the addresses
+				splits = 3 // as there, except for the addresses
 			}
 			for range splits {
 				open = append(open, derive(t, comms, parity))
@@ -71,7 +71,7 @@ func testGroupsFreed(t *testing.T) {
 	}
 }
 
-// testFewDescriptors: a process that has few descriptors left keeps them for what it cannot do without.
+// testFewDescriptors: a process with few descriptors left keeps them for what it needs most.
 func testFewDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

@@ -14,8 +14,8 @@ import (
 
 // The groups of communicators that share a transport.
 
-// communicators are those of all ranks, whose broadcasts are multicast and put only what has been asked for.
-// Nobody asks within the time of a test.
+// communicators are those of all ranks. Their broadcasts are multicast, and chunks are put only on
+// request. No rank makes a request within the time of a test.
 func communicators(t testing.TB, size int, base mcast.Config) (comms []*runtime.Comm) {
 	for _, tr := range joinAll(t, size, base) {
 		c, err := runtime.Join(t.Context(), runtime.Config{
@@ -32,7 +32,7 @@ func closeAll(t testing.TB, comms []*runtime.Comm) {
 	each(t, comms, func(_ context.Context, c *runtime.Comm) error { return c.Close() })
 }
 
-// each has every rank do something at the same time.
+// each makes every rank do something at the same time.
 func each(t testing.TB, comms []*runtime.Comm, do func(context.Context, *runtime.Comm) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -48,7 +48,7 @@ func each(t testing.TB, comms []*runtime.Comm, do func(context.Context, *runtime
 	}
 }
 
-// derive makes a communicator of each of comms, and has all of them do something.
+// derive makes a communicator from each of comms, and makes all of them do something.
 func derive(t testing.TB, comms []*runtime.Comm, color func(rank int) int) []*runtime.Comm {
 	t.Helper()
 	children := make([]*runtime.Comm, len(comms))
@@ -64,7 +64,8 @@ func derive(t testing.TB, comms []*runtime.Comm, color func(rank int) int) []*ru
 func parity(rank int) int { return rank % 2 }
 func together(int) int    { return 0 }
 
-// The first multicast of a communicator comes to all of its members: 100 times, none of the five chunks is missing.
+// The first multicast of a communicator reaches all its members: in 100 rounds none of the five
+// chunks is missing.
 func TestFirstMulticast(t *testing.T) {
 	for name, cfg := range map[string]mcast.Config{"plain": {Family: 4}, "sealed": sealed(true)} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,8 @@ func TestFirstMulticast(t *testing.T) {
 	}
 }
 
-// Where a rank joins no further group the members share that of all ranks, and say so; all works on.
+// If a rank can join no further group, the members share the group of all ranks, and say so.
+// Everything works.
 func TestFewGroups(t *testing.T) {
 	for name, test := range map[string]struct{ limit, apart int }{"three": {3, 3}, "none": {-1, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +126,7 @@ func TestFewGroups(t *testing.T) {
 	}
 }
 
-// One member without a group is enough for all to share that of all ranks.
+// If one member has no group, all members share the group of all ranks.
 func TestOneWithoutAGroup(t *testing.T) {
 	trs, errs := tryJoin(t, 4, mcast.Config{Family: 4}, func(rank int, c *mcast.Config) {
 		if rank == 2 {

@@ -62,7 +62,8 @@ func TestGroupsDiffer(t *testing.T) {
 	require.Len(t, seen, 8)
 }
 
-// TestWithoutMulticast names the rank whose interface cannot, at all ranks.
+// TestWithoutMulticast: if a rank's interface cannot multicast, the errors of all ranks name that
+// rank.
 func TestWithoutMulticast(t *testing.T) {
 	if os.Getenv(inNamespace) != "" || multicastsIPv6("lo") {
 		t.Skip("the loopback interface does IPv6 multicast")

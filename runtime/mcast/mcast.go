@@ -1,10 +1,9 @@
-// Package mcast is the transport that multicasts chunks as UDP datagrams, over
-// IPv4 or IPv6, and puts over TCP. Datagrams are unreliable: any rank may miss
-// any of them. What does not belong to the communicator, or is not what its
-// sender has sent, is counted and dropped.
+// Package mcast is the transport that multicasts chunks as UDP datagrams, over IPv4 or IPv6, and
+// puts over TCP. Datagrams are unreliable: any rank may miss any of them. Datagrams that do not
+// belong to the communicator, or were changed on the way, are counted and dropped.
 //
-// The first communicator multicasts to one group. Each that is split off has a group and a socket of its own, as
-// long as the system has room for a further one (Config.Groups).
+// The first communicator multicasts to one group. Each further communicator has a group and a
+// socket of its own, as long as the system has room for a further one (Config.Groups).
 package mcast
 
 import (
@@ -18,41 +17,43 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// SealBytes is by how much a datagram's payload is shorter with tcp.Config.Key.
+// SealBytes is how many bytes tcp.Config.Key takes from the payload of a datagram.
 const SealBytes = datagram.SealBytes
 
-// Config says how a rank finds the others, as for package tcp, and where it
-// multicasts.
+// Config says how a rank finds the other ranks, as in package tcp, and where it multicasts.
 type Config struct {
 	// TCP is the transport for puts.
 	TCP tcp.Config
 
-	// Interface names the interface to multicast on; empty means the loopback
-	// interface if the coordinator is there, and else the one that holds the
-	// address this rank is reached at.
+	// Interface is the name of the interface to multicast on. Empty means the loopback interface if
+	// the coordinator is there, and else the interface with the address at which this rank is
+	// reached.
 	Interface string
-	// Family is 4 or 6, for all ranks the same; 0 means 4 if the interface
-	// has an IPv4 address, and else 6.
+	// Family is 4 or 6, the same for all ranks. 0 means 4 if the interface has an IPv4 address, and
+	// else 6.
 	Family int
-	// MTU overrides the interface's MTU; 0 means the interface's.
+	// MTU replaces the interface's MTU; 0 means the interface's.
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int
-	// Heard has every rank wait for a multicast of rank 0, and for its own before, so long at most, before Join returns: a network may
-	// forward none though all can send and join. 0 means that nobody waits for rank 0's.
+	// Heard is how long every rank may wait, before Join returns, for a multicast of its own and
+	// one of rank 0: a network may forward no multicasts although all ranks can send and join. 0
+	// means that no rank waits for rank 0's multicast.
 	Heard time.Duration
 
-	// Collect is how long datagrams collect, while they come, before a rank that waits reads them; 0: it is woken for each.
-	// It is rounded up to a millisecond. It saves most of the time of a core that long broadcasts take on slow links, and delays each by as much.
+	// Collect is how long arriving datagrams collect before a waiting rank reads them, rounded up
+	// to a millisecond; 0: the rank wakes for each. Collecting saves most of the core time of long
+	// broadcasts on slow links, and delays each by as much.
 	Collect time.Duration
 
-	// Groups is how many groups this rank joins at a time for communicators that are split off, beside the
-	// one of all ranks: switches know few, some only a few hundred. 0: as many as the system allows; negative:
-	// none. A communicator for which a member joins no group multicasts to all ranks.
+	// Groups is how many groups this rank joins at a time for further communicators, besides the
+	// group of all ranks: switches know few groups, some only a few hundred. 0: as many as the
+	// system allows; negative: none. If a member of a communicator joins no group, the communicator
+	// multicasts to all ranks.
 	Groups int
 
-	// Loss is the probability with which this rank drops a datagram that it
-	// has received, drawn from a generator seeded by Seed and the rank.
+	// Loss is the probability with which this rank drops a received datagram, drawn from a
+	// generator seeded by Seed and the rank.
 	Loss float64
 	Seed uint64
 }
@@ -67,9 +68,8 @@ type Transport struct {
 	ifi   string
 }
 
-// Join builds the communicator as [tcp.Join] does. The group is chosen at
-// random by rank 0. Join returns when all ranks have joined the group and have
-// seen that multicast works on their interface.
+// Join builds the communicator as [tcp.Join] does. Rank 0 chooses the group at random. Join returns
+// when all ranks have joined the group and have seen that multicast works on their interfaces.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := datagram.Join(ctx, datagram.Config{
 		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
@@ -81,8 +81,8 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	return &Transport{t, t, t, t, t.Group(), t.Interface()}, nil
 }
 
-// Group returns where the datagrams of the first communicator go.
+// Group returns the multicast address of the first communicator.
 func (t *Transport) Group() netip.AddrPort { return t.group }
 
-// Interface returns the name of the interface that is multicast on.
+// Interface returns the name of the interface for multicasts.
 func (t *Transport) Interface() string { return t.ifi }

@@ -20,8 +20,7 @@ import (
 
 const patience = 60 * time.Second
 
-// inNamespace is set in the environment of a test that runs in a network
-// namespace of its own.
+// inNamespace is set in the environment of a test that runs in its own network namespace.
 const inNamespace = "SCHEDGEN_TEST_NAMESPACE"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,12 +43,12 @@ func TestCommLossy(t *testing.T) {
 	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
-// Where datagrams collect nothing comes less.
+// With Collect fewer datagrams arrive.
 func TestFramesCollected(t *testing.T) {
 	transporttest.Frames(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
 }
 
-// Tests of every day encrypt, too, what collects, and lose much of it.
+// The everyday test also encrypts, collects and loses many datagrams.
 func TestCommCollected(t *testing.T) {
 	cfg := heavy.Or(sealed(true), mcast.Config{Family: 4, MTU: 1500})
 	cfg.Collect, cfg.Loss, cfg.Seed = time.Millisecond, heavy.Or(0.2, 0.05), 2

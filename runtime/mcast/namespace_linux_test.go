@@ -16,8 +16,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/transporttest"
 )
 
-// network is what that namespace is made of. Multicast in IPv6 on a loopback
-// interface needs a route that machines do not have by themselves.
+// network is the setup of that namespace. Multicast in IPv6 on a loopback interface needs a route
+// that machines do not have by default.
 const network = `link set lo up
 -6 route add local ff00::/8 dev lo
 link add va type veth peer name vb
@@ -27,8 +27,8 @@ address add 10.77.0.1/24 dev va
 address add fd77::1/64 dev va nodad
 link add vc type veth peer name vd`
 
-// TestNamespace runs itself again in a namespace, and there tests what the
-// machine's own network may not have.
+// TestNamespace runs itself again in a namespace, and tests there what the machine's own network
+// may not have.
 func TestNamespace(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)
@@ -45,7 +45,7 @@ func TestNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connect(cfg)) })
 	}
-	if heavy.Tests() && !testing.Short() { // as TestComm, but for the addresses
+	if heavy.Tests() && !testing.Short() { // as TestComm, except for the addresses
 		t.Run("Comm", func(t *testing.T) { transporttest.CommSample(t, connect(mcast.Config{Interface: "lo", Family: 6})) })
 	}
 	t.Run("Datagrams", testSmallestDatagram)
@@ -65,7 +65,7 @@ func testUnusableInterfaces(t *testing.T) {
 	}
 }
 
-// testSmallestDatagram checks that the smallest interface decides for all.
+// testSmallestDatagram checks that the smallest MTU decides for all ranks.
 func testSmallestDatagram(t *testing.T) {
 	trs, errs := tryJoin(t, 3, mcast.Config{Interface: "va"}, func(rank int, c *mcast.Config) { c.MTU = 1500 - rank })
 	for rank, tr := range trs {

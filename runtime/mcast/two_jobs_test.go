@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// Two jobs that have drawn one group and port hear each other's multicasts, and take
-// nothing of them: by their identities, or by their keys.
+// Two jobs that have drawn the same group and port hear each other's multicasts and ignore them, by
+// their identities or by their keys.
 func TestTwoJobsInOneGroup(t *testing.T) {
 	const size, rounds = 3, 40
 	for name, keys := range map[string][2][]byte{
@@ -56,7 +56,7 @@ func TestTwoJobsInOneGroup(t *testing.T) {
 	}
 }
 
-// broadcasts takes part in broadcasts of bytes that tell the job and the round.
+// broadcasts takes part in broadcasts whose bytes identify the job and the round.
 func broadcasts(t *testing.T, tr *mcast.Transport, job byte, rank, rounds int) {
 	comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}}})
 	if !assertNo(t, err) {
