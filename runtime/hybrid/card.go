@@ -9,11 +9,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// card is what a rank tells the others of itself.
+// card is what a rank tells the other ranks about itself.
 type card struct {
-	host    [16]byte // its identity
+	host    [16]byte // identity of its host
 	pid     uint32
-	segment uint32 // descriptor of memory that may become the host's segment
+	segment uint32 // descriptor of memory that may become the segment of the host
 	bell    uint32 // descriptor of the pipe that wakes this rank
 	cannot  string // why it cannot share memory; empty: it can
 }
@@ -44,16 +44,16 @@ func decodeCard(b []byte) (c card, err error) {
 	return c, nil
 }
 
-// location is where this rank stands among the others.
+// location says where this rank is among the others.
 type location struct {
-	ranks  []int  // that share memory with it, itself included, in order
-	local  []int  // by rank: its number among these, or -1
+	ranks  []int  // ranks that share memory with it, including itself, ascending
+	local  []int  // by rank: its index in ranks, or -1
 	hosts  int    // as in [wire.Caps]
-	host   []int  // by rank: its host, by the lowest rank there
-	reason string // why ranks of this host share no memory; empty: they do, or there is one only
+	host   []int  // by rank: its host, named by the lowest rank there
+	reason string // why ranks of this host do not share memory; empty: they do, or there is only one
 }
 
-// locate finds the location of rank among the cards of all.
+// locate returns the location of rank, given the cards of all ranks.
 func locate(cards []card, rank int) *location {
 	p := &location{local: make([]int, len(cards))}
 	hosts := make([][16]byte, len(cards))

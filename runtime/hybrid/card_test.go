@@ -36,8 +36,8 @@ func FuzzDecodeCard(f *testing.F) {
 	})
 }
 
-// on returns cards of ranks on hosts that are named by letters; ranks on
-// capitals cannot share memory.
+// on returns cards of ranks on hosts named by letters; ranks with capital letters cannot share
+// memory.
 func on(hosts string) []card {
 	cards := make([]card, len(hosts))
 	for i, h := range strings.ToLower(hosts) {
@@ -61,10 +61,10 @@ func TestLocate(t *testing.T) {
 		{"aabb", 1, []int{0, 1}, ""},
 		{"aabb", 2, []int{2, 3}, ""},
 		{"abab", 3, []int{1, 3}, ""},
-		{"aAbb", 0, nil, "rank 1: no memory"}, // one that cannot keeps its host from it
+		{"aAbb", 0, nil, "rank 1: no memory"}, // one rank that cannot keeps its whole host from sharing
 		{"aAbb", 1, nil, "rank 1: no memory"},
 		{"aAbb", 3, []int{2, 3}, ""},
-		{"AB", 0, nil, ""}, // it had nobody to share with
+		{"AB", 0, nil, ""}, // there was no rank to share with
 	} {
 		p := locate(on(test.hosts), test.rank)
 		require.Equal(t, test.ranks, p.ranks, test)
@@ -78,7 +78,7 @@ func TestLocate(t *testing.T) {
 	require.Len(t, locate(on(strings.Repeat("a", memory.MaxSize)), 0).ranks, memory.MaxSize)
 }
 
-// Ranks that cannot share memory fall back to the network, all of a host.
+// If a rank cannot share memory, all ranks of its host use the network.
 func TestCannotShare(t *testing.T) {
 	s := newSelf("")
 	require.Empty(t, s.cannot)

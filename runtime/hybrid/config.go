@@ -1,25 +1,23 @@
-// Package hybrid is the transport for several hosts with several ranks each:
-// ranks of one host reach each other through shared memory (package shm), those
-// of different hosts over the network (package tcp, or mcast). Which ranks
-// share a host they find out when they join.
+// Package hybrid is the transport for several hosts with several ranks each. Ranks of one host
+// reach each other through shared memory (package shm), ranks of different hosts over the network
+// (package tcp or mcast). Ranks find out when they join which ranks share a host.
 //
-// A pair of ranks uses one of the two, so frames of a lane stay in order. Where
-// all ranks are on one host everything goes through its memory, multicasts too;
-// else multicasts, if there are any, go over the network to everybody.
+// Each pair of ranks uses only one of the two, so frames of a lane stay in order. If all ranks are
+// on one host, everything goes through its memory, including multicasts. Otherwise multicasts, if
+// there are any, go over the network to all ranks.
 //
-// A rank waits at one thing, its sockets' poller. Before it does so it says so
-// in the shared memory; whoever has something for it there then writes a byte
-// into a pipe that the poller watches. Ranks that poll are never written to.
+// A rank waits in one place, the poller of its sockets. Before it waits, it says so in the shared
+// memory. A rank that then has something for it there writes a byte into a pipe that the poller
+// watches. Polling ranks get no such bytes.
 //
 // # How ranks of a host meet
 //
-// Every rank publishes, through the coordinator, the identity of its host, its
-// process and two of its descriptors: memory without a name and a pipe. The
-// lowest rank of a host makes its memory the segment; the others open that, and
-// each other's pipes, through /proc. Nothing has a name in a file system, so
-// nothing is left when ranks die, at whatever moment. For this ranks must run
-// under one user and see each other's processes; ranks for which that does not
-// hold, or whose network namespaces differ, are on different hosts.
+// Every rank publishes, through the coordinator, the identity of its host, its process and two of
+// its descriptors: unnamed memory and a pipe. The memory of the lowest rank of a host becomes the
+// segment. The other ranks open it, and each other's pipes, through /proc. Nothing has a name in a
+// file system, so nothing is left when ranks die, at whatever moment. For this, ranks must run
+// under one user and see each other's processes. Ranks for which that does not hold, or with
+// different network namespaces, count as ranks of different hosts.
 package hybrid
 
 import (
@@ -29,15 +27,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// Config says how a rank finds the others.
+// Config says how a rank finds the other ranks.
 type Config struct {
-	// TCP is how all ranks find each other.
+	// TCP is the configuration by which all ranks find each other.
 	TCP tcp.Config
-	// Mcast, if not nil, says where to multicast between hosts; its TCP is
-	// ignored. All ranks must have it, or none.
+	// Mcast, if not nil, says where to multicast between hosts; its TCP is ignored. Either all
+	// ranks set Mcast or none does.
 	Mcast *mcast.Config
-	// Host names this rank's host, in place of what the system says; ranks with
-	// the same name must be able to share memory. At most 200 bytes.
+	// Host names this rank's host, instead of the system. Ranks with the same name must be able to
+	// share memory. At most 200 bytes.
 	Host string
 }
 

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// hostName returns what ranks have in common that can share memory: one
-// running system, seen from one network and one numbering of processes, by one
-// user.
+// hostName returns a text that is equal at ranks that can share memory: the same running system,
+// network namespace, process namespace and user.
 func hostName() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

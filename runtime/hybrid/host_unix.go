@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// hostName fails: only on Linux do ranks share memory.
+// hostName fails: ranks share memory only on Linux.
 func hostName() (string, error) {
 	return "", fmt.Errorf("shared memory between ranks needs Linux: %w", errors.ErrUnsupported)
 }

@@ -25,7 +25,7 @@ import (
 
 const patience = 60 * time.Second
 
-// hosts put ranks on hosts.
+// hosts maps ranks to hosts.
 type hosts func(rank, size int) int
 
 func oneHost(int, int) int        { return 0 }
@@ -36,7 +36,7 @@ func threeEach(rank, _ int) int   { return rank / 3 }
 
 func TestFrames(t *testing.T) {
 	all := map[string]hosts{"one host": oneHost, "one each": oneEach, "two each": twoEach, "taking turns": takingTurns}
-	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank at each, it is the transport below
+	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank on each, it is the transport below
 		all = map[string]hosts{"taking turns": takingTurns}
 	}
 	for name, host := range all {
@@ -45,7 +45,7 @@ func TestFrames(t *testing.T) {
 	t.Run("multicast", func(t *testing.T) { transporttest.Frames(t, connector(twoEach, true)) })
 }
 
-// Between hosts what is put and what is multicast is sealed.
+// Between hosts, puts and multicasts are sealed.
 func TestFramesSealed(t *testing.T) {
 	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
 		for _, tr := range joinAll(t, size, func(rank int, c *hybrid.Config) {
@@ -86,7 +86,7 @@ func TestCommMulticast(t *testing.T) {
 	transporttest.CommSample(t, connector(takingTurns, true))
 }
 
-// connector makes the transports of ranks on such hosts.
+// connector makes the transports of ranks on the given hosts.
 func connector(host hosts, multicast bool) transporttest.Make {
 	return func(t testing.TB, size int) []wire.Transport {
 		var list []wire.Transport
@@ -152,7 +152,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// Who tells no host is on the one it runs on, with its neighbours.
+// A rank without a configured host is on the host where it runs, with its neighbours.
 func TestHostOfTheSystem(t *testing.T) {
 	trs := joinAll(t, 3, func(int, *hybrid.Config) {})
 	defer closeAll(trs)
@@ -173,7 +173,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// Ranks that do not mean the same are told so.
+// Ranks with different transports get an error.
 func TestMixedTransports(t *testing.T) {
 	_, errs := tryJoin(t, 2, func(rank int, c *hybrid.Config) {
 		if rank == 1 {

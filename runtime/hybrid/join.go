@@ -15,9 +15,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// attachTime and, for each rank of the host, attachEach bound how long its
-// ranks, which all have come, take to share memory: one that fails does not keep
-// the others for longer.
+// attachTime, plus attachEach for each rank of the host, limits how long the host's ranks, which
+// have all come, take to share memory: a rank that fails does not delay the others for longer.
 const (
 	attachTime = 10 * time.Second
 	attachEach = 100 * time.Millisecond
@@ -25,9 +24,9 @@ const (
 
 var errAttach = errors.New("a rank of this host has not attached to its memory")
 
-// Join builds the communicator as [tcp.Join] does. It returns when all ranks
-// have come and those of every host share memory. Where a host's ranks cannot,
-// they use the network, and [Transport.Reason] says why.
+// Join builds the communicator as [tcp.Join] does. It returns when all ranks have come and the
+// ranks of every host share memory. If the ranks of a host cannot, they use the network, and
+// [Transport.Reason] says why.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if cfg.TCP.Listener != nil {
 		defer cfg.TCP.Listener.Close()
@@ -106,7 +105,7 @@ func (t *Transport) prepare(ctx context.Context, m *rendezvous.Meeting) error {
 	return t.attach(ctx, &cards[t.location.ranks[0]])
 }
 
-// attach shares the memory of the host's lowest rank.
+// attach maps the memory of the host's lowest rank.
 func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	own, size := t.location.local[t.rank], len(t.location.ranks)
 	f := t.self.memory
@@ -125,8 +124,7 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	return err
 }
 
-// chooseWait chooses how to wait. Where all share memory there is no more use for
-// the network.
+// chooseWait chooses how to wait. If all ranks share memory, the network is not needed any more.
 func (t *Transport) chooseWait() error {
 	switch {
 	case t.near == nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Who is away gets one byte into its pipe; who polls gets none.
+// A rank that waits gets one byte into its pipe; a rank that polls gets none.
 func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
 	require.Zero(t, written())
 	near := trs[1].near
 	away := false
-	for range 3 { // there is what was put, and what was not rung
+	for range 3 { // there is the frame that was put without a byte
 		near.Poll(&drops)
 		if _, away = near.Away(-1); away {
 			break

@@ -23,7 +23,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// The test's own program is the ranks that are processes.
+// The test's own program also runs as the processes of ranks.
 const roleVariable = "SCHEDGEN_HYBRID_TEST"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beRank goes through barriers until that fails.
+// beRank calls barriers until one fails.
 func beRank(role string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -64,8 +64,8 @@ func beRank(role string) error {
 	}
 }
 
-// The death of a rank, a master or not, is noticed by all, on its host and
-// elsewhere, and nothing is left of the memory.
+// All ranks notice the death of a rank, master or not, on its host and elsewhere, and nothing of
+// the memory is left.
 func TestKilledRank(t *testing.T) {
 	for _, victim := range []int{0, 1, 3, 5} {
 		t.Run(fmt.Sprint(victim), func(t *testing.T) { killOne(t, victim) })
@@ -73,7 +73,7 @@ func TestKilledRank(t *testing.T) {
 }
 
 func killOne(t *testing.T, victim int) {
-	goruntime.LockOSThread() // the children's lives hang on it
+	goruntime.LockOSThread() // the children die with this thread
 	defer goruntime.UnlockOSThread()
 	port := porttest.Hold(t)
 	before, err := filepath.Glob("/dev/shm/*")
@@ -96,7 +96,7 @@ func killOne(t *testing.T, victim int) {
 	require.NoError(t, ranks[victim].Process.Kill())
 	var said []string
 	for rank, out := range outs {
-		text, _ := out.ReadString('\n') // nothing from the one that was killed
+		text, _ := out.ReadString('\n') // the killed rank writes nothing
 		said = append(said, text)
 		require.Error(t, ranks[rank].Wait())
 		require.Equal(t, rank == victim, text == "")

@@ -14,16 +14,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 )
 
-// self is what this rank has open for the others of its host.
+// self is what this rank has opened for the others of its host.
 type self struct {
 	card
-	memory *os.File // nil: none; not needed any more once all have come
+	memory *os.File // nil: none; not needed after all have come
 	bell   [2]int   // a pipe; -1: none
 	buf    [64]byte
 }
 
-// newSelf opens what the rank publishes. What it cannot have is no error: its
-// card says why.
+// newSelf opens what the rank publishes. If that fails, the card says why; it is no error.
 func newSelf(host string) *self {
 	s := &self{bell: [2]int{-1, -1}}
 	s.pid = uint32(os.Getpid())
@@ -66,12 +65,12 @@ func openPipe() (fds [2]int, err error) {
 func (s *self) drain() {
 	for {
 		if n, err := unix.Read(s.bell[0], s.buf[:]); err != nil || n < len(s.buf) {
-			return // there is no more, or the next Poll finds it
+			return // the pipe is empty, or the next Poll empties it
 		}
 	}
 }
 
-// forget closes the memory, which is mapped or not needed.
+// forget closes the memory, which is mapped by now or not needed.
 func (s *self) forget() error {
 	if s.memory == nil {
 		return nil
@@ -91,11 +90,11 @@ func (s *self) close() error {
 
 func closeFD(fd int) {
 	if fd >= 0 {
-		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+		unix.Close(fd) // a failure loses nothing
 	}
 }
 
-// pathOf returns where a descriptor of a process can be opened.
+// pathOf returns the path at which a descriptor of a process can be opened.
 func pathOf(pid, fd uint32) string { return fmt.Sprintf("/proc/%d/fd/%d", pid, fd) }
 
 // openBell opens the pipe that wakes a rank.
@@ -107,11 +106,11 @@ func openBell(c *card) (int, error) {
 	return fd, nil
 }
 
-// lookPause is how long to wait between two looks at the memory of the lowest
-// rank, which completes it within microseconds.
+// lookPause is the time between two looks at the memory of the lowest rank, which completes it
+// within microseconds.
 const lookPause = 200 * time.Microsecond
 
-// openSegment opens the memory of c's process when it is complete.
+// openSegment opens the memory of c's process when the memory is complete.
 func openSegment(ctx context.Context, c *card, clk clock.Clock) (*os.File, error) {
 	f, err := os.OpenFile(pathOf(c.pid, c.segment), os.O_RDWR, 0)
 	if err != nil {

@@ -2,8 +2,8 @@ package hybrid
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// sink tells the communicator's sink what comes through memory, whose ranks
-// have numbers of their own.
+// sink passes arrivals from memory to the communicator's sink. Memory numbers the ranks of the host
+// by itself.
 type sink struct {
 	t    *Transport
 	to   wire.Sink
@@ -16,7 +16,7 @@ func (s *sink) rename(h *wire.Header) *wire.Header {
 	return &s.head
 }
 
-// Body implements [wire.Sink], as do the others.
+// Body implements [wire.Sink], like the other methods.
 func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) { return s.to.Body(s.rename(h)) }
 
 func (s *sink) Arrived(h *wire.Header, body []byte) { s.to.Arrived(s.rename(h), body) }

@@ -13,19 +13,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Transport is one rank's end of a communicator. Its methods follow the rules
-// of [wire.Transport].
+// Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	rank, size int
 	id         [16]byte
 	clock      clock.Clock
 	location   *location
 	self       *self
-	bells      []int // by number on this host: pipes that wake its ranks
+	bells      []int // by number on this host: the pipes that wake its ranks
 
-	near  *memory.Transport   // to the ranks of this host; nil: none
-	net   network             // to the others; nil: there are none
-	watch *reactor.Descriptor // of the own pipe
+	near  *memory.Transport   // connects the ranks of this host; nil: there is only one
+	net   network             // connects the hosts; nil: there is only one
+	watch *reactor.Descriptor // watches this rank's pipe
 	sink  sink
 	first windows
 	group []int // scratch of nearby
@@ -43,14 +42,14 @@ func (t *Transport) Size() int { return t.size }
 // ID returns the communicator's identity, drawn by rank 0.
 func (t *Transport) ID() [16]byte { return t.id }
 
-// Reason says why ranks of this host use the network among each other; it is
-// empty if they share memory or there is but one.
+// Reason says why ranks of this host use the network among each other. It is empty if they share
+// memory or there is only one.
 func (t *Transport) Reason() string { return t.location.reason }
 
 // Shared reports whether all ranks share memory.
 func (t *Transport) Shared() bool { return t.net == nil }
 
-// Caps are those of the network, or of the memory if all ranks share it.
+// Caps returns the Caps of the network, or of the memory if all ranks share it.
 func (t *Transport) Caps() wire.Caps {
 	if t.net == nil {
 		caps := t.near.Caps()
@@ -60,7 +59,7 @@ func (t *Transport) Caps() wire.Caps {
 	caps := t.net.Caps()
 	caps.Local = max(caps.Local, len(t.location.ranks))
 	caps.Hosts, caps.Host = t.location.hosts, t.location.host
-	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // else hosts might differ
+	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // otherwise hosts might differ
 	return caps
 }
 
@@ -81,7 +80,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	}
 }
 
-// Taken implements [wire.Taker]; memory is taken at once.
+// Taken implements [wire.Taker]; memory takes frames at once.
 func (t *Transport) Taken(to int) uint64 {
 	if net, ok := t.net.(wire.Taker); ok && !t.isNear(to) {
 		return net.Taken(to)
@@ -89,7 +88,8 @@ func (t *Transport) Taken(to int) uint64 {
 	return 0
 }
 
-// Mcast queues f for all others, or those of its communicator's group, over the network if any rank is there.
+// Mcast queues f for all other ranks, or those of its communicator's group, over the network if any
+// rank is there.
 func (t *Transport) Mcast(f *wire.Frame) {
 	if t.net == nil {
 		t.near.Mcast(f)
@@ -98,8 +98,8 @@ func (t *Transport) Mcast(f *wire.Frame) {
 	t.net.Mcast(f)
 }
 
-// DrawGroup implements [wire.Groups]. There are none where what is multicast goes through memory, in which all
-// can read it, and where nothing is.
+// DrawGroup implements [wire.Groups]. There are no groups if multicasts go through memory, which
+// all ranks read, or if there are no multicasts.
 func (t *Transport) DrawGroup() (wire.GroupName, error) {
 	if g, ok := t.net.(wire.Groups); ok {
 		return g.DrawGroup()
@@ -115,8 +115,8 @@ func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, e
 	return nil, wire.ErrNoGroups
 }
 
-// Datagram queues f for rank to over the network: what is put in memory is not
-// lost, so there is nothing to be had from it among ranks of one host.
+// Datagram queues f for rank to over the network. Among ranks of one host it drops f, since puts in
+// memory are never lost.
 func (t *Transport) Datagram(to int, f *wire.Frame) {
 	if t.net == nil {
 		discard(f)
@@ -131,7 +131,7 @@ func discard(f *wire.Frame) {
 	}
 }
 
-// Poll sends and receives what is possible now, first in memory.
+// Poll sends and receives what is possible now, in memory first.
 func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
@@ -172,13 +172,13 @@ func (t *Transport) Wake() {
 	t.net.Wake()
 }
 
-// kick wakes a rank of this host, by its number there. The pipe of one that
-// has died is broken, and a full one wakes as well.
+// kick wakes a rank of this host, by its number there. The write fails harmlessly if that rank has
+// died, and a full pipe wakes it as well.
 func (t *Transport) kick(local int) { _, _ = unix.Write(t.bells[local], one[:]) }
 
 var one = [1]byte{1}
 
-// Abandon forgets what is queued of operations; see [wire.Transport].
+// Abandon drops queued frames of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	if t.near != nil {
 		t.near.Abandon(comm)
@@ -188,7 +188,7 @@ func (t *Transport) Abandon(comm uint8) {
 	}
 }
 
-// Forget gives back what there is for a communicator; see [wire.Transport].
+// Forget frees the resources of a communicator; see [wire.Transport].
 func (t *Transport) Forget(comm uint8) {
 	if t.near != nil {
 		t.near.Forget(comm)
@@ -198,7 +198,7 @@ func (t *Transport) Forget(comm uint8) {
 	}
 }
 
-// Stats returns the counters of both; it is called under the same lock as Poll.
+// Stats returns the sum of both transports' counters. The caller holds the lock of Poll.
 func (t *Transport) Stats() wire.Stats {
 	var all wire.Stats
 	if t.near != nil {
@@ -210,7 +210,7 @@ func (t *Transport) Stats() wire.Stats {
 	return all
 }
 
-// sum adds what memory counts to what the network does; the rest it alone has.
+// sum adds the counters of memory to those of the network.
 func sum(near, net wire.Stats) wire.Stats {
 	net.PutFrames += near.PutFrames
 	net.PutBytes += near.PutBytes
@@ -222,8 +222,8 @@ func sum(near, net wire.Stats) wire.Stats {
 	return net
 }
 
-// Close ends the communicator for this rank; see [wire.Transport]. It closes the
-// memory first, and then the network, each with the same linger.
+// Close ends the communicator for this rank; see [wire.Transport]. It closes the memory first, then
+// the network, each with the same linger.
 func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
@@ -233,7 +233,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	var errs [4]error
 	if t.near != nil {
 		if t.net != nil {
-			t.net.Wake() // memory is unmapped when nobody is Away any more
+			t.net.Wake() // memory is unmapped when no goroutine waits in it
 		}
 		errs[0] = t.near.Close(bye, linger)
 	}

@@ -13,12 +13,12 @@ func (t *Transport) Windows() wire.Windows { return &t.first }
 
 var _ wire.Sets = (*windows)(nil)
 
-// windows are those of the memory that ranks of a host share. A rank that shares memory with
-// no other has one all the same, in which nothing ever stands.
+// windows are the windows in the memory that ranks of a host share. A rank that shares memory with
+// no other rank has an empty window.
 type windows struct {
 	t    *Transport
-	near *memory.Windows // nil: it shares memory with no other
-	book sets.Book       // of such a rank
+	near *memory.Windows // nil: the rank shares memory with no other
+	book sets.Book       // of a rank that shares memory with no other
 }
 
 // Window returns the window of a rank of this host.
@@ -52,7 +52,7 @@ func (w *windows) Post(line int, to []int, f wire.Flag) {
 	w.near.Post(line, w.nearby(to), f)
 }
 
-// nearby returns ranks of this host as the memory that they share numbers them, until the
+// nearby returns the numbers of ranks in the memory of this host. The result is valid until the
 // next call.
 func (w *windows) nearby(ranks []int) []int {
 	t := w.t
@@ -65,7 +65,7 @@ func (w *windows) nearby(ranks []int) []int {
 	return t.group
 }
 
-// Lay has a chunk stand in the own window, for ranks of this host.
+// Lay stores a chunk in this rank's window, for ranks of this host.
 func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
 	if w.near == nil {
 		return false, false
@@ -88,7 +88,7 @@ func (w *windows) Revoke(line int) {
 	}
 }
 
-// Passed tells the ranks of this host how far this one has come.
+// Passed tells the ranks of this host which operations this rank has passed.
 func (w *windows) Passed(seq uint64) {
 	if w.near != nil {
 		w.near.Passed(seq)
@@ -98,12 +98,12 @@ func (w *windows) Passed(seq uint64) {
 // FreeSets returns the sets that are free on this host.
 func (w *windows) FreeSets() uint8 {
 	if w.near == nil {
-		return w.book.Free(nil) // no other has any of them here
+		return w.book.Free(nil) // no other rank has a set here
 	}
 	return w.near.FreeSets()
 }
 
-// OpenSet returns the windows of a set for those of members that are on this host.
+// OpenSet returns the windows of a set for the members on this host.
 func (w *windows) OpenSet(set int, members []int, epoch uint32) (wire.Shelves, error) {
 	if w.near == nil {
 		w.book.Open(set, nil, epoch)
@@ -116,7 +116,7 @@ func (w *windows) OpenSet(set int, members []int, epoch uint32) (wire.Shelves, e
 	return &windows{t: w.t, near: of}, nil
 }
 
-// CloseSet ends that.
+// CloseSet says that this rank no longer uses a set.
 func (w *windows) CloseSet(set int) {
 	if w.near == nil {
 		w.book.Close(set)
@@ -125,7 +125,7 @@ func (w *windows) CloseSet(set int) {
 	w.near.CloseSet(set)
 }
 
-// Copies tells how often a long chunk is copied between ranks of this host.
+// Copies implements [wire.Copier] for the ranks of this host.
 func (t *Transport) Copies() (n int, why error) {
 	if t.near == nil {
 		return 0, nil
