@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// oneBuffer is a sink that reads everything to the same buffer.
+// oneBuffer is a sink that reads all bodies into one buffer.
 type oneBuffer struct {
 	body     []byte
 	arrived  int
@@ -37,8 +37,7 @@ func signalFrame(n int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
 }
 
-// BenchmarkRoundTrip is a put there and one back, each rank on a thread that
-// does nothing but poll.
+// BenchmarkRoundTrip times a put in each direction. Each rank is a thread that only polls.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, n := range []int{0, 64, 4096, 65536} {
 		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
@@ -54,7 +53,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkProcesses is the same between two processes.
+// BenchmarkProcesses does so between two processes.
 func BenchmarkProcesses(b *testing.B) {
 	f, err := shm.Create(2)
 	require.NoError(b, err)
@@ -100,7 +99,7 @@ func bounce(tr *shm.Transport, rounds, n int, first bool) {
 	}
 }
 
-// BenchmarkStream is puts in one direction.
+// BenchmarkStream times puts in one direction.
 func BenchmarkStream(b *testing.B) {
 	for _, n := range []int{0, 4096, 65536, 1 << 20} {
 		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
@@ -124,7 +123,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkMcast is datagrams to three others, each of which copies them.
+// BenchmarkMcast times datagrams to three others, each of which copies them.
 func BenchmarkMcast(b *testing.B) {
 	for _, n := range []int{2, 4096, 32768} {
 		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
@@ -143,8 +142,8 @@ func BenchmarkMcast(b *testing.B) {
 	}
 }
 
-// BenchmarkRelease is a signal to all others, by one flag that all read, and by a put to
-// each, and what they do to read it.
+// BenchmarkRelease times a signal to all others, by one flag that all read and by a put to each,
+// including the reading.
 func BenchmarkRelease(b *testing.B) {
 	for _, ranks := range []int{3, 8, 9, 32} {
 		trs := joinAll(b, ranks)

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// taker takes everything, and holds lengths and lanes to what is promised.
+// taker takes everything, and checks the promised lengths and lanes.
 type taker struct {
 	t     testing.TB
 	frame int
@@ -36,7 +36,7 @@ func (s *taker) Arrived(*wire.Header, []byte) { s.frame++ }
 
 func (s *taker) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	sum := byte(0)
-	for _, b := range payload { // all of it must be there
+	for _, b := range payload { // reads every byte: all must be mapped
 		sum += b
 	}
 	if offset < 0 || offset+len(payload) > h.Len {
@@ -50,8 +50,8 @@ func (s *taker) Ended(rank int, how wire.End, err error) {
 	require.Equal(s.t, how == wire.Closed, err == nil)
 }
 
-// Whatever is written over the segment, nobody reads or writes outside of it,
-// and every rank ends once at most.
+// Whatever is written over the segment, no rank reads or writes outside of it, and Ended is called
+// at most once for each rank.
 func TestScribbled(t *testing.T) {
 	ended := 0
 	for seed := range uint64(25) {
@@ -92,13 +92,13 @@ func scribble(t *testing.T, seed uint64) (ended int) {
 			require.LessOrEqual(t, n, 1)
 			ended += n
 		}
-		_ = tr.Close(true, 0) // not all of it can be sent
+		_ = tr.Close(true, 0) // it may be unable to send everything
 	}
 	return ended
 }
 
-// filled returns the parts of the segment that have memory: where further
-// communicators have nothing yet there is none.
+// filled returns the parts of the segment that have memory. The parts of further communicators have
+// none until they are used.
 func filled(t *testing.T, f *os.File, mem []byte) (parts [][]byte) {
 	for end := int64(0); ; {
 		start, err := unix.Seek(int(f.Fd()), end, unix.SEEK_DATA)
@@ -112,7 +112,7 @@ func filled(t *testing.T, f *os.File, mem []byte) (parts [][]byte) {
 	}
 }
 
-// spoil writes over what has been written: there is where ranks look.
+// spoil overwrites parts that have been written, since ranks look there.
 func spoil(random *rand.Rand, mem []byte) {
 	for range 20 {
 		line := mem[random.IntN(len(mem)/64)*64:][:64]

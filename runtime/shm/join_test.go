@@ -24,7 +24,7 @@ func named(t testing.TB) string {
 	return fmt.Sprintf("test-%d-%s", os.Getpid(), filepath.Base(t.Name()))
 }
 
-// empty requires that nothing of name is left in dir.
+// empty requires that no file of name is left in dir.
 func empty(t testing.TB, dir, name string) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"+name+"*"))
 	require.NoError(t, err)
@@ -39,8 +39,7 @@ func closeAll(t testing.TB, trs []*shm.Transport) {
 	}
 }
 
-// Communicators one after the other may have the same name, and each leaves
-// nothing of it.
+// Successive communicators may have the same name, and each leaves no file.
 func TestName(t *testing.T) {
 	name := named(t)
 	for range 20 {
@@ -64,7 +63,7 @@ func TestDir(t *testing.T) {
 	closeAll(t, trs)
 }
 
-// What a process has left that died while it joined is replaced.
+// A file of a process that died while it joined is replaced.
 func TestStale(t *testing.T) {
 	name := named(t)
 	path := "/dev/shm/schedgen-" + name
@@ -98,7 +97,7 @@ func TestForeignFile(t *testing.T) {
 	require.ErrorContains(t, err, "not a file of this user alone")
 }
 
-// The end of the context ends a Join, says who is missing and leaves nothing.
+// If the context of a Join ends, the error names the missing ranks, and no file is left.
 func TestMissing(t *testing.T) {
 	name := named(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -155,7 +154,7 @@ func TestBadConfig(t *testing.T) {
 	require.ErrorContains(t, err, "size 0 is not in 1 … 256")
 }
 
-// A file system that is too small is an error, not a signal later.
+// A file system that is too small gives an error, not a signal later.
 func TestTooSmall(t *testing.T) {
 	probe := exec.Command("true")
 	probe.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

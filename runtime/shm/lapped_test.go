@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// grams is a sink that looks at datagrams only.
+// grams is a sink for datagrams only.
 type grams struct {
 	fragment func(h *wire.Header, offset int, payload []byte) wire.Verdict
 	lost     []error
@@ -34,8 +34,7 @@ func chunk(seq uint64, body []byte, unsent *int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}
 }
 
-// A sender does not wait for ever for a reader, but never writes where it
-// reads just now.
+// A sender does not wait for ever for a reader, but never overwrites what the reader is reading.
 func TestSlowReader(t *testing.T) {
 	trs := joinAll(t, 3)
 	defer closeAll(t, trs)
@@ -76,7 +75,7 @@ func TestSlowReader(t *testing.T) {
 	require.Positive(t, sender.Stats().Unsendable, "there is no way around the reader")
 	require.Greater(t, len(got), 10, "who keeps up gets what there is room for")
 
-	// Where nobody reads, it overwrites; the slow one goes on with what comes then.
+	// Where no rank reads, the sender overwrites. The slow rank goes on with later datagrams.
 	lazy.fragment = reader.fragment
 	slow.Poll(lazy)
 	flood(last, 2*last)

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// However long a message is, its chunks are as few as fit windows, and so are lent, not put.
+// A message of any length has few enough chunks to fit windows, so its chunks are lent, not put.
 func TestLongMessagesAreLent(t *testing.T) {
 	const ranks = 3
 	trs := connect(t, ranks)

@@ -14,8 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/fold"
 )
 
-// BenchmarkCalls is what a broadcast costs its two ranks, one after the other, neither of which
-// has to wait.
+// BenchmarkCalls times a broadcast at its two ranks, one after the other, so that neither waits.
 func BenchmarkCalls(b *testing.B) {
 	for _, n := range []int{2, 1000, 2 << 10} {
 		b.Run(fmt.Sprintf("bytes=%d", n), func(b *testing.B) {
@@ -47,8 +46,8 @@ var doubles = func() *runtime.Fold {
 	return &runtime.Fold{Name: "sum", Element: size, Commutes: true, Kernel: runtime.Kernel(k)}
 }()
 
-// BenchmarkBlocks is a collective of blocks of 8 bytes among two ranks, each in a goroutine. Those with a root have
-// it change, so that no rank is ahead of the other.
+// BenchmarkBlocks times a collective with blocks of 8 bytes among two ranks, each in a goroutine.
+// The root changes, so that no rank gets ahead of the other.
 func BenchmarkBlocks(b *testing.B) {
 	for _, name := range []string{"bcast", "scatter", "gather", "allgather", "alltoall", "allreduce"} {
 		row, _ := ir.CollectiveNamed(name)
@@ -94,7 +93,7 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
-// BenchmarkBarrier is a barrier of two ranks, each in a goroutine.
+// BenchmarkBarrier times a barrier of two ranks, each in a goroutine.
 func BenchmarkBarrier(b *testing.B) {
 	var comms []*runtime.Comm
 	for _, tr := range connect(b, 2) {

@@ -24,7 +24,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// The test's own program is the ranks that are processes.
+// The test's own program also runs as the processes of ranks.
 const roleVariable = "SCHEDGEN_SHM_TEST"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child is a rank in a process of its own.
+// child is a rank in its own process.
 type child struct {
 	t    testing.TB
 	name string
@@ -88,7 +88,7 @@ func (c *child) end() {
 	require.NoError(c.t, c.cmd.Wait())
 }
 
-// beRank is a child's side.
+// beRank runs a rank in a child process.
 func beRank(role []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -127,7 +127,7 @@ func beRank(role []string) error {
 	return errors.Join(beComm(ctx, comm, role[0]), comm.Close())
 }
 
-// configOf returns the configuration of a role: those that end in puts broadcast by puts.
+// configOf returns the configuration of a role: roles that end in puts broadcast by puts.
 func configOf(tr wire.Transport, role string) runtime.Config {
 	cfg := runtime.Config{Transport: tr}
 	if strings.HasSuffix(role, byPuts) || role == "hidden" {
@@ -138,7 +138,7 @@ func configOf(tr wire.Transport, role string) runtime.Config {
 
 const byPuts = "-puts"
 
-// hide has this process and others not read each other's memory.
+// hide prevents other processes from reading this process's memory.
 func hide() error {
 	if os.Getuid() == 0 {
 		return syscall.Setuid(65534)
@@ -160,10 +160,10 @@ func beFirst(ctx context.Context, cfg shm.Config) error {
 	return err
 }
 
-// cannotMount begins what beSmall says where it cannot do its work.
+// cannotMount begins the output of beSmall if it cannot mount.
 const cannotMount = "cannot mount:"
 
-// beSmall joins over a file system that has no room.
+// beSmall joins over a file system without room.
 func beSmall(ctx context.Context) error {
 	err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	if err == nil {
@@ -208,7 +208,7 @@ func step(ctx context.Context, c *runtime.Comm, i int, buf []byte) error {
 	return c.Barrier(ctx)
 }
 
-// Ranks that are processes, and one that is the test.
+// TestProcesses: all ranks except one are processes; that one is the test.
 func TestProcesses(t *testing.T) {
 	for _, role := range []string{"work", "work" + byPuts} {
 		t.Run(role, func(t *testing.T) { testProcesses(t, role) })
@@ -274,8 +274,8 @@ func joinComm(t testing.TB, cfg shm.Config, role string) *runtime.Comm {
 	return comm
 }
 
-// A rank that is killed in the middle of its work is found: the master of the
-// barriers, or one that it releases.
+// Ranks find out that a rank is killed in the middle of its work: the master of the barriers, or a
+// rank that it releases.
 func TestKilled(t *testing.T) {
 	for _, role := range []string{"endless", "endless" + byPuts} {
 		for _, victim := range []int{0, 3} {
@@ -284,7 +284,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killOne has rank 1 be the test itself.
+// killOne makes the test itself rank 1.
 func killOne(t *testing.T, role string, victim int) {
 	f, err := shm.Create(4)
 	require.NoError(t, err)
@@ -301,7 +301,7 @@ func killOne(t *testing.T, role string, victim int) {
 		}
 		err = step(t.Context(), comm, i, buf)
 	}
-	// Found by itself, or told by another, or by another's end.
+	// This rank finds it itself, hears it from another, or notices another's end.
 	require.True(t, errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted), "%v", err)
 	require.NoError(t, comm.Close())
 	said := err.Error()

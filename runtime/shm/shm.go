@@ -1,14 +1,13 @@
-// Package shm is the transport between the processes of one host, over memory
-// that they share. A put is one copy into a ring at the receiver and one copy
-// out of it, straight to where it belongs; a multicast is copied in once and
-// read by all from there. Nothing but parking and waking enters the system.
+// Package shm is the transport between the processes of one host, over memory that they share. A
+// put is one copy into a ring at the receiver and one copy from there directly to its destination.
+// A multicast is one copy into a ring that all receivers read. Only parking and waking need system
+// calls.
 //
-// It works on Linux; elsewhere [Join] says that it does not.
+// Package shm works on Linux; elsewhere [Join] returns an error.
 //
-// A rank whose process ends without a goodbye is noticed, for which the ranks
-// must see each other's processes: containers need one process namespace. Only who
-// runs under the same user can map the memory; if anything writes nonsense to it
-// the communicator fails, not the process.
+// Ranks notice when a process ends without a goodbye. For this they must see each other's
+// processes: containers need a common process namespace. Only processes of the same user can map
+// the memory. If one of them writes nonsense into it, the communicator fails, but not the process.
 package shm
 
 import (
@@ -20,53 +19,50 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Config says how a rank finds the others.
+// Config says how a rank finds the other ranks.
 type Config struct {
 	Rank, Size int
 
-	// File is a segment made by [Create] for Size ranks, such as a parent
-	// process hands down to its children. Join does not close it.
+	// File is a segment made by [Create] for Size ranks, which a parent process hands down to its
+	// children, for example. Join does not close it.
 	File *os.File
-	// Name, where there is no File, is what the ranks of one communicator
-	// have in common on this host and others have not. Rank 0 makes a file of
-	// that name, which is gone as soon as all ranks have come.
+	// Name, if File is nil, is a name that only the ranks of one communicator on this host have.
+	// Rank 0 makes a file of that name, which is removed as soon as all ranks have come.
 	Name string
-	// Dir is where that file is made; empty means /dev/shm.
+	// Dir is the directory of that file; empty means /dev/shm.
 	Dir string
 
-	// Clock is where the transport reads the time; nil means the system's. How long
-	// Wait parks is by the system's in any case.
+	// Clock is the transport's clock; nil means the system's. Wait always parks by the system's
+	// clock.
 	Clock clock.Clock
 }
 
-// MaxSize is the largest number of ranks.
+// MaxSize is the greatest number of ranks.
 const MaxSize = memory.MaxSize
 
-// MaxBody is the largest body, in bytes, that a frame can carry.
+// MaxBody is the greatest length in bytes of the body of a frame.
 const MaxBody = memory.MaxBody
 
 // Transport is one rank's end of a communicator.
 type Transport struct{ wire.Transport }
 
-// Copies tells how often a long chunk is copied: once, out of its rank's memory, or twice, and
-// why.
+// Copies implements [wire.Copier]: a long chunk is copied once, out of the sender's memory, or
+// twice, for the reason that Copies returns.
 func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copier).Copies() }
 
-// RingsFaster reports whether on this machine broadcasts of long messages through memory go by a ring that
-// all ranks read: the system copies from one process to another much more slowly than a process
-// copies by itself, or refuses to. It tries that once, for some 100 µs. Who makes a segment does so for all its
-// ranks.
+// RingsFaster reports whether broadcasts of long messages through memory should go by a ring that
+// all ranks read on this machine: the system copies from one process to another much more slowly
+// than a process copies by itself, or refuses to. It tests this once, for some 100 µs. The rank
+// that makes a segment does so for all its ranks.
 func RingsFaster() bool { return memory.RingsFaster() }
 
-// Create makes a segment for size ranks that has no name: processes inherit
-// the file and give it to [Join] in Config.File. When the last of them has ended
-// nothing is left of it. It takes at most 68 MiB of memory up to 32 ranks, and
-// more only when there is more than one communicator.
+// Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
+// in Config.File. Nothing is left of it when the last of them has ended. It takes at most 68 MiB of
+// memory for up to 32 ranks, and more only with several communicators.
 func Create(size int) (*os.File, error) { return memory.Create(size) }
 
-// Join connects this rank with the others of the host and returns when all
-// have come. The segment's name, if it had one, is gone by then, or will be in
-// a moment.
+// Join connects this rank with the others of the host and returns when all have come. If the
+// segment has a name, that is removed by then or shortly afterwards.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := memory.Join(ctx, memory.Config{Options: memory.Options(cfg)})
 	if err != nil {

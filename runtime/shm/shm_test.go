@@ -33,7 +33,7 @@ func connect(t testing.TB, size int) []wire.Transport {
 	return list
 }
 
-// joinAll joins size ranks of this process over a segment without a name.
+// joinAll joins size ranks of this process over an unnamed segment.
 func joinAll(t testing.TB, size int) []*shm.Transport {
 	f, err := shm.Create(size)
 	require.NoError(t, err)
