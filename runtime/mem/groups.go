@@ -9,12 +9,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// group is a multicast group that a rank has joined, or joins.
+// group is a multicast group that a rank has joined, or is joining.
 type group struct {
 	t    *Transport
 	name wire.GroupName
-	from time.Time // when datagrams begin to come
-	comm int       // that multicasts to it; -1: none
+	from time.Time // when datagrams begin to arrive
+	comm int       // the communicator that multicasts to it; -1: none
 	left bool
 
 	failed error // why the rank is not in it
@@ -94,7 +94,8 @@ func (g *group) Leave() {
 // String implements [wire.Group].
 func (g *group) String() string { return fmt.Sprintf("%x", g.name) }
 
-// hears reports whether what is multicast to a group, nil for all ranks, comes to this rank; in.mu is held.
+// hears reports whether this rank receives multicasts to a group, or to all ranks if g is nil. The
+// caller holds in.mu.
 func (t *Transport) hears(g *group) bool {
 	if g == nil {
 		return true

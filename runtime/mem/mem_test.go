@@ -26,17 +26,17 @@ func TestComm(t *testing.T) {
 		overNetworks(t, transporttest.CommSample, some...)
 	}
 	overNetworks(t, transporttest.CommParted, "windows")
-	if transporttest.Brief() { // for all transports
+	if transporttest.Brief() { // tested for all transports
 		overNetworks(t, transporttest.CommItself, "lossy")
 	}
 }
 
-// The networks that a Split meets differ in what they lose and in whether they have windows.
+// Networks for Split differ in their losses and in whether they have windows.
 func TestSplit(t *testing.T) {
 	overNetworks(t, transporttest.Split, "perfect", "lossy", "windows")
 }
 
-// overNetworks runs a suite over networks of some kinds, without the perfect one if time is short.
+// overNetworks runs a suite over some kinds of networks, without the perfect one if time is short.
 func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make), kinds ...string) {
 	networks := map[string]mem.Options{
 		"perfect":     {},
@@ -64,15 +64,15 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, wide) }
 
 func TestCommunicators(t *testing.T) { transporttest.Communicators(t, wide) }
 
-// wide connects ranks that hold many datagrams.
+// wide connects ranks that can hold many datagrams.
 func wide(t testing.TB, size int) []wire.Transport {
 	ts, err := mem.New(size, mem.Options{Queue: 1 << 16, Windows: true})
 	require.NoError(t, err)
 	return mem.Transports(ts)
 }
 
-// A network takes its time until what is multicast to a group comes to a rank that has joined. Split waits for it: no
-// first multicast is lost.
+// A network takes a while until multicasts to a group reach a rank that has joined. Split waits for
+// it, so that no first multicast is lost.
 func TestSlowJoins(t *testing.T) {
 	ts, err := mem.New(6, mem.Options{JoinDelay: 3 * time.Millisecond})
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestSlowJoins(t *testing.T) {
 	})
 }
 
-// Where ranks join few groups the others share the one of all ranks.
+// If ranks can join few groups, further communicators share the group of all ranks.
 func TestFewGroups(t *testing.T) {
 	for groups, want := range map[int]int{1: 1, -1: 0} {
 		ts, err := mem.New(4, mem.Options{Groups: groups})
@@ -99,7 +99,8 @@ func TestFewGroups(t *testing.T) {
 	}
 }
 
-// splits splits a communicator by parity so many times, broadcasts in each half, and looks at each new communicator.
+// splits splits a communicator by parity times times, broadcasts in each half, and calls look with
+// each new communicator.
 func splits(t *testing.T, ts []*mem.Transport, times int, look func(*runtime.Comm)) {
 	comms := make([]*runtime.Comm, len(ts))
 	children := make([][]*runtime.Comm, len(ts))

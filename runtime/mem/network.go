@@ -29,7 +29,7 @@ func New(size int, o Options) ([]*Transport, error) {
 	return ts, nil
 }
 
-// Transports returns New's transports as the interface that runtime takes.
+// Transports returns ts as the interface that package runtime takes.
 func Transports(ts []*Transport) []wire.Transport {
 	out := make([]wire.Transport, len(ts))
 	for i, t := range ts {
@@ -38,19 +38,19 @@ func Transports(ts []*Transport) []wire.Transport {
 	return out
 }
 
-// inbox is what has been sent to one rank. Senders and the receiver share it.
+// inbox holds the frames sent to one rank. Senders and the receiver share it.
 type inbox struct {
 	mu     sync.Mutex
 	lanes  lanes[lane]
-	ready  []key       // lanes that are not empty, in the order they became so
+	ready  []key       // lanes that are not empty, in the order in which they became so
 	grams  ring[entry] // datagrams
 	notes  []note      // ranks that have closed
-	closed bool        // nothing is taken any more
-	vacant int64       // from when on the way to the rank is free, in nanoseconds of the clock
+	closed bool        // the rank takes nothing any more
+	vacant int64       // when the link to the rank is free again, in nanoseconds of the clock
 	groups map[wire.GroupName]*group
 }
 
-// pass returns when what arrives at a moment, and occupies the way here for so long, has come.
+// pass returns when a frame arrives that reaches the link at arrives and occupies it for takes.
 func (in *inbox) pass(arrives int64, takes time.Duration) int64 {
 	if takes == 0 {
 		return arrives
@@ -59,7 +59,7 @@ func (in *inbox) pass(arrives int64, takes time.Duration) int64 {
 	return in.vacant
 }
 
-// key names a lane between this rank and a peer.
+// key identifies a lane between this rank and a peer.
 type key struct {
 	peer int
 	comm uint8 // 0 for LaneControl, which all communicators share
@@ -73,8 +73,8 @@ func keyOf(peer int, h *wire.Header) key {
 	return key{peer: peer, lane: h.Lane}
 }
 
-// lanes has a T for every key. Those of a communicator are made when the first of
-// them is used, and kept: its number will be used again.
+// lanes holds a T for every key. Those of a communicator are made at the first use and kept, since
+// its number will be reused.
 type lanes[T any] struct {
 	peers int
 	comms [1 << 8][][wire.Lanes]T
@@ -88,11 +88,11 @@ func (l *lanes[T]) at(k key) *T {
 	return &(*c)[k.peer][k.lane]
 }
 
-// lane is one lane of one sender to this rank, of one communicator.
+// lane is one lane from one sender to this rank, of one communicator.
 type lane struct {
 	entries ring[entry]
 	bytes   int
-	waiting bool // the sender has more and wants to be woken
+	waiting bool // the sender has more frames and wants to be woken
 }
 
 type note struct {
@@ -103,19 +103,19 @@ type note struct {
 // entry is a frame or a datagram under way.
 type entry struct {
 	header wire.Header
-	offset int // of a datagram in its chunk
+	offset int // for a datagram, its offset in the chunk
 	body   []byte
-	ready  int64 // when it has arrived, in nanoseconds of the clock
+	ready  int64 // when it arrives, in nanoseconds of the clock
 }
 
-// ring is a queue whose entries are used again, with their memory.
+// ring is a queue that reuses its entries with their memory.
 type ring[T any] struct {
 	items []T
 	head  int
 	n     int
 }
 
-// grow returns an entry at the end of the queue.
+// grow appends an entry to the queue and returns it.
 func (r *ring[T]) grow() *T {
 	if r.n == len(r.items) {
 		bigger := make([]T, max(4, 2*r.n))

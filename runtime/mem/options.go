@@ -1,6 +1,6 @@
-// Package mem is the transport between ranks that are goroutines of one
-// process: for tests, for programs that want ranks without a network, and,
-// since its faults are seeded and its clock is given, for simulations.
+// Package mem is the transport between ranks that are goroutines of one process. It serves tests
+// and programs that want ranks without a network. Its faults are seeded and its clock is
+// configurable, so it also serves simulations.
 package mem
 
 import (
@@ -10,47 +10,48 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Options say how the simulated network behaves. The zero value is a network
-// that loses and delays nothing.
+// Options describe the simulated network. The zero value is a network that loses and delays
+// nothing.
 type Options struct {
-	Seed uint64 // of the network's faults and of the communicator's ID
+	Seed uint64 // seed of the network's faults and of the communicator's ID
 
-	// Faults of multicast datagrams, each a probability from 0 to 1,
-	// independent for each receiver.
+	// Faults of multicast datagrams: probabilities from 0 to 1, drawn for each receiver
+	// independently.
 	Loss      float64
 	Duplicate float64
-	Reorder   float64 // to be overtaken by the next datagram
+	Reorder   float64 // the next datagram overtakes it
 
-	// Delay is the longest time a frame or datagram is under way; each takes
-	// a uniformly random time up to it. Puts of one lane stay in order.
+	// Delay is the longest time that a frame or datagram is under way; each takes a uniformly
+	// random time up to it. Puts of one lane stay in order.
 	Delay time.Duration
 
-	// Resent is the probability with which a put frame is lost and sent again,
-	// which takes ResendAfter.
+	// Resent is the probability with which a put frame is lost and sent again, which takes
+	// ResendAfter.
 	Resent      float64
 	ResendAfter time.Duration
 
-	// Rates are bytes a second that can come to each rank, by rank; no entry, or 0: without limit. What comes
-	// faster waits its turn, of datagrams as many as Queue says. With them each rank is a host of its own.
+	// Rates are the bytes a second that each rank can receive, by rank; no entry, or 0, means no
+	// limit. Faster traffic queues, up to Queue datagrams. With Rates each rank is a host of its
+	// own.
 	Rates []float64
-	// Later is after how long Then stands for Rates; 0: never.
+	// Later is after how long Then replaces Rates; 0: never.
 	Later time.Duration
 	Then  []float64
 
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
 
-	// Groups is how many multicast groups of communicators a rank may be in at a time, beside that of all
-	// ranks; 0: any number; negative: none.
+	// Groups is how many multicast groups of communicators a rank may be in at a time, besides the
+	// group of all ranks; 0: any number; negative: none.
 	Groups int
-	// JoinDelay is the longest time that a network takes until what is multicast to a group that a rank
-	// joins comes there; each join takes a uniformly random time up to it.
+	// JoinDelay is the longest time until multicasts to a group reach a rank that joins it; each
+	// join takes a uniformly random time up to it.
 	JoinDelay time.Duration
 
-	Windows   bool // ranks have windows, in which flags stand as soon as they are written
-	Link      int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
-	LinkBytes int  // bytes a lane holds beyond its first frame; default 1 MiB
-	Queue     int  // datagrams a receiver holds before it loses more; default 256
+	Windows   bool // ranks have windows; flags are visible as soon as they are written
+	Link      int  // frames that a lane between two ranks holds before the sender keeps the rest; default 64
+	LinkBytes int  // bytes that a lane holds beyond its first frame; default 1 MiB
+	Queue     int  // datagrams that a receiver holds before it loses more; default 256
 
 	Clock clock.Clock // default clock.System
 
@@ -86,12 +87,12 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// slow reports whether anything is under way for a while.
+// slow reports whether frames take time.
 func (o *Options) slow() bool {
 	return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 || len(o.Then) > 0
 }
 
-// takes returns for how long bytes occupy the way to a rank.
+// takes returns for how long bytes occupy the link to a rank.
 func (o *Options) takes(rank, bytes int) time.Duration {
 	rates := o.Rates
 	if o.Later > 0 && o.Clock.Now().Sub(o.began) >= o.Later {

@@ -14,12 +14,12 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	moved = t.pollLanes(s, now) || moved
 	moved = t.pollGrams(s, now) || moved
 	moved = t.pollNotes(s) || moved
-	// The sink's answers are sent now, not at the next Poll: the caller may
-	// have nothing else to wait for.
+	// Send the sink's answers now, not at the next Poll: the caller may have nothing else to wait
+	// for.
 	return t.flush() || moved
 }
 
-// mark notes the time up to which this Poll takes what has arrived.
+// mark records the time up to which this Poll takes arrivals.
 func (t *Transport) mark() int64 {
 	if !t.o.slow() {
 		return 0
@@ -30,8 +30,8 @@ func (t *Transport) mark() int64 {
 	return t.polled
 }
 
-// pollLanes takes what has arrived, one frame of each lane in turn, until
-// every lane is empty, held or still under way.
+// pollLanes takes arrived frames, one of each lane in turn, until every lane is empty, held or
+// still under way.
 func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 	moved := false
 	for turn := 0; ; {
@@ -47,8 +47,8 @@ func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 			turn++
 			continue
 		}
-		// Only this rank removes entries, so the place stays valid; but a
-		// sender may grow the ring, so the entry is taken out meanwhile.
+		// Only this rank removes entries, so the place stays valid. But a sender may grow the ring,
+		// so the entry is taken out meanwhile.
 		t.cur, *e = *e, t.cur
 		t.in.mu.Unlock()
 		verdict := t.offer(s)
@@ -65,7 +65,7 @@ func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 	}
 }
 
-// offer shows t.cur to the sink.
+// offer offers t.cur to the sink.
 func (t *Transport) offer(s wire.Sink) wire.Verdict {
 	e := &t.cur
 	dst, verdict := s.Body(&e.header)
@@ -78,7 +78,7 @@ func (t *Transport) offer(s wire.Sink) wire.Verdict {
 	return verdict
 }
 
-// dropFirst removes the first entry of lane k; t.in.mu is held.
+// dropFirst removes the first entry of lane k. The caller holds t.in.mu.
 func (t *Transport) dropFirst(k key, bytes int) {
 	l := t.in.lanes.at(k)
 	l.bytes -= bytes
@@ -93,8 +93,8 @@ func (t *Transport) dropFirst(k key, bytes int) {
 	}
 }
 
-// pollGrams offers the datagrams that have arrived, held ones first. The sink
-// may hold as many as the receiver's queue is long.
+// pollGrams offers the datagrams that have arrived, held ones first. The sink may hold as many as
+// the receiver's queue can.
 func (t *Transport) pollGrams(s wire.Sink, now int64) bool {
 	moved := t.offerHeld(s)
 	for skipped := 0; ; {
@@ -119,7 +119,7 @@ func (t *Transport) pollGrams(s wire.Sink, now int64) bool {
 	}
 }
 
-// offerHeld offers what was held once more; what is held again goes to the end.
+// offerHeld offers held datagrams again; those held again go to the end.
 func (t *Transport) offerHeld(s wire.Sink) bool {
 	moved := false
 	for range t.held.n {
@@ -150,11 +150,11 @@ func (t *Transport) gram(s wire.Sink) {
 	*kept, *e = *e, *kept
 }
 
-// errCrashed is how a rank ends that closes without goodbye.
+// errCrashed is the end of a rank that closes without goodbye.
 var errCrashed = errors.New("its end of the network was closed without goodbye")
 
-// pollNotes tells of ranks that have closed: of goodbyes when all has been taken that
-// the rank has put before.
+// pollNotes reports ranks that have closed. It reports a goodbye after all earlier puts of the rank
+// have been taken.
 func (t *Transport) pollNotes(s wire.Sink) bool {
 	t.in.mu.Lock()
 	notes := t.in.notes
@@ -180,7 +180,7 @@ func (t *Transport) pollNotes(s wire.Sink) bool {
 	return len(notes) > len(kept)
 }
 
-// puts reports whether frames of a rank are still to be taken; in.mu is held.
+// puts reports whether frames of a rank have not been taken yet. The caller holds in.mu.
 func (in *inbox) puts(rank int) bool {
 	return slices.ContainsFunc(in.ready, func(k key) bool { return k.peer == rank })
 }

@@ -27,8 +27,7 @@ func sent(f *wire.Frame) {
 	*f = wire.Frame{}
 }
 
-// flush moves queued frames into the lanes of their receivers and reports
-// whether any moved.
+// flush moves queued frames into the lanes of their receivers and reports whether any moved.
 func (t *Transport) flush() bool {
 	moved := false
 	kept := t.pending[:0]
@@ -44,7 +43,7 @@ func (t *Transport) flush() bool {
 	return moved
 }
 
-// queued returns how many frames no receiver has had room for.
+// queued returns the number of frames that receivers had no room for.
 func (t *Transport) queued() (n int) {
 	for _, k := range t.pending {
 		n += t.out.at(k).n
@@ -92,8 +91,7 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 	t.stats.PutBytes += uint64(len(f.Body))
 }
 
-// Mcast implements [wire.Transport]. It sends at once: what a receiver has
-// no room for is lost.
+// Mcast implements [wire.Transport]. It sends at once; a receiver without room loses the datagram.
 func (t *Transport) Mcast(f *wire.Frame) {
 	to := t.groups[f.Comm]
 	t.cut(f, func(offset int, payload []byte) {
@@ -107,7 +105,7 @@ func (t *Transport) Mcast(f *wire.Frame) {
 	})
 }
 
-// Datagram implements [wire.Transport], as Mcast does.
+// Datagram implements [wire.Transport]. It sends like Mcast.
 func (t *Transport) Datagram(to int, f *wire.Frame) {
 	t.cut(f, func(offset int, payload []byte) {
 		t.stats.DatagramFrames++
@@ -115,7 +113,7 @@ func (t *Transport) Datagram(to int, f *wire.Frame) {
 	})
 }
 
-// cut cuts f into datagrams, unless they would all be lost.
+// cut cuts f into datagrams, unless all would be lost.
 func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 	f.Len = f.Whole()
 	for offset := 0; !t.o.NoMulticast && !t.closed; {
@@ -130,10 +128,10 @@ func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 	}
 }
 
-// throw sends one datagram to one receiver, if it is in that group, with the network's faults. They
-// are drawn from the sender's source: each sender draws the same in every run. Which
-// datagrams that meets depends on how goroutines are scheduled; package runtime/sim
-// repeats whole runs.
+// throw sends one datagram to one receiver, if it is in the group to, with the network's faults.
+// The faults are drawn from the sender's source, so each sender draws the same in every run. Which
+// datagrams they hit depends on the scheduling of goroutines; package runtime/sim repeats whole
+// runs.
 func (t *Transport) throw(peer *Transport, to *group, h *wire.Header, offset int, payload []byte) {
 	copies := 1
 	if t.random.Float64() < t.o.Loss {
@@ -180,6 +178,6 @@ func (t *Transport) Abandon(comm uint8) {
 	})
 }
 
-// Forget implements [wire.Transport]: a communicator's lanes are kept, which have
-// nothing but the memory of what they have carried, until its number is used again.
+// Forget implements [wire.Transport]. It keeps the communicator's lanes, which only hold memory,
+// until its number is reused.
 func (t *Transport) Forget(uint8) {}

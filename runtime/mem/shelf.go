@@ -6,23 +6,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// place is a line in which chunks stand.
+// place is a line with a chunk.
 type place struct {
-	mu   sync.Mutex // held while a chunk that is lent is copied
-	body []byte     // what stands there
+	mu   sync.Mutex // held while a lent chunk is copied
+	body []byte     // the chunk
 	own  []byte     // memory for a copy
-	last uint64     // the operation that it was written for last; its rank's
-	left int        // ranks that have still to collect what is lent
+	last uint64     // last operation that it was written for; only its rank uses it
+	left int        // ranks that have not collected the lent chunk
 }
 
-// empty has nothing stand there.
+// empty clears the place.
 func (p *place) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.body, p.last, p.left = nil, 0, 0
 }
 
-// lendFrom is how long a chunk is, in bytes, that is lent.
+// lendFrom is the least length in bytes of a lent chunk.
 const lendFrom = wire.CopiedTo + 1
 
 // Lay implements [wire.Shelves].
@@ -32,7 +32,7 @@ func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent
 	case w.closed:
 		return false, false
 	case p.last == f.Seq:
-		return false, true // it stands there
+		return false, true // the line already holds the chunk
 	case !w.allPassed(p.last):
 		return false, false
 	}
@@ -49,7 +49,7 @@ func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent
 	return lent, true
 }
 
-// allPassed reports whether nobody looks any more at what stands in a line since operation seq.
+// allPassed reports whether all readers have passed operation seq.
 func (w *windows) allPassed(seq uint64) bool {
 	for _, rank := range w.others {
 		if !w.left[rank] && w.of(rank).passed.Load() < seq {

@@ -17,16 +17,16 @@ type Transport struct {
 	in      inbox
 	signal  chan struct{}
 	random  *rand.Rand
-	out     lanes[ring[wire.Frame]] // frames that the lane of their receiver had no room for
-	pending []key                   // those that are not empty
+	out     lanes[ring[wire.Frame]] // frames for which the receiver's lane had no room
+	pending []key                   // keys of out that are not empty
 	left    []bool                  // ranks that have closed
-	held    ring[entry]             // datagrams the sink wants to see again
-	timer   clock.Timer             // ends Wait; nil before the first that needs it
-	cur     entry                   // scratch: what the sink is looking at
-	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
+	held    ring[entry]             // datagrams that the sink holds
+	timer   clock.Timer             // ends Wait; nil before the first use
+	cur     entry                   // scratch: the frame that the sink looks at
+	polled  int64                   // time up to which Poll has taken arrivals; guarded by in.mu
 	sets    windowSets
-	groups  [1 << 8]*group // by communicator: where it multicasts; nil: to all ranks
-	names   *rand.Rand     // names of groups are drawn of it
+	groups  [1 << 8]*group // by communicator: its group; nil: all ranks
+	names   *rand.Rand     // source of group names
 	stats   wire.Stats
 	closed  bool
 }
@@ -95,7 +95,7 @@ func (t *Transport) Wait(d time.Duration) {
 	<-t.signal
 }
 
-// alarm has Wait end after d. One timer serves all Waits: there is one at a time.
+// alarm ends Wait after d. One timer serves all Waits, since only one runs at a time.
 func (t *Transport) alarm(d time.Duration) {
 	if t.timer == nil {
 		t.timer = t.o.Clock.AfterFunc(d, t.Wake)
@@ -104,7 +104,7 @@ func (t *Transport) alarm(d time.Duration) {
 	t.timer.Reset(d)
 }
 
-// nextArrival returns how long the first frame that is under way still takes.
+// nextArrival returns how long the first frame under way still takes.
 func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 	if !t.o.slow() {
 		return 0, false
@@ -112,8 +112,8 @@ func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()
 	now := t.o.Clock.Now().UnixNano()
-	// What had arrived at the last Poll and is still there is held: a change
-	// at this rank releases it, and that comes with a Poll.
+	// A frame that arrived before the last Poll and is still there is held. Only a change at this
+	// rank releases it, and that comes with a Poll.
 	sooner := func(e *entry) {
 		left := max(time.Duration(e.ready-now), 0)
 		if e.ready > t.polled && (!ok || left < d) {
@@ -129,7 +129,7 @@ func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// arrival draws when something sent now arrives.
+// arrival draws the arrival time of something sent now.
 func (t *Transport) arrival() int64 {
 	if !t.o.slow() {
 		return 0
@@ -137,7 +137,7 @@ func (t *Transport) arrival() int64 {
 	return t.o.Clock.Now().Add(time.Duration(t.random.Int64N(int64(t.o.Delay) + 1))).UnixNano()
 }
 
-// putArrival is arrival for a put, which may have to be sent again.
+// putArrival is arrival for a put, which may be sent again.
 func (t *Transport) putArrival() int64 {
 	if t.o.Resent > 0 && t.random.Float64() < t.o.Resent {
 		return t.arrival() + int64(t.o.ResendAfter)
@@ -176,8 +176,8 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return nil
 }
 
-// stopTaking drops what has arrived and what will arrive: a rank that closes while others
-// close, too, has nothing to answer, and must not keep them waiting for room.
+// stopTaking drops frames that have arrived or will arrive. Ranks that close at the same time owe
+// no answers, and must not wait for room here.
 func (t *Transport) stopTaking() {
 	t.in.mu.Lock()
 	t.in.closed = true

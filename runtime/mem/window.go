@@ -24,26 +24,26 @@ type windowSets struct {
 	book  sets.Book
 }
 
-// set is a rank's window of a set, and what belongs to it. Other ranks see it.
+// set is a rank's window of a set, with its state. Other ranks see it.
 type set struct {
 	lines  []wire.Line
-	shelf  []place       // by line in which chunks stand
+	shelf  []place       // by line with a chunk
 	passed atomic.Uint64 // wire.Shelves.Passed
 	mark   atomic.Uint64 // see sets.Mark
 }
 
-// windows are a set as a rank uses it.
+// windows are the windows of a set as one rank uses them.
 type windows struct {
 	*Transport
 	number int
 	own    *set
-	others []int // ranks that have it too
+	others []int // other ranks with the set
 }
 
 var _ wire.Sets = (*windows)(nil)
 
-// openFirst makes the windows of all sets, which other ranks see from the start, and returns the first
-// communicator's.
+// openFirst makes the windows of all sets, which other ranks see from the start. It returns those
+// of the first communicator.
 func (t *Transport) openFirst(size int) *windows {
 	for i := range t.sets.all {
 		s := &t.sets.all[i]
@@ -58,7 +58,7 @@ func (t *Transport) openFirst(size int) *windows {
 	return w
 }
 
-// empty has nothing stand there.
+// empty clears the set.
 func (s *set) empty() {
 	clear(s.lines)
 	for i := range s.shelf {
@@ -70,7 +70,7 @@ func (s *set) empty() {
 // Window implements [wire.Windows].
 func (w *windows) Window(rank int) []wire.Line { return w.of(rank).lines }
 
-// of returns the set at a rank.
+// of returns the set of a rank.
 func (w *windows) of(rank int) *set { return &w.all[rank].sets.all[w.number] }
 
 // Reaches implements [wire.Windows].
@@ -118,7 +118,7 @@ func (w *windows) CloseSet(number int) {
 	s.mark.Store(w.sets.book.Close(number))
 }
 
-// closeSets says that nothing is written or read any more.
+// closeSets says that this rank no longer writes or reads any set.
 func (t *Transport) closeSets() {
 	for i := range t.sets.all {
 		t.sets.all[i].mark.Store(sets.Over)
