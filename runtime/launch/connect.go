@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// transports are the values of SCHEDGEN_TRANSPORT, and the variable, if any, that says
-// where they send.
+// transports are the values of SCHEDGEN_TRANSPORT, and the variable, if any, that names their
+// interface or device.
 var transports = []struct {
 	name  string
 	join  func(ctx context.Context, puts tcp.Config, where string) (wire.Transport, error)
@@ -34,14 +34,14 @@ const (
 	adapter     = "SCHEDGEN_DEVICE"
 )
 
-// Connect finds the ranks that a launcher has started with this one and connects
-// them; getenv is [os.Getenv], c the clock of the transport, nil for the system's, and log
-// is told what this rank waits for, unless it is nil (see tcp.Config). A process that no launcher has started is rank 0 of 1. It returns when
-// all ranks have come, or when ctx ends.
+// Connect finds the ranks that a launcher has started with this one and connects them. getenv is
+// [os.Getenv]. c is the clock of the transport; nil means the system's. log, if it is not nil, gets
+// what this rank waits for (see tcp.Config). A process that no launcher has started is rank 0 of 1.
+// Connect returns when all ranks have come, or when ctx ends.
 //
-// The default transport, auto, is shared memory among the ranks of a host and TCP
-// between hosts, with multicast between these if SCHEDGEN_INTERFACE is set (package
-// hybrid). shm is the same, and an error where a rank needs the network.
+// The default transport, auto, uses shared memory among the ranks of a host and TCP between hosts,
+// with multicast between hosts if SCHEDGEN_INTERFACE is set (package hybrid). shm is the same, but
+// an error if a rank needs the network.
 func Connect(ctx context.Context, getenv func(string) string, c clock.Clock, log *slog.Logger) (wire.Transport, error) {
 	p, err := Find(getenv)
 	if errors.Is(err, ErrNone) {
@@ -86,8 +86,8 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast, shm or verbs", name)
 }
 
-// Key returns the key that the environment names, none if it names none, and whether it
-// asks for encryption; getenv is [os.Getenv].
+// Key returns the key that the environment names, or none, and whether the environment asks for
+// encryption. getenv is [os.Getenv].
 func Key(getenv func(string) string) (key []byte, encrypt bool, err error) {
 	path := getenv("SCHEDGEN_KEY_FILE")
 	switch v := getenv("SCHEDGEN_ENCRYPT"); v {
@@ -140,8 +140,7 @@ func overVerbs(ctx context.Context, puts tcp.Config, device string) (wire.Transp
 	return opened(verbs.Join(ctx, verbs.Config{TCP: puts, Device: device}))
 }
 
-// opened makes sure that an error does not come with a transport that is not
-// nil but holds a nil pointer.
+// opened returns a nil interface with an error, not an interface that holds a nil pointer.
 func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// with returns e and more, with rank and size for <R> and <N>.
+// with returns e with more added, where <R> and <N> stand for rank and size.
 func (e env) with(more env, rank, size int) env {
 	all := maps.Clone(e)
 	maps.Copy(all, more)
@@ -32,7 +32,7 @@ func (e env) with(more env, rank, size int) env {
 	return all
 }
 
-// outcome is what a rank has got.
+// outcome is the result of a rank.
 type outcome struct {
 	t   wire.Transport
 	err error
@@ -43,7 +43,7 @@ func connectAll(t *testing.T, size int, e func(rank int) env) []outcome {
 	return connectIn(t, t.TempDir(), size, e)
 }
 
-// connectIn does it with a directory for temporary files.
+// connectIn does so with a given directory for temporary files.
 func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outcome {
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -62,7 +62,7 @@ func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outco
 	return got
 }
 
-// requireConnected requires that every rank is in its place, and closes all.
+// requireConnected requires that every rank has its position, and closes all.
 func requireConnected(t *testing.T, got []outcome) {
 	t.Helper()
 	for rank, o := range got {
@@ -100,7 +100,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// A job may meet again, and what one has left that died does not hinder.
+// A job may meet again, and leftovers of a job that died do no harm.
 func TestConnectAgain(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -127,8 +127,8 @@ func TestConnectByHand(t *testing.T) {
 	}
 }
 
-// What torch.distributed calls env:// on one host: nothing says how many hosts there are. A loopback
-// address is as good as any then.
+// The variables of torch.distributed's env:// on one host: no variable gives the number of hosts. A
+// loopback address is then as good as any other.
 func TestConnectByTorchEnvironment(t *testing.T) {
 	for _, host := range []string{"localhost", "127.0.0.1"} {
 		_, port, err := net.SplitHostPort(porttest.Hold(t))
@@ -139,7 +139,7 @@ func TestConnectByTorchEnvironment(t *testing.T) {
 	}
 }
 
-// Rank 0 listens at the address that was asked for, and nowhere else.
+// Rank 0 listens only at the requested address.
 func TestRankZeroListensWhereItWasAsked(t *testing.T) {
 	for name, e := range map[string]env{
 		"torch":   {"RANK": "<R>", "WORLD_SIZE": "<N>", "MASTER_ADDR": "127.0.0.1"},
@@ -176,7 +176,7 @@ func reaches(addr string) bool {
 	return err == nil
 }
 
-// A program that nobody has launched is a rank alone.
+// A program without a launcher is a rank alone.
 func TestConnectAlone(t *testing.T) {
 	for _, transport := range []string{"", "tcp", "mcast", "shm", "hybrid"} {
 		requireConnected(t, connectAll(t, 1, func(int) env { return env{"SCHEDGEN_TRANSPORT": transport} }))
@@ -227,7 +227,7 @@ func (e env) and(name, value string) env {
 	return all
 }
 
-// Where ranks of several hosts meet, without connecting to it.
+// TestMeetOnSeveralHosts finds where ranks of several hosts meet, without connecting.
 func TestMeetOnSeveralHosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  env
@@ -263,8 +263,8 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 	}
 }
 
-// A host name that leads nowhere from other hosts is an error at once, which names it,
-// if the variables say that there are several hosts.
+// A host name that leads nowhere from other hosts is an error at once, if the variables say that
+// there are several hosts. The error contains the name.
 func TestConnectRefusesLoopbackNames(t *testing.T) {
 	for name, e := range map[string]env{
 		"torchrun": torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "localhost"),
@@ -277,7 +277,7 @@ func TestConnectRefusesLoopbackNames(t *testing.T) {
 	}
 }
 
-// Strangers at the socket do not hinder.
+// Strangers at the socket do no harm.
 func TestMeetLocalStrangers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := Position{Rank: 0, Size: 3}
@@ -309,7 +309,7 @@ func TestMeetLocalStrangers(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// A rank of another size is an error of all ranks of a host.
+// A rank with another size is an error at all ranks of a host.
 func TestSizesThatDifferOnOneHost(t *testing.T) {
 	got := connectAll(t, 2, func(rank int) env {
 		return slurm.with(env{"SCHEDGEN_TRANSPORT": "tcp"}, rank, 2+rank)
@@ -319,7 +319,7 @@ func TestSizesThatDifferOnOneHost(t *testing.T) {
 	}
 }
 
-// A rank says from two seconds on that rank 0 has not come to this host.
+// After two seconds a rank says that rank 0 has not come to this host.
 func TestWaitingForTheAddressIsTold(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -342,7 +342,7 @@ func TestWaitingForTheAddressIsTold(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 }
 
-// lines takes what is written to it, as far as there is room.
+// lines takes written lines while there is room.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -355,7 +355,7 @@ func (l lines) Write(b []byte) (int, error) {
 
 func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // for both to come
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time for both to come
 	defer cancel()
 	var errs [2]error
 	var wg sync.WaitGroup
@@ -370,7 +370,7 @@ func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
 	}
 }
 
-// A rank of another job that is given the same address is told so, and hinders nobody.
+// A rank of another job at the same address gets an error and delays no rank.
 func TestConnectTurnsOtherJobsAway(t *testing.T) {
 	at := env{"SCHEDGEN_COORDINATOR": porttest.Hold(t), "SCHEDGEN_TRANSPORT": "tcp", "SCHEDGEN_JOB": "night"}
 	var other error
@@ -483,7 +483,7 @@ func TestConnectPMI(t *testing.T) {
 			return mpich.with(env{"PMI_FD": strconv.Itoa(fds[rank])}, rank, size)
 		}))
 	}
-	// On several hosts rank 0 is known by the name that the manager gives its host.
+	// On several hosts rank 0 has the name that the manager gives its host.
 	fds := manage(t, 2)
 	var at [2]Meeting
 	var errs [2]error
@@ -507,7 +507,7 @@ func TestConnectPMI(t *testing.T) {
 	require.NoError(t, at[0].Listener.Close())
 }
 
-// A manager that answers nonsense, or goes, is an error that says so.
+// A manager that answers nonsense, or dies, gives an error that says so.
 func TestPMIErrors(t *testing.T) {
 	for answer, want := range map[string]string{
 		"":                                  "does not answer",

@@ -1,24 +1,24 @@
-// Package launch finds out from the environment what the program that has started the ranks of a job
-// knows: rank, size and where the ranks can meet. It reads the variables of mpirun (Open MPI, MPICH,
-// Intel MPI, MVAPICH), srun, flux run, PALS, torchrun and indexed jobs of Kubernetes, and those that a
-// person sets. A process without any of them is rank 0 of 1. Half a set of variables is an error that
-// names the missing ones.
+// Package launch reads from the environment what a launcher knows about the ranks of a job: rank,
+// size and where the ranks can meet. It reads the variables of mpirun (Open MPI, MPICH, Intel MPI,
+// MVAPICH), srun, flux run, PALS, torchrun and indexed jobs of Kubernetes, and those that a person
+// sets. A process without any of them is rank 0 of 1. An incomplete set of variables is an error
+// that names the missing ones.
 //
 //	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
-//	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
-//	SCHEDGEN_JOB                   a name of the job: ranks of another one are turned away; default on several hosts with srun: the step
+//	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's host with a port that is free there
+//	SCHEDGEN_JOB                   a name of the job: ranks of other jobs are turned away; default on several hosts with srun: the step
 //	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast, shm or verbs
 //	SCHEDGEN_INTERFACE             interface to multicast on, such as eth0
 //	SCHEDGEN_DEVICE                RDMA device of verbs, such as mlx5_0 or mlx5_0:1; default the first with an active port
-//	SCHEDGEN_KEY_FILE              a file with the key of the job, for this user's eyes only: nobody joins without it (docs/security.md)
-//	SCHEDGEN_ENCRYPT               1: what ranks send is confidential, too; needs the key
+//	SCHEDGEN_KEY_FILE              a file with the key of the job, readable by this user only: no process joins without it (docs/security.md)
+//	SCHEDGEN_ENCRYPT               1: frames are confidential, too; needs the key
 //
-// Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, and SCHEDGEN_JOIN_TIMEOUT,
-// how long the ranks may take to meet.
+// Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, and
+// SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet.
 //
-// All ranks must be given the same values, except SCHEDGEN_RANK and the names of interface and device.
+// All ranks must have the same values, except SCHEDGEN_RANK and the names of interface and device.
 //
-// Where the ranks meet follows from the launcher, in this order:
+// The launcher determines where the ranks meet. The first line that applies counts:
 //
 //	SCHEDGEN_COORDINATOR   there
 //	PMI_FD, PMI_PORT       rank 0 tells its address through the process manager (PMI-1) of MPICH, MVAPICH or Flux
@@ -29,28 +29,30 @@
 //
 // PALS, and Flux without PMI, name no host: jobs on several hosts need SCHEDGEN_COORDINATOR.
 //
-// Rank 0 listens only at the address that somebody has set (SCHEDGEN_COORDINATOR, MASTER_ADDR), or that
-// the host which srun, mpirun or PMI names has in its own eyes. It listens at all its addresses if
-// SCHEDGEN_COORDINATOR has no host (":7777"), if the name that a launcher gives its host is unknown
-// there or stands for the loopback interface, if Open MPI gives several addresses, and in a pod.
+// Rank 0 listens only at one address: the one that a person has set (SCHEDGEN_COORDINATOR,
+// MASTER_ADDR), or the one that the host named by srun, mpirun or PMI has by its own lookup. It
+// listens at all its addresses if SCHEDGEN_COORDINATOR has no host (":7777"), if the host name that
+// a launcher gives is unknown there or stands for the loopback interface, if Open MPI gives several
+// addresses, and in a pod.
 //
-// Kubernetes tells a pod of an indexed job only its number, JOB_COMPLETION_INDEX. The manifest has to
+// Kubernetes gives a pod of an indexed job only its number, JOB_COMPLETION_INDEX. The manifest must
 // set
 //
 //	SCHEDGEN_SIZE          the job's completions, which must all run at once (parallelism)
 //	SCHEDGEN_COORDINATOR   JOB-0.SERVICE:PORT: the pods' subdomain is a headless service, which publishes addresses that are not ready
 //
-// and SCHEDGEN_JOB to something that another job of the same name does not have, such
-// as the label batch.kubernetes.io/controller-uid. Where a pod's HOSTNAME is JOB-i for
-// number i, every rank knows where the others wait, and rank 0 takes eight connections
-// instead of one from every rank. examples/kubernetes has a manifest.
+// and SCHEDGEN_JOB to a value that no other job of the same name has, such as the label
+// batch.kubernetes.io/controller-uid. If a pod's HOSTNAME is JOB-i for number i, every rank knows
+// where the others wait, and rank 0 takes eight connections instead of one from every rank.
+// examples/kubernetes has a manifest.
 //
-// A name of a host may become known late, rank 0 may come last, and a process that
-// dies before all have come may be started again. A name that stands for the loopback
-// interface is refused if the variables say that there are several hosts.
+// A host name may become known late, rank 0 may come last, and a process that dies before all have
+// come may be started again. A name that stands for the loopback interface is refused if the
+// variables say that there are several hosts.
 //
-// Open MPI tells ranks where mpirun is, and nothing of each other. mpirun starts rank 0 on its own host if
-// it starts any rank there and is given no map that says otherwise; in a batch job it is. Otherwise, as when it is called
-// on a login node, rank 0 says at once that mpirun needs -x SCHEDGEN_COORDINATOR=HOST:PORT, with its own host. To
-// exchange addresses through mpirun takes the protocol of PMIx, which is not specified but by its library, in C.
+// Open MPI tells ranks where mpirun is, and nothing about each other. mpirun starts rank 0 on its
+// own host if it starts any rank there and no map says otherwise; in a batch job it does.
+// Otherwise, for example if mpirun runs on a login node, rank 0 says at once that mpirun needs -x
+// SCHEDGEN_COORDINATOR=HOST:PORT, with its own host. To exchange addresses through mpirun, a rank
+// would need the PMIx protocol, which is specified only by its library, in C.
 package launch

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// firstHost returns the first host of a list as Slurm writes it: names after
-// commas, with sets of numbers in brackets, such as node[01-03,7],login2 or
-// rack[1-2]-n[1-4].
+// firstHost returns the first host of a list in Slurm's format: comma-separated names, with sets of
+// numbers in brackets, such as node[01-03,7],login2 or rack[1-2]-n[1-4].
 func firstHost(list string) (string, error) {
 	var host strings.Builder
 	for rest := list; rest != "" && rest[0] != ','; {

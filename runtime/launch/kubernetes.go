@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// meetKubernetes is for the pods of an indexed job. The job's template has put them
-// below a headless service, so that pod number i of job J is known as J-i.SERVICE, and
-// has set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has addresses of its own: the
-// port is free, and no pod reaches another one's loopback interface.
+// meetKubernetes finds the meeting of the pods of an indexed job. The job's template has put the
+// pods below a headless service, so that pod number i of job J has the name J-i.SERVICE, and has
+// set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has its own addresses, so the port is free,
+// and no pod reaches another pod's loopback interface.
 func meetKubernetes(ctx context.Context, p *Position) (m Meeting, err error) {
 	m.Coordinator, m.Apart = p.getenv("SCHEDGEN_COORDINATOR"), true
 	if m.Coordinator == "" {
@@ -27,8 +27,8 @@ func meetKubernetes(ctx context.Context, p *Position) (m Meeting, err error) {
 	if p.Rank > 0 && m.Doors == nil {
 		return m, nil
 	}
-	// Where an address stands for the pod, that is the one; its name may become known late, and a pod has
-	// its addresses for itself.
+	// If the coordinator is an address, listen there. Otherwise listen at all addresses: the pod's
+	// name may become known late, and the addresses are the pod's alone.
 	at := ":" + port
 	if _, err := netip.ParseAddr(host); err == nil {
 		at = m.Coordinator
@@ -40,8 +40,8 @@ func meetKubernetes(ctx context.Context, p *Position) (m Meeting, err error) {
 	return m, nil
 }
 
-// doorsOfPods returns where each pod waits: under the first one's name with its own
-// number. It is nil unless this pod's name shows that they are named so.
+// doorsOfPods returns where each pod waits: the first pod's name with the pod's own number. It
+// returns nil unless this pod's name shows that pods have such names.
 func doorsOfPods(first, port, own string, rank int) func(int) string {
 	name, service, _ := strings.Cut(first, ".")
 	job, numbered := strings.CutSuffix(name, "-0")

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every pod's name follows from its number, so that each knows where all wait.
+// Each pod's name follows from its number, so every pod knows where the others wait.
 func TestDoorsOfPods(t *testing.T) {
 	for _, c := range []struct {
 		first, own string
 		rank       int
-		want       string // where rank 12 waits; empty: nobody knows
+		want       string // where rank 12 waits; empty: unknown
 	}{
 		{"hello-0.hello", "hello-3", 3, "hello-12.hello:7777"},
 		{"hello-0.svc.prod.svc.cluster.local", "hello-0", 0, "hello-12.svc.prod.svc.cluster.local:7777"},
@@ -35,7 +35,7 @@ func TestDoorsOfPods(t *testing.T) {
 }
 
 func TestMeetInPods(t *testing.T) {
-	e := pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello:0") // a free port, in the test
+	e := pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello:0") // port 0: a free port, for the test
 	for rank := range 2 {
 		p, err := Find(e.with(nil, rank, 2).get)
 		require.NoError(t, err)

@@ -15,16 +15,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// Meeting is where the ranks of a job find each other.
+// Meeting says where the ranks of a job meet.
 type Meeting struct {
 	Coordinator string                // host:port
-	Doors       func(rank int) string // where a rank waits for those that it stands for, if that is known; see tcp.Config
-	Listener    net.Listener          // of a rank that others come to; nil: it is to listen at Coordinator or its door
+	Doors       func(rank int) string // where a rank waits for others, if that is known; see tcp.Config
+	Listener    net.Listener          // of a rank that others connect to; nil: it must listen at Coordinator or its door
 	Apart       bool                  // the ranks are on several hosts
-	Job         string                // the job's name, by which ranks of others are turned away
+	Job         string                // the job's name, by which ranks of other jobs are turned away
 }
 
-// Config is that of a transport whose ranks meet so.
+// Config returns the configuration of a transport for this meeting.
 func (m *Meeting) Config(p *Position) tcp.Config {
 	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Doors: m.Doors, Listener: m.Listener, Apart: m.Apart, Clock: p.Clock, Log: p.Log}
 }
@@ -32,11 +32,11 @@ func (m *Meeting) Config(p *Position) tcp.Config {
 // meeting agrees on a Meeting with the other ranks.
 type meeting func(ctx context.Context, p *Position) (Meeting, error)
 
-// longAgo as a deadline ends a blocked read or write at once.
+// longAgo, as a deadline, ends a blocked read or write at once.
 var longAgo = time.Unix(1, 0)
 
-// Meet agrees with the other ranks of p's job on where to meet. It may wait for
-// them, until ctx ends. Rank 0's Listener is the caller's to close.
+// Meet agrees with the other ranks of p's job on where to meet. It may wait for them, until ctx
+// ends. The caller must close rank 0's Listener.
 func (p *Position) Meet(ctx context.Context) (Meeting, error) {
 	job := p.getenv("SCHEDGEN_JOB")
 	if len(job) > tcp.MaxJob {
@@ -54,7 +54,7 @@ func (p *Position) meet(ctx context.Context) (Meeting, error) {
 		return Meeting{Coordinator: c, Apart: p.apart}, nil
 	}
 	if p.Size == 1 {
-		return Meeting{Coordinator: "127.0.0.1:0"}, nil // nobody comes; it says which interface to take
+		return Meeting{Coordinator: "127.0.0.1:0"}, nil // no rank connects; it only chooses the interface
 	}
 	m, err := p.launcher.meet(ctx, p)
 	if err != nil {
@@ -63,12 +63,13 @@ func (p *Position) meet(ctx context.Context) (Meeting, error) {
 	return m, nil
 }
 
-// advice ends the errors of those who do not know where rank 0 is.
+// advice is added to errors of ranks that do not know where rank 0 is.
 const advice = "set SCHEDGEN_COORDINATOR to host:port, an address of rank 0's"
 
 func meetUnknown(context.Context, *Position) (Meeting, error) { return Meeting{}, errors.New(advice) }
 
-// meetFlux is for tasks of flux run without PMI (-o pmi=off), which are told the job's number.
+// meetFlux finds the meeting of tasks of flux run without PMI (-o pmi=off), which know only the
+// job's number.
 func meetFlux(ctx context.Context, p *Position) (Meeting, error) {
 	return p.meetByJob(ctx, "FLUX_JOB_ID")
 }
@@ -77,7 +78,8 @@ func meetPALS(ctx context.Context, p *Position) (Meeting, error) {
 	return p.meetByJob(ctx, "PALS_APID")
 }
 
-// meetByJob is for launchers that name the job and no host: ranks of one host meet by that name.
+// meetByJob finds the meeting for launchers that name the job but no host: ranks of one host meet
+// by the job's name.
 func (p *Position) meetByJob(ctx context.Context, name string) (Meeting, error) {
 	if !p.together() || p.getenv(name) == "" {
 		return meetUnknown(ctx, p)
@@ -107,12 +109,12 @@ func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
 		port = portOf(step)
 	}
 	m, err := meetOn(ctx, p, host, port)
-	m.Job = step // another step's port may be the same
+	m.Job = step // another step may use the same port
 	return m, err
 }
 
-// meetTorch takes what torchrun tells its workers. With its agent's store,
-// MASTER_PORT is taken: the store listens there for as long as the job lives.
+// meetTorch takes the variables of torchrun. If torchrun's agent runs a store, MASTER_PORT is in
+// use: the store listens there as long as the job lives.
 func meetTorch(ctx context.Context, p *Position) (Meeting, error) {
 	job := p.job("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
 	host := p.getenv("MASTER_ADDR")
@@ -131,8 +133,8 @@ func meetTorch(ctx context.Context, p *Position) (Meeting, error) {
 	return p.meetAt(host, int(port)), nil
 }
 
-// Ports that follow from a job's name are below those that systems give to
-// outgoing connections.
+// Ports that follow from a job's name are below the range that systems use for outgoing
+// connections.
 const (
 	lowestPort = 20000
 	ports      = 10000
@@ -144,8 +146,7 @@ func portOf(job string) int {
 	return lowestPort + int(f.Sum32()%ports)
 }
 
-// firstPort returns the first port of a list such as 12000-12003; 0 if there is
-// no list.
+// firstPort returns the first port of a list such as 12000-12003, or 0 if list is empty.
 func firstPort(list string) (int, error) {
 	if list == "" {
 		return 0, nil
@@ -159,12 +160,13 @@ func firstPort(list string) (int, error) {
 	return int(port), nil
 }
 
-// meetAt is for ranks that meet where somebody has said: rank 0 listens there, and nowhere else.
+// meetAt returns the meeting at an address that a person has set: rank 0 listens there, and nowhere
+// else.
 func (p *Position) meetAt(host string, port int) Meeting {
 	return Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: p.apart}
 }
 
-// meetOn is for ranks that meet on a host that the launcher names; nobody has said at which address.
+// meetOn returns the meeting on a host that the launcher names. The address is not known.
 func meetOn(ctx context.Context, p *Position, host string, port int) (m Meeting, err error) {
 	m = Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: p.apart}
 	if p.Rank > 0 {
@@ -177,12 +179,12 @@ func meetOn(ctx context.Context, p *Position, host string, port int) (m Meeting,
 	return m, nil
 }
 
-// lookUpTime bounds the search for what a name of this host stands for.
+// lookUpTime limits the lookup of a name of this host.
 const lookUpTime = 3 * time.Second
 
-// listenOn listens at the address of this host that its name stands for. Other hosts may know it by
-// another address if the name is unknown here, or stands for the loopback interface, or if host is a
-// list of addresses: then it listens at all of them.
+// listenOn listens at the address of this host that its name stands for. It listens at all
+// addresses if other hosts may know the host by another address: the name is unknown here, it
+// stands for the loopback interface, or host is a list of addresses.
 func (p *Position) listenOn(ctx context.Context, host, port string) (net.Listener, error) {
 	var lc net.ListenConfig
 	asking, stop := clock.WithTimeoutCause(ctx, clock.OrSystem(p.Clock), lookUpTime, context.DeadlineExceeded)

@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// meetOpenMPI takes mpirun's host, the only one whose address all ranks are told, at a port that follows from the
-// job's name. Where mpirun starts ranks on its own host, as in a batch job, rank 0 is one of them unless a map says
-// otherwise. Rank 0 knows whether it is there, and says at once what is to be done if it is not; mpirun then
-// ends the others. More would take a client of PMIx, whose protocol is its library's own.
+// meetOpenMPI takes mpirun's host, the only one whose address all ranks know, at a port that
+// follows from the job's name. If mpirun starts ranks on its own host, as in a batch job, rank 0 is
+// one of them unless a map says otherwise. If rank 0 is not there, it says at once what to do, and
+// mpirun ends the others. More would need a client of PMIx, whose protocol is private to its
+// library.
 func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
 	job := p.getenv("PMIX_NAMESPACE")
 	if job == "" {
@@ -32,11 +33,11 @@ func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
 		return Meeting{}, fmt.Errorf("%w, so that not all ranks can know where it is; start them by mpirun -x SCHEDGEN_COORDINATOR=%s", err, p.lineFor(port))
 	}
 	m, err := meetOn(ctx, p, host, port)
-	m.Job = p.job("PMIX_NAMESPACE") // another job's port may be the same
+	m.Job = p.job("PMIX_NAMESPACE") // another job may use the same port
 	return m, err
 }
 
-// lineFor is what SCHEDGEN_COORDINATOR should be. Only rank 0 knows its host.
+// lineFor returns the value that SCHEDGEN_COORDINATOR should have. Only rank 0 knows its host.
 func (p *Position) lineFor(port int) string {
 	host := "HOST"
 	if p.Rank == 0 {
@@ -48,8 +49,9 @@ func (p *Position) lineFor(port int) string {
 	return host + ":" + strconv.Itoa(port)
 }
 
-// mpirunHost returns the host of mpirun: the addresses of its interfaces, with commas between them, as Open MPI 4 and
-// earlier tell them (OMPI_MCA_orte_hnp_uri), or its name, which that of a job of Open MPI 5 has in it.
+// mpirunHost returns the host of mpirun: the comma-separated addresses of its interfaces, which
+// Open MPI 4 and earlier give (OMPI_MCA_orte_hnp_uri), or its name, which is part of the name of a
+// job of Open MPI 5.
 func mpirunHost(getenv func(string) string) (string, error) {
 	if uri := getenv("OMPI_MCA_orte_hnp_uri"); uri != "" {
 		return hostsOf(uri)
@@ -87,11 +89,12 @@ func hostsOf(uri string) (string, error) {
 	return strings.Join(hosts, ","), nil
 }
 
-// servers are variables with a contact of who has started this process: JOB.NUMBER;URI.
+// servers are the variables with a contact of the process that has started this one:
+// JOB.NUMBER;URI.
 var servers = []string{"OMPI_MCA_orte_local_daemon_uri", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"}
 
-// besideMpirun reports whether mpirun itself, number 0, has started this process, and not its daemon on
-// another host.
+// besideMpirun reports whether mpirun itself, number 0, has started this process, and not its
+// daemon on another host.
 func besideMpirun(getenv func(string) string) bool {
 	i := slices.IndexFunc(servers, func(name string) bool { return getenv(name) != "" })
 	if i < 0 {

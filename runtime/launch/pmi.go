@@ -17,15 +17,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/notice"
 )
 
-// meetPMI has rank 0 tell its address through the process manager: it puts it
-// under a key, all enter a barrier, and the others get it. This is the first
-// version of the interface between MPI processes and their manager (Balaji and
-// others, PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale
-// Systems, EuroMPI 2010), lines of words key=value, that MPICH's Hydra speaks.
+// meetPMI exchanges rank 0's address through the process manager: rank 0 puts it under a key, all
+// ranks enter a barrier, and the others get it. This is the first version of the interface between
+// MPI processes and their manager (Balaji and others, PMI: A Scalable Parallel Process-Management
+// Interface for Extreme-Scale Systems, EuroMPI 2010): lines of words key=value, which MPICH's Hydra
+// speaks.
 //
-// The conversation is ended afterwards, or the manager would take the end of the
-// process for a crash: a job can meet so once, and what else wants to talk to the
-// manager, such as MPI_Init, comes too late.
+// meetPMI then ends the conversation; otherwise the manager would take the end of the process for a
+// crash. So a job can meet only once, and a later user of the manager, such as MPI_Init, fails.
 func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
 	var trouble notice.Trouble
 	trouble.Set("the process manager has not answered")
@@ -58,7 +57,7 @@ func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
 	return m, err
 }
 
-// keyOfAddress is what rank 0's address stands under.
+// keyOfAddress is the key of rank 0's address.
 const keyOfAddress = "schedgen-rank-0"
 
 // pmi is a conversation with the process manager.
@@ -66,12 +65,12 @@ type pmi struct {
 	ctx  context.Context
 	conn net.Conn
 	in   *bufio.Reader
-	fd   int // of the manager's socket; -1: there is none but conn's
+	fd   int // the manager's socket; -1: only conn has one
 	stop func() bool
 }
 
-// dialPMI begins a conversation with the process manager: over the descriptor that it has left to this
-// process, or at its port.
+// dialPMI begins a conversation with the process manager, over the descriptor that this process has
+// inherited or at the manager's port.
 func dialPMI(ctx context.Context, p *Position) (*pmi, error) {
 	name, value := firstSet(p.getenv, "PMI_FD", "PMI_PORT")
 	if name == "" {
@@ -95,8 +94,8 @@ func dialPMI(ctx context.Context, p *Position) (*pmi, error) {
 	return c, nil
 }
 
-// callPMI says at the port of the process manager which process this is. The manager answers with
-// what PMI_SIZE and PMI_RANK would have said: a line each of size, rank and debug.
+// callPMI connects to the port of the process manager and says which process this is. The manager
+// answers with the values of PMI_SIZE and PMI_RANK: one line each for size, rank and debug.
 func callPMI(ctx context.Context, addr, id string) (*pmi, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -122,7 +121,7 @@ func newPMI(ctx context.Context, conn net.Conn) *pmi {
 	return &pmi{ctx: ctx, conn: conn, in: bufio.NewReader(conn), stop: stop}
 }
 
-// openPMI leaves fd itself open.
+// openPMI begins a conversation over a copy of fd, and leaves fd open.
 func openPMI(ctx context.Context, fd int) (*pmi, error) {
 	unix.CloseOnExec(fd)
 	dup, err := unix.Dup(fd)
@@ -139,7 +138,7 @@ func openPMI(ctx context.Context, fd int) (*pmi, error) {
 	return c, nil
 }
 
-// close lets go of the manager. The socket that it has left to this process blocks again, as it was found.
+// close ends the conversation. The inherited socket blocks again, as before.
 func (c *pmi) close() error {
 	c.stop()
 	if c.fd < 0 {
@@ -158,7 +157,7 @@ func (c *pmi) open() (name string, err error) {
 
 // publish is rank 0's part.
 func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting, err error) {
-	host := p.getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME") // as the manager knows this host
+	host := p.getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME") // the manager's name of this host
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
 			return m, err
@@ -174,7 +173,7 @@ func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting,
 	}
 	m.Coordinator = m.Listener.Addr().String()
 	if !p.together() {
-		_, port, _ := net.SplitHostPort(m.Coordinator) // a listener's address has one
+		_, port, _ := net.SplitHostPort(m.Coordinator) // a listener's address has a port
 		m.Coordinator = net.JoinHostPort(host, port)
 	}
 	_, err = c.ask(fmt.Sprintf("put kvsname=%s key=%s value=%s", name, keyOfAddress, m.Coordinator), "put_result", "")
@@ -190,8 +189,8 @@ func (c *pmi) lookUp(p *Position, name string) (m Meeting, err error) {
 
 const maxAnswer = 4096
 
-// ask sends a command and returns the value of key in the answer, which must be
-// the one that is expected.
+// ask sends a command and returns the value of key in the answer, which must be of the expected
+// kind.
 func (c *pmi) ask(command, answer, key string) (value string, err error) {
 	if _, err = fmt.Fprintf(c.conn, "cmd=%s\n", command); err != nil {
 		return "", fmt.Errorf("ask the process manager to %s: %w", command, because(c.ctx, err))
@@ -229,8 +228,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 }
 
-// because puts why ctx has ended in the place of an error that only follows
-// from it.
+// because returns why ctx has ended, if it has, and else err.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

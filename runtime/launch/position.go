@@ -12,18 +12,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// ErrNone: nothing in the environment says that a launcher has started this
-// process.
+// ErrNone: no variable says that a launcher has started this process.
 var ErrNone = errors.New("no launcher's variables in the environment; set SCHEDGEN_RANK and SCHEDGEN_SIZE")
 
 // Position is a process's rank and size among the processes that were started with it.
 type Position struct {
 	Rank, Size int
-	Local      int    // how many of them run on this host; 0: unknown
-	Source     string // what said so: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
+	Local      int    // how many ranks run on this host; 0: unknown
+	Source     string // the variables: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
 	// Clock is for pauses while the ranks meet; nil means the system's.
 	Clock clock.Clock
-	// Log, if not nil, is told what this rank waits for while the ranks meet; see tcp.Config.
+	// Log, if not nil, gets what this rank waits for while the ranks meet; see tcp.Config.
 	Log *slog.Logger
 
 	apart    bool // the launcher says that there are several hosts
@@ -31,42 +30,43 @@ type Position struct {
 	getenv   func(string) string
 }
 
-// launcher is the variables of a program that starts the ranks of a job.
+// launcher holds the variables of a program that starts the ranks of a job.
 type launcher struct {
 	rank  string
 	size  []string // the first that is set counts
 	local string   // ranks on this host
-	hosts []string // hosts of the job; the first that is set counts
+	hosts []string // number of hosts of the job; the first that is set counts
 	needs []string // ranks can meet by this launcher only if one of these is set; nil: always
-	twin  string   // says the same rank where it is set
-	// claims reports whether the launcher has started this process, where rank and size may be set
-	// although it has not; nil: it has if either is set.
+	twin  string   // a variable that gives the same rank where it is set
+	// claims reports whether the launcher has started this process, for launchers whose variables
+	// may be set although they have not; nil: it has if rank or size is set.
 	claims func(getenv func(string) string) bool
-	mark   string // set wherever claims is true, though rank and size may be missing
+	mark   string // set whenever claims is true, even if rank and size are missing
 	outer  bool   // other launchers may run below it, and then they count
-	quiet  bool   // half of its variables are an error only if no other launcher is found
+	quiet  bool   // incomplete variables are an error only if no other launcher is found
 	meet   meeting
 }
 
-// launchers are in the order in which they count; those below which others may run come last.
+// launchers are listed by precedence; those below which others may run come last.
 var launchers = []launcher{
 	{rank: "SCHEDGEN_RANK", size: []string{"SCHEDGEN_SIZE"}, meet: meetUnknown},
 	{rank: "OMPI_COMM_WORLD_RANK", size: []string{"OMPI_COMM_WORLD_SIZE"}, local: "OMPI_COMM_WORLD_LOCAL_SIZE", twin: "PMIX_RANK", meet: meetOpenMPI},
-	// mpirun_rsh of MVAPICH. It speaks PMI-1 at a port.
+	// mpirun_rsh of MVAPICH, which speaks PMI-1 at a port.
 	{rank: "MV2_COMM_WORLD_RANK", size: []string{"MV2_COMM_WORLD_SIZE"}, local: "MV2_COMM_WORLD_LOCAL_SIZE", needs: []string{"PMI_FD", "PMI_PORT"}, twin: "PMI_ID", meet: meetPMI},
 	// mpirun of MPICH and of Intel MPI, srun --mpi=pmi2, flux run
 	{rank: "PMI_RANK", size: []string{"PMI_SIZE"}, local: "MPI_LOCALNRANKS", hosts: []string{"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}, needs: []string{"PMI_FD"}, meet: meetPMI},
 	{rank: "RANK", size: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", meet: meetTorch},
-	// A batch script has a rank and a number of tasks too, and is no task.
+	// A batch script also has a rank and a number of tasks, but is no task.
 	{rank: "SLURM_PROCID", size: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, hosts: []string{"SLURM_STEP_NUM_NODES"}, twin: "PMIX_RANK", claims: taskOfSlurm, mark: "SLURM_STEP_ID", outer: true, quiet: true, meet: meetSlurm},
 	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetFlux},
-	// PALS itself does not always say the size; Cray's PMI beside it does.
+	// PALS itself does not always set the size; Cray's PMI does.
 	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetPALS},
-	// jsrun of LSF; it sets the variables of Open MPI too for programs of Spectrum MPI.
+	// jsrun of LSF, which also sets the variables of Open MPI for programs of Spectrum MPI.
 	{rank: "JSM_NAMESPACE_RANK", size: []string{"JSM_NAMESPACE_SIZE"}, local: "JSM_NAMESPACE_LOCAL_SIZE", outer: true, quiet: true, meet: meetUnknown},
-	// Kubernetes does not say the size: the author of the job does.
+	// Kubernetes does not set the size: the author of the job does.
 	{rank: indexOfJob, size: []string{"SCHEDGEN_SIZE"}, claims: podOfJob, quiet: true, meet: meetKubernetes},
-	// PMIx, PMI-1 at a port (mpirun -pmi-port of MPICH) and ALPS (aprun) do not say the size in a variable.
+	// PMIx, PMI-1 at a port (mpirun -pmi-port of MPICH) and ALPS (aprun) set no variable with the
+	// size.
 	{rank: "PMIX_RANK", quiet: true},
 	{rank: "PMI_ID", quiet: true},
 	{rank: "ALPS_APP_PE", quiet: true},
@@ -81,7 +81,7 @@ func taskOfSlurm(getenv func(string) string) bool {
 }
 
 // numberedStep reports whether id is the number of a step that srun has made. Slurm numbers the
-// steps of batch scripts and of interactive shells from the other end of 32 bits.
+// steps of batch scripts and interactive shells from the upper end of 32 bits.
 func numberedStep(id string) bool {
 	const highest = 1<<32 - 256
 	n, err := strconv.ParseUint(id, 10, 32)
@@ -96,10 +96,10 @@ func podOfJob(getenv func(string) string) bool { return getenv(indexOfJob) != ""
 
 // Find reads rank and size from the variables that launchers set; getenv is [os.Getenv].
 //
-// SCHEDGEN_RANK and SCHEDGEN_SIZE win. The launcher that is nearest to the process comes next: mpirun
-// that srun has started on each host wins over srun. Other variables that contradict each other are
-// an error that names both. So is half a set of variables: the error names the missing ones. The error
-// wraps ErrNone if no launcher has started the process.
+// SCHEDGEN_RANK and SCHEDGEN_SIZE win. The launcher nearest to the process comes next: if srun
+// starts mpirun on each host, mpirun wins over srun. Other contradicting variables are an error
+// that names both. An incomplete set of variables is an error that names the missing ones. The
+// error wraps ErrNone if no launcher has started the process.
 func Find(getenv func(string) string) (Position, error) {
 	p, err := find(getenv)
 	if err != nil {
@@ -146,7 +146,7 @@ func find(getenv func(string) string) (found *Position, err error) {
 	return nil, ErrNone
 }
 
-// halfError is a variable of a launcher without another one that belongs to it.
+// halfError is the error of a set variable whose counterpart is missing.
 type halfError struct {
 	set, value string
 	missing    string
@@ -180,7 +180,7 @@ func (l *launcher) able(getenv func(string) string) bool {
 	return l.needs == nil || set != ""
 }
 
-// position returns what l says, nil if it has not started this process.
+// position returns the position that l gives, or nil if l has not started this process.
 func (l *launcher) position(getenv func(string) string) (*Position, error) {
 	if l.claims != nil && !l.claims(getenv) {
 		return nil, nil
@@ -226,8 +226,7 @@ func (l *launcher) missing(rank, size string) string {
 	return strings.Join(names, " and ")
 }
 
-// agree compares the rank with what another variable says. Another launcher, below an outer one,
-// may have set its own.
+// agree compares the rank with l.twin. Another launcher below an outer one may have set its own.
 func (l *launcher) agree(getenv func(string) string, rank string) error {
 	if l.twin == "" || getenv(l.twin) == "" || getenv(l.twin) == rank || l.outer && below(getenv) {
 		return nil
@@ -235,12 +234,13 @@ func (l *launcher) agree(getenv func(string) string, rank string) error {
 	return fmt.Errorf("%s is %q but %s is %q", l.rank, rank, l.twin, getenv(l.twin))
 }
 
-// below reports whether another launcher has started this process than the outer ones.
+// below reports whether a launcher other than the outer ones has started this process.
 func below(getenv func(string) string) bool {
 	return slices.ContainsFunc(launchers[1:], func(l launcher) bool { return !l.quiet && getenv(l.rank) != "" })
 }
 
-// place sets how many ranks are on this host, and whether there are several hosts, as far as l says so.
+// place sets how many ranks are on this host, and whether there are several hosts, as far as l
+// knows.
 func (p *Position) place(l *launcher) (err error) {
 	if _, hosts := firstSet(p.getenv, l.hosts...); hosts == "1" {
 		p.Local = p.Size
@@ -268,7 +268,7 @@ func number(name, value string) (int, error) {
 // together reports whether all ranks are on this host.
 func (p *Position) together() bool { return p.Local == p.Size }
 
-// job names the job by the values of variables.
+// job returns a name of the job, made of the values of variables.
 func (p *Position) job(names ...string) string {
 	values := make([]string, len(names))
 	for i, name := range names {

@@ -13,7 +13,7 @@ func (e env) get(name string) string { return e[name] }
 
 var ownPosition = Position{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
 
-// positions are what environments say.
+// positions are environments and the positions that they give.
 var positions = map[string]struct {
 	env  env
 	want Position
@@ -80,7 +80,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// unclear are environments that say no position, and what is wrong with them.
+// unclear are environments without a valid position, and the errors.
 var unclear = map[string]struct {
 	env  env
 	want string
