@@ -1,9 +1,10 @@
-// Package lobby gives ranks to processes that come without one. Guests wait where the ranks
-// are to meet; when there are as many as the host expects it gives places to a party of them: each is told its rank, how many ranks there are and
-// the name of the job. All of the party then join by package tcp or one of those on it, at the same address. Others may go on
-// waiting, and more may come, for a later party.
+// Package lobby gives ranks to processes that start without one. Guests wait where the ranks will
+// meet. When as many guests have come as the host expects, the host gives places to a party of
+// them: each guest learns its rank, the number of ranks and the name of the job. All members of the
+// party then join by package tcp, or a package on top of it, at the same address. Other guests may
+// wait, and more may come, for a later party.
 //
-// Until they have joined the host knows of each guest of a party whether it lives.
+// Until they have joined, the host knows whether each guest of a party is alive.
 package lobby
 
 import (
@@ -18,28 +19,29 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
-// MaxName is the longest name of a guest, and MaxWord its longest word, in bytes.
+// MaxName is the greatest length of a guest's name in bytes, and MaxWord that of its words.
 const (
 	MaxName = rendezvous.MaxName
 	MaxWord = rendezvous.MaxWord
 )
 
-// MaxNote is the longest note, in bytes; a longer one is cut.
+// MaxNote is the greatest length of a note in bytes; a longer one is cut.
 const MaxNote = 1024
 
-// Config says who is let in.
+// Config says which guests are let in.
 type Config struct {
-	// Key, if not empty, is a secret of tcp.MinKey to tcp.MaxKey bytes that host and guests prove to each other
-	// before they say anything else. Encrypt asks for confidentiality, too.
+	// Key, if not empty, is a secret of tcp.MinKey to tcp.MaxKey bytes that host and guests prove
+	// to each other before anything else. Encrypt asks for confidentiality, too.
 	Key     []byte
 	Encrypt bool
-	Clock   clock.Clock // of pauses; nil means the system's
-	// Patience, if not 0, is how long a guest looks for a host that it cannot reach; one that refuses connections is gone then. Otherwise
-	// the host may come later than the guest, and is looked for until the context ends.
+	Clock   clock.Clock // clock of pauses; nil means the system's
+	// Patience, if not 0, is how long a guest looks for a host that it cannot reach; a host that
+	// refuses connections then counts as gone. If it is 0, the host may come later than the guest,
+	// which looks for it until the context ends.
 	Patience time.Duration
-	// News, if not nil, is told by a guest that waits for a place why it has not been let in so far, each
-	// time that an attempt fails, and nil when the host has let it in: then it waits for others, or for
-	// its turn. It is called by the goroutine that is inside Enter.
+	// News, if not nil, is called by a waiting guest with the reason each time that an attempt to
+	// enter fails, and with nil when the host has let it in: it then waits for other guests, or for
+	// its turn. The goroutine inside Enter calls it.
 	News func(why error)
 }
 
@@ -47,29 +49,29 @@ func (c *Config) admission() *rendezvous.Admission {
 	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock, Patience: c.Patience, News: c.News}
 }
 
-// Guest is what a process says of itself.
+// Guest is what a process says about itself.
 type Guest = rendezvous.Guest
 
-// Place is what a guest is given.
+// Place is the rank, size and job that a guest gets.
 type Place = rendezvous.Place
 
-// Seat is a guest's place, and the connection by which the host knows that it lives.
+// Seat is a guest's place, with the connection by which the host knows that the guest is alive.
 type Seat = rendezvous.Seat
 
-// Refusal is an error: what a host says that gives no place.
+// Refusal is the error of a host that gives no place.
 type Refusal = rendezvous.Refusal
 
-// GoneError is the cause why a party's meeting has ended: a guest has gone before all had met.
+// GoneError is the reason why a party's meeting has ended: a guest has gone before all had met.
 type GoneError = rendezvous.GoneError
 
-// Count is for how many guests a host waits. Any goroutine may change it while the host waits: Less is for
-// one that will not come, Stop for when those that have come are enough.
+// Count is how many guests a host waits for. Any goroutine may change it while the host waits: Less
+// lowers it by one guest that will not come, Stop makes the guests that have come enough.
 type Count = rendezvous.Count
 
-// NewCount returns a count of n guests. If it is 0 those that have come are enough.
+// NewCount returns a count of n guests. With 0, the guests that have come are enough.
 func NewCount(n int) *Count { return rendezvous.NewCount(n) }
 
-// ErrNobody is what Host's error wraps when nobody is waited for any more, and nobody has come.
+// ErrNobody is wrapped by the error of Host when it waits for no more guests and none has come.
 var ErrNobody = rendezvous.ErrNobody
 
 // errNoContext is the error of a call whose context is nil, and the cause of a Meeting under one.
@@ -78,8 +80,8 @@ var errNoContext = errors.New("lobby: the context is nil")
 // Lobby is where guests wait.
 type Lobby struct{ in *rendezvous.Lobby }
 
-// Open returns a lobby at l, which stays open when the lobby is closed. Guests come in while Host waits there, and by Welcome.
-// Whoever does not prove the key is turned away.
+// Open returns a lobby at l, which stays open when the lobby is closed. Guests come in while Host
+// waits there, and by Welcome. A process that does not prove the key is turned away.
 func Open(l *net.TCPListener, c Config) (*Lobby, error) {
 	in, err := rendezvous.OpenLobby(l, *c.admission())
 	if err != nil {
@@ -88,21 +90,21 @@ func Open(l *net.TCPListener, c Config) (*Lobby, error) {
 	return &Lobby{in}, nil
 }
 
-// Welcome takes in a connection that has come where ranks accept them; see tcp.Config.Guests.
+// Welcome takes in a connection that has arrived at the listener of ranks; see tcp.Config.Guests.
 func (l *Lobby) Welcome(conn net.Conn) { l.in.Welcome(conn) }
 
-// Close tells the waiting guests why they get no place, and returns them in the order of arrival. No
-// call of Host or Welcome may be running.
+// Close tells the waiting guests why they get no place, and returns them in the order of arrival.
+// No call of Host or Welcome may be running.
 func (l *Lobby) Close(why string) (waiting []Guest) { return l.in.Close(why) }
 
-// Here returns the waiting guests in the order of arrival. refused says why the newest of the refused
-// connections was refused; it is nil if none was. Here may be called at any time.
+// Here returns the waiting guests in the order of arrival. refused is the reason of the last
+// refused connection, or nil if none was refused. Here may be called at any time.
 func (l *Lobby) Here() (all []Guest, refused error) { return l.in.Here() }
 
-// Choice says who of those that wait get places, and what they are told.
+// Choice selects the guests that get places, by their indices in all, and the note for them.
 type Choice func(all []Guest) (chosen []int, note string)
 
-// All chooses all that wait.
+// All returns a Choice of all waiting guests, with the given note.
 func All(note func(all []Guest) string) Choice {
 	return func(all []Guest) ([]int, string) {
 		chosen := make([]int, len(all))
@@ -113,18 +115,18 @@ func All(note func(all []Guest) string) Choice {
 	}
 }
 
-// Party is the guests that were given places together.
+// Party is the guests that got places together.
 type Party struct {
-	// Place is the host's, rank 0. The job's name is drawn.
+	// Place is the host's place, rank 0. The job's name is random.
 	Place
-	// Guests are in the order of their ranks, which are 1, 2, ….
+	// Guests are in the order of their ranks 1, 2, ….
 	Guests []Guest
 
 	in *rendezvous.Party
 }
 
-// Meeting returns a context that ends as ctx does, and when one of the guests goes before it has met the others; its
-// cause is a *GoneError then. stop is called when the host has met them, or will not.
+// Meeting returns a context that ends with ctx, or when one of the guests goes before it has met
+// the others; its cause is then a *GoneError. Call stop when the host has met them, or will not.
 func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func()) {
 	if ctx == nil {
 		ended, end := context.WithCancelCause(context.Background())
@@ -134,21 +136,25 @@ func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func
 	return p.in.Meeting(ctx)
 }
 
-// Reception says for whom a host waits, and who of them gets a place.
+// Reception says how many guests a host waits for, and which of them get a place.
 type Reception struct {
-	// Want is how many are waited for. One that hangs up makes room for another.
+	// Want is how many guests the host waits for. A guest that hangs up makes room for another.
 	Want *Count
-	// Probe, if not nil, has those that wait measured before it is chosen: it says by how many bytes each is, where so many are. The result
-	// is their Rate. At most 64 KiB are sent, to one after the other, and 128 KiB at a time to those that seem slow; who takes long is waited for beside others. After 2 s no other one is measured; one that says nothing is given up after 1 s.
+	// Probe, if not nil, makes the host measure the waiting guests before it chooses. It returns
+	// how many bytes to send to each of so many guests; the result is in Guest.Rate. The host sends
+	// at most 64 KiB to one guest after the other, and then up to 128 KiB at a time to those that
+	// seem slow, which it measures while it goes on. It starts no measurement after 2 s, and gives
+	// up on a guest that is silent for 1 s.
 	Probe func(guests int) (bytes int)
-	// Choose says who gets places, in their order; at least one does.
+	// Choose selects the guests that get places, in the order of their ranks; it must select at
+	// least one.
 	Choose Choice
-	// Came, if not nil, is called when the number of those that wait changes.
+	// Came, if not nil, is called with the number of waiting guests when it changes.
 	Came func(guests int)
 }
 
-// Host waits until there are as many guests as are wanted, and gives places to those of them that are chosen. If ctx ends
-// before, the error says how many have come.
+// Host waits until as many guests have come as are wanted, and gives places to the chosen ones. If
+// ctx ends before, the error says how many have come.
 func (l *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 	if ctx == nil {
 		return nil, errNoContext
@@ -166,8 +172,9 @@ func (l *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 	return p, nil
 }
 
-// Enter comes to the lobby at "host:port", as g, and returns the place that it is given. It waits for that, also for the host to
-// come, or until ctx ends. The caller joins the others, calls Met if it has, and in any case Leave.
+// Enter enters the lobby at "host:port" as g, and returns the guest's place. It waits for the host
+// and for the place, until ctx ends. The caller then joins the other ranks, calls Met if it has
+// joined, and always calls Leave.
 func Enter(ctx context.Context, addr string, g Guest, c Config) (*Seat, error) {
 	if ctx == nil {
 		return nil, errNoContext

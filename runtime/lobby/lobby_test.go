@@ -37,7 +37,7 @@ func open(t *testing.T, l *net.TCPListener, c lobby.Config) *lobby.Lobby {
 	return in
 }
 
-// enter is a guest that is content with a place.
+// enter is a guest that only takes a place.
 func enter(ctx context.Context, l *net.TCPListener, g lobby.Guest, c lobby.Config) (*lobby.Place, error) {
 	s, err := lobby.Enter(ctx, l.Addr().String(), g, c)
 	if err != nil {
@@ -47,7 +47,7 @@ func enter(ctx context.Context, l *net.TCPListener, g lobby.Guest, c lobby.Confi
 	return &s.Place, nil
 }
 
-// words joins what the guests have said.
+// words joins the words of the guests.
 func words(all []lobby.Guest) (note string) {
 	for _, g := range all {
 		note += g.Name + "=" + g.Word + ";"
@@ -55,7 +55,7 @@ func words(all []lobby.Guest) (note string) {
 	return note
 }
 
-// came has a host say when so many guests are there.
+// came returns a Came function, and a channel that is closed when want guests have come.
 func came(want int) (func(int), <-chan struct{}) {
 	there := make(chan struct{})
 	var once sync.Once
@@ -66,7 +66,7 @@ func came(want int) (func(int), <-chan struct{}) {
 	}, there
 }
 
-// Guests get ranks, and join with the host at the same address; with and without a key.
+// Guests get ranks, and join with the host at the same address, with and without a key.
 func TestGuestsBecomeRanks(t *testing.T) {
 	for _, c := range []lobby.Config{{}, {Key: bytes.Repeat([]byte{1}, tcp.MinKey)}, {Key: bytes.Repeat([]byte{2}, tcp.MinKey), Encrypt: true}} {
 		l := listen(t)
@@ -109,7 +109,7 @@ func TestGuestsBecomeRanks(t *testing.T) {
 	}
 }
 
-// Who has another key, or none, is turned away, and the host goes on.
+// A guest with another key, or without one, is turned away, and the host goes on.
 func TestStrangers(t *testing.T) {
 	l, key := listen(t), bytes.Repeat([]byte{1}, tcp.MinKey)
 	var wg sync.WaitGroup
@@ -170,7 +170,7 @@ func TestGuestGoes(t *testing.T) {
 	require.Equal(t, "late=;late=;", words(p.Guests))
 }
 
-// When the host's time is over it says how many have come, also to them.
+// When the host's time is over, it tells its caller and the guests how many have come.
 func TestTooFew(t *testing.T) {
 	l := listen(t)
 	one, there := came(1)
@@ -194,7 +194,7 @@ func TestTooFew(t *testing.T) {
 	wg.Wait()
 }
 
-// Guests that will not come are not waited for; those that have come get places of so many.
+// The host does not wait for guests that will not come; those that have come get places.
 func TestFewer(t *testing.T) {
 	for _, few := range map[string]func(*lobby.Count){
 		"less": func(c *lobby.Count) { c.Less(); c.Less() }, "stop": (*lobby.Count).Stop,
@@ -222,19 +222,19 @@ func TestFewer(t *testing.T) {
 	}
 }
 
-// If nobody will come a host says so.
+// If no guest will come, the host says so.
 func TestNobody(t *testing.T) {
 	for _, few := range []func(*lobby.Count){(*lobby.Count).Less, (*lobby.Count).Stop} {
 		want := lobby.NewCount(1)
 		few(want)
-		want.Less() // there is none less
+		want.Less() // stays at 0
 		_, err := open(t, listen(t), lobby.Config{}).Host(t.Context(), lobby.Reception{Want: want, Choose: lobby.All(words)})
 		require.ErrorIs(t, err, lobby.ErrNobody)
 		require.EqualError(t, err, "lobby: nobody has come")
 	}
 }
 
-// Guests that are not chosen wait for the next party; others come meanwhile, also by another door.
+// Guests that are not chosen wait for the next party. Others come meanwhile, also by Welcome.
 func TestParties(t *testing.T) {
 	l := listen(t)
 	in := open(t, l, lobby.Config{})
@@ -272,7 +272,8 @@ func TestParties(t *testing.T) {
 	require.NotEqual(t, first.Job, second.Job)
 }
 
-// A guest that goes before it has met the others ends the meeting at once; who has met them does not.
+// A guest that goes before it has met the others ends the meeting at once; a guest that has met
+// them does not.
 func TestGoesBeforeTheMeeting(t *testing.T) {
 	l := listen(t)
 	var wg sync.WaitGroup
@@ -308,7 +309,7 @@ func TestNoHost(t *testing.T) {
 	require.ErrorIs(t, err, errOver)
 }
 
-// A guest that waits for a place is told why it has none: what is wrong so far, or that it has been let in.
+// A waiting guest learns why it has no place: what is wrong so far, or that it has been let in.
 func TestNews(t *testing.T) {
 	key := bytes.Repeat([]byte{1}, tcp.MinKey)
 	closed, silent, other, hall := listen(t), listen(t), listen(t), listen(t)
@@ -331,7 +332,7 @@ func TestNews(t *testing.T) {
 	for _, c := range []struct {
 		l    *net.TCPListener
 		key  []byte
-		want string // the empty one is of a guest that has been let in
+		want string // empty: the guest has been let in
 	}{
 		{closed, nil, "connection refused"},
 		{silent, nil, "something accepts connections there, and has not answered as the host would"},
@@ -364,7 +365,8 @@ func TestNews(t *testing.T) {
 	wg.Wait()
 }
 
-// A guest that comes again does not look for ever for a host that is gone: it is gone at once if it refuses, and after a while if it hangs up.
+// A guest that comes again does not look for ever for a host that is gone: it gives up at once if
+// the host refuses, and after a while if the host hangs up.
 func TestPatience(t *testing.T) {
 	l := listen(t)
 	hungUp := make(chan struct{})
@@ -392,7 +394,7 @@ func TestBadInput(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A nil context is an error of the call, which takes nobody in.
+// A nil context is an error of the call, which lets no guest in.
 func TestNilContexts(t *testing.T) {
 	l := listen(t)
 	in := open(t, l, lobby.Config{})

@@ -16,7 +16,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// relay passes on what goes between a guest and the lobby, to the guest at most 4 KiB at a time, before which it calls hold with how many bytes that is.
+// relay passes traffic between a guest and the lobby, to the guest at most 4 KiB at a time. Before
+// each piece it calls hold with the number of bytes.
 func relay(t *testing.T, to *net.TCPListener, hold func(n int)) *net.TCPListener {
 	l := listen(t)
 	go func() {
@@ -48,13 +49,13 @@ func relay(t *testing.T, to *net.TCPListener, hold func(n int)) *net.TCPListener
 	return l
 }
 
-// slowly passes on so many bytes a second.
+// slowly limits the rate to the guest to perSecond bytes a second.
 func slowly(t *testing.T, to *net.TCPListener, perSecond int) *net.TCPListener {
 	limit := rate.NewLimiter(rate.Limit(perSecond), 4<<10)
-	return relay(t, to, func(n int) { _ = limit.WaitN(context.Background(), n) }) // n is not above its burst
+	return relay(t, to, func(n int) { _ = limit.WaitN(context.Background(), n) }) // n is at most the limiter's burst
 }
 
-// mute passes on some bytes with which they begin, and no more before open is closed.
+// mute passes the first bytes to the guest, and no more before open is closed.
 func mute(t *testing.T, to *net.TCPListener, open <-chan struct{}) *net.TCPListener {
 	return relay(t, to, func(n int) {
 		if n > begins {
@@ -63,7 +64,7 @@ func mute(t *testing.T, to *net.TCPListener, open <-chan struct{}) *net.TCPListe
 	})
 }
 
-// pausing pauses each time that so many bytes have gone to the guest, as often as there are pauses.
+// pausing pauses after each bytes bytes to the guest, once for each entry of pauses.
 func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duration) *net.TCPListener {
 	gone := 0
 	return relay(t, to, func(n int) {
@@ -74,11 +75,11 @@ func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duratio
 	})
 }
 
-// begins is more than what host and guest say before they are measured, in bytes at a time.
+// begins is more bytes than host and guest exchange before the measurement.
 const begins = 1 << 10
 
-// The networks of guests are measured before a party is chosen: one that is slow, and one that does not answer, do not look like the others,
-// and get their places nevertheless.
+// The host measures the guests' networks before it chooses a party: a slow guest, and a guest that
+// does not answer, differ from the others, and still get their places.
 func TestRates(t *testing.T) {
 	const probe, perSecond = 64 << 10, 1 << 20
 	for name, c := range map[string]lobby.Config{"plain": {}, "encrypted": {Key: bytes.Repeat([]byte{2}, tcp.MinKey), Encrypt: true}} {
@@ -118,7 +119,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TCP may take more than a second to send again what is lost several times: who answers that late is measured again.
+// TCP may take more than a second to resend what is lost several times: a guest that answers so
+// late is measured again.
 func TestLateIsNotSlow(t *testing.T) {
 	l, over := listen(t), make(chan struct{})
 	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": mute(t, l, over)}
@@ -141,7 +143,7 @@ func TestLateIsNotSlow(t *testing.T) {
 	}
 }
 
-// Who loses packets takes each time another time, and has been measured often enough when it has lost none.
+// With losses each measurement takes another time; a measurement without losses ends the series.
 func TestLossIsNotSlow(t *testing.T) {
 	const probe = 64 << 10
 	var pauses []time.Duration
@@ -166,7 +168,7 @@ func TestLossIsNotSlow(t *testing.T) {
 	}
 }
 
-// Who is alone, and where nobody wants to know, is not measured.
+// A guest alone is not measured, and no guest is if there is no Probe.
 func TestNotMeasured(t *testing.T) {
 	for _, c := range []struct {
 		guests int
