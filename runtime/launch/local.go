@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	helloTime  = time.Second // who has connected and not said its rank by then is turned away
+	helloTime  = time.Second // a connection that has not named its rank by then is turned away
 	firstPause = time.Millisecond
 	lastPause  = 100 * time.Millisecond
 	maxLine    = 256
 )
 
-// meetLocal is for ranks of one host: rank 0 tells its address, on the loopback
-// interface, at a socket that is named after the job. The socket is gone when all
-// have asked or the address is not used any more, so that the job may meet again.
+// meetLocal lets the ranks of one host meet. Rank 0 tells its address, on the loopback interface,
+// at a socket named after the job. It removes the socket when all ranks have asked or the address
+// is no longer used, so that the job may meet again.
 func meetLocal(ctx context.Context, p *Position, job string) (Meeting, error) {
 	path, err := socketOf(job)
 	if err != nil {
@@ -62,8 +62,7 @@ func listenLoopback(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// socketOf returns the path of the job's socket, in a directory that only this
-// user can enter.
+// socketOf returns the path of the job's socket, in a directory that only this user can enter.
 func socketOf(job string) (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("schedgen-%d", os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -81,20 +80,20 @@ func socketOf(job string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%x", sum[:10])), nil
 }
 
-// announced is a listener whose address is told at a socket meanwhile.
+// announced is a listener whose address is available at a socket.
 type announced struct {
 	net.Listener
 	socket net.Listener
 	hush   sync.Once
 	told   sync.WaitGroup
-	err    atomic.Pointer[error] // why it cannot be told any more
+	err    atomic.Pointer[error] // why the address is no longer available
 }
 
-// announce tells the address of l at path until all others of p's ranks have asked or
-// the listener that it returns is closed.
+// announce gives the address of l at path to all other ranks of p, until all have asked or the
+// returned listener is closed.
 func announce(p *Position, path string, l net.Listener) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err // one that a job has left that died
+		return nil, err // a job that died has left it
 	}
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -105,7 +104,7 @@ func announce(p *Position, path string, l net.Listener) (net.Listener, error) {
 	return a, nil
 }
 
-// Accept is that of the listener; if others cannot learn its address, it says so.
+// Accept is the listener's Accept. If other ranks cannot learn the address, its error says why.
 func (a *announced) Accept() (net.Conn, error) {
 	conn, err := a.Listener.Accept()
 	if why := a.err.Load(); err != nil && why != nil {
@@ -114,7 +113,7 @@ func (a *announced) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Close ends both.
+// Close closes the listener and the socket.
 func (a *announced) Close() error {
 	err := a.Listener.Close()
 	a.silence()
@@ -122,10 +121,10 @@ func (a *announced) Close() error {
 	return err
 }
 
-// silence takes the socket away; what closing it says is of no use.
+// silence closes the socket. The error of closing does not matter.
 func (a *announced) silence() { a.hush.Do(func() { _ = a.socket.Close() }) }
 
-// tell answers whoever asks, until all ranks have.
+// tell answers each connection until all ranks have asked.
 func (a *announced) tell(size int) {
 	defer a.silence()
 	asked := make([]bool, size)
@@ -135,7 +134,7 @@ func (a *announced) tell(size int) {
 			if !errors.Is(err, net.ErrClosed) {
 				err = fmt.Errorf("tell the ranks of this host where to meet: %w", err)
 				a.err.Store(&err)
-				_ = a.Listener.Close() // who accepts there is told why
+				_ = a.Listener.Close() // Accept returns the reason
 			}
 			return
 		}
@@ -147,8 +146,8 @@ func (a *announced) tell(size int) {
 	}
 }
 
-// tellOne answers one connection and returns whose it was. What a stranger does
-// is no error of the job's, and whether a rank fits is seen where all meet.
+// tellOne answers one connection and returns its rank. A mistake of a stranger is no error of the
+// job. Whether a rank fits is checked where all ranks meet.
 func tellOne(conn net.Conn, addr string) (rank int, err error) {
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
@@ -165,7 +164,7 @@ func tellOne(conn net.Conn, addr string) (rank int, err error) {
 	return rank, err
 }
 
-// askLocal asks rank 0, which may not be there yet, until ctx ends.
+// askLocal asks rank 0, which may not have come yet, until ctx ends.
 func askLocal(ctx context.Context, p *Position, path string) (string, error) {
 	var trouble notice.Trouble
 	defer notice.Wait(p.Clock, p.Log, func() string {
