@@ -9,16 +9,16 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// Advance is a collective call of all members: it returns the communicator for the operations up to the next
-// call. It is the same as before if there is no newer view: then it takes one short broadcast. Else
-// it returns when all members of the newest view have called it, and the communicator before is
-// closed; a new member's first call is this one, too. Requests that are
-// open are to be waited for before the call.
+// Advance is a collective call of all members: it returns the communicator for the operations up to
+// the next call. Without a newer view it returns the same communicator as before, and takes one
+// short broadcast. Otherwise it returns when all members of the newest view have called it, and
+// closes the old communicator. The first call of a new member takes part in this. Wait for all open
+// requests before the call.
 //
-// When the communicator has failed, all members call Advance to get another one; if nobody
-// has died, of the same members. While it waits the messages that come must be taken, by another
-// goroutine, if there are more than a window of each member. It ends with the membership. Group closes
-// the communicator.
+// When the communicator has failed, all members call Advance to get another one; if no member has
+// died, it has the same members. While Advance waits, another goroutine must take arriving messages
+// if there is more than a window of them for each member. Advance ends with the membership. The
+// Group closes the communicator.
 func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("advance: %w", errNoContext)
@@ -70,8 +70,8 @@ func (g *Group) isLeaving() bool {
 	return g.leaving
 }
 
-// agree reports whether the members of old go on with it: its rank 0 says which view is the
-// newest that has begun. If it has failed they do not, and there is to be another view.
+// agree reports whether the members of old go on with it: its rank 0 says which is the newest view
+// that has begun. If old has failed they do not, and another view must follow.
 func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
 	var epoch [4]byte
 	binary.BigEndian.PutUint32(epoch[:], g.View().Epoch)
@@ -116,7 +116,7 @@ func (g *Group) gather(ctx context.Context, old *era) (*era, error) {
 	}
 }
 
-// announce tells the members of e, if it is still open, that this one is ready.
+// announce tells the members of e, if e is still open, that this member is ready.
 func (g *Group) announce(ctx context.Context, e *era) error {
 	now, err := g.begin(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (g *Group) announce(ctx context.Context, e *era) error {
 	return nil
 }
 
-// setReady notes that a rank of e is ready.
+// setReady records that a rank of e is ready.
 func (g *Group) setReady(e *era, rank int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -38,7 +38,7 @@ func members(b *testing.B, n int) []*group.Group {
 	return groups
 }
 
-// BenchmarkPublish is one member's messages to three others.
+// BenchmarkPublish times one member's messages to three others.
 func BenchmarkPublish(b *testing.B) {
 	groups := members(b, 4)
 	msg := make([]byte, 64)
@@ -61,7 +61,7 @@ func BenchmarkPublish(b *testing.B) {
 	wg.Wait()
 }
 
-// BenchmarkAdvance is the point where nothing has changed.
+// BenchmarkAdvance times Advance without a newer view.
 func BenchmarkAdvance(b *testing.B) {
 	groups := members(b, 4)
 	var wg sync.WaitGroup
@@ -79,8 +79,8 @@ func BenchmarkAdvance(b *testing.B) {
 	wg.Wait()
 }
 
-// BenchmarkView is a change of the view of four members, from its request until all have
-// begun it.
+// BenchmarkView times a change of the view of four members, from the request until all have begun
+// it.
 func BenchmarkView(b *testing.B) {
 	groups := members(b, 4)
 	now := groups[0].View()

@@ -2,20 +2,20 @@ package group
 
 import "github.com/schedgen/schedgen/runtime/membership"
 
-// Change is a step from one view to the next that has begun at a member.
+// Change is the step from one view to the next that has begun at a member.
 type Change struct {
 	View membership.View
-	// Came are the members that were not in the view before; of a member's first
-	// view that is everybody.
+	// Came are the members that were not in the previous view. In a member's first view it lists
+	// all members.
 	Came []membership.Member
-	// Left have called Leave. Where others die at the same time this is not always heard: then
-	// they are among the Lost.
+	// Left are the members that have called Leave. If other members die at the same time, this may
+	// be unknown; such members are then in Lost.
 	Left []membership.Member
-	// Lost have not: they have died, or were taken for dead.
+	// Lost are the other members that are gone: they have died, or were taken for dead.
 	Lost []membership.Member
 }
 
-// changeTo returns what has changed from the era before to e, and has e remember who leaves.
+// changeTo returns the change from the era before to e, and makes e remember which members leave.
 func changeTo(e, before *era) Change {
 	c := Change{View: e.view}
 	ranks, came := ranksOf(e.view), make([]bool, len(e.view.Members))

@@ -14,54 +14,53 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Config says how a process joins a group. Name, Comm, Grace and Patience are to be the same at
-// all members.
+// Config says how a process joins a group. Name, Comm, Grace and Patience must be the same at all
+// members.
 type Config struct {
 	// Name is the group's name, at most MaxName bytes.
 	Name string
 	// Label is a name of this member, for people.
 	Label string
 
-	// Manager hands out the views. It is the Group's from Join on, and closed by it.
+	// Manager hands out the views. The Group owns it from Join on, and closes it.
 	Manager membership.Manager
 
-	// Address is the "host:port" where the members meet when this one is the first; its
-	// port may be 0. Others have to reach it.
+	// Address is the "host:port" where the members meet when this member is the first; its port may
+	// be 0. The others must be able to reach it.
 	Address string
-	// Advertise is what others are told in place of the address that results.
+	// Advertise is the address that others get instead of the resulting one.
 	Advertise string
 	// Connect makes the transport of a view.
 	Connect func(ctx context.Context, m Meeting) (wire.Transport, error)
-	// Comm says how the communicators of views work. Transport, Epoch and Clock are
-	// filled in.
+	// Comm configures the communicators of views. The Group sets Transport, Epoch and Clock.
 	Comm runtime.Config
 
-	// Changed, if not nil, is called with each view that has begun at this member, in order, before a message
-	// of it can be received. It must return soon, and call nothing of the Group.
+	// Changed, if not nil, is called with each view that has begun at this member, in order, before
+	// a message of that view can be received. It must return soon, and must not call the Group.
 	Changed func(Change)
 
-	// Grace is how long to wait for the last messages of a member that is in the newest view
-	// no more, and has not been found dead; default 5 s.
+	// Grace is how long to wait for the last messages of a member that is not in the newest view
+	// and has not been found dead; default 5 s.
 	Grace time.Duration
-	// Patience is how long the members of a view may take to meet before the
-	// group fails at this one: one that lives and cannot be reached keeps all
-	// from going on; default 2 minutes.
+	// Patience is how long the members of a view may take to meet before the group fails at this
+	// member; default 2 minutes. A member that is alive and cannot be reached delays all others for
+	// that long.
 	Patience time.Duration
-	// Clock is where time comes from; nil means the system's.
+	// Clock is the source of time; nil means the system's clock.
 	Clock clock.Clock
 }
 
-// MaxName is the longest name of a group, in bytes: a job's name has the epoch, too.
+// MaxName is the greatest length of a group's name in bytes: a job's name also contains the epoch.
 const MaxName = 64
 
-// Meeting is what a member needs to meet the others of a view; the fields are
-// those of tcp.Config.
+// Meeting is the data that a member needs to meet the other members of a view. Its fields are those
+// of tcp.Config.
 type Meeting struct {
 	View        membership.View
 	Rank, Size  int
-	Job         string       // of this view alone
-	Coordinator string       // where rank 0 is
-	Listener    net.Listener // rank 0's, for Coordinator; to be closed
+	Job         string       // of this view only
+	Coordinator string       // the address of rank 0
+	Listener    net.Listener // rank 0's listener at Coordinator; Connect must close it
 }
 
 // fill checks cfg and puts the defaults in.
@@ -85,7 +84,7 @@ func (cfg *Config) fill() error {
 	orElse(&cfg.Comm.MaxMessage, 1<<20)
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	cfg.Comm.Clock = cfg.Clock
-	cfg.Comm.Algorithms = maps.Clone(cfg.Comm.Algorithms) // later views need it, and the caller may change it
+	cfg.Comm.Algorithms = maps.Clone(cfg.Comm.Algorithms) // later views need it, and the caller may change its map
 	return cfg.checkBounds()
 }
 

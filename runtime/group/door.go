@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// door is where the others come to when this member is the first of a view. It stays
-// open, so that who comes before this member is ready waits in the system's queue; each meeting
+// door is where the other members connect when this member is the first of a view. It stays open,
+// so that a member that comes before this one is ready waits in the system's queue. Each meeting
 // has a turn at it.
 type door struct{ l *net.TCPListener }
 
@@ -21,7 +21,7 @@ func openDoor(addr string) (*door, error) {
 
 func (d *door) close() { d.l.Close() }
 
-// turn returns a listener that does not close the door. The one before must be closed.
+// turn returns a listener that does not close the door. The previous one must be closed.
 func (d *door) turn() net.Listener {
 	d.l.SetDeadline(time.Time{})
 	return &turn{door: d}
@@ -47,7 +47,7 @@ func (t *turn) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// longAgo as a deadline ends a blocked Accept at once.
+// longAgo, as a deadline, ends a blocked Accept at once.
 var longAgo = time.Unix(1, 0)
 
 // Close ends the turn.

@@ -11,21 +11,21 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// era is a view that has begun, or is about to.
+// era is a view that has begun, or is about to begin.
 type era struct {
 	view membership.View
 	rank int
-	comm *runtime.Comm // carries messages and what the members say to each other
-	work *runtime.Comm // the program's, for collective operations
+	comm *runtime.Comm // carries messages and the members' announcements
+	work *runtime.Comm // the program's communicator for collective operations
 
-	ended []bool  // by rank: its end mark has come; run's
-	left  []bool  // by rank: it has said in an end mark, of this view or one before, that it leaves; run's
+	ended []bool  // by rank: its end mark has arrived; only run uses it
+	left  []bool  // by rank: its end mark, of this view or an earlier one, says that it leaves; only run uses it
 	pasts []*past // by rank, in the Group's history
 
 	// Guarded by the Group's lock.
 	ready   []bool // by rank: it is at a safe point
-	unready int    // how many are not
-	counted bool   // in Stats
+	unready int    // number of ranks that are not ready
+	counted bool   // Stats includes it
 }
 
 // errNewer: there is a newer view.
@@ -34,8 +34,8 @@ var errNewer = errors.New("there is a newer view")
 // run goes from view to view.
 func (g *Group) run() {
 	defer close(g.over)
-	defer g.cfg.Manager.Close() // to the others, a member that has ended is dead; Close tells its error
-	last := new(era)            // none
+	defer g.cfg.Manager.Close() // the others take a member that has ended for dead; Close tells its error
+	last := new(era)            // no view
 	for {
 		e, err := g.install()
 		if last.comm != nil {
@@ -69,7 +69,7 @@ func (g *Group) newest() (membership.View, error) {
 	return v, err
 }
 
-// outside returns why this is a member no more.
+// outside returns why this process is no longer a member.
 func (g *Group) outside() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,7 +79,7 @@ func (g *Group) outside() error {
 	return membership.ErrExpelled
 }
 
-// install returns the era of the newest view, once its members have met.
+// install returns the era of the newest view after its members have met.
 func (g *Group) install() (*era, error) {
 	var tried membership.View
 	began := g.cfg.Clock.Now()
@@ -109,7 +109,7 @@ func fatal(err error) bool {
 	return errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || errors.Is(err, errRecord)
 }
 
-// during returns a context that ends when there is a newer view than v, or none any more.
+// during returns a context that ends when there is a newer view than v, or no further view.
 func (g *Group) during(v membership.View) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(g.ctx)
 	done := make(chan struct{})
@@ -127,7 +127,7 @@ func (g *Group) during(v membership.View) (context.Context, func()) {
 	}
 }
 
-// meet tries once to meet the members of v, and to have all of them know the same.
+// meet tries once to meet the members of v, and to bring all of them to the same messages.
 func (g *Group) meet(v membership.View) (*era, error) {
 	ctx, stop := g.during(v)
 	defer stop()
@@ -142,13 +142,13 @@ func (g *Group) meet(v membership.View) (*era, error) {
 		return e, nil
 	}
 	if ctx.Err() == nil {
-		_ = g.blame(ctx, e, err) // if nothing comes of it these members meet again
+		_ = g.blame(ctx, e, err) // if this has no effect, the members meet again
 	}
 	g.discard(e)
 	return nil, err
 }
 
-// meetingPause is how long to wait before a meeting that has failed is tried again.
+// meetingPause is the time between a failed meeting and the next attempt.
 const meetingPause = 20 * time.Millisecond
 
 // connect makes the communicators of v.
@@ -175,14 +175,14 @@ func (g *Group) connect(ctx context.Context, v membership.View) (*era, error) {
 		return nil, err
 	}
 	if e.work, err = e.comm.Dup(ctx); err != nil {
-		g.wg.Go(func() { e.comm.Close() }) // the first error is the one to tell
+		g.wg.Go(func() { e.comm.Close() }) // the caller gets the first error
 		return nil, err
 	}
 	return e, nil
 }
 
-// live takes messages of e until there is a newer view, and then until all that was published in e is
-// here.
+// live takes messages of e until there is a newer view, and then until everything published in e
+// has arrived.
 func (g *Group) live(e *era) error {
 	ctx, stop := g.during(e.view)
 	err := g.pump(ctx, e)
@@ -219,17 +219,17 @@ func (g *Group) recall(e *era, why error) error {
 	return err
 }
 
-// blamePause is how long to wait before a manager that could not do what was reported to it is told again.
+// blamePause is the time before a failed report to the manager is repeated.
 const blamePause = 100 * time.Millisecond
 
-// shut has nobody begin to publish.
+// shut stops new publishing.
 func (g *Group) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = false
 }
 
-// idle returns when nobody publishes any more.
+// idle returns when no goroutine publishes any more.
 func (g *Group) idle() error {
 	if err := g.take(g.ctx); err != nil {
 		return err
@@ -238,9 +238,9 @@ func (g *Group) idle() error {
 	return nil
 }
 
-// conclude closes the program's communicator of e if no member uses it: those that stay have heard of
-// the same members that they are ready, if e has ended cleanly. Otherwise some may use it and some not, so
-// that it must fail.
+// conclude closes the program's communicator of e if no member uses it. If e has ended cleanly, the
+// members that stay have received the same announcements of readiness. Otherwise some members may
+// use it and some not, so it must fail.
 func (g *Group) conclude(e *era, clean bool) {
 	g.mu.Lock()
 	used := e.unready == 0
@@ -250,8 +250,8 @@ func (g *Group) conclude(e *era, clean bool) {
 	}
 }
 
-// blame reports to the manager whom e has lost; who has left in good order may only have
-// heard of a newer view before.
+// blame reports to the manager which members e has lost. A member that has left in good order may
+// only have heard of a newer view earlier.
 func (g *Group) blame(ctx context.Context, e *era, why error) error {
 	var lost []membership.ID
 	var of *runtime.RankError
@@ -261,8 +261,8 @@ func (g *Group) blame(ctx context.Context, e *era, why error) error {
 	return g.cfg.Manager.Report(ctx, e.view.Epoch, lost...)
 }
 
-// discard closes what messages of e went by. To wait for peers that are dead takes a
-// while, and holds nobody up.
+// discard closes the communicator of e's messages. It takes a while to wait for dead peers, so
+// discard does it in the background.
 func (g *Group) discard(e *era) {
 	g.mu.Lock()
 	if !e.counted {

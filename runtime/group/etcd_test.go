@@ -13,8 +13,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
-// Four members over TCP whose manager is an etcd all publish. One dies and one joins: those that stay have the same
-// messages of each, in order, once, and who joins has them from its first view on.
+// Four members over TCP with etcd as the manager all publish. One dies and one joins. The members
+// that stay have the same messages of each origin, in order, once, and the new member has them from
+// its first view on.
 func TestOverEtcd(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const messages = 500

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Die ends g as the death of its process does, as far as that goes in one process: its
-// connections end without a word to the other members.
+// Die ends g like the death of its process, as far as possible within one process: its connections
+// to the other members end without notice.
 func Die(g *Group) {
 	g.mu.Lock()
 	e := g.era

@@ -13,57 +13,55 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// The conditions that errors of a Group wrap, beside those of packages runtime and
-// membership.
+// The conditions that errors of a Group wrap, besides those of packages runtime and membership.
 var (
-	// ErrLeft: Leave has been called at this member.
+	// ErrLeft: this member has called Leave.
 	ErrLeft = errors.New("this member has left the group")
-	// ErrClosed: Close has been called at this member.
+	// ErrClosed: this member has called Close.
 	ErrClosed = errors.New("group is closed")
-	// ErrMeeting: the members of a view have not met for Config.Patience.
+	// ErrMeeting: the members of a view have not met within Config.Patience.
 	ErrMeeting = errors.New("the members of a view do not meet")
 )
 
-// Group is one member's part in a group. Publish, Next and Advance may be called at the
-// same time.
+// Group is one member's part in a group. Publish, Next and Advance may be called at the same time.
 type Group struct {
 	cfg   Config
 	self  membership.Member
 	door  *door
 	queue *queue
-	views board.Board // what the manager says
+	views board.Board // the manager's views
 
-	ctx  context.Context // ends with the membership; its cause is why
+	ctx  context.Context // ends with the membership; its cause says why
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
 	over chan struct{} // closed when run has ended
 
-	history *history // run's, but for what publisher has
+	history *history // run's, except for the part that publisher uses
 	publisher
 
 	advance sync.Mutex // held inside Advance
-	working *era       // whose communicator the program has; guarded by advance
+	working *era       // the era whose communicator the program has; guarded by advance
 
-	mu      sync.Mutex // guards what is below
-	era     *era       // the newest that has begun
-	open    bool       // messages may be published in it
+	mu      sync.Mutex // guards the fields below
+	era     *era       // the newest era that has begun
+	open    bool       // messages may be published in era
 	leaving bool       // Leave has been called: this member publishes nothing more
-	left    bool       // and the others have all that it has published
+	left    bool       // the others have everything that this member has published
 	changed chan struct{}
 	stats   Stats
 }
 
 // Stats counts what a member has seen of its group.
 type Stats struct {
-	Views     uint64 // that this member has been in
-	Recovered uint64 // messages that came from another than their origin's trees, after a death
-	Stale     uint64 // frames dropped: of past operations, or not fitting
-	Foreign   uint64 // datagrams dropped: of other views, or no frames at all
+	Views     uint64 // views that this member has been in
+	Recovered uint64 // messages that came from a member other than their origin, after a death
+	Stale     uint64 // frames dropped: of past operations, or invalid
+	Foreign   uint64 // datagrams dropped: of other views, or not frames
 	Rejected  uint64 // connections turned away: of other views, or of strangers
 }
 
-// Join makes this process a member. It returns when all members of a view with it have met.
-// The Manager is closed if it fails.
+// Join makes this process a member. It returns when all members of a view that contains it have
+// met. If Join fails, it closes the Manager.
 func Join(ctx context.Context, cfg Config) (*Group, error) {
 	g, err := join(ctx, cfg)
 	if err != nil {
@@ -79,7 +77,7 @@ func join(ctx context.Context, cfg Config) (*Group, error) {
 	}
 	if err != nil {
 		if cfg.Manager != nil {
-			cfg.Manager.Close() // the first error is the one to tell
+			cfg.Manager.Close() // the caller gets the first error
 		}
 		return nil, err
 	}
@@ -137,10 +135,10 @@ func (g *Group) watch() {
 	}
 }
 
-// errNoContext is the error of a call whose context is nil, which does nothing.
+// errNoContext is the error of a call with a nil context, which does nothing.
 var errNoContext = fmt.Errorf("%w: the context is nil", runtime.ErrInput)
 
-// await returns the newest era once met, which is called under the lock, holds.
+// await returns the newest era when met holds. It calls met with the lock held.
 func (g *Group) await(ctx context.Context, met func() bool) (*era, error) {
 	for {
 		g.mu.Lock()
@@ -159,7 +157,7 @@ func (g *Group) await(ctx context.Context, met func() bool) (*era, error) {
 	}
 }
 
-// tell wakes who awaits something. The caller holds the lock.
+// tell wakes all calls of await. The caller holds the lock.
 func (g *Group) tell() {
 	close(g.changed)
 	g.changed = make(chan struct{})
@@ -178,7 +176,7 @@ func (g *Group) View() membership.View {
 	return g.era.view
 }
 
-// Await returns the newest view that has begun, once its epoch is above after.
+// Await returns the newest view that has begun, when its epoch is greater than after.
 func (g *Group) Await(ctx context.Context, after uint32) (membership.View, error) {
 	if ctx == nil {
 		return membership.View{}, errNoContext
@@ -190,10 +188,10 @@ func (g *Group) Await(ctx context.Context, after uint32) (membership.View, error
 	return e.view, nil
 }
 
-// Err returns why the membership has ended, nil as long as it has not.
+// Err returns why the membership has ended, or nil.
 func (g *Group) Err() error { return context.Cause(g.ctx) }
 
-// Next waits for a message of another member. Those that are here are returned also when the
+// Next waits for a message of another member. It returns messages that have arrived even after the
 // membership has ended.
 func (g *Group) Next(ctx context.Context) (Message, error) {
 	if ctx == nil {
@@ -202,11 +200,11 @@ func (g *Group) Next(ctx context.Context) (Message, error) {
 	return g.queue.next(ctx)
 }
 
-// Messages returns the messages as they come, in a loop such as
+// Messages returns the messages as they arrive, in a loop such as
 //
 //	for msg, err := range g.Messages(ctx) { … }
 //
-// until ctx or the membership ends: that is the error of the last turn, which has no message.
+// until ctx or the membership ends: the last iteration has that error and no message.
 func (g *Group) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -235,8 +233,8 @@ func (s *Stats) add(t runtime.Totals) {
 	s.Rejected += t.Transport.Rejected
 }
 
-// Close gives everything back. For the others, a member that has not left is dead. The communicator of Advance
-// is closed too.
+// Close frees all resources, including the communicator of Advance. To the others, a member that
+// has not left is dead.
 func (g *Group) Close() error {
 	g.fail(ErrClosed)
 	<-g.over

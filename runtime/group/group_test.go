@@ -48,7 +48,7 @@ func TestTwo(t *testing.T) {
 	require.NoError(t, b.Publish(w.ctx, nil))
 }
 
-// crowd is a group of which some members publish all the time and others come and go.
+// crowd is a group in which some members publish all the time and others come and go.
 type crowd struct {
 	*town
 	wg     sync.WaitGroup
@@ -76,7 +76,7 @@ func (c *crowd) close() {
 	c.wg.Wait()
 }
 
-// publish has g publish so many messages.
+// publish makes g publish n messages.
 func (c *crowd) publish(g *group.Group, n int) {
 	for i := range n {
 		if err := g.Publish(c.ctx, numbered(i)); err != nil {
@@ -86,8 +86,8 @@ func (c *crowd) publish(g *group.Group, n int) {
 	}
 }
 
-// settle has members publish one more message each, so many being published before, and waits until the others
-// have taken them, and so all that came before.
+// settle makes each live member publish one more message after the sent ones, and waits until the
+// others have taken it, and so all earlier ones.
 func (c *crowd) settle(live []*group.Group, sent ...int) {
 	for i, g := range live {
 		require.NoError(c.t, g.Publish(c.ctx, numbered(sent[i])))
@@ -101,8 +101,8 @@ func (c *crowd) settle(live []*group.Group, sent ...int) {
 	}
 }
 
-// Members join and leave while others publish 10,000 messages: every one that stays receives all, in
-// order, once, and who joins nothing older.
+// Members join and leave while others publish 10,000 messages. Every member that stays receives all
+// of them, in order, once, and a new member receives nothing older.
 func TestChangesWhilePublishing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const members, publishers, messages = 8, 2, 5000
@@ -138,14 +138,14 @@ func TestChangesWhilePublishing(t *testing.T) {
 		for g, epoch := range joined {
 			require.Equal(t, from(whole, epoch), settled(c, g, id, from(whole, epoch)), "who joined in epoch %d", epoch)
 		}
-		for _, g := range c.groups[4:7] { // who left has all up to its last epoch
+		for _, g := range c.groups[4:7] { // a member that left has everything up to its last epoch
 			gapless(t, c.logs[g].messages(id))
 			require.Equal(t, whole[:len(c.logs[g].messages(id))], c.logs[g].messages(id))
 		}
 	}
 }
 
-// from returns the messages of epoch and later ones.
+// from returns the messages of epoch and later epochs.
 func from(messages []group.Message, epoch uint32) []group.Message {
 	for i, m := range messages {
 		if m.Epoch >= epoch {
@@ -155,14 +155,14 @@ func from(messages []group.Message, epoch uint32) []group.Message {
 	return nil
 }
 
-// settled returns what g has received of id once as many messages are there as wanted.
+// settled returns the messages that g has received from id, when there are as many as in wanted.
 func settled(c *crowd, g *group.Group, id membership.ID, wanted []group.Message) []group.Message {
 	require.NoError(c.t, c.logs[g].await(c.ctx, id, len(wanted)))
 	return c.logs[g].messages(id)
 }
 
-// Members die while they and others publish: those that stay have received the same of each, in
-// order, once, and all of those that live.
+// Members die while they and others publish. The members that stay have received the same messages
+// of each origin, in order, once, and all messages of living members.
 func TestDeathsWhilePublishing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const members, messages = 6, 3000
@@ -170,7 +170,7 @@ func TestDeathsWhilePublishing(t *testing.T) {
 	defer c.close()
 	var publishing sync.WaitGroup
 	publishing.Go(func() { c.publish(c.groups[3], messages) })
-	for _, g := range []*group.Group{c.groups[0], c.groups[5]} { // the manager is one of them
+	for _, g := range []*group.Group{c.groups[0], c.groups[5]} { // one of them is the manager
 		publishing.Go(func() {
 			for i := 0; g.Publish(c.ctx, numbered(i)) == nil; i++ {
 			}
@@ -205,8 +205,8 @@ func TestDeathsWhilePublishing(t *testing.T) {
 	}
 }
 
-// worker does collective operations until rank 0 says that it is enough, and returns how many
-// ranks each had.
+// worker runs collective operations until rank 0 says that it is enough. It returns the number of
+// ranks in each.
 func worker(c *town, g *group.Group, enough func() bool) (sizes []int, err error) {
 	for {
 		comm, err := g.Advance(c.ctx)
@@ -231,7 +231,7 @@ func worker(c *town, g *group.Group, enough func() bool) (sizes []int, err error
 	}
 }
 
-// Members come while others do collective operations, and one dies: all go on with the same ranks.
+// Members come while others run collective operations, and one dies. All go on with the same ranks.
 func TestAdvance(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)
@@ -268,7 +268,7 @@ func TestAdvance(t *testing.T) {
 
 var errFirst = errors.New("not tried yet")
 
-// A communicator whose deadline ended is replaced by one of the same members.
+// A communicator that failed by a deadline is replaced by one with the same members.
 func TestAdvanceAfterFailure(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)
@@ -304,7 +304,7 @@ func TestAdvanceAfterFailure(t *testing.T) {
 	}
 }
 
-// Who does not take its messages holds publishers up, and loses nothing when views change.
+// A member that does not take its messages blocks publishers, and loses nothing when views change.
 func TestSlowTaker(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)

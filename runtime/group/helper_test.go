@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// patience bounds a test that hangs.
+	// patience limits a test that hangs.
 	patience = 5 * time.Minute
-	// ttl is what members keep on a loaded machine; nothing waits for it while all goes well.
+	// ttl is long enough for a loaded machine; no test waits for it while all goes well.
 	ttl = 10 * time.Second
 )
 
@@ -28,7 +28,7 @@ func overTCP(ctx context.Context, m group.Meeting) (wire.Transport, error) {
 	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener})
 }
 
-// town is where groups of one process come from.
+// town makes the groups of one process.
 type town struct {
 	t     *testing.T
 	ctx   context.Context
@@ -62,7 +62,7 @@ func (w *town) config() group.Config {
 	return cfg
 }
 
-// embedded returns a manager that is in the members.
+// embedded returns a manager that runs in the members.
 func (w *town) embedded() (membership.Manager, error) {
 	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: ttl})
 	if err == nil {
@@ -78,7 +78,7 @@ func (w *town) join() *group.Group {
 	return g
 }
 
-// joinAll adds so many members, one after the other begun and all at once finished.
+// joinAll adds n members. They begin one after the other and finish together.
 func (w *town) joinAll(n int) []*group.Group {
 	groups := make([]*group.Group, n)
 	groups[0] = w.join()
@@ -101,7 +101,7 @@ func (w *town) joinAll(n int) []*group.Group {
 	return groups
 }
 
-// until waits for a view of so many members.
+// until waits for a view with the given number of members.
 func (w *town) until(g *group.Group, members int) membership.View {
 	v := g.View()
 	for len(v.Members) != members {
@@ -112,7 +112,7 @@ func (w *town) until(g *group.Group, members int) membership.View {
 	return v
 }
 
-// log is what a member has received.
+// log is the messages that a member has received.
 type log struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -136,7 +136,7 @@ func listen(w *town, wg *sync.WaitGroup, g *group.Group) *log {
 	return l
 }
 
-// await waits until so many messages of origin are here.
+// await waits until n messages of origin are here.
 func (l *log) await(ctx context.Context, origin membership.ID, n int) error {
 	return l.until(ctx, origin, fmt.Sprintf("%d messages", n), func(got []group.Message) bool { return len(got) >= n })
 }
@@ -165,17 +165,17 @@ func (l *log) until(ctx context.Context, origin membership.ID, what string, met 
 	return nil
 }
 
-// messages returns what is here of origin.
+// messages returns the messages of origin.
 func (l *log) messages(origin membership.ID) []group.Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[origin]
 }
 
-// numbered is the n-th message that a member publishes.
+// numbered is the n-th message of a member.
 func numbered(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// gapless holds that the messages of an origin are in order, each once, from whichever on.
+// gapless requires that the messages of an origin are in order, each once, starting with any.
 func gapless(t *testing.T, messages []group.Message) {
 	for i, m := range messages {
 		if want := messages[0].Seq + uint64(i); m.Seq != want || binary.BigEndian.Uint64(m.Data) != want {

@@ -9,18 +9,19 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// history is what a member has received of each origin, over all views, and has sent.
+// history is the messages that a member has received from each origin, over all views, and has
+// sent.
 type history struct {
 	window  int // messages of one origin that may be under way
-	bytes   int // bytes of them before another may follow
+	bytes   int // bytes of them that may be under way before another one
 	fresh   bool
 	origins map[membership.ID]*past
 }
 
 // past is the messages of one origin.
 type past struct {
-	next   uint64 // number of the next one
-	copies []kept // the last ones, up to next: they may not have come everywhere
+	next   uint64 // number of the next message
+	copies []kept // copies of the last messages, up to next, which may not have arrived everywhere
 	spare  [][]byte
 	size   int // bytes of copies
 }
@@ -35,7 +36,7 @@ func newHistory(window, size int) *history {
 	return &history{window: window, bytes: size, fresh: true, origins: map[membership.ID]*past{}}
 }
 
-// of returns what is known of origin.
+// of returns the past of origin.
 func (h *history) of(origin membership.ID) *past {
 	p := h.origins[origin]
 	if p == nil {
@@ -45,8 +46,8 @@ func (h *history) of(origin membership.ID) *past {
 	return p
 }
 
-// add keeps a copy of the next message of p, and drops those that must have come
-// everywhere before p's origin could send this one.
+// add keeps a copy of the next message of p. It drops copies that must have arrived everywhere
+// before the origin could send this message.
 func (h *history) add(p *past, epoch uint32, data []byte) {
 	for len(p.copies) > 0 && (len(p.copies) >= h.window || p.size >= h.bytes) {
 		p.drop()
@@ -60,10 +61,10 @@ func (h *history) add(p *past, epoch uint32, data []byte) {
 	p.next++
 }
 
-// maxSpare bounds the memory of one copy that is used again, in bytes.
+// maxSpare is the greatest size in bytes of a copy whose memory is reused.
 const maxSpare = 16 << 10
 
-// drop forgets the oldest copy; its memory is used again.
+// drop forgets the oldest copy and reuses its memory.
 func (p *past) drop() {
 	oldest := p.copies[0].data
 	p.size -= len(oldest)
@@ -73,8 +74,8 @@ func (p *past) drop() {
 	p.copies = p.copies[:copy(p.copies, p.copies[1:])]
 }
 
-// adopt makes room for the members of v, before any of them publishes in it, and returns
-// it by rank.
+// adopt makes entries for the members of v, before any of them publishes in it, and returns them by
+// rank.
 func (h *history) adopt(v membership.View) (pasts []*past) {
 	for _, m := range v.Members {
 		pasts = append(pasts, h.of(m.ID))
@@ -82,8 +83,8 @@ func (h *history) adopt(v membership.View) (pasts []*past) {
 	return pasts
 }
 
-// settle forgets all copies, and origins that are not in v: all members have the messages
-// below ends, or, as this one if it is fresh, do not want them.
+// settle forgets all copies, and origins that are not in v. All members have the messages below
+// ends, or, like a fresh member, do not want them.
 func (h *history) settle(v membership.View, ends []count) {
 	if h.fresh {
 		for _, c := range ends {
@@ -99,8 +100,7 @@ func (h *history) settle(v membership.View, ends []count) {
 	h.fresh = false
 }
 
-// counts returns how many messages there are of each origin, in the order of their
-// identities.
+// counts returns how many messages there are of each origin, in the order of their identities.
 func (h *history) counts() (counts []count) {
 	for id, p := range h.origins {
 		counts = append(counts, count{id, p.next})
@@ -119,22 +119,22 @@ func (h *history) since(origin membership.ID, from uint64) ([]kept, error) {
 	return p.copies[from-first:], nil
 }
 
-// gap is what some members lack of an origin.
+// gap is a range of messages of an origin that some members lack.
 type gap struct {
 	origin   membership.ID
-	from, to uint64 // numbers
+	from, to uint64 // message numbers
 	holder   int    // the rank that sends them
 }
 
-// report is what a member says that it has.
+// report is a member's announcement of the messages that it has.
 type report struct {
 	said   bool
 	fresh  bool
 	counts []count
 }
 
-// gaps returns what is to be made up for, from what all ranks have said, and how many messages there are
-// of each origin afterwards. All members find the same.
+// gaps returns the missing messages, given the reports of all ranks, and how many messages there
+// are of each origin afterwards. All members get the same result.
 func gaps(reports []report) (lacks []gap, ends []count) {
 	index := map[membership.ID]int{}
 	var found []gap

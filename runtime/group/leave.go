@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Leave ends the membership in good order: it returns when all that this member has
-// published is with the others, and they go on without it. From the call on Publish and Advance fail with
-// ErrLeft; messages that are here may still be taken. If ctx ends first it is to be called again, or
+// Leave ends the membership in good order. It returns when the others have everything that this
+// member has published, and go on without it. From the call on, Publish and Advance fail with
+// ErrLeft; messages that have arrived may still be taken. If ctx ends first, call Leave again, or
 // Close.
 func (g *Group) Leave(ctx context.Context) error {
 	if ctx == nil {
@@ -43,8 +43,8 @@ func (g *Group) leave(ctx context.Context) error {
 	}
 }
 
-// deliver returns when all that this member has published is with all others, and that it leaves:
-// when the next view begins. It asks for one, since nobody else may.
+// deliver returns when all others have everything that this member has published, and know that it
+// leaves: when the next view begins. It asks for a view, since no other member may ask.
 func (g *Group) deliver(ctx context.Context) error {
 	if err := g.take(ctx); err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 
 // publisher is this member as an origin.
 type publisher struct {
-	turn   chan struct{} // held by who publishes or stops that; guards what is below
+	turn   chan struct{} // held by the goroutine that publishes or stops publishing; guards the fields below
 	own    *past         // in the Group's history
 	record []byte
 }
 
-// Publish sends msg to all other members of the present view; see the package comment for
-// what is promised. It waits while a view changes, and as [runtime.Comm.Publish] does. msg may be
+// Publish sends msg to all other members of the current view; see the package comment for the
+// guarantees. It waits while a view changes, and where [runtime.Comm.Publish] waits. msg may be
 // reused when it returns. If it returns an error, msg is not sent.
 func (g *Group) Publish(ctx context.Context, msg []byte) error {
 	if ctx == nil {
@@ -38,7 +38,7 @@ func (g *Group) Publish(ctx context.Context, msg []byte) error {
 	}
 }
 
-// publish tries once. It returns the era that it has tried in.
+// publish tries once. It returns the era that it has used.
 func (g *Group) publish(ctx context.Context, msg []byte) (*era, error) {
 	e, err := g.begin(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (g *Group) publish(ctx context.Context, msg []byte) (*era, error) {
 	return e, nil
 }
 
-// begin returns the era to publish in, with the turn.
+// begin waits for the turn and returns the era to publish in.
 func (g *Group) begin(ctx context.Context) (*era, error) {
 	for {
 		if _, err := g.await(ctx, func() bool { return g.open || g.leaving }); err != nil {

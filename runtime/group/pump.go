@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// errRecord: a member has sent what no correct one does.
+// errRecord: a member has sent a record that no correct member sends.
 var errRecord = errors.New("protocol violation of a group")
 
 // pump takes messages until ctx ends, which is no error, or e's communicator fails.
@@ -31,7 +31,7 @@ func (g *Group) pump(ctx context.Context, e *era) error {
 	}
 }
 
-// room waits until the program has taken its messages but for some windows of all.
+// room waits until the program has taken its messages, except for some windows of all members.
 func (g *Group) room(ctx context.Context, e *era, windows int) error {
 	n := windows * len(e.view.Members)
 	return g.queue.room(ctx, n*g.cfg.Comm.CastWindow, n*(g.cfg.Comm.CastBytes+g.cfg.Comm.MaxMessage))
@@ -84,11 +84,11 @@ func (g *Group) receive(e *era, rank int, body []byte) error {
 	return nil
 }
 
-// errGrace: members that have gone were waited for.
+// errGrace: the wait for gone members is over.
 var errGrace = errors.New("members that have gone were waited for")
 
-// finish ends e, of which there is a newer view: it returns when the others' last messages
-// are here and this one's have left, or cannot. clean says that they are here of all.
+// finish ends e after a newer view has come. It returns when the others' last messages have arrived
+// and this member's have left, or cannot. clean says that the messages of all have arrived.
 func (g *Group) finish(e *era) (clean bool, err error) {
 	g.shut()
 	grace, over := context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func (g *Group) finish(e *era) (clean bool, err error) {
 	if clean {
 		return true, err
 	}
-	g.discard(e) // which ends publishing that waits for who is dead
+	g.discard(e) // ends publishing that waits for dead members
 	<-left
 	if err == nil {
 		err = g.idle()
@@ -113,7 +113,7 @@ func (g *Group) finish(e *era) (clean bool, err error) {
 	return false, err
 }
 
-// mark publishes the end mark, after all else.
+// mark publishes the end mark, after everything else.
 func (g *Group) mark(ctx context.Context, e *era) error {
 	if err := g.take(ctx); err != nil {
 		return err
@@ -125,11 +125,11 @@ func (g *Group) mark(ctx context.Context, e *era) error {
 	return e.comm.Publish(ctx, appendEnd(nil, leaves))
 }
 
-// dispatched waits until the end mark has left, which may have to wait for the others to take
-// what is before it. left is full when it returns false.
+// dispatched waits until the end mark has left, which may have to wait until the others take the
+// messages before it. If it returns false, the result is in left.
 func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool {
 	for over := grace.Done(); ; {
-		changed := g.views.Changed() // before the look at what there is
+		changed := g.views.Changed() // before looking at the views
 		if g.hopeless(e, grace) {
 			return false
 		}
@@ -144,15 +144,15 @@ func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool 
 	}
 }
 
-// hopeless reports whether members of e that have gone without an end mark have had their
-// time, or this member has ended.
+// hopeless reports whether members of e that have gone without an end mark have used up their
+// grace, or this member has ended.
 func (g *Group) hopeless(e *era, grace context.Context) bool {
 	v := g.views.View()
 	gone := func(m membership.Member) bool { return !v.Has(m.ID) && m.ID != g.self.ID }
 	return g.ctx.Err() != nil || grace.Err() != nil && slices.ContainsFunc(e.view.Members, gone)
 }
 
-// drain takes messages until the end marks of all have come.
+// drain takes messages until the end marks of all have arrived.
 func (g *Group) drain(e *era, grace context.Context) (clean bool, err error) {
 	for !e.complete() {
 		if g.hopeless(e, grace) {
@@ -169,8 +169,8 @@ func (g *Group) drain(e *era, grace context.Context) (clean bool, err error) {
 	return true, g.gone()
 }
 
-// drainSome takes messages as long as v is the newest view and until grace is over. It returns an
-// error if the communicator fails, or there will be no view any more.
+// drainSome takes messages as long as v is the newest view and grace is not over. It returns an
+// error if the communicator fails, or there will be no further view.
 func (g *Group) drainSome(e *era, v membership.View, grace context.Context) error {
 	ctx, stop := g.during(v)
 	defer stop()
@@ -194,13 +194,13 @@ func (g *Group) drainSome(e *era, v membership.View, grace context.Context) erro
 	return nil
 }
 
-// gone returns why this is a member no more, nil if it is.
+// gone returns why this process is no longer a member, or nil.
 func (g *Group) gone() error {
 	_, err := g.newest()
 	return err
 }
 
-// complete reports whether the end marks of all others have come.
+// complete reports whether the end marks of all others have arrived.
 func (e *era) complete() bool {
 	for rank, ended := range e.ended {
 		if rank != e.rank && !ended {

@@ -10,9 +10,9 @@ import (
 // Message is a message of another member.
 type Message struct {
 	Origin membership.ID
-	Epoch  uint32 // the view that it was published in
-	Seq    uint64 // its number among the origin's, from 0
-	Data   []byte // the receiver's own
+	Epoch  uint32 // epoch of the view in which it was published
+	Seq    uint64 // number among the origin's messages, from 0
+	Data   []byte // owned by the receiver
 }
 
 // queue is the messages that the program has not taken.
@@ -22,7 +22,7 @@ type queue struct {
 	messages []Message
 	head     int
 	bytes    int
-	err      error // there will be no more
+	err      error // no more messages will come
 }
 
 func newQueue() *queue {
@@ -45,7 +45,7 @@ func (q *queue) push(m Message) {
 	q.changed.Broadcast()
 }
 
-// fail says that no more will come after those that are here.
+// fail says that no message follows the queued ones.
 func (q *queue) fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *queue) fail(err error) {
 	}
 }
 
-// next waits for a message. One that is here counts more than an error.
+// next waits for a message. A queued message takes precedence over an error.
 func (q *queue) next(ctx context.Context) (Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +81,7 @@ func (q *queue) pop() Message {
 	return m
 }
 
-// room waits until fewer than so many messages and bytes are here.
+// room waits until there are fewer than the given numbers of messages and bytes.
 func (q *queue) room(ctx context.Context, messages, bytes int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

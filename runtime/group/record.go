@@ -7,18 +7,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// recordKind tells what a message of a view's communicator is.
+// recordKind is the kind of a record, which is a message of a view's communicator.
 type recordKind uint8
 
 const (
-	recordData    recordKind = iota + 1 // a message: its number among the origin's, and what was published
-	recordEnd                           // the sender publishes nothing more in this view, and whether it leaves
+	recordData    recordKind = iota + 1 // a message: its number among the origin's, and the published bytes
+	recordEnd                           // the sender publishes nothing more in this view; it says whether the sender leaves
 	recordReady                         // the sender is at a safe point for collective operations
 	recordCounts                        // how many messages the sender has of each origin, when a view begins
-	recordRecover                       // a message of an earlier view, for those that lack it
+	recordRecover                       // a message of an earlier view, for members that lack it
 )
 
-// overhead is how many bytes more than a message the longest record with one has.
+// overhead is how many bytes the longest record with a message adds to it.
 const overhead = 1 + 16 + 4 + 8
 
 // appendData appends the record of a message.
@@ -81,7 +81,7 @@ type count struct {
 
 const countBytes = 16 + 8
 
-// appendCounts appends the record of what a member has; fresh: it has just joined, and wants
+// appendCounts appends the record of a member's counts. fresh says that the member is new and wants
 // nothing older.
 func appendCounts(dst []byte, fresh bool, counts []count) []byte {
 	dst = append(dst, byte(recordCounts), 0)

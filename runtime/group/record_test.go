@@ -52,7 +52,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// A copy is dropped only when its origin could not have sent the last message otherwise.
+// A copy is dropped only if its origin could not have sent the last message otherwise.
 func TestHistoryIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.IntRange(1, 5).Draw(t, "window"), rapid.IntRange(1, 60).Draw(t, "bytes"))
@@ -80,7 +80,7 @@ func TestGaps(t *testing.T) {
 	a, b := membership.ID{1}, membership.ID{2}
 	lacks, ends := gaps([]report{
 		{counts: []count{{a, 5}, {b, 3}}},
-		{fresh: true, counts: []count{{a, 9}}}, // it has just joined: what it says does not count
+		{fresh: true, counts: []count{{a, 9}}}, // a fresh member: its counts do not matter
 		{counts: []count{{a, 7}, {b, 3}}},
 		{counts: []count{{a, 7}}},
 	})
@@ -91,7 +91,7 @@ func TestGaps(t *testing.T) {
 	require.Empty(t, ends)
 }
 
-// Who says twice what it has must not be counted for another.
+// A member that reports twice must not count for another.
 func TestReportsComeOnce(t *testing.T) {
 	u := &union{reports: make([]report, 3), missing: 3}
 	require.NoError(t, u.report(1, report{said: true}))

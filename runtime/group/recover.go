@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// unite brings all members of e to the same messages of the views before, and begins e.
+// unite brings all members of e to the same messages of earlier views, and begins e.
 func (g *Group) unite(ctx context.Context, e *era) error {
 	u := &union{g: g, e: e, reports: make([]report, len(e.view.Members)), missing: len(e.view.Members)}
 	ends, err := u.run(ctx)
@@ -28,17 +28,17 @@ func (g *Group) unite(ctx context.Context, e *era) error {
 	return nil
 }
 
-// union is the beginning of an era: what members say that they have, and what they are sent.
+// union is the beginning of an era: the members' reports, and the messages that are sent.
 type union struct {
 	g       *Group
 	e       *era
 	reports []report
-	missing int    // reports that have not come
-	came    uint64 // messages that were sent to those who lack them
-	useful  uint64 // of these, how many this member lacked
+	missing int    // reports that have not arrived
+	came    uint64 // messages that were sent to members that lack them
+	useful  uint64 // of these, messages that this member lacked
 }
 
-// run returns how many messages there are of each origin, when this member has all.
+// run returns how many messages there are of each origin, when this member has all of them.
 func (u *union) run(ctx context.Context) ([]count, error) {
 	g, comm := u.g, u.e.comm
 	own := report{said: true, fresh: g.history.fresh, counts: g.history.counts()}
@@ -61,13 +61,13 @@ func (u *union) run(ctx context.Context) ([]count, error) {
 	for u.came < theirs && err == nil {
 		err = u.step(ctx)
 	}
-	if sendErr := <-sent; err == nil { // what has failed one has failed the other
+	if sendErr := <-sent; err == nil { // an error of one is the error of the other
 		err = sendErr
 	}
 	return ends, err
 }
 
-// share returns what this member is to send, and how many others will.
+// share returns the messages that this member must send, and how many others will send.
 func (u *union) share(lacks []gap) (mine []recovered, theirs uint64, err error) {
 	for _, lack := range lacks {
 		if lack.holder != u.e.rank {
@@ -115,7 +115,7 @@ func (u *union) step(ctx context.Context) error {
 	return fmt.Errorf("%w: rank %d sends a record of kind %d at the beginning of a view", errRecord, from, kind)
 }
 
-// report takes what a rank says that it has.
+// report takes the report of a rank.
 func (u *union) report(rank int, r report) error {
 	if u.reports[rank].said {
 		return fmt.Errorf("%w: rank %d says twice what it has", errRecord, rank)

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/group"
 )
 
-// within has something done that is to end within an hour of virtual time, and returns its error.
+// within calls do, which must end within an hour of virtual time, and returns its error.
 func within(t *testing.T, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -34,7 +34,7 @@ func (h *hall) enter(t *testing.T) (*register, *group.Group) {
 	return r, g
 }
 
-// pair returns two members, which have called Advance.
+// pair returns two members that have called Advance.
 func pair(t *testing.T, h *hall) (rs [2]*register, gs [2]*group.Group) {
 	for i := range gs {
 		rs[i], gs[i] = h.enter(t)
@@ -59,7 +59,7 @@ func TestReportIsRepeated(t *testing.T) {
 		rs[0].mu.Lock()
 		rs[0].refuses = 3
 		rs[0].mu.Unlock()
-		rs[1].die() // nobody tells the register
+		rs[1].die() // the register is not told
 		require.NoError(t, within(t, func() error {
 			_, err := gs[0].Await(t.Context(), gs[0].View().Epoch)
 			return err
@@ -70,7 +70,7 @@ func TestReportIsRepeated(t *testing.T) {
 	})
 }
 
-// Advance ends with the membership, also if the others do not call it.
+// Advance ends with the membership, even if the others do not call it.
 func TestAdvanceEndsWithTheMembership(t *testing.T) {
 	for name, end := range map[string]struct {
 		do   func(ctx context.Context, g *group.Group) error
@@ -85,7 +85,7 @@ func TestAdvanceEndsWithTheMembership(t *testing.T) {
 				_, gs := pair(t, h)
 				advanced := make(chan error, 1)
 				go func() {
-					_, err := gs[1].Advance(t.Context()) // rank 0 is to say how it goes on, and does not
+					_, err := gs[1].Advance(t.Context()) // rank 0 must say how to go on, and does not
 					advanced <- err
 				}()
 				synctest.Wait()
@@ -98,7 +98,7 @@ func TestAdvanceEndsWithTheMembership(t *testing.T) {
 	}
 }
 
-// From Leave on Advance fails, also if the manager has not let this member go.
+// After Leave, Advance fails, even if the manager has not removed this member.
 func TestAdvanceOfWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, advanced := range []bool{false, true} {

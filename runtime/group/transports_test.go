@@ -19,7 +19,7 @@ func meets(m group.Meeting) tcp.Config {
 	return tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener}
 }
 
-// Members come, leave and die over whatever transport a view's ranks have.
+// Members come, leave and die over every transport.
 func TestEveryTransport(t *testing.T) {
 	for name, connect := range map[string]func(context.Context, group.Meeting) (wire.Transport, error){
 		"multicast": func(ctx context.Context, m group.Meeting) (wire.Transport, error) {
@@ -36,7 +36,7 @@ func TestEveryTransport(t *testing.T) {
 	}
 }
 
-// changes has a member publish while one leaves, one dies and one comes, and then all do an
+// changes makes a member publish while one leaves, one dies and one comes. Then all run an
 // operation together.
 func changes(t *testing.T, connect func(context.Context, group.Meeting) (wire.Transport, error)) {
 	defer goleak.VerifyNone(t)

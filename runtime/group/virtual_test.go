@@ -26,14 +26,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// hall is where members meet over memory, and the register of who is one.
+// hall is where members meet over memory, with the register of members.
 type hall struct {
 	mu       sync.Mutex
 	random   *rand.Rand
 	view     membership.View
 	all      []*register
 	meetings map[string]*meeting
-	lag      time.Duration // how late a view may come to a member
+	lag      time.Duration // longest delay of a view
 }
 
 func newHall(seed uint64, lag time.Duration) *hall {
@@ -49,27 +49,26 @@ func (h *hall) draw(d time.Duration) time.Duration {
 	return time.Duration(h.random.Int64N(int64(d)))
 }
 
-// register is a manager that is told who is dead, and tells each member views when
-// it pleases.
+// register is a manager that is told which members are dead, and tells each member views after
+// random delays.
 type register struct {
 	hall  *hall
 	board board.Board
 	self  membership.ID
 
 	mu      sync.Mutex
-	lines   []*mortal // that this member has made
-	refuses int       // so many reports
+	lines   []*mortal // the transports that this member has made
+	refuses int       // number of reports to refuse
 	stays   bool      // Leave fails
 }
 
 var errRefused = errors.New("the register has no time")
 
-// mortal is a transport that ends without a word once it is told to, in the goroutine that
-// polls it.
+// mortal is a transport that ends without notice when told to, in the goroutine that polls it.
 type mortal struct {
 	*mem.Transport
 	doomed atomic.Bool
-	dead   bool // the driver's
+	dead   bool // used by the driver
 }
 
 func (m *mortal) Poll(s wire.Sink) bool {
@@ -98,7 +97,7 @@ func (h *hall) register() *register {
 	return r
 }
 
-// change makes another view and tells it to all, sooner or later.
+// change makes another view and tells it to all, after random delays.
 func (h *hall) change(c membership.Change) membership.View {
 	h.mu.Lock()
 	v, err := c(h.view)
@@ -152,14 +151,14 @@ func (r *register) Close() error {
 	return nil
 }
 
-// meeting is of one view.
+// meeting is the meeting of one view.
 type meeting struct {
 	transports []*mem.Transport
 	missing    int
 	complete   chan struct{}
 }
 
-// connect has the members of a view meet, as transports do: all or none.
+// connect lets the members of a view meet, like a transport: all or none.
 func (r *register) connect(ctx context.Context, m group.Meeting) (wire.Transport, error) {
 	h := r.hall
 	h.mu.Lock()
@@ -193,7 +192,7 @@ func (r *register) connect(ctx context.Context, m group.Meeting) (wire.Transport
 	}
 }
 
-// die ends all that this member says; somebody finds that it is dead.
+// die ends everything that this member sends; another member finds that it is dead.
 func (r *register) die() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,14 +207,14 @@ func (r *register) die() {
 type actor struct {
 	*group.Group
 	*register
-	came uint32 // the epoch that it was in first
+	came uint32 // epoch of its first view
 	dead bool
 	sent int // messages whose Publish has returned nil; the actor's own until it has ended
 	got  map[membership.ID][]group.Message
-	past *[]group.Change // until the Group is closed its own
+	past *[]group.Change // its own until the Group is closed
 }
 
-// stage is one drawn history of a group.
+// stage is one random history of a group.
 type stage struct {
 	*hall
 	t             *testing.T
@@ -224,7 +223,7 @@ type stage struct {
 	actors, there []*actor        // all, and those that have not left or died
 }
 
-// enter has a member join, and publish and take messages from then on.
+// enter makes a member join, and then publish and take messages.
 func (s *stage) enter() {
 	r, past := s.register(), new([]group.Change)
 	g, err := group.Join(s.t.Context(), group.Config{
@@ -249,7 +248,7 @@ func (s *stage) enter() {
 	})
 }
 
-// exit takes one of those that are there out.
+// exit removes a random one of the actors that are there.
 func (s *stage) exit() *actor {
 	i := int(s.draw(time.Duration(len(s.there))))
 	a := s.there[i]
@@ -257,7 +256,7 @@ func (s *stage) exit() *actor {
 	return a
 }
 
-// act has something happen.
+// act makes a random event happen.
 func (s *stage) act() {
 	switch what := s.draw(3); {
 	case what == 0 || len(s.there) < 3:
@@ -272,7 +271,7 @@ func (s *stage) act() {
 	}
 }
 
-// play runs one drawn history of a group, and checks what everybody has received.
+// play runs one random history of a group, and checks what all members have received.
 func play(t *testing.T, seed uint64) {
 	s := &stage{hall: newHall(seed, 30*time.Millisecond), t: t}
 	var hush context.CancelFunc
@@ -286,7 +285,7 @@ func play(t *testing.T, seed uint64) {
 	}
 	time.Sleep(time.Second)
 	hush()
-	time.Sleep(time.Minute) // all that is under way arrives
+	time.Sleep(time.Minute) // until everything under way has arrived
 	for _, a := range s.there {
 		require.Len(t, a.View().Members, len(s.there), "%v", a.Err())
 	}
@@ -298,8 +297,8 @@ func play(t *testing.T, seed uint64) {
 	checkChanges(t, s.actors)
 }
 
-// checkChanges holds that each view is that before with its changes, and that nobody who has died is
-// told to have left.
+// checkChanges requires that each view is the previous one with its changes, and that no dead
+// member is reported to have left.
 func checkChanges(t *testing.T, actors []*actor) {
 	died := map[membership.ID]bool{}
 	for _, a := range actors {
@@ -323,7 +322,7 @@ func checkChanges(t *testing.T, actors []*actor) {
 	}
 }
 
-// check holds what package group promises.
+// check requires what package group guarantees.
 func check(t *testing.T, actors, there []*actor) {
 	for _, origin := range actors {
 		id := origin.Self().ID
@@ -338,7 +337,7 @@ func check(t *testing.T, actors, there []*actor) {
 				continue
 			}
 			got := a.got[id]
-			for _, b := range there { // the same as whoever stays, from when both are there
+			for _, b := range there { // the same as every member that stays, from when both are there
 				if b != origin {
 					since := max(a.came, b.came, origin.came)
 					require.Equal(t, bare(from(b.got[id], since)), bare(from(got, since)), "messages of %v (dead: %v)", id, origin.dead)
@@ -359,9 +358,8 @@ func bare(messages []group.Message) (out []string) {
 	return out
 }
 
-// Drawn histories: members join, leave and die while all publish, and views come to each at
-// another time. SCHEDGEN_SEED repeats one, and
-// SCHEDGEN_HEAVY=1 draws more.
+// Random histories: members join, leave and die while all publish, and views reach each member at
+// another time. SCHEDGEN_SEED repeats one, and SCHEDGEN_HEAVY=1 draws more.
 func TestDrawnHistories(t *testing.T) {
 	first, count := uint64(0), uint64(60)
 	if text := os.Getenv("SCHEDGEN_SEED"); text != "" {
@@ -383,7 +381,7 @@ func TestDrawnHistories(t *testing.T) {
 	}
 }
 
-// Who comes, takes leave and dies is told as such, in order.
+// Changed reports members that come, leave and die as such, in order.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, told := newHall(1, 0), make(chan group.Change, 10)
@@ -443,7 +441,7 @@ func (s *slowLeaver) Close() error {
 	return s.register.Close()
 }
 
-// Who has seen the view without itself has left, whatever the manager, which is closed then, answers.
+// A member that has seen the view without itself has left, whatever the closed manager answers.
 func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 0)
@@ -455,8 +453,8 @@ func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
 	})
 }
 
-// Members that do not come to meet fail the group, which says so; so does the loss of the
-// manager.
+// Members that do not come to meet fail the group with an error that says so; so does the loss of
+// the manager.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 0)
