@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// ID is a member's identity: random, so that a process that comes again is another
-// member.
+// ID is a member's identity. It is random, so a process that comes again is another member.
 type ID [16]byte
 
 // NewID draws an ID.
@@ -24,10 +23,10 @@ func NewID() (id ID) {
 // String returns id in hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// MarshalText returns what String does.
+// MarshalText returns the text of String.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads the text of MarshalText.
 func (id *ID) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(id)) {
 		return fmt.Errorf("identity %.40q: want %d hexadecimal digits", text, hex.EncodedLen(len(id)))
@@ -43,7 +42,7 @@ type Member struct {
 	ID      ID     `json:"id"`
 	Name    string `json:"name,omitempty"`
 	Address string `json:"address"`           // "host:port" where it waits for the others when it is the first of a view
-	Manager string `json:"manager,omitempty"` // "host:port" where it answers as manager; package embedded fills it in
+	Manager string `json:"manager,omitempty"` // "host:port" where it answers as manager; package embedded sets it
 }
 
 // View is one version of the membership.
@@ -52,13 +51,13 @@ type View struct {
 	Members []Member `json:"members"` // in rank order, the oldest first
 }
 
-// The bounds of a view.
+// The limits of a view.
 const (
 	MaxMembers = 4096
 	MaxText    = 255 // bytes of a name or an address
 )
 
-// Rank returns the rank of member id, -1 if it is none.
+// Rank returns the rank of member id, or -1 if id is no member.
 func (v View) Rank(id ID) int {
 	return slices.IndexFunc(v.Members, func(m Member) bool { return m.ID == id })
 }
@@ -66,8 +65,8 @@ func (v View) Rank(id ID) int {
 // Has reports whether id is a member.
 func (v View) Has(id ID) bool { return v.Rank(id) >= 0 }
 
-// Digest is a number that views of the same epoch and members have in common and
-// others practically never.
+// Digest returns a number that is equal for views of the same epoch and members, and practically
+// never for others.
 func (v View) Digest() uint64 {
 	f := fnv.New64a()
 	f.Write(binary.BigEndian.AppendUint32(nil, v.Epoch))
@@ -77,7 +76,7 @@ func (v View) Digest() uint64 {
 	return f.Sum64()
 }
 
-// Check returns an error if v cannot be a view: for what comes from elsewhere.
+// Check returns an error if v is no valid view. Use it for views from elsewhere.
 func (v View) Check() error {
 	if v.Epoch == 0 {
 		return errors.New("view without an epoch")
@@ -98,8 +97,8 @@ func (v View) Check() error {
 	return nil
 }
 
-// Check returns an error if m cannot be a member. What it lets through is the same after it was written as
-// JSON and read.
+// Check returns an error if m is no valid member. A valid member survives being written as JSON and
+// read.
 func (m Member) Check() error {
 	if m.ID == (ID{}) {
 		return fmt.Errorf("member %.40q has no identity", m.Name)
@@ -115,11 +114,11 @@ func (m Member) Check() error {
 	return nil
 }
 
-// Change is how a view follows from another. It returns its argument if there is
-// nothing to change, and else a view of the next epoch.
+// Change makes a view from another one. It returns its argument if nothing changes, and else a view
+// of the next epoch.
 type Change func(View) (View, error)
 
-// Joined is the change by which m becomes the last member.
+// Joined returns the change that adds m as the last member.
 func Joined(m Member) Change {
 	return func(v View) (View, error) {
 		if v.Has(m.ID) {
@@ -132,7 +131,7 @@ func Joined(m Member) Change {
 	}
 }
 
-// Without is the change by which ids are members no more.
+// Without returns the change that removes ids.
 func Without(ids ...ID) Change {
 	return func(v View) (View, error) {
 		left := slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool { return slices.Contains(ids, m.ID) })
@@ -143,8 +142,8 @@ func Without(ids ...ID) Change {
 	}
 }
 
-// Reported is what a member's report changes; see [Manager]. A report by who is no
-// member changes nothing: of two that report each other one stays.
+// Reported returns the change of a member's report; see [Manager]. A report by a process that is no
+// member changes nothing: of two members that report each other, one stays.
 func Reported(by ID, epoch uint32, lost []ID) Change {
 	return func(v View) (View, error) {
 		if !v.Has(by) {

@@ -75,8 +75,8 @@ func TestBadViews(t *testing.T) {
 	}
 }
 
-// What may be a member is the same after it was written and read, so that nobody can join as what
-// others cannot read.
+// A valid member is the same after it was written and read, so that no process can join as a member
+// that others cannot read.
 func TestMembersSurviveJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 260).Draw(t, "bytes")) })

@@ -2,40 +2,40 @@ package embedded
 
 import "github.com/schedgen/schedgen/runtime/membership"
 
-// ballot numbers the attempts to decide what follows one view. Those of one
-// proposer are its rank in the view, and then larger by the view's size each time.
+// ballot numbers the attempts to decide the view after another one. The first ballot of a proposer
+// is its rank in the view; each later one is greater by the view's size.
 type ballot uint64
 
-// proposal is a view that a member has accepted for the next one.
+// proposal is a view that a member has accepted as the next one.
 type proposal struct {
 	Ballot ballot          `json:"ballot"`
 	View   membership.View `json:"view"`
 }
 
-// acceptor is a member's memory of what is to follow the newest view that it knows.
+// acceptor is a member's memory about the view that follows the newest view it knows.
 type acceptor struct {
 	view     membership.View // decided
 	promised ballot
 	accepted *proposal
 }
 
-// answer is what an acceptor says to a proposer.
+// answer is an acceptor's answer to a proposer.
 type answer struct {
 	OK       bool            `json:"ok,omitempty"`
-	View     membership.View `json:"view"` // the newest that is known to be decided
+	View     membership.View `json:"view"` // the newest view known to be decided
 	Promised ballot          `json:"promised,omitempty"`
 	Accepted *proposal       `json:"accepted,omitempty"`
 }
 
-// learn takes a view that has been decided.
+// learn takes a decided view.
 func (a *acceptor) learn(v membership.View) {
 	if v.Epoch > a.view.Epoch {
 		*a = acceptor{view: v}
 	}
 }
 
-// prepare promises to accept nothing below b for what follows base, which is decided, and says what
-// has been accepted.
+// prepare promises to accept no ballot below b for the view after base, which is decided. The
+// answer says what has been accepted.
 func (a *acceptor) prepare(base membership.View, b ballot) answer {
 	if !a.promise(base, b) {
 		return answer{View: a.view, Promised: a.promised}
@@ -43,7 +43,7 @@ func (a *acceptor) prepare(base membership.View, b ballot) answer {
 	return answer{OK: true, View: a.view, Promised: b, Accepted: a.accepted}
 }
 
-// accept takes next for what follows base, unless more has been promised.
+// accept accepts next as the view after base, unless a greater ballot has been promised.
 func (a *acceptor) accept(base membership.View, b ballot, next membership.View) answer {
 	if !a.promise(base, b) {
 		return answer{View: a.view, Promised: a.promised}
@@ -64,8 +64,8 @@ func (a *acceptor) promise(base membership.View, b ballot) bool {
 // poll is the outcome of asking the members of a view.
 type poll struct {
 	yes, gone []bool    // by rank
-	promised  ballot    // the highest
-	accepted  *proposal // the one of the highest ballot
+	promised  ballot    // the greatest ballot
+	accepted  *proposal // the proposal of the greatest ballot
 }
 
 func newPoll(size int) *poll { return &poll{yes: make([]bool, size), gone: make([]bool, size)} }
@@ -79,9 +79,9 @@ func (p *poll) count(rank int, a answer) {
 	}
 }
 
-// enough reports whether those that agree are a quorum: any two have a member in
-// common, or all of one are dead. Half with the first member suffices only when all have been
-// heard, or waited for: more memories are better than fewer.
+// enough reports whether the agreeing members are a quorum: any two quorums have a living member in
+// common, unless all members of one are dead. Half of the members with the first one suffice only
+// when all have been heard or waited for, since more memories are better than fewer.
 func (p *poll) enough(all bool) bool {
 	yes, silent := 0, 0
 	for rank, ok := range p.yes {

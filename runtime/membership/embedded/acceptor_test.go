@@ -11,17 +11,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// bid is one attempt of a member to decide what follows a view.
+// bid is one attempt of a member to decide the view after another.
 type bid struct {
 	rank    int
 	ballot  ballot
 	value   membership.View
 	prepare *poll // nil: not needed
-	accept  *poll // nil: not there yet
+	accept  *poll // nil: not reached yet
 }
 
-// council is the members of one view, whose messages are delivered in any order or lost, and who
-// die.
+// council is the members of one view. Their messages are delivered in any order or lost, and
+// members die.
 type council struct {
 	base      membership.View
 	acceptors []acceptor
@@ -51,10 +51,10 @@ func (c *council) begin(rank int) {
 		b.accept = newPoll(len(c.dead))
 	}
 	c.bids = append(c.bids, b)
-	c.say(b, rank, false) // who bids hears itself first, see round
+	c.say(b, rank, false) // a bidder asks itself first, see round
 }
 
-// say has member to be asked what b is at; the answer may be lost.
+// say makes b ask member to; the answer may be lost.
 func (c *council) say(b *bid, to int, lost bool) {
 	p := b.accept
 	if p == nil {
@@ -75,8 +75,8 @@ func (c *council) say(b *bid, to int, lost bool) {
 	}
 }
 
-// ask has member to be asked what b is at, and goes on with b. Nobody goes on with what is not its
-// last bid, but questions of an earlier one may come late.
+// ask makes b ask member to, and goes on with b. A member only goes on with its last bid, but
+// questions of an earlier one may come late.
 func (c *council) ask(b *bid, to int, lost bool) {
 	current := true
 	for _, later := range c.bids[slices.Index(c.bids, b)+1:] {
@@ -88,7 +88,7 @@ func (c *council) ask(b *bid, to int, lost bool) {
 	}
 }
 
-// advance goes on with b if enough agree.
+// advance goes on with b if enough members agree.
 func (c *council) advance(b *bid) {
 	switch {
 	case b.accept == nil && b.prepare.enough(true):
@@ -102,8 +102,7 @@ func (c *council) advance(b *bid) {
 	}
 }
 
-// split returns what is wrong: two values are decided, and somebody who lives has accepted
-// the first.
+// split describes an error: two values are decided, and a living member has accepted the first.
 func (c *council) split() string {
 	for i, first := range c.decided {
 		for _, second := range c.decided[i+1:] {
@@ -148,7 +147,7 @@ func TestOneViewIsDecided(t *testing.T) {
 
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
-		answers string // by rank: y yes, n no or nothing yet, g gone
+		answers string // by rank: y yes, n no or no answer yet, g gone
 		early   bool
 		all     bool
 	}{

@@ -14,16 +14,16 @@ import (
 )
 
 // cable is a network in memory, for virtual time. It can be cut in two, between the first members
-// that have been plugged in and the rest.
+// and the rest.
 type cable struct {
 	mu    sync.Mutex
-	cut   int // members before are on one side; 0: not cut
+	cut   int // members below this are on one side; 0: not cut
 	plugs []*plug
 	open  []span
-	delay func() time.Duration // of a dial; nil: none
+	delay func() time.Duration // delay of a dial; nil: none
 }
 
-// plug is where a member is on the cable: its listener, and its dialer.
+// plug is a member's end of the cable: its listener, and its dialer.
 type plug struct {
 	cable *cable
 	rank  int
@@ -32,7 +32,7 @@ type plug struct {
 	once  sync.Once
 }
 
-// span is a connection of members a and b.
+// span is a connection between members a and b.
 type span struct {
 	conn net.Conn
 	a, b int
@@ -97,7 +97,7 @@ func (p *plug) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	}
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
-	if p.cable.between(p.rank, other.rank) { // it was cut just now
+	if p.cable.between(p.rank, other.rank) { // it has just been cut
 		mine.Close()
 		return nil, errCut
 	}
@@ -107,7 +107,7 @@ func (p *plug) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 
 func (p *plug) Accept() (net.Conn, error) {
 	select {
-	case <-p.shut: // nobody is let in after that
+	case <-p.shut: // no connection is accepted after that
 		return nil, net.ErrClosed
 	default:
 	}
@@ -126,7 +126,7 @@ func (p *plug) Close() error {
 
 func (p *plug) Addr() net.Addr { return at(fmt.Sprintf("10.0.0.%d:1", p.rank+1)) }
 
-// named is a connection whose ends have addresses of their own.
+// named is a connection whose ends have addresses.
 type named struct {
 	net.Conn
 	local, remote net.Addr
@@ -141,4 +141,4 @@ type at string
 func (a at) Network() string { return "cable" }
 func (a at) String() string  { return string(a) }
 
-const nowhere = at("10.0.0.0:1") // the port that a dialer has
+const nowhere = at("10.0.0.0:1") // the port of a dialer

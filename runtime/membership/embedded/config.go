@@ -13,34 +13,33 @@ import (
 
 // Config says where a member answers and where it looks for the group.
 type Config struct {
-	// Group is the group's name, the same at all members, at most 255 bytes. Others
-	// are turned away. It is no secret.
+	// Group is the group's name, the same at all members, at most 255 bytes. Processes of other
+	// groups are turned away. It is no secret.
 	Group string
-	// Listen is the "host:port" where this member answers; the port may be 0 unless
-	// others have it among their Seeds.
+	// Listen is the "host:port" where this member answers. The port may be 0 unless it is among the
+	// Seeds of others.
 	Listen string
-	// Listener, if not nil, takes the place of listening at Listen; it is closed
-	// with the Manager.
+	// Listener, if not nil, replaces listening at Listen. It is closed with the Manager.
 	Listener net.Listener
-	// Advertise is the address that others are told; default: the listener's. It
-	// must be given if that has no host. It leads to this process alone: where another
-	// one answers this one is dead.
+	// Advertise is the address that others get; default: the listener's. It must be set if the
+	// listener's address has no host. It must lead to this process alone: if another process
+	// answers there, this member is dead.
 	Advertise string
-	// Seeds are where members answer: "host:port" each.
+	// Seeds are addresses where members answer: "host:port" each.
 	Seeds []string
 
-	// TTL is how long a member may be silent; the same at all; default 3 s.
+	// TTL is how long a member may be silent, the same at all members; default 3 s.
 	TTL time.Duration
-	// Patience is how long to look for a manager, or as manager for enough members,
-	// before membership.ErrLost; default four times TTL.
+	// Patience is how long to look for a manager, or as manager for enough members, before
+	// membership.ErrLost; default four times TTL.
 	Patience time.Duration
-	// Clock is where time comes from; nil means the system's.
+	// Clock is the source of time; nil means the system's clock.
 	Clock clock.Clock
-	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
-	// intervals, as a warning: to be taken in, or to have a change made.
+	// Log, if not nil, gets a warning that says what this member waits for, to join or to have a
+	// change made: after two seconds and then at growing intervals.
 	Log *slog.Logger
 
-	dial dialer // in place of the system's
+	dial dialer // replaces the system's
 }
 
 // dialer connects, as [net.Dialer] does.

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
 )
 
-// again returns the place of a process that is started in the place of p's.
+// again returns the plug of a process that is started in place of p's.
 func (p *plug) again() *plug {
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
@@ -21,7 +21,7 @@ func (p *plug) again() *plug {
 	return other
 }
 
-// crew is members on a cable, each of which knows where all answer.
+// crew is members on a cable, each of which knows all addresses.
 type crew struct {
 	*cable
 	t        *testing.T
@@ -39,7 +39,7 @@ func newCrew(t *testing.T, size int, edit func(rank int, cfg *embedded.Config)) 
 	for range size {
 		l := c.listen()
 		c.seeds = append(c.seeds, l.Addr().String())
-		l.Close() // nobody is there yet
+		l.Close() // no member is there yet
 	}
 	for rank := range size {
 		c.enter(rank, c.plugs[rank].again())
@@ -47,7 +47,7 @@ func newCrew(t *testing.T, size int, edit func(rank int, cfg *embedded.Config)) 
 	return c
 }
 
-// enter has a new process join at a place.
+// enter lets a new process join at a plug.
 func (c *crew) enter(rank int, l *plug) *embedded.Manager {
 	cfg := embedded.Config{Listener: l, Seeds: c.seeds}.WithDial(l.dial)
 	if c.edit != nil {
@@ -62,7 +62,7 @@ func (c *crew) enter(rank int, l *plug) *embedded.Manager {
 	return m
 }
 
-// see holds that m comes to a view of just these members.
+// see requires that m gets a view of exactly these members.
 func (c *crew) see(m membership.Manager, members []membership.Member) {
 	_, err := last(c.ctx, m, func(v membership.View) bool { return same(v, members) })
 	require.NoError(c.t, err)
@@ -77,7 +77,7 @@ func same(v membership.View, members []membership.Member) bool {
 	return len(v.Members) == len(members)
 }
 
-// around has what members dial go by do.
+// around lets do replace the dials of members.
 func around(do func(ctx context.Context, rank int, dial func() (net.Conn, error)) (net.Conn, error)) func(int, *embedded.Config) {
 	return func(rank int, cfg *embedded.Config) {
 		dial := cfg.Listener.(*plug).dial

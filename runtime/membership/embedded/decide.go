@@ -15,8 +15,8 @@ var (
 	errNotManager = errors.New("another member is the manager")
 )
 
-// change has the members decide the view that change makes of the newest one. Of those that
-// want to decide at a process one does at a time.
+// change makes the members decide the view that change makes of the newest one. Only one goroutine
+// of a process decides at a time.
 func (m *Manager) change(ctx context.Context, change membership.Change) error {
 	return m.propose(ctx, change, func(v membership.View) bool { return m.manages(v) })
 }
@@ -45,15 +45,15 @@ func (m *Manager) propose(ctx context.Context, change membership.Change, entitle
 	}
 }
 
-// decide tries once to have the members of base decide what follows it: next, or what
-// one of them has accepted before. When it returns nil, a view is decided, and learnt.
+// decide tries once to make the members of base decide the next view: next, or a view that one of
+// them has accepted before. When it returns nil, a view is decided and learnt.
 func (m *Manager) decide(ctx context.Context, base, next membership.View) error {
 	rank := base.Rank(m.me().ID)
 	if rank < 0 {
 		return errNotManager
 	}
 	b := m.nextBallot(ballot(rank), ballot(len(base.Members)))
-	if b > 0 { // nobody but the first member has ballot 0, and it only once
+	if b > 0 { // only the first member has ballot 0, and only once
 		p, err := m.round(ctx, base, &request{Kind: kindPrepare, Ballot: b})
 		if err != nil || p == nil {
 			return err
@@ -70,8 +70,7 @@ func (m *Manager) decide(ctx context.Context, base, next membership.View) error 
 	return nil
 }
 
-// nextBallot returns this member's lowest ballot that nobody has been promised more than,
-// and takes it.
+// nextBallot returns and takes this member's lowest ballot that is greater than all promised ones.
 func (m *Manager) nextBallot(rank, size ballot) ballot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,13 +82,13 @@ func (m *Manager) nextBallot(rank, size ballot) ballot {
 	return b
 }
 
-// round asks all members of base at once. It returns the poll once enough agree, nil if
-// what follows base turns out to be decided already, and else errNoQuorum.
+// round asks all members of base at once. It returns the poll when enough agree, nil if the view
+// after base turns out to be decided already, and else errNoQuorum.
 func (m *Manager) round(ctx context.Context, base membership.View, q *request) (*poll, error) {
 	var asked sync.WaitGroup
 	defer asked.Wait()
 	ctx, cancel := clock.WithTimeoutCause(ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
-	defer cancel() // ends those that are still asked
+	defer cancel() // ends the remaining requests
 	q.Base = &base
 	outcomes := make(chan outcome, len(base.Members))
 	for rank, member := range base.Members {
@@ -110,7 +109,7 @@ func (m *Manager) round(ctx context.Context, base membership.View, q *request) (
 	return m.gather(base, outcomes)
 }
 
-// outcome is what came of asking one member.
+// outcome is the result of asking one member.
 type outcome struct {
 	rank   int
 	answer answer
@@ -144,7 +143,7 @@ func (m *Manager) vote(q *request) answer {
 	return m.acceptor.accept(*q.Base, q.Ballot, *q.Next)
 }
 
-// outbid notes that somebody has been promised b.
+// outbid records that ballot b has been promised to some proposer.
 func (m *Manager) outbid(b ballot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
-// group is a group whose members all know where all before them answer.
+// group is a group whose members know the addresses of all members before them.
 type group struct{ seeds []string }
 
 func (g *group) Manager(t *testing.T) membership.Manager {
@@ -39,8 +39,8 @@ func TestEmbedded(t *testing.T) {
 	membershiptest.Run(t, func(*testing.T) membershiptest.Group { return &group{} })
 }
 
-// When the network is cut, the part goes on that has more than half of the members, or half with
-// the first; the members of the other one are told.
+// If the network is cut, the part with more than half of the members goes on, or with half
+// including the first. The members of the other part get an error.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct{ size, cut, from, to int }{
 		{2, 1, 0, 1}, {3, 1, 1, 3}, {4, 2, 0, 2}, {5, 2, 2, 5}, {5, 3, 0, 3}, {11, 5, 5, 11},
@@ -84,8 +84,8 @@ func testPartition(t *testing.T, size, cut, from, to int) {
 	}
 }
 
-// A network that is cut at any moment, while members join too, leaves one group at most: no two
-// members know different views of one epoch, and those that are left know all of each other.
+// If a network is cut at any moment, also while members join, at most one group remains: no two
+// members know different views of one epoch, and the remaining members know each other.
 func TestCutAtAnyMoment(t *testing.T) {
 	for range 60 {
 		seed := rand.Uint64()
@@ -147,8 +147,8 @@ func last(ctx context.Context, m membership.Manager, wanted func(membership.View
 	return v, err
 }
 
-// Who speaks nonsense, is of another group or speaks another version is turned away; the
-// group goes on.
+// A process that speaks nonsense, belongs to another group or speaks another version is turned
+// away. The group goes on.
 func TestStrangers(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	m, err := embedded.New(embedded.Config{Group: "day", Listen: "127.0.0.1:0", TTL: time.Minute})

@@ -7,11 +7,10 @@ import (
 	"net"
 )
 
-// Die ends m as the death of its process does: nobody is told but by the ends of
-// connections.
+// Die ends m like the death of its process: the others only see the ends of connections.
 func (m *Manager) Die() { m.Close() }
 
-// WithDial has a member connect by dial.
+// WithDial makes a member connect by dial.
 func (cfg Config) WithDial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) Config {
 	cfg.dial = dial
 	return cfg

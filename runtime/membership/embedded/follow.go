@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// follow is what a member does from Join on: it manages, or attends to who does, or sees
-// to it that somebody does.
+// follow is the work of a member from Join on: it manages, or follows the manager, or makes sure
+// that there is one.
 func (m *Manager) follow() {
 	for m.ctx.Err() == nil {
 		v := m.board.View()
@@ -28,14 +28,14 @@ func (m *Manager) follow() {
 		}
 		if m.board.View().Epoch == v.Epoch && m.impatient() {
 			m.board.Fail(fmt.Errorf("%w: no manager, or as manager too few members, for %v", membership.ErrLost, m.cfg.Patience))
-			m.silence() // or others would take this for a manager
+			m.silence() // otherwise others would take this process for a manager
 			return
 		}
 	}
 }
 
-// attend turns to the manager of v, and sees to it that there is another one if that does
-// not answer.
+// attend follows the manager of v. If it does not answer, attend makes sure that there is another
+// one.
 func (m *Manager) attend(v membership.View) {
 	err := m.attach(v)
 	switch {
@@ -47,22 +47,22 @@ func (m *Manager) attend(v membership.View) {
 	}
 }
 
-// linger waits before something is tried again, unless there is a newer view than v.
+// linger waits before a retry, unless there is a newer view than v.
 func (m *Manager) linger(v membership.View) {
 	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/16, errSilent)
 	defer stop()
-	m.board.Wait(ctx, v.Epoch) // the board says what comes of it
+	m.board.Wait(ctx, v.Epoch) // the board has the result
 }
 
-// lead is the manager's part, until it is manager no more, or has to be given up: it takes
-// out members that are silent.
+// lead is the manager's work, until it is no longer the manager or must give up: it removes silent
+// members.
 func (m *Manager) lead() {
 	m.touch()
 	m.secondLook()
 	for m.manages(m.board.View()) {
 		if silent := m.silent(); len(silent) == 0 {
 			m.touch()
-		} else if m.manage(membership.Without(silent...)); m.impatient() { // not before: it may have been stopped, and hears now what was decided
+		} else if m.manage(membership.Without(silent...)); m.impatient() { // not earlier: it may have been stopped, and learns now what was decided
 			return
 		}
 		if !m.rest() {
@@ -71,8 +71,8 @@ func (m *Manager) lead() {
 	}
 }
 
-// secondLook gives all members the time to turn to this manager, and takes out those that have died after they
-// heard of it and before they turned to it: they have no connection that breaks.
+// secondLook gives all members the time to connect to this manager. It removes those that have died
+// in between, since they have no connection that breaks.
 func (m *Manager) secondLook() {
 	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/16) == nil {
 		m.hearAll()
@@ -80,9 +80,9 @@ func (m *Manager) secondLook() {
 	}
 }
 
-// rest waits for the next look at who is silent. If that takes too long this process was stopped, or had no
-// time, and could not hear anybody: the others may even have another manager, of which they tell if they are
-// asked. It reports false when the manager is closed.
+// rest waits for the next check for silent members. If that takes too long, this process was
+// stopped, or had no time, and could not hear any member: the others may even have another manager,
+// which they name when they are asked. rest reports false when the manager is closed.
 func (m *Manager) rest() bool {
 	begun := m.cfg.Clock.Now()
 	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
@@ -95,7 +95,7 @@ func (m *Manager) rest() bool {
 	return true
 }
 
-// hearAll gives all members the time to turn to this manager.
+// hearAll gives all members the time to connect to this manager.
 func (m *Manager) hearAll() {
 	v := m.board.View()
 	now := m.cfg.Clock.Now()
@@ -106,8 +106,8 @@ func (m *Manager) hearAll() {
 	}
 }
 
-// silent returns the members that have been silent for TTL. Those that have come since the
-// last call begin with a sign of life.
+// silent returns the members that have been silent for TTL. Members that have joined since the last
+// call start with a sign of life.
 func (m *Manager) silent() (ids []membership.ID) {
 	v, now, self := m.board.View(), m.cfg.Clock.Now(), m.me().ID
 	m.mu.Lock()
@@ -126,10 +126,10 @@ func (m *Manager) silent() (ids []membership.ID) {
 	return ids
 }
 
-// attach takes views from the manager of v until it is one no more, or does not answer.
+// attach takes views from the manager of v until that is no longer the manager, or does not answer.
 func (m *Manager) attach(v membership.View) error {
 	manager, q := v.Members[0], m.hello(kindAttach)
-	q.To, q.Base = manager.ID, &v // if it has not heard that it is the manager
+	q.To, q.Base = manager.ID, &v // in case it has not heard that it is the manager
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	defer cancel(context.Canceled)
 	m.wg.Go(func() {
@@ -167,7 +167,7 @@ func (m *Manager) attach(v membership.View) error {
 	}
 }
 
-// turnedTo reports whether this is a member, and that one the manager.
+// turnedTo reports whether this process is a member, and the given member is the manager.
 func (m *Manager) turnedTo(manager membership.ID) bool {
 	v := m.board.View()
 	return v.Has(m.me().ID) && v.Members[0].ID == manager
@@ -177,7 +177,7 @@ func (m *Manager) hello(kind string) *request {
 	return &request{Version: version, Group: m.cfg.Group, Kind: kind, From: m.me().ID}
 }
 
-// whileTurnedTo returns when another one is the manager, or ctx ends.
+// whileTurnedTo returns when another member is the manager, or ctx ends.
 func (m *Manager) whileTurnedTo(ctx context.Context, manager membership.ID) {
 	for {
 		changed := m.board.Changed()
@@ -204,14 +204,14 @@ func (m *Manager) beat(ctx context.Context, l *line) {
 		case <-tick:
 			timer.Reset(m.cfg.TTL / 4)
 			if l.write(m.hello(kindPing)) != nil {
-				return // who reads finds that too
+				return // the reader finds that too
 			}
 		}
 	}
 }
 
-// succeed sees to it that there is a manager after the one of v does not answer: this member, if
-// none before it answers.
+// succeed makes sure that there is a manager when the one of v does not answer: this member, if no
+// member before it answers.
 func (m *Manager) succeed(v membership.View) {
 	before := v.Members[:v.Rank(m.me().ID)]
 	for asked := 0; asked < len(before); {
@@ -239,13 +239,13 @@ func (m *Manager) succeed(v membership.View) {
 	}
 }
 
-// anyAnswers asks some members of v at once whether they are there, and tells them v: they may be cut off from
-// who would have.
+// anyAnswers asks some members of v at once whether they are there. It also tells them v, since
+// they may be cut off from the members that would have.
 func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bool {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
-	defer stop() // ends those that are still asked
+	defer stop() // ends the remaining requests
 	answers := make(chan bool, len(members))
 	for _, member := range members {
 		asking.Go(func() {
@@ -261,9 +261,9 @@ func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bo
 	return false
 }
 
-// proclaim tells all members of the newest view who is the manager now, so that they need not find
-// that the one before is silent. Those that do not hear it find it, and those that have died meanwhile are
-// taken out.
+// proclaim tells all members of the newest view that this member is the manager now, so that they
+// need not find that the previous one is silent. Members that do not hear it find out themselves.
+// proclaim removes members that have died.
 func (m *Manager) proclaim() {
 	v := m.board.View()
 	if !m.manages(v) {

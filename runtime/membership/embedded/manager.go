@@ -17,22 +17,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// Manager is one member's part in the group: it asks the manager, and is it when it
-// is the first member.
+// Manager is one member's part in the group. It asks the manager, and is the manager while it is
+// the first member.
 type Manager struct {
 	cfg   Config
 	board board.Board   // the newest view
-	turn  chan struct{} // held by who decides a view
+	turn  chan struct{} // held by the goroutine that decides a view
 
 	ctx   context.Context // ends with Close
 	close context.CancelFunc
 	wg    sync.WaitGroup
 
-	mu       sync.Mutex        // guards what is below
-	self     membership.Member // from Join on
+	mu       sync.Mutex        // guards the fields below
+	self     membership.Member // set by Join
 	acceptor acceptor
 	contact  time.Time                   // when the manager, or as manager enough members, were last heard
-	heard    map[membership.ID]time.Time // as manager: members' last signs of life
+	heard    map[membership.ID]time.Time // as manager: last signs of life of members
 	guests   int                         // connections that are being served
 }
 
@@ -47,7 +47,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Addr returns the address that others are told, for their Seeds.
+// Addr returns the address that others get, for their Seeds.
 func (m *Manager) Addr() string { return m.cfg.Advertise }
 
 // Join implements [membership.Manager]. It looks for the group until ctx ends.
@@ -67,7 +67,7 @@ func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.
 	return m.board.View(), nil
 }
 
-// become makes self this process's member, unless it has one.
+// become makes self the member of this process, unless it has one.
 func (m *Manager) become(self membership.Member) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +101,7 @@ func (m *Manager) enter(ctx context.Context) error {
 			return err
 		case err != nil:
 			if last == nil || ctx.Err() == nil && !timedOut(err) {
-				last = err // others may only say that ctx has ended, before it does itself
+				last = err // later errors may only say that ctx has ended, before it has
 				trouble.Set(err.Error())
 			}
 		case !found && m.founds():
@@ -124,8 +124,8 @@ func (m *Manager) founds() bool {
 	return len(m.cfg.Seeds) == 0 || m.cfg.Seeds[0] == m.cfg.Advertise
 }
 
-// seek asks the seeds, and whom they name, to be taken in. It reports whether anybody knows of
-// the group, or may know and has not said.
+// seek asks the seeds, and members that they name, to let this process in. It reports whether any
+// of them knows of the group, or may know and has not said.
 func (m *Manager) seek(ctx context.Context) (found bool, err error) {
 	self := m.me()
 	for _, seed := range m.cfg.Seeds {
@@ -168,7 +168,7 @@ func (m *Manager) petition(ctx context.Context, r *response, q *request) error {
 	return errors.New("the manager changes")
 }
 
-// said returns what another member has said as an error of this one.
+// said returns another member's words as an error of this one.
 func said(why string) error {
 	if why == membership.ErrFull.Error() {
 		return membership.ErrFull
@@ -201,8 +201,8 @@ func (m *Manager) Leave(ctx context.Context) error {
 	return nil
 }
 
-// urge has the manager make a change, whoever is it meanwhile, until a view shows that it is
-// done. What the manager cannot do it is asked for again: it may be cut off for a while.
+// urge makes the manager, whichever it is meanwhile, make a change, until a view shows it. If the
+// manager cannot make the change, urge asks again, since it may be cut off for a while.
 func (m *Manager) urge(ctx context.Context, q *request, change membership.Change, done func(membership.View) bool) error {
 	ctx, stop := m.until(ctx)
 	defer stop()
@@ -229,7 +229,7 @@ func (m *Manager) urge(ctx context.Context, q *request, change membership.Change
 	}
 }
 
-// waits has the log told of a waiting, and why it has not ended.
+// waits logs that this member waits for what, and why the wait has not ended.
 func (m *Manager) waits(what string) (*notice.Trouble, func()) {
 	trouble := new(notice.Trouble)
 	trouble.Set("no answer yet")
@@ -248,7 +248,7 @@ func (m *Manager) urgeOnce(ctx context.Context, v membership.View, q *request, c
 	return err
 }
 
-// because returns end, which ended something, with why that was not done before.
+// because returns end, the reason why something ended, with the last error before.
 func because(end, last error) error {
 	if last == nil {
 		return end
@@ -264,21 +264,21 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// silence ends all that this member says and hears. The listener goes first, so that who finds a connection
-// broken, and asks again, is refused.
+// silence stops everything that this member sends and receives. It closes the listener first, so
+// that a member whose connection breaks, and which asks again, is refused.
 func (m *Manager) silence() {
 	m.cfg.Listener.Close() // it may be closed already
 	m.close()
 }
 
-// until returns a context that ends with ctx and, as closed, with m.
+// until returns a context that ends with ctx, or with ErrClosed when m is closed.
 func (m *Manager) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(m.ctx, func() { cancel(cmp.Or(m.board.Err(), membership.ErrClosed)) })
 	return ctx, func() { stop(); cancel(context.Canceled) }
 }
 
-// pause waits before something is tried again.
+// pause waits before a retry.
 func (m *Manager) pause(ctx context.Context) error {
 	return clock.Sleep(ctx, m.cfg.Clock, m.cfg.TTL/16)
 }
@@ -288,7 +288,7 @@ func (m *Manager) manages(v membership.View) bool {
 	return len(v.Members) > 0 && v.Members[0].ID == m.me().ID
 }
 
-// learn takes a view that has been decided.
+// learn takes a decided view.
 func (m *Manager) learn(v membership.View) {
 	m.mu.Lock()
 	m.acceptor.learn(v)
@@ -296,7 +296,7 @@ func (m *Manager) learn(v membership.View) {
 	m.board.Post(v)
 }
 
-// ask asks a member, for TTL at most.
+// ask asks a member, for at most TTL.
 func (m *Manager) ask(ctx context.Context, member *membership.Member, q *request) (*response, error) {
 	ctx, stop := clock.WithTimeoutCause(ctx, m.cfg.Clock, m.cfg.TTL, errSilent)
 	defer stop()
@@ -305,13 +305,13 @@ func (m *Manager) ask(ctx context.Context, member *membership.Member, q *request
 
 var errSilent = errors.New("no answer in time")
 
-// askMember says q to a member, or, if that has no identity, to whoever answers in its place, and
-// takes the view that is in the answer. It asks a second time if the connection breaks: what is asked for may be
-// done twice.
+// askMember sends q to a member, or, if member has no identity, to whichever process answers at its
+// address, and takes the view in the answer. If the connection breaks it asks again: requests may
+// safely be repeated.
 func (m *Manager) askMember(ctx context.Context, member *membership.Member, q *request) (*response, error) {
 	q.Version, q.Group, q.From, q.To = version, m.cfg.Group, m.me().ID, member.ID
 	r, err := m.cfg.dial.ask(ctx, member.Manager, q)
-	if err != nil && !refused(err) && ctx.Err() == nil { // it may have died after it took the connection: then nobody listens now
+	if err != nil && !refused(err) && ctx.Err() == nil { // it may have died after it accepted the connection: then nothing listens there now
 		r, err = m.cfg.dial.ask(ctx, member.Manager, q)
 	}
 	if err == nil && r.View.Epoch > 0 {
@@ -320,7 +320,7 @@ func (m *Manager) askMember(ctx context.Context, member *membership.Member, q *r
 	return r, err
 }
 
-// touch notes that enough of the group has been heard of now.
+// touch records that enough of the group has been heard now.
 func (m *Manager) touch() {
 	now := m.cfg.Clock.Now()
 	m.mu.Lock()

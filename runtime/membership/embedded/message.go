@@ -13,49 +13,49 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// version is of what members say to each other.
+// version is the version of the protocol between members.
 const version = 1
 
-// maxMessage bounds a message, in bytes: two views of MaxMembers fit.
+// maxMessage is the greatest size of a message in bytes: two views of MaxMembers fit.
 const maxMessage = 16 << 20
 
 // The kinds of requests.
 const (
-	kindPing    = "ping"    // who is the manager?
-	kindJoin    = "join"    // to the manager, as the next two
+	kindPing    = "ping"    // which member is the manager?
+	kindJoin    = "join"    // to the manager, like the next two
 	kindLeave   = "leave"   //
 	kindReport  = "report"  //
-	kindAttach  = "attach"  // to the manager: views from now on, and signs of life both ways
+	kindAttach  = "attach"  // to the manager: views from now on, and signs of life in both directions
 	kindPrepare = "prepare" // to every member of Base
 	kindAccept  = "accept"  //
 )
 
-// request is the first thing that is said on a connection.
+// request is the first message on a connection.
 type request struct {
 	Version int                `json:"version"`
 	Group   string             `json:"group"`
 	Kind    string             `json:"kind"`
 	From    membership.ID      `json:"from"`
-	To      membership.ID      `json:"to,omitzero"`      // the member that is asked; zero: whoever answers there
+	To      membership.ID      `json:"to,omitzero"`      // the member that is asked; zero: any process that answers there
 	Member  *membership.Member `json:"member,omitempty"` // join
 	Epoch   uint32             `json:"epoch,omitempty"`  // report
 	Lost    []membership.ID    `json:"lost,omitempty"`   // report
-	Base    *membership.View   `json:"base,omitempty"`   // a decided view: prepare, accept, and attach and ping if the other may not know it
+	Base    *membership.View   `json:"base,omitempty"`   // a decided view, for prepare and accept; for attach and ping if the other may not know it
 	Next    *membership.View   `json:"next,omitempty"`   // accept
 	Ballot  ballot             `json:"ballot,omitempty"` // prepare, accept
 }
 
-// response is the answer, and with kindAttach each of the answers. It always has the newest
-// view that the answering member knows.
+// response is the answer; with kindAttach there are several. It always has the newest view that the
+// answering member knows.
 type response struct {
 	answer
 	Err       string `json:"error,omitempty"`
 	Elsewhere bool   `json:"elsewhere,omitempty"` // ask the first member of View
-	Alive     bool   `json:"alive,omitempty"`     // nothing but a sign of life: View is left out
-	Other     bool   `json:"other,omitempty"`     // this process is another than was asked, which is dead
+	Alive     bool   `json:"alive,omitempty"`     // only a sign of life, without View
+	Other     bool   `json:"other,omitempty"`     // this process is not the member that was asked, which is dead
 }
 
-// check returns an error if a decoded request lacks what its kind needs.
+// check returns an error if a decoded request lacks a field that its kind needs.
 func (r *request) check(group string) error {
 	if r.Version != version {
 		return fmt.Errorf("a member speaks version %d of the membership, this one version %d", r.Version, version)
@@ -95,7 +95,7 @@ func (r *request) checkBallot() error {
 	return r.Next.Check()
 }
 
-// line is a connection on which messages are written and read.
+// line is a connection for messages.
 type line struct {
 	conn  net.Conn
 	bound io.LimitedReader
@@ -118,7 +118,7 @@ func (l *line) read(v any) error {
 
 func (l *line) write(v any) error { return l.enc.Encode(v) }
 
-// errOther: what a member was asked has come to another process, which is there in its place.
+// errOther: a request for a member has reached another process at its address.
 var errOther = errors.New("another process answers there")
 
 // readResponse reads an answer and checks the views in it.
@@ -143,14 +143,13 @@ func (l *line) readResponse() (*response, error) {
 	return r, nil
 }
 
-// open connects to addr and says r. The connection is closed when ctx ends, which
-// stop prevents.
+// open connects to addr and sends r. The connection is closed when ctx ends, unless stop is called.
 func (d dialer) open(ctx context.Context, addr string, r *request) (l *line, stop func() bool, err error) {
 	conn, err := d(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, err
 	}
-	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // as rendezvous does
+	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // a connection to itself, as in rendezvous
 		conn.Close()
 		return nil, nil, fmt.Errorf("nobody listens at %s: %w", addr, unix.ECONNREFUSED)
 	}
@@ -164,7 +163,7 @@ func (d dialer) open(ctx context.Context, addr string, r *request) (l *line, sto
 	return l, stop, nil
 }
 
-// ask says r to addr and returns the answer. An answer that says no is one too.
+// ask sends r to addr and returns the answer. A refusal is an answer too.
 func (d dialer) ask(ctx context.Context, addr string, r *request) (*response, error) {
 	l, stop, err := d.open(ctx, addr, r)
 	if err != nil {
@@ -182,8 +181,8 @@ func (d dialer) ask(ctx context.Context, addr string, r *request) (*response, er
 	return answer, nil
 }
 
-// refused reports whether err says that the process that was asked is dead: its host lives, and
-// nobody listens there, or somebody else does.
+// refused reports whether err says that the process that was asked is dead: its host lives, and no
+// process listens there, or another one does.
 func refused(err error) bool {
 	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, errOther)
 }

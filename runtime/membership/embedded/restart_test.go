@@ -18,8 +18,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// A process that is started in the place of one that has died, at once and at the same address, is not taken
-// for it: the one that has died is taken out, and the new one comes in.
+// A process that is started at once at the address of a dead one is not taken for it: the dead
+// member is removed, and the new one joins.
 func TestRestartAtTheSameAddress(t *testing.T) {
 	for size := 2; size <= 4; size++ {
 		for rank := range size {
@@ -32,7 +32,7 @@ func TestRestartAtTheSameAddress(t *testing.T) {
 						}
 						return dial()
 					}))
-					slow.Store(true) // so that nobody is refused
+					slow.Store(true) // so that no connection is refused
 					c.managers[rank].Die()
 					m := c.enter(rank, c.plugs[rank].again())
 					want := append(append(append([]membership.Member{}, c.members[:rank]...), c.members[rank+1:size]...), c.members[size])
@@ -48,13 +48,13 @@ func TestRestartAtTheSameAddress(t *testing.T) {
 	}
 }
 
-// Who answers in the place of a member does not vote for it.
+// A process that answers in place of a member does not vote for it.
 func TestNobodyVotesForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t, 1, nil)
 		base := fmt.Sprintf(`"base":{"epoch":7,"members":[{"id":%q,"address":"a:1"}]}`, membership.NewID())
 		for i, q := range []string{`"kind":"prepare",` + base, `"kind":"accept",` + base + `,"next":{"epoch":8,"members":[]}`, `"kind":"ping"`, `"kind":"attach"`} {
-			group := strings.Repeat("other", i%2) // of whatever group it is
+			group := strings.Repeat("other", i%2) // of this or another group
 			conn, err := c.plugs[0].dial(c.ctx, "", c.seeds[0])
 			require.NoError(t, err)
 			fmt.Fprintf(conn, `{"version":1,"group":%q,"to":%q,%s}`+"\n", group, membership.NewID(), q)
@@ -68,7 +68,7 @@ func TestNobodyVotesForAnother(t *testing.T) {
 	})
 }
 
-// Who asks and does not take the answer is not served for ever.
+// A process that asks and does not take the answer is not served for ever.
 func TestAnswerThatIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t, 1, nil)
@@ -81,7 +81,7 @@ func TestAnswerThatIsNotTaken(t *testing.T) {
 	})
 }
 
-// What the manager cannot do now is asked for again: too few members answer it for a while.
+// If the manager cannot make a change now, since too few members answer it, it is asked again.
 func TestReportOutlastsTheManagersTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var alone atomic.Bool

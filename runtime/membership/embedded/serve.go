@@ -10,11 +10,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// maxGuests bounds the connections that are served at a time: those of all
-// members, what they ask beside, and strangers.
+// maxGuests is the greatest number of connections served at a time: those of all members, their
+// further requests, and strangers.
 const maxGuests = 4*membership.MaxMembers + 64
 
-// accept serves whoever connects, until the listener is closed.
+// accept serves connections until the listener is closed.
 func (m *Manager) accept() {
 	pause := time.Millisecond
 	for {
@@ -38,7 +38,7 @@ func (m *Manager) accept() {
 	}
 }
 
-// welcome counts n more guests, if there is room.
+// welcome counts n more guests, if there is room, and reports whether there is.
 func (m *Manager) welcome(n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +49,8 @@ func (m *Manager) welcome(n int) bool {
 	return true
 }
 
-// serve answers one request. A connection that says nothing for TTL, or does not take its answer
-// for as long, is closed.
+// serve answers one request. It closes a connection that sends nothing for TTL, or does not take
+// its answer for that long.
 func (m *Manager) serve(conn net.Conn) {
 	defer conn.Close()
 	stop := context.AfterFunc(m.ctx, func() { conn.Close() })
@@ -64,7 +64,7 @@ func (m *Manager) serve(conn net.Conn) {
 	timer.Stop()
 	var r *response
 	switch err := q.check(m.cfg.Group); {
-	case q.To != (membership.ID{}) && q.To != m.me().ID: // of whatever group it is
+	case q.To != (membership.ID{}) && q.To != m.me().ID: // whatever its group
 		r = &response{Other: true}
 	case err != nil:
 		r = &response{Err: err.Error()}
@@ -80,14 +80,14 @@ func (m *Manager) serve(conn net.Conn) {
 	l.write(r)
 }
 
-// heed takes the view that a request brings.
+// heed takes the view in a request.
 func (m *Manager) heed(q *request) {
 	if q.Base != nil {
 		m.learn(*q.Base)
 	}
 }
 
-// respond does what q asks for. It takes as long as a view takes to be decided.
+// respond does what q asks for. It may take until a view is decided.
 func (m *Manager) respond(q *request) *response {
 	switch q.Kind {
 	case kindPrepare, kindAccept:
@@ -119,8 +119,8 @@ func (m *Manager) manage(change membership.Change) *response {
 	return r
 }
 
-// stream sends views to a member, and signs of life both ways, as long as it is one and this
-// member is the manager.
+// stream sends views to a member, and signs of life in both directions, as long as that is a member
+// and this one is the manager.
 func (m *Manager) stream(l *line, id membership.ID) {
 	m.hear(id)
 	silence := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { l.conn.Close() })
@@ -139,7 +139,7 @@ func (m *Manager) stream(l *line, id membership.ID) {
 	m.check(id)
 }
 
-// send returns when nothing can or need be sent any more.
+// send sends until nothing more can or need be sent.
 func (m *Manager) send(l *line, id membership.ID, broken <-chan struct{}) {
 	tick := make(chan struct{}, 1)
 	timer := m.beats(tick)
@@ -164,7 +164,7 @@ func (m *Manager) send(l *line, id membership.ID, broken <-chan struct{}) {
 	}
 }
 
-// beats has tick be filled when it is time for a sign of life.
+// beats fills tick when a sign of life is due.
 func (m *Manager) beats(tick chan<- struct{}) clock.Timer {
 	return m.cfg.Clock.AfterFunc(m.cfg.TTL/4, func() {
 		select {
@@ -174,7 +174,7 @@ func (m *Manager) beats(tick chan<- struct{}) clock.Timer {
 	})
 }
 
-// hear notes a sign of life.
+// hear records a sign of life.
 func (m *Manager) hear(id membership.ID) {
 	now := m.cfg.Clock.Now()
 	m.mu.Lock()
@@ -184,8 +184,8 @@ func (m *Manager) hear(id membership.ID) {
 	}
 }
 
-// check looks whether a member whose connection has ended is dead: then another one is
-// refused. If it is not, it will come again, or be silent.
+// check tests whether a member whose connection has ended is dead: then its address refuses another
+// connection. If the member lives, it will connect again, or be silent.
 func (m *Manager) check(id membership.ID) {
 	v := m.board.View()
 	rank := v.Rank(id)

@@ -17,15 +17,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
 )
 
-// Members that a cut makes silent, be they many, keep those behind them from nothing: the part with more
-// than half of all goes on.
+// Members that a cut makes silent, however many, do not stop the members after them: the part with
+// more than half of all goes on.
 func TestManySilentMembers(t *testing.T) {
 	for _, size := range []int{5, 31} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrew(t, size, around(func(ctx context.Context, _ int, dial func() (net.Conn, error)) (net.Conn, error) {
 					conn, err := dial()
-					if errors.Is(err, errCut) { // nobody says so
+					if errors.Is(err, errCut) { // no process answers so
 						<-ctx.Done()
 					}
 					return conn, err
@@ -45,8 +45,8 @@ func TestManySilentMembers(t *testing.T) {
 	}
 }
 
-// leap is a clock that can be put forward: so it looks to a process that was stopped, or had no time, for
-// a while.
+// leap is a clock that can be put forward, as seen by a process that was stopped, or had no time,
+// for a while.
 type leap struct {
 	clock.System
 	by atomic.Int64
@@ -54,7 +54,7 @@ type leap struct {
 
 func (c *leap) Now() time.Time { return c.System.Now().Add(time.Duration(c.by.Load())) }
 
-// A manager that could not hear for a while takes nobody for silent because of that.
+// A manager that could not hear for a while takes no member for silent because of that.
 func TestStoppedManagerHearsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := new(leap)
@@ -73,8 +73,8 @@ func TestStoppedManagerHearsFirst(t *testing.T) {
 	})
 }
 
-// Who dies while the others turn to another manager is found at once, too: before it has heard of that, and
-// as soon as it has.
+// A member that dies while the others turn to another manager is found at once, too: before it has
+// heard of that manager, and right after.
 func TestDeathInAHandOver(t *testing.T) {
 	for _, rest := range []time.Duration{0, time.Millisecond} {
 		t.Run(fmt.Sprint(rest), func(t *testing.T) {

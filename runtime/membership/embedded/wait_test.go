@@ -11,9 +11,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
-// Who waits for a group that is not there says where it looks, and why nobody answers.
+// A member that waits for a missing group says where it looks, and why no member answers.
 func TestWaitingIsTold(t *testing.T) {
-	seed := porttest.Hold(t) // nobody listens there
+	seed := porttest.Hold(t) // no process listens there
 	var c clock.Manual
 	var said membershiptest.Words
 	m, err := embedded.New(embedded.Config{Group: "g", Listen: "127.0.0.1:0", Seeds: []string{seed}, Clock: &c, Log: said.Log()})

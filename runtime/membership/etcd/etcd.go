@@ -18,22 +18,20 @@ import (
 
 // Config says where etcd is.
 type Config struct {
-	// Endpoints are URLs, such as "http://node0:2379", of one cluster's servers. They
-	// are tried one after the other.
+	// Endpoints are the URLs of one cluster's servers, such as "http://node0:2379". They are tried
+	// one after the other.
 	Endpoints []string
-	// Prefix is what the group's keys begin with; the group's alone. A slash is
-	// added.
+	// Prefix is the prefix of the group's keys. No other group may use it. A slash is appended.
 	Prefix string
-	// TTL is how long a member may be silent: whole seconds, of which etcd may
-	// demand more; default 5 s.
+	// TTL is how long a member may be silent, in whole seconds; default 5 s. etcd may demand more.
 	TTL time.Duration
-	// Client says how to reach the endpoints, with which certificates, say; nil means
-	// plainly. It must not bound the time of an answer: that of a watch never ends.
+	// Client says how to reach the endpoints, for example with which certificates; nil means the
+	// default. It must not limit the time of an answer, since a watch never ends.
 	Client *http.Client
-	// Clock is where time comes from; nil means the system's.
+	// Clock is the source of time; nil means the system's clock.
 	Clock clock.Clock
-	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
-	// intervals, as a warning: to be taken in, or to have a change made.
+	// Log, if not nil, gets a warning that says what this member waits for, to join or to have a
+	// change made: after two seconds and then at growing intervals.
 	Log *slog.Logger
 }
 
@@ -46,14 +44,14 @@ type Manager struct {
 	ctx   context.Context // ends with Close, or when etcd is lost
 	close context.CancelCauseFunc
 	wg    sync.WaitGroup
-	timer clock.Timer // ends the membership; from Join on
+	timer clock.Timer // ends the membership; set by Join
 
 	mu    sync.Mutex
-	self  membership.ID // from Join on
-	lease lease         // the member's; of ID 0 before Join
+	self  membership.ID // set by Join
+	lease lease         // the member's lease; its ID is 0 before Join
 }
 
-// New returns a manager for one member. etcd is not asked before Join.
+// New returns a manager for one member. It does not call etcd before Join.
 func New(cfg Config) (*Manager, error) {
 	if cfg.TTL == 0 {
 		cfg.TTL = 5 * time.Second
@@ -75,8 +73,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Join implements [membership.Manager]. etcd that does not answer is asked again until ctx
-// ends.
+// Join implements [membership.Manager]. If etcd does not answer, Join asks again until ctx ends.
 func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.View, error) {
 	err := m.begin(self)
 	if err == nil {
@@ -90,7 +87,7 @@ func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.
 	return m.board.View(), nil
 }
 
-// begin notes who this is.
+// begin records the member of this process.
 func (m *Manager) begin(self membership.Member) error {
 	if err := self.Check(); err != nil {
 		return err
@@ -104,7 +101,7 @@ func (m *Manager) begin(self membership.Member) error {
 	return nil
 }
 
-// me returns who this is.
+// me returns the identity of this member.
 func (m *Manager) me() membership.ID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +131,8 @@ func (m *Manager) enter(ctx context.Context, self membership.Member) error {
 	return m.change(ctx, membership.Joined(self), operation{Put: &keyValue{Key: m.key("alive/" + self.ID.String()), Lease: m.leased().ID}})
 }
 
-// rest returns how long a lease lasts that was asked for at begun. The caller holds the lock.
+// rest returns how long the current lease still lasts, if it was requested at begun. The caller
+// holds the lock.
 func (m *Manager) rest(begun time.Time) time.Duration {
 	return time.Duration(m.lease.TTL)*time.Second - m.cfg.Clock.Now().Sub(begun)
 }
@@ -167,7 +165,7 @@ func (m *Manager) Leave(ctx context.Context) error {
 	return nil
 }
 
-// dead returns what removes the signs of life of ids.
+// dead returns the operations that remove the keys of ids.
 func (m *Manager) dead(ids []membership.ID) (ops []operation) {
 	for _, id := range ids {
 		ops = append(ops, operation{Delete: &rangeRequest{Key: m.key("alive/" + id.String())}})
@@ -185,8 +183,8 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// release gives the lease back, so that the others need not wait for its end. If etcd does not hear of that
-// it ends by itself.
+// release gives the lease back, so that the others need not wait for its end. If etcd does not get
+// the request, the lease ends by itself.
 func (m *Manager) release() {
 	m.mu.Lock()
 	l := m.lease
@@ -203,7 +201,7 @@ func (m *Manager) lost() {
 }
 
 func (m *Manager) end(err error) {
-	m.close(err) // first: who has heard that it is lost is not to find it alive
+	m.close(err) // close first: a member that hears it is lost must not find it alive
 	m.board.Fail(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,7 +210,7 @@ func (m *Manager) end(err error) {
 	}
 }
 
-// urge tries until it has been done, ctx ends, or etcd is lost.
+// urge repeats try until it succeeds, ctx ends, or etcd is lost.
 func (m *Manager) urge(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
@@ -231,7 +229,7 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 		case m.ctx.Err() != nil:
 			return context.Cause(m.ctx)
 		case last == nil || ctx.Err() == nil:
-			last = err // a later one may only say that ctx has ended
+			last = err // a later error may only say that ctx has ended
 			trouble.Set(err.Error())
 		}
 		if ended := m.pause(ctx); ended != nil {
@@ -240,12 +238,12 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 	}
 }
 
-// pause waits before etcd is asked again.
+// pause waits before the next request to etcd.
 func (m *Manager) pause(ctx context.Context) error {
 	return clock.Sleep(ctx, m.cfg.Clock, m.cfg.TTL/16)
 }
 
-// renew renews the lease, four times in its time, until the membership ends.
+// renew renews the lease, four times in its duration, until the membership ends.
 func (m *Manager) renew() {
 	l := m.leased()
 	for clock.Sleep(m.ctx, m.cfg.Clock, time.Duration(l.TTL)*time.Second/4) == nil {
@@ -253,7 +251,7 @@ func (m *Manager) renew() {
 		var r keepAlive
 		err := m.etcd.call(m.ctx, "/v3/lease/keepalive", &lease{ID: l.ID}, &r)
 		switch {
-		case err != nil || r.Result.ID != l.ID: // it says nothing of the lease
+		case err != nil || r.Result.ID != l.ID: // the answer says nothing about the lease
 		case r.Result.TTL == 0:
 			m.lost()
 			return
@@ -263,7 +261,7 @@ func (m *Manager) renew() {
 	}
 }
 
-// renewed puts the end of the membership off: the lease was renewed after begun.
+// renewed postpones the end of the membership: the lease was renewed after begun.
 func (m *Manager) renewed(begun time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,8 +270,8 @@ func (m *Manager) renewed(begun time.Time) {
 	}
 }
 
-// follow posts views and takes out who is dead, until this is a member no more. What fails is
-// tried again, until etcd is lost.
+// follow posts views and removes dead members, until this process is no longer a member. It retries
+// failures, until etcd is lost.
 func (m *Manager) follow() {
 	for m.ctx.Err() == nil {
 		s, err := m.read(m.ctx)
@@ -290,8 +288,7 @@ func (m *Manager) follow() {
 	}
 }
 
-// attend takes out members without a sign of life, or, if there are none, waits for
-// something to change.
+// attend removes members without a sign of life or, if there are none, waits for a change.
 func (m *Manager) attend(s *state) error {
 	var silent []membership.ID
 	for _, member := range s.view.Members {

@@ -27,11 +27,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "16") // what runs in parallel waits; -parallel says otherwise
+	_ = flag.Set("test.parallel", "16") // parallel tests mostly wait; -parallel overrides this
 	goleak.VerifyTestMain(m)
 }
 
-// server is an etcd of our own.
+// server is an etcd of this test.
 type server struct{ *etcdtest.Server }
 
 func newServer(t *testing.T) *server { return &server{etcdtest.Start(t)} }
@@ -40,7 +40,7 @@ func (s *server) Manager(t *testing.T) membership.Manager {
 	return s.manager(t, ttl, s.URL())
 }
 
-// ttl is what a loaded machine keeps. It is waited for only where etcd is not to be reached.
+// ttl is long enough for a loaded machine. Tests wait for it only if etcd cannot be reached.
 const ttl = 10 * time.Second
 
 func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *etcd.Manager {
@@ -49,7 +49,7 @@ func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *
 	return m
 }
 
-// Kill gives the lease back, so that nobody waits for its end; see TestLeaseEnds.
+// Kill gives the lease back, so that no member waits for its end; see TestLeaseEnds.
 func (s *server) Kill(_ *testing.T, m membership.Manager) { m.Close() }
 
 func TestEtcd(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEtcd(t *testing.T) {
 	membershiptest.Run(t, func(t *testing.T) membershiptest.Group { return newServer(t) })
 }
 
-// proxy returns what passes requests on to s.
+// proxy returns a handler that passes requests on to s.
 func (s *server) proxy(t *testing.T) http.Handler {
 	target, err := url.Parse(s.URL())
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func (s *server) proxy(t *testing.T) http.Handler {
 	return p
 }
 
-// Who dies is taken out when its lease ends.
+// A dead member is removed when its lease ends.
 func TestLeaseEnds(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -82,7 +82,7 @@ func TestLeaseEnds(t *testing.T) {
 	require.Equal(t, v.Members[:1], next.Members)
 }
 
-// A server that answers, and is cut off from what happens, keeps nobody from seeing it.
+// A server that answers, but gets no events, does not keep members from seeing them.
 func TestWatchThatSaysNothing(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -108,7 +108,7 @@ func TestWatchThatSaysNothing(t *testing.T) {
 	require.Len(t, next.Members, 2)
 }
 
-// What says nothing of the lease, neither that it lives nor that it has ended, is no answer.
+// An answer about another lease says neither that this one lives nor that it has ended.
 func TestAnswerAboutAnotherLease(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -146,7 +146,7 @@ func TestAnswerAboutAnotherLease(t *testing.T) {
 	<-lost
 }
 
-// A server that is stopped takes connections and answers nothing.
+// A stopped server accepts connections and answers nothing.
 func TestSilentServer(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -160,7 +160,7 @@ func TestSilentServer(t *testing.T) {
 	require.ErrorIs(t, m.Report(t.Context(), v.Epoch), membership.ErrLost)
 }
 
-// Of several endpoints one that is dead, and one that is no etcd, keep nobody from joining.
+// A dead endpoint, and one that is no etcd, do not keep members from joining.
 func TestSeveralEndpoints(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -177,7 +177,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	require.Equal(t, v.Members, next.Members)
 }
 
-// What etcd, or who answers in its place, says is told.
+// The error contains the answer of etcd, or of a server in its place.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel() // it waits
 	for _, c := range []struct {
@@ -210,7 +210,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// quick is a clock by which nobody pauses long. What ends a membership it leaves alone.
+// quick is a clock with short pauses. It does not change the timer that ends a membership.
 type quick struct{ clock.System }
 
 func (q quick) AfterFunc(d time.Duration, f func()) clock.Timer {
@@ -229,7 +229,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Many at once: each view follows exactly one.
+// Many members join at once: exactly one view follows each.
 func TestAllAtOnce(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -240,7 +240,7 @@ func TestAllAtOnce(t *testing.T) {
 		wg.Go(func() {
 			m := s.Manager(t)
 			defer m.Close()
-			defer closing.Wait() // who closes is a member no more
+			defer closing.Wait() // a closed member is no longer a member
 			defer closing.Done()
 			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 			for err == nil && len(v.Members) < members {
@@ -264,10 +264,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Who waits for an etcd that is not there says which, and why it does not answer.
+// A member that waits for a missing etcd says which one, and why it does not answer.
 func TestWaitingIsTold(t *testing.T) {
 	t.Parallel()                       // it waits
-	at := "http://" + porttest.Hold(t) // nobody listens there
+	at := "http://" + porttest.Hold(t) // no server listens there
 	var c clock.Manual
 	var said membershiptest.Words
 	m, err := etcd.New(etcd.Config{Endpoints: []string{at}, Prefix: "g", Clock: &c, Log: said.Log()})

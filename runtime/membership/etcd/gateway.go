@@ -14,11 +14,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// maxAnswer bounds an answer of etcd, in bytes; it takes no request above 1.5 MB itself.
+// maxAnswer is the greatest size of an answer of etcd in bytes; etcd takes no request above 1.5 MB.
 const maxAnswer = 16 << 20
 
-// gateway is etcd's JSON interface at several endpoints. Keys and values are base64 there,
-// which []byte is in package json, and numbers of 64 bits are strings.
+// gateway is etcd's JSON interface at several endpoints. It encodes keys and values in base64, like
+// []byte in package json, and 64-bit numbers as strings.
 type gateway struct {
 	client    *http.Client
 	endpoints []string
@@ -45,7 +45,7 @@ type (
 		Header header     `json:"header"`
 		KVs    []keyValue `json:"kvs"`
 	}
-	// compare holds if the key was changed last by revision Mod; 0: it is not there.
+	// compare holds if the key was last changed by revision Mod; 0 means that it does not exist.
 	compare struct {
 		Key    []byte `json:"key"`
 		Target string `json:"target"`
@@ -90,8 +90,8 @@ type (
 
 var errSilent = errors.New("no answer in time")
 
-// call sends ask to one endpoint after the other until one answers, within the gateway's
-// patience each, and reads the answer.
+// call sends ask to one endpoint after the other until one answers, with the gateway's patience for
+// each, and reads the answer.
 func (g *gateway) call(ctx context.Context, path string, ask, answer any) error {
 	var last error
 	for range g.endpoints {
@@ -119,7 +119,7 @@ func (g *gateway) try(ctx context.Context, path string, ask, answer any) error {
 	return nil
 }
 
-// open sends ask and returns the body of the answer, if it is none that says no.
+// open sends ask and returns the body of the answer, or an error if the answer is a refusal.
 func (g *gateway) open(ctx context.Context, path string, ask any) (io.ReadCloser, error) {
 	text, err := json.Marshal(ask)
 	if err != nil {
@@ -150,7 +150,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// reason returns what etcd says about a call that it refuses.
+// reason returns etcd's reason for refusing a call.
 func reason(body io.Reader) string {
 	text, err := io.ReadAll(io.LimitReader(body, 1024))
 	if err != nil {
@@ -163,9 +163,9 @@ func reason(body io.Reader) string {
 	return fmt.Sprintf("%.100q", text)
 }
 
-// await returns when a key from key to end has changed since revision start, or when that
-// can no longer be told; after limit in any case: a server that is cut off from the others says nothing
-// for ever.
+// await returns when a key in [key, end) has changed since revision start, or when etcd can no
+// longer tell. It returns after limit in any case, since a server that is cut off from the others
+// is silent for ever.
 func (g *gateway) await(ctx context.Context, key, end []byte, start int64, limit time.Duration) error {
 	ctx, stop := clock.WithTimeoutCause(ctx, g.clock, limit, errSilent)
 	defer stop()
@@ -193,7 +193,7 @@ func (g *gateway) watch(ctx context.Context, key, end []byte, start int64) error
 			return fmt.Errorf("etcd: watch: %w", because(ctx, err))
 		}
 		if r.Result.Canceled || len(r.Result.Events) > 0 {
-			return nil // canceled: start is compacted away
+			return nil // canceled: start has been compacted away
 		}
 	}
 }

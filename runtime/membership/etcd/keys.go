@@ -9,15 +9,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// state is what etcd has of the group.
+// state is etcd's state of the group.
 type state struct {
 	view     membership.View
-	mod      int64 // the revision that view is of; 0: there is none
-	revision int64 // the whole is of
+	mod      int64 // revision of the view; 0: there is none
+	revision int64 // revision of the whole state
 	alive    map[string]bool
 }
 
-// change makes a change, and with it ops, until a view shows it.
+// change repeats a change, and with it ops, until a view shows it.
 func (m *Manager) change(ctx context.Context, change membership.Change, ops ...operation) error {
 	for {
 		s, err := m.read(ctx)
@@ -31,8 +31,8 @@ func (m *Manager) change(ctx context.Context, change membership.Change, ops ...o
 	}
 }
 
-// apply replaces the view of s, unless somebody has. It reports whether there was nothing
-// to change: the only sign that it is done.
+// apply replaces the view of s, unless another member has. It reports whether change leaves the
+// view as it is, which is the only sign that the change is done.
 func (m *Manager) apply(ctx context.Context, s *state, change membership.Change, ops ...operation) (done bool, err error) {
 	next, err := change(s.view)
 	if err != nil || next.Epoch == s.view.Epoch {
@@ -47,7 +47,7 @@ func (m *Manager) apply(ctx context.Context, s *state, change membership.Change,
 		Compare: []compare{{Key: key, Target: "MOD", Result: "EQUAL", Mod: s.mod}},
 		Success: append([]operation{{Put: &keyValue{Key: key, Value: text}}}, ops...),
 	}
-	return false, m.etcd.call(ctx, "/v3/kv/txn", q, new(txnResponse)) // whether it has succeeded shows
+	return false, m.etcd.call(ctx, "/v3/kv/txn", q, new(txnResponse)) // the next read shows whether it succeeded
 }
 
 // read reads all keys of the group, and posts the view.
@@ -83,10 +83,10 @@ func decode(text []byte, v *membership.View) error {
 
 func (m *Manager) key(name string) []byte { return []byte(m.cfg.Prefix + name) }
 
-// all returns from where to where the group's keys are.
+// all returns the range of the group's keys.
 func (m *Manager) all() (key, end []byte) {
 	key = m.key("")
 	end = m.key("")
-	end[len(end)-1]++ // a slash
+	end[len(end)-1]++ // the last byte is a slash
 	return key, end
 }

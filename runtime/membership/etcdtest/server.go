@@ -15,15 +15,15 @@ import (
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
-// Server is an etcd of the test's own, which ends with it.
+// Server is an etcd that runs until the test ends.
 type Server struct {
 	dir          string
 	client, peer string // URLs
 	cmd          *exec.Cmd
 }
 
-// Start starts an etcd at ports of the loopback address that are the test's until it ends. The test is
-// skipped if the program is not installed.
+// Start starts an etcd at ports of the loopback address that are reserved until the test ends. It
+// skips the test if the program is not installed.
 func Start(t *testing.T) *Server {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		t.Skip("etcd is not installed: Debian has it as etcd-server")

@@ -19,16 +19,16 @@ import (
 
 // Config says where the group's files are.
 type Config struct {
-	// Dir is the group's directory, which is made if its parent is there. It is the
-	// group's alone; when nobody is a member any more, it may be removed.
+	// Dir is the group's directory. Join makes it if its parent exists. No other group may use it.
+	// It may be removed when the group has no members.
 	Dir string
-	// TTL is how long a member may be silent; the same at all; default 10 s. Files are
-	// read and written eight times in it.
+	// TTL is how long a member may be silent, the same at all members; default 10 s. Files are read
+	// and written eight times in that time.
 	TTL time.Duration
-	// Clock is where time comes from; nil means the system's.
+	// Clock is the source of time; nil means the system's clock.
 	Clock clock.Clock
-	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
-	// intervals, as a warning: to be taken in, or to have a change made.
+	// Log, if not nil, gets a warning that says what this member waits for, to join or to have a
+	// change made: after two seconds and then at growing intervals.
 	Log *slog.Logger
 }
 
@@ -43,24 +43,24 @@ type Manager struct {
 	followed chan struct{} // closed when follow has ended; nil before Join has returned
 
 	mu   sync.Mutex
-	self membership.ID // from Join on
+	self membership.ID // set by Join
 
-	// Join's, and then follow's.
+	// Used by Join, and then by follow.
 	pulses map[membership.ID]pulse
 	beat   uint64
 }
 
-// pulse is what is known of another member's number.
+// pulse is the state of another member's number.
 type pulse struct {
 	number string
-	since  time.Time // when it was first seen
+	since  time.Time // when the number was first seen
 	looks  int       // how often it was seen again
 }
 
-// looks is how often the files are looked at in TTL.
+// looks is how often the files are read in TTL.
 const looks = 8
 
-// New returns a manager for one member. Nothing is read or written before Join.
+// New returns a manager for one member. It does not touch files before Join.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.TTL < 0 {
 		return nil, fmt.Errorf("file manager: Config.Dir is %q, Config.TTL %v", cfg.Dir, cfg.TTL)
@@ -92,7 +92,7 @@ func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.
 	return m.board.View(), nil
 }
 
-// begin notes who this is.
+// begin records the member of this process.
 func (m *Manager) begin(self membership.Member) error {
 	if err := self.Check(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (m *Manager) begin(self membership.Member) error {
 	return nil
 }
 
-// appear gives the first sign of life.
+// appear writes the first sign of life.
 func (m *Manager) appear() error {
 	if err := os.Mkdir(m.cfg.Dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -114,7 +114,7 @@ func (m *Manager) appear() error {
 	return m.live()
 }
 
-// me returns who this is.
+// me returns the identity of this member.
 func (m *Manager) me() membership.ID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,7 +139,7 @@ func (m *Manager) Leave(ctx context.Context) error {
 	if err := m.urgeChange(ctx, membership.Without(m.me())); err != nil {
 		return fmt.Errorf("leave the group in %s: %w", m.cfg.Dir, err)
 	}
-	os.Remove(m.pulseFile(m.me())) // who is no member has no sign of life, read or not
+	os.Remove(m.pulseFile(m.me())) // only members have files, whether read or not
 	return nil
 }
 
@@ -160,15 +160,15 @@ func (m *Manager) Close() error {
 	}
 }
 
-// lost ends the membership: for TTL this member has given no sign of life.
+// lost ends the membership: this member has given no sign of life for TTL.
 func (m *Manager) lost() {
 	err := fmt.Errorf("%w: the files in %s cannot be written for %v", membership.ErrLost, m.cfg.Dir, m.cfg.TTL)
-	m.close(err) // first: who has heard that it is lost is not to find it alive
+	m.close(err) // close first: a member that hears it is lost must not find it alive
 	m.board.Fail(err)
 }
 
-// follow gives signs of life and looks for those of others, until this is a member no
-// more. What fails is tried again, until lost.
+// follow writes signs of life and reads those of others, until this process is no longer a member.
+// It retries failures, until lost.
 func (m *Manager) follow() {
 	defer close(m.followed)
 	defer m.lease.Stop()
@@ -188,13 +188,13 @@ func (m *Manager) follow() {
 			return
 		}
 		if silent := m.silent(v); len(silent) > 0 {
-			m.apply(v, membership.Without(silent...)) // somebody may be faster; else it is tried again
+			m.apply(v, membership.Without(silent...)) // another member may be faster; otherwise it is tried again
 		}
 	}
 }
 
-// silent returns the members that this one watches whose numbers have not changed for TTL, in which it has
-// looked all the time: a process that was stopped itself has not.
+// silent returns the watched members whose numbers have not changed for TTL, while this process has
+// looked all the time. A process that was stopped itself has not.
 func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 	watched := v.Members[:1]
 	if v.Members[0].ID == m.me() {
@@ -218,12 +218,12 @@ func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 	return ids
 }
 
-// urgeChange makes a change, until a view shows it, or ctx ends.
+// urgeChange repeats a change until a view shows it, or ctx ends.
 func (m *Manager) urgeChange(ctx context.Context, change membership.Change) error {
 	return m.urge(ctx, func(ctx context.Context) error { return m.change(ctx, change) })
 }
 
-// urge does something on the disk, until ctx ends.
+// urge calls do, until ctx ends.
 func (m *Manager) urge(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
@@ -244,7 +244,7 @@ func (m *Manager) urge(ctx context.Context, do func(ctx context.Context) error) 
 	}
 }
 
-// change tries again as long as others are faster.
+// change repeats apply as long as other members are faster.
 func (m *Manager) change(ctx context.Context, change membership.Change) error {
 	for ctx.Err() == nil {
 		v, err := m.newest()
@@ -260,8 +260,8 @@ func (m *Manager) change(ctx context.Context, change membership.Change) error {
 	return context.Cause(ctx)
 }
 
-// apply links the view that change makes of v, and reports whether there is none to make:
-// the only sign that it is done.
+// apply links the view that change makes of v. It reports whether change leaves v as it is, which
+// is the only sign that the change is done.
 func (m *Manager) apply(v membership.View, change membership.Change) (done bool, err error) {
 	next, err := change(v)
 	if err != nil || next.Epoch == v.Epoch {
@@ -277,7 +277,7 @@ func (m *Manager) apply(v membership.View, change membership.Change) (done bool,
 	return false, err
 }
 
-// live gives a sign of life.
+// live writes a sign of life.
 func (m *Manager) live() error {
 	m.beat++
 	return m.replace(m.pulseFile(m.me()), fmt.Appendf(nil, "%d\n", m.beat))
@@ -287,8 +287,8 @@ func (m *Manager) pulseFile(id membership.ID) string {
 	return filepath.Join(m.cfg.Dir, "alive."+id.String())
 }
 
-// tidy removes views that nobody needs any more, and the signs of life of who is in none
-// that is left. It may leave something: the next one finds that.
+// tidy removes views that are no longer needed, and the files of members that are in no remaining
+// view. It may leave some for the next call.
 func (m *Manager) tidy(newest uint32) {
 	epochs, err := m.epochs()
 	if err != nil {
@@ -306,7 +306,7 @@ func (m *Manager) tidy(newest uint32) {
 	}
 }
 
-// forget removes the signs of life of those who were members in old and are not now.
+// forget removes the files of members of old that are no longer members.
 func (m *Manager) forget(old membership.View, newest uint32) {
 	now, err := m.read(newest)
 	if err != nil {

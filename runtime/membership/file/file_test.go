@@ -40,8 +40,8 @@ func TestFile(t *testing.T) {
 	})
 }
 
-// What a process leaves that died while it made a view keeps nobody from going on,
-// old views are removed, and so are the signs of life of who is no member.
+// Leftovers of a process that died while it made a view block no other member. Old views, and the
+// files of former members, are removed.
 func TestTidy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "group")
 	require.NoError(t, os.Mkdir(dir, 0o755))
@@ -67,7 +67,7 @@ func TestTidy(t *testing.T) {
 	require.LessOrEqual(t, len(alive), 8, "%v", alive)
 }
 
-// Exactly one view follows each, however many want to make it.
+// Exactly one view follows each, however many members try to make it.
 func TestAllAtOnce(t *testing.T) {
 	g := &group{filepath.Join(t.TempDir(), "group")}
 	var wg, closing sync.WaitGroup
@@ -77,7 +77,7 @@ func TestAllAtOnce(t *testing.T) {
 		wg.Go(func() {
 			m := g.Manager(t)
 			defer m.Close()
-			defer closing.Wait() // who closes is a member no more
+			defer closing.Wait() // a closed member is no longer a member
 			defer closing.Done()
 			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 			if err != nil {
@@ -117,7 +117,7 @@ func TestBadFiles(t *testing.T) {
 	require.ErrorContains(t, err, "256 bytes")
 }
 
-// A name without a file behind it keeps nobody looking for ever.
+// A name without a file behind it does not block its reader for ever.
 func TestViewThatIsNotThere(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func TestViewThatIsNotThere(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// leap is a clock that can be put forward: so it looks to a process that was stopped for a while.
+// leap is a clock that can be put forward, as seen by a process that was stopped for a while.
 type leap struct {
 	clock.System
 	by atomic.Int64
@@ -138,7 +138,7 @@ type leap struct {
 
 func (c *leap) Now() time.Time { return c.System.Now().Add(time.Duration(c.by.Load())) }
 
-// drowsy is the clock of a process that has less time for a while: what it waits for comes later.
+// drowsy is the clock of a process that gets less time for a while: its timers fire later.
 type drowsy struct {
 	clock.System
 	late atomic.Int64
@@ -148,8 +148,8 @@ func (c *drowsy) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return c.System.AfterFunc(d+time.Duration(c.late.Load()), f)
 }
 
-// A host that was stopped with all members on it goes on: the first member may be the first to run again, and
-// must not take the others for dead, which had no time to write either.
+// A host that was stopped with all its members goes on. The first member may be the first to run
+// again, and must not take the others for dead, which had no time to write either.
 func TestStoppedWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, others, dir := new(leap), new(drowsy), filepath.Join(t.TempDir(), "group")
@@ -167,7 +167,7 @@ func TestStoppedWatcher(t *testing.T) {
 			managers = append(managers, m)
 			time.Sleep(300 * time.Millisecond)
 		}
-		time.Sleep(time.Millisecond) // nobody reads or writes at the moments below
+		time.Sleep(time.Millisecond) // no member reads or writes at the moments below
 		for range 5 {
 			others.late.Store(int64(2 * time.Second))
 			time.Sleep(2 * time.Second)

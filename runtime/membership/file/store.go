@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// keep is how many views are left beside the newest one, for those who are
-	// reading them.
+	// keep is how many views remain besides the newest one, for members that are reading them.
 	keep = 16
-	// maxLooks bounds how often the newest view is looked for in vain.
+	// maxLooks is how often a missing newest view is looked for.
 	maxLooks = 8
-	// maxFile bounds a view's file, in bytes: MaxMembers fit.
+	// maxFile is the greatest size of a view's file in bytes: MaxMembers fit.
 	maxFile = 8 << 20
 )
 
@@ -28,8 +27,8 @@ func (m *Manager) viewFile(epoch uint32) string {
 	return filepath.Join(m.cfg.Dir, fmt.Sprintf("view.%010d", epoch))
 }
 
-// newest returns the newest view, and one of epoch 0 if there is none. While it looks so many may come that the
-// one which was the newest is removed.
+// newest returns the newest view, or one of epoch 0 if there is none. So many views may come while
+// it looks that the one it has found is removed.
 func (m *Manager) newest() (v membership.View, err error) {
 	for range maxLooks {
 		var epochs []uint32
@@ -43,7 +42,7 @@ func (m *Manager) newest() (v membership.View, err error) {
 	return v, err
 }
 
-// epochs returns those of the views that there are, ascending.
+// epochs returns the epochs of the existing views, ascending.
 func (m *Manager) epochs() (epochs []uint32, err error) {
 	entries, err := os.ReadDir(m.cfg.Dir)
 	if err != nil {
@@ -83,7 +82,7 @@ func decode(r io.Reader) (v membership.View, err error) {
 	return v, v.Check()
 }
 
-// link makes v the view of its epoch. The error is os.ErrExist if there is one.
+// link makes v the view of its epoch. The error is os.ErrExist if that epoch has a view.
 func (m *Manager) link(v membership.View) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -97,7 +96,7 @@ func (m *Manager) link(v membership.View) error {
 	return os.Link(tmp, m.viewFile(v.Epoch))
 }
 
-// replace makes text what is in the file at path, at once.
+// replace replaces the content of the file at path by text, atomically.
 func (m *Manager) replace(path string, text []byte) error {
 	tmp, err := m.write(text, func(*os.File) error { return nil })
 	if err != nil {
@@ -110,8 +109,8 @@ func (m *Manager) replace(path string, text []byte) error {
 	return nil
 }
 
-// write writes a new file, has it be settled, and returns its name. What a crash leaves of
-// these is a few bytes.
+// write writes a new file, calls settle on it, and returns its name. A crash leaves a few bytes at
+// most.
 func (m *Manager) write(text []byte, settle func(*os.File) error) (name string, err error) {
 	f, err := os.CreateTemp(m.cfg.Dir, "new.*")
 	if err != nil {
@@ -119,7 +118,7 @@ func (m *Manager) write(text []byte, settle func(*os.File) error) (name string, 
 	}
 	_, err = f.Write(text)
 	if err == nil {
-		err = settle(f) // before a name says that it is there
+		err = settle(f) // before a name makes it visible
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(f.Name())

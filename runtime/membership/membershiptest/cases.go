@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// Members are in the order in which they came.
+// Members are in the order in which they joined.
 func testJoins(t *testing.T, w *world) {
 	w.some(3)
 	v := w.settle()
@@ -34,7 +34,7 @@ func testJoinsAtOnce(t *testing.T, w *world) {
 	require.ElementsMatch(t, []string{"a", "b", "c", "d", "e", "f", "g", "h"}, names(v))
 }
 
-// Anybody may leave, the first one too; the last leaves nobody.
+// Any member may leave, including the first; after the last there are none.
 func testLeaves(t *testing.T, w *world) {
 	w.some(4)
 	before := w.settle()
@@ -55,7 +55,7 @@ func testLeaves(t *testing.T, w *world) {
 	}
 }
 
-// Who dies is taken out without anybody's doing: one in the middle, the first, all but one, one after the
+// Dead members are removed automatically: one in the middle, the first, all but one, one after the
 // other and at once.
 func testDeaths(t *testing.T, w *world) {
 	w.some(5)
@@ -102,7 +102,7 @@ func testReports(t *testing.T, w *world) {
 	expelled(t, w, w.members[0])
 }
 
-// expelled holds that m learns that it is out.
+// expelled requires that m learns that it is no longer a member.
 func expelled(t *testing.T, w *world, m *member) {
 	for epoch := uint32(0); ; {
 		v, err := m.manager.Watch(w.ctx, epoch)
@@ -145,7 +145,7 @@ func testWatch(t *testing.T, w *world) {
 	require.Equal(t, []string{"a"}, names(w.settle()), "who closes without leaving is dead")
 }
 
-// testTurmoil has members come, leave and die at the same time.
+// testTurmoil lets members come, leave and die at the same time.
 func testTurmoil(t *testing.T, w *world) {
 	w.some(4)
 	w.settle()
@@ -166,11 +166,11 @@ func testTurmoil(t *testing.T, w *world) {
 	require.ElementsMatch(t, []string{"b", "d", "e", "f", "g"}, names(w.settle()))
 }
 
-// testLost makes the manager unreachable: for a moment, and for good.
+// testLost makes the manager unreachable, for a moment and for good.
 func testLost(t *testing.T, w *world) {
 	service, apart := w.group.(Service)
 	if !apart {
-		return // the death of the first member is among testDeaths
+		return // testDeaths covers the death of the first member
 	}
 	w.some(2)
 	v := w.settle()

@@ -18,20 +18,20 @@ import (
 type Group interface {
 	// Manager returns the manager of one more member.
 	Manager(t *testing.T) membership.Manager
-	// Kill ends a manager as the death of its process does: nobody is told.
+	// Kill ends a manager like the death of its process: no other member is told.
 	Kill(t *testing.T, m membership.Manager)
 }
 
-// Service is a group whose manager is apart from its members.
+// Service is a group whose manager is separate from its members.
 type Service interface {
 	Group
-	// Stop makes the manager unreachable, for all.
+	// Stop makes the manager unreachable for all members.
 	Stop(t *testing.T)
-	// Resume makes it reachable again, with all that it knew.
+	// Resume makes it reachable again, with its state.
 	Resume(t *testing.T)
 }
 
-// patience bounds a test that hangs.
+// patience limits a test that hangs.
 const patience = 5 * time.Minute
 
 // cases are the suite.
@@ -59,8 +59,8 @@ func Run(t *testing.T, start func(t *testing.T) Group) {
 	}
 }
 
-// RunVirtual is Run in virtual time, each case in a bubble of testing/synctest: for managers that
-// wait by their clock alone.
+// RunVirtual is Run in virtual time, each case in a bubble of testing/synctest, for managers that
+// wait only by their clock.
 func RunVirtual(t *testing.T, start func(t *testing.T) Group) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func runCase(t *testing.T, start func(t *testing.T) Group, run func(t *testing.T
 	w.over()
 }
 
-// world is a group and what all members have seen of it.
+// world is a group and the views that its members have seen.
 type world struct {
 	t       *testing.T
 	group   Group
@@ -110,7 +110,7 @@ func (w *world) prepare(name string) *member {
 	return m
 }
 
-// enter has m join, and look at all views from then on.
+// enter makes m join, and then look at all views.
 func (w *world) enter(m *member) {
 	v, err := m.manager.Join(w.ctx, m.Member)
 	if err != nil {
@@ -136,7 +136,7 @@ func (w *world) enter(m *member) {
 	})
 }
 
-// note holds that all who see a view of an epoch see the same.
+// note requires that all members see the same view of an epoch.
 func (w *world) note(m *member, v membership.View) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *world) note(m *member, v membership.View) {
 	}
 }
 
-// settle waits until all members that are there see a view of just them, and returns it.
+// settle waits until all members that are there see a view of exactly them, and returns it.
 func (w *world) settle() membership.View {
 	w.t.Helper()
 	var there []*member
@@ -193,10 +193,10 @@ func (w *world) leave(m *member) {
 	m.gone = true
 }
 
-// over closes all and holds that nothing goes on.
+// over closes all members and requires that nothing goes on.
 func (w *world) over() {
 	for _, m := range w.members {
-		m.manager.Close() // those that were killed may complain
+		m.manager.Close() // killed managers may return errors
 	}
 	w.end()
 	w.wg.Wait()
@@ -209,7 +209,7 @@ func names(v membership.View) (names []string) {
 	return names
 }
 
-// some joins n members named from a on.
+// some joins n members.
 func (w *world) some(n int) {
 	w.t.Helper()
 	for i := range n {

@@ -14,13 +14,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// Words are what a manager has said while it waited. The zero value has none.
+// Words are the warnings of a waiting manager. The zero value has none.
 type Words struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Log is where the manager says it.
+// Log returns the logger for the manager.
 func (w *Words) Log() *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 func (w *Words) Write(b []byte) (int, error) {
@@ -29,14 +29,14 @@ func (w *Words) Write(b []byte) (int, error) {
 	return w.text.Write(b)
 }
 
-// String returns all of them.
+// String returns all warnings.
 func (w *Words) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
 }
 
-// Await has m, whose clock is c, join in vain until it has said something.
+// Await makes m, whose clock is c, try to join until it has logged a warning.
 func (w *Words) Await(t *testing.T, c *clock.Manual, m membership.Manager) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
