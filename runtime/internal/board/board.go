@@ -1,5 +1,4 @@
-// Package board is where a manager of membership puts the newest view for those who
-// wait for it.
+// Package board holds the newest view of a membership manager for calls that wait for it.
 package board
 
 import (
@@ -9,16 +8,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// Board holds the newest view, and why there will be none any more. The zero value is
-// ready to be used.
+// Board holds the newest view, and the reason why no further view will come. The zero value is
+// ready to use.
 type Board struct {
 	mu      sync.Mutex
 	view    membership.View
 	err     error
-	changed chan struct{} // closed by the next change; nil if nobody waits
+	changed chan struct{} // closed by the next change; nil if no call waits
 }
 
-// Post takes v if it is newer than what is there, and reports whether it is.
+// Post takes v if it is newer than the current view, and reports whether it is.
 func (b *Board) Post(v membership.View) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,14 +46,14 @@ func (b *Board) wake() {
 	}
 }
 
-// View returns the newest view, of epoch 0 if there is none yet.
+// View returns the newest view; its epoch is 0 if there is none yet.
 func (b *Board) View() membership.View {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view
 }
 
-// Err returns why no further view will come, nil as long as one may.
+// Err returns why no further view will come, or nil.
 func (b *Board) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,8 +74,8 @@ func (b *Board) next() <-chan struct{} {
 	return b.changed
 }
 
-// Wait returns the newest view once its epoch is above after. A view counts more than
-// an error, and that more than the end of ctx.
+// Wait returns the newest view when its epoch is greater than after. A view takes precedence over
+// an error, and an error over the end of ctx.
 func (b *Board) Wait(ctx context.Context, after uint32) (membership.View, error) {
 	for {
 		b.mu.Lock()
