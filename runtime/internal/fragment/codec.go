@@ -14,65 +14,64 @@ import (
 //	 8 mark [4]     12 sender u32    16 epoch u32   20 slot u32
 //	24 seq u64      32 print u32     36 arg u32     40 chunk u32    44 offset u32
 //
-// chunk is the length of the whole chunk; the part of it in this datagram is what
-// follows the head, and belongs at offset. The checksum (CRC-32C) covers the
-// communicator's id, and then all that follows the checksum: UDP's own is weak,
-// optional, and not computed at all on loopback interfaces. With a key there is none
-// (package datagram).
+// chunk is the length of the whole chunk. The part in this datagram follows the head and belongs at
+// offset. The checksum (CRC-32C) covers the communicator's id, and then everything after the
+// checksum: UDP's own checksum is weak, optional, and not computed at all on loopback interfaces.
+// With a key there is no checksum (package datagram).
 const HeadLen = 48
 
 const (
-	magic = 0xED03 // the last byte is the version, as of what is sealed
+	magic = 0xED03 // the last byte is the version, as in sealed datagrams
 
-	// KindProbe is a datagram that a rank sends to itself, to see whether
-	// multicast works.
+	// KindProbe is a datagram that a rank sends to itself, to test whether multicast works.
 	KindProbe = wire.FrameKind(0xFE)
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Fault says why a datagram is not what it should be.
+// Fault says what is wrong with a datagram.
 type Fault uint8
 
 // The faults.
 const (
 	Sound           Fault = iota
-	Foreign               // of another communicator, or no datagram of ours at all
-	Torn                  // cut short, or with lengths that do not fit
+	Foreign               // of another communicator, or not one of our datagrams
+	Torn                  // truncated, or with inconsistent lengths
 	Forged                // not from its sender's address
 	Unauthenticated       // not sealed with the key
-	Replayed              // has come before, or was for others
-	Ours                  // has been sent by this rank
+	Replayed              // received before, or meant for other ranks
+	Ours                  // sent by this rank
 )
 
-// Mark tells the datagrams of a communicator from those of others, in four bytes of a head: the first
-// of its id, and the checksum, which begins with all sixteen. So a datagram of another communicator
-// passes for one of this only if both are alike.
+// Mark distinguishes the datagrams of a communicator from those of others by four bytes of the
+// head, the first of its id, and by the checksum, which covers all sixteen. So a datagram of
+// another communicator passes only if both match.
 type Mark struct {
-	ID  [16]byte // the communicator's
-	sum uint32   // the checksum's beginning
+	ID  [16]byte // the communicator's id
+	sum uint32   // the checksum of the id, with which each checksum begins
 }
 
 // MarkOf returns the mark of a communicator's id.
 func MarkOf(id [16]byte) Mark { return Mark{id, crc32.Checksum(id[:], castagnoli)} }
 
-// On reports whether head b, of HeadLen bytes or more, begins as those of this communicator.
+// On reports whether head b, of at least HeadLen bytes, has the first bytes of this communicator's
+// id.
 func (m *Mark) On(b []byte) bool { return [4]byte(b[8:]) == [4]byte(m.ID[:]) }
 
 // Part is the head of a datagram.
 type Part struct {
-	wire.Header         // Len is the chunk's, From is what the datagram claims
+	wire.Header         // Len is the chunk's length, From is the sender that the datagram claims
 	Offset, Payload int // bytes
 }
 
-// Encode writes the head of a datagram; payload is what will follow it.
+// Encode writes the head of a datagram; payload will follow it.
 func Encode(b *[HeadLen]byte, m *Mark, h *wire.Header, from, chunk, offset int, payload []byte) {
 	EncodeHead(b, m, h, from, chunk, offset)
 	binary.BigEndian.PutUint16(b[4:], magic)
 	binary.BigEndian.PutUint32(b[0:], crc32.Update(crc32.Update(m.sum, castagnoli, b[4:]), castagnoli, payload))
 }
 
-// EncodeHead writes all of a head but the checksum and the magic.
+// EncodeHead writes a head without the checksum and the magic.
 func EncodeHead(b *[HeadLen]byte, m *Mark, h *wire.Header, from, chunk, offset int) {
 	b[6], b[7] = byte(h.Kind), h.Comm
 	copy(b[8:12], m.ID[:])
@@ -104,7 +103,8 @@ func Decode(b []byte, m *Mark, size, limit int, p *Part) Fault {
 	return p.Read(b, size, limit)
 }
 
-// Sender returns the rank from which head b, of HeadLen bytes or more, claims to be: from 0 on, and less than size if it is sound.
+// Sender returns the rank that head b, of at least HeadLen bytes, claims as its sender. If the head
+// is sound, it is in 0 … size-1.
 func Sender(b []byte, size int) (from int, f Fault) {
 	rank := binary.BigEndian.Uint32(b[12:])
 	if int64(rank) >= int64(size) {
@@ -113,7 +113,7 @@ func Sender(b []byte, size int) (from int, f Fault) {
 	return int(rank), Sound
 }
 
-// Read reads the head of b, and checks what must fit.
+// Read reads the head of b and checks its values.
 func (p *Part) Read(b []byte, size, limit int) Fault {
 	p.Kind, p.Comm, p.Lane = wire.FrameKind(b[6]), b[7], wire.LaneOps
 	p.Epoch = binary.BigEndian.Uint32(b[16:])
@@ -124,7 +124,7 @@ func (p *Part) Read(b []byte, size, limit int) Fault {
 	return p.measure(b, size, limit)
 }
 
-// measure reads what must fit: the sender, and the lengths.
+// measure reads and checks the sender and the lengths.
 func (p *Part) measure(b []byte, size, limit int) Fault {
 	from, f := Sender(b, size)
 	chunk, offset := binary.BigEndian.Uint32(b[40:]), binary.BigEndian.Uint32(b[44:])
@@ -142,8 +142,8 @@ func (p *Part) measure(b []byte, size, limit int) Fault {
 	return Sound
 }
 
-// Count adds a datagram with this fault to the counters of those that are dropped, and
-// reports whether there is one for it.
+// Count adds a datagram with this fault to its counter of dropped datagrams, and reports whether
+// there is such a counter.
 func (f Fault) Count(s *wire.Stats) bool {
 	switch f {
 	case Foreign:

@@ -20,7 +20,7 @@ func datagram(id [16]byte, h wire.Header, from, chunk, offset int, payload []byt
 	return append(b[:], payload...)
 }
 
-// reseal makes the checksum of a changed datagram right again.
+// reseal recomputes the checksum of a changed datagram.
 func reseal(b []byte, id [16]byte) []byte {
 	binary.BigEndian.PutUint32(b, crc32.Checksum(append(id[:], b[4:]...), castagnoli))
 	return b
@@ -46,7 +46,7 @@ func TestPartRoundTrip(t *testing.T) {
 		h.From, h.Len = 3, chunk
 		require.Equal(t, Part{h, offset, len(payload)}, p)
 
-		// No single change goes unnoticed.
+		// Every single change is detected.
 		b[rapid.IntRange(0, len(b)-1).Draw(t, "byte")] ^= byte(rapid.IntRange(1, 255).Draw(t, "flip"))
 		require.NotEqual(t, Sound, Decode(b, &mark, 4, limit, &p))
 	})
@@ -111,7 +111,7 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// checked gives b a magic, an identity and a checksum that are right.
+// checked gives b a correct magic, identity and checksum.
 func checked(b []byte, id [16]byte) []byte {
 	if len(b) < HeadLen {
 		return b

@@ -1,4 +1,4 @@
-// Package fragment is what datagrams carry of frames: how a part of a frame's body is
-// encoded and checked, how frames wait to be sent in parts, and how parts are kept that
-// have come before the receiver can use them. It sends and receives nothing itself.
+// Package fragment defines the datagrams that carry frames: it encodes and checks parts of a
+// frame's body, queues frames that are sent in parts, and keeps parts that arrive before the
+// receiver can use them. It does no input or output.
 package fragment

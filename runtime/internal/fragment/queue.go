@@ -7,43 +7,44 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// MaxChunk is the longest chunk, in bytes, that goes as datagrams; longer ones go by
-// put alone.
+// MaxChunk is the greatest length in bytes of a chunk that is sent as datagrams; longer chunks go
+// only by put.
 const MaxChunk = math.MaxInt32
 
 // Chunk is a frame that waits to be sent as datagrams.
 type Chunk struct {
 	Head   wire.Header
-	To     int // rank; of what is multicast a negative number
+	To     int // a rank; negative for multicasts
 	Body   []byte
-	Offset int // of Body in what the header is of
-	Sent   int // bytes of Body that are with the system
+	Offset int // start of Body in the whole body
+	Sent   int // bytes of Body that the system has taken
 	unsent *int
 }
 
-// Next returns what of the body goes into one datagram of so many bytes if sent are gone.
+// Next returns the part of the body for a datagram of at most payload bytes, if sent bytes are
+// gone.
 func (c *Chunk) Next(sent, payload int) []byte {
 	return c.Body[sent:min(sent+payload, len(c.Body))]
 }
 
-// Queue is chunks in the order in which they were queued.
+// Queue holds chunks in the order in which they were queued.
 type Queue struct {
 	list []Chunk
 	head int
 }
 
-// Empty reports whether nothing waits.
+// Empty reports whether no chunk waits.
 func (q *Queue) Empty() bool { return q.head == len(q.list) }
 
-// Waiting returns all that wait, valid until the next change.
+// Waiting returns all waiting chunks. The result is valid until the next change.
 func (q *Queue) Waiting() []Chunk { return q.list[q.head:] }
 
-// Has reports whether anything waits that goes to to.
+// Has reports whether a chunk for to waits.
 func (q *Queue) Has(to int) bool {
 	return slices.ContainsFunc(q.Waiting(), func(c Chunk) bool { return c.To == to })
 }
 
-// Push queues f for rank to, or, if that is negative, for the group.
+// Push queues f for rank to, or for a group if to is negative.
 func (q *Queue) Push(to int, f *wire.Frame) {
 	c := Chunk{Head: f.Header, To: to, Body: f.Body, Offset: f.Offset, unsent: f.Unsent}
 	c.Head.Len = f.Whole()
@@ -51,8 +52,9 @@ func (q *Queue) Push(to int, f *wire.Frame) {
 	q.list = append(q.list, c)
 }
 
-// compact uses the room of chunks that have gone, before there would be none: a queue may never be empty as long as a
-// file is sent. At least half of it has gone, so a chunk is moved once at most for each that is queued.
+// compact reuses the room of chunks that have gone before the queue must grow: while a file is
+// sent, a queue may never be empty. At least half of the queue has gone, so a chunk moves at most
+// once for each queued chunk.
 func (q *Queue) compact() {
 	if len(q.list) < cap(q.list) || 2*q.head < len(q.list) {
 		return
@@ -62,8 +64,8 @@ func (q *Queue) compact() {
 	q.list, q.head = q.list[:n], 0
 }
 
-// Sent counts a datagram of the first chunk that is with the system, with a payload of at
-// most so many bytes.
+// Sent counts a datagram of the first chunk, with a payload of at most payload bytes, that the
+// system has taken.
 func (q *Queue) Sent(payload int, stats *wire.Stats) {
 	c := &q.list[q.head]
 	bytes := len(c.Next(c.Sent, payload))
@@ -79,7 +81,7 @@ func (q *Queue) Sent(payload int, stats *wire.Stats) {
 	}
 }
 
-// Pop gives the first chunk's body back.
+// Pop removes the first chunk and returns its body to its owner.
 func (q *Queue) Pop() {
 	c := &q.list[q.head]
 	if c.unsent != nil {
@@ -96,14 +98,14 @@ func (q *Queue) rewind() {
 	}
 }
 
-// Clear takes all out.
+// Clear removes all chunks.
 func (q *Queue) Clear() {
 	for !q.Empty() {
 		q.Pop()
 	}
 }
 
-// Abandon takes out what is of a communicator.
+// Abandon removes the chunks of a communicator.
 func (q *Queue) Abandon(comm uint8) {
 	n := q.head
 	for _, c := range q.list[q.head:] {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A queue that is never empty stays as small as what waits in it, and in order.
+// A queue that is never empty stays as small as its waiting chunks, and in order.
 func TestQueueThatIsNeverEmpty(t *testing.T) {
 	const waiting, rounds = 100, 10_000
 	var q Queue

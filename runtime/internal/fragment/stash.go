@@ -13,16 +13,15 @@ const (
 	stashFirst  = stashMargin
 )
 
-// Stashes keep the datagrams that the sink holds back. Each communicator has one
-// of its own, so that what it holds back takes no room from another; what is
-// beyond that is lost, as datagrams may be.
+// Stashes keep the datagrams that the sink holds back. Each communicator has its own stash, so it
+// takes no room from others. Datagrams beyond its room are lost, which datagrams may be.
 type Stashes struct {
-	Room int // bytes that a stash has at least: what a receiver's buffer has
+	Room int // least bytes of a stash: the room of a receiver's buffer
 	of   [256]*stash
 	used []*stash
 }
 
-// Add keeps a datagram; false if there is no room for it.
+// Add keeps a datagram; it returns false if there is no room.
 func (a *Stashes) Add(p *Part, payload []byte) bool {
 	k := a.of[p.Comm]
 	if k == nil {
@@ -37,7 +36,7 @@ func (a *Stashes) Add(p *Part, payload []byte) bool {
 	return true
 }
 
-// Offer asks the sink again about all. It reports whether any was taken.
+// Offer offers all kept datagrams to the sink again. It reports whether the sink has taken any.
 func (a *Stashes) Offer(s wire.Sink) (moved bool) {
 	for _, k := range a.used {
 		moved = k.offer(s) || moved
@@ -45,7 +44,7 @@ func (a *Stashes) Offer(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// Forget gives back what there is for a communicator.
+// Forget frees the stash of a communicator.
 func (a *Stashes) Forget(comm uint8) {
 	if i := slices.Index(a.used, a.of[comm]); i >= 0 {
 		a.used = slices.Delete(a.used, i, i+1)
@@ -87,8 +86,8 @@ func (k *stash) grow() {
 	k.bytes = append(make([]byte, 0, min(max(stashFirst, 2*cap(k.bytes)), k.limit())), k.bytes...)
 }
 
-// offer asks the sink again about all, and closes the gaps that those leave
-// which it takes. It reports whether there were any.
+// offer offers all kept datagrams to the sink again, and closes the gaps of those that it takes. It
+// reports whether it has taken any.
 func (k *stash) offer(s wire.Sink) bool {
 	n, end := 0, 0
 	for i := range k.heads {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// picky takes the operations it is told to.
+// picky is a sink that takes only some operations.
 type picky struct {
 	wire.Sink
 	accepts func(seq uint64) bool
@@ -44,7 +44,7 @@ func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
 	require.Empty(t, k.bytes)
 }
 
-// Memory is taken as it is needed: most ranks hold back a few signals.
+// A stash allocates memory as needed: most ranks hold back only a few signals.
 func TestStashGrows(t *testing.T) {
 	k := stash{room: 3 << 20}
 	var all string
