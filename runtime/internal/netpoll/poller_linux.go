@@ -18,11 +18,11 @@ type Poller struct {
 	wakefd int
 	procs  int32 // GOMAXPROCS
 	closed atomic.Bool
-	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for that
-	polled rawEvents    // of Poll, which would take longer to clear them each time than to look
+	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for its end
+	polled rawEvents    // for Poll, since clearing it each time would take longer than looking
 }
 
-// rawEvents are events as the system tells of them.
+// rawEvents are events as the system returns them.
 type rawEvents [MaxBatch]unix.EpollEvent
 
 // New returns an empty poller.
@@ -44,18 +44,18 @@ func New() (*Poller, error) {
 	return p, nil
 }
 
-// Add registers fd; its events carry token, which must be ≥ 0.
+// Add registers fd; its events carry token, which must not be negative.
 func (p *Poller) Add(fd int, token int32, read, write bool) error {
 	return p.control(unix.EPOLL_CTL_ADD, fd, token, read, write)
 }
 
-// Modify changes what fd is watched for. With neither read nor write the
-// system still reports errors: use Remove for a descriptor that must be quiet.
+// Modify changes what fd is watched for. With neither read nor write, the system still reports
+// errors: use Remove to silence a descriptor.
 func (p *Poller) Modify(fd int, token int32, read, write bool) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, token, read, write)
 }
 
-// Remove takes fd out of the set; call it before closing fd.
+// Remove removes fd from the set; call it before closing fd.
 func (p *Poller) Remove(fd int) error {
 	return p.control(unix.EPOLL_CTL_DEL, fd, 0, false, false)
 }
@@ -74,15 +74,15 @@ func (p *Poller) control(op, fd int, token int32, read, write bool) error {
 	return nil
 }
 
-// Poll fills dst with what is ready now, at most MaxBatch events, and returns
-// their number. It does not take a wake-up. One goroutine at a time calls it.
+// Poll fills dst with up to MaxBatch events that are ready now, and returns their number. It leaves
+// a wake-up for Wait. One goroutine at a time calls it.
 func (p *Poller) Poll(dst []Event) (int, error) {
 	n, _, err := p.look(dst, &p.polled, 0)
 	return n, err
 }
 
-// Wait is Poll that parks until something is ready, Wake is called, or d has
-// passed; d < 0 waits without limit. It may return 0 events early.
+// Wait is Poll, but parks until something is ready, Wake is called, or d has passed; d < 0 means no
+// limit. It may return 0 events early.
 func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	p.inside.RLock()
 	defer p.inside.RUnlock()
@@ -118,7 +118,7 @@ func (p *Poller) collect(dst []Event, msec int) (n int, woken bool, err error) {
 	return n, woken, nil
 }
 
-// sort takes the wake-up out of what the system has reported.
+// sort removes the wake-up from the system's events.
 func sort(dst []Event, raw []unix.EpollEvent) (n int, woken bool) {
 	for i := range raw {
 		if raw[i].Fd == wakeToken {
@@ -142,14 +142,14 @@ func event(raw *unix.EpollEvent) Event {
 
 func (p *Poller) drain() {
 	var b [8]byte
-	unix.Read(p.wakefd, b[:]) // EAGAIN if another waiter was faster: as good
+	unix.Read(p.wakefd, b[:]) // EAGAIN: another waiter has read it
 	p.reset()
 }
 
 func (p *Poller) kick() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	unix.Write(p.wakefd, one[:]) // fails only when the counter is full, which wakes as well
+	unix.Write(p.wakefd, one[:]) // fails only if the counter is full, which wakes as well
 }
 
 // Close ends all Waits and frees the set. Descriptors in it stay open.

@@ -16,8 +16,8 @@ type Poller struct {
 	waker
 	rd, wr int // the pipe that Wake writes to
 
-	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for that
-	mu     sync.Mutex   // guards what follows
+	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for its end
+	mu     sync.Mutex   // guards the fields below
 	fds    []unix.PollFd
 	tokens []int32
 	closed bool
@@ -40,7 +40,7 @@ func New() (*Poller, error) {
 	return &Poller{rd: p[0], wr: p[1]}, nil
 }
 
-// Add registers fd; its events carry token, which must be ≥ 0.
+// Add registers fd; its events carry token, which must not be negative.
 func (p *Poller) Add(fd int, token int32, read, write bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +53,8 @@ func (p *Poller) Add(fd int, token int32, read, write bool) error {
 	return nil
 }
 
-// Modify changes what fd is watched for. With neither read nor write the
-// system still reports errors: use Remove for a descriptor that must be quiet.
+// Modify changes what fd is watched for. With neither read nor write, the system still reports
+// errors: use Remove to silence a descriptor.
 func (p *Poller) Modify(fd int, token int32, read, write bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *Poller) Modify(fd int, token int32, read, write bool) error {
 	return nil
 }
 
-// Remove takes fd out of the set; call it before closing fd.
+// Remove removes fd from the set; call it before closing fd.
 func (p *Poller) Remove(fd int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,22 +101,22 @@ func interest(read, write bool) (ev int16) {
 	return ev
 }
 
-// interrupt lets a running Wait see the changed list.
+// interrupt makes a running Wait use the changed list.
 func (p *Poller) interrupt() {
 	if p.waiting.Load() > 0 {
 		p.kick()
 	}
 }
 
-// Poll fills dst with what is ready now, at most MaxBatch events, and returns
-// their number. It does not take a wake-up.
+// Poll fills dst with up to MaxBatch events that are ready now, and returns their number. It leaves
+// a wake-up for Wait.
 func (p *Poller) Poll(dst []Event) (int, error) {
 	n, _, err := p.collect(dst, 0)
 	return n, err
 }
 
-// Wait is Poll that parks until something is ready, Wake is called, or d has
-// passed; d < 0 waits without limit. It may return 0 events early.
+// Wait is Poll, but parks until something is ready, Wake is called, or d has passed; d < 0 means no
+// limit. It may return 0 events early.
 func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	p.inside.RLock()
 	defer p.inside.RUnlock()
@@ -170,12 +170,12 @@ func event(token int32, revents int16) Event {
 
 func (p *Poller) drain() {
 	var b [64]byte
-	unix.Read(p.rd, b[:]) // EAGAIN if another waiter was faster: as good
+	unix.Read(p.rd, b[:]) // EAGAIN: another waiter has read it
 	p.reset()
 }
 
 func (p *Poller) kick() {
-	unix.Write(p.wr, []byte{1}) // fails only when the pipe is full, which wakes as well
+	unix.Write(p.wr, []byte{1}) // fails only if the pipe is full, which wakes as well
 }
 
 // Close ends all Waits and frees the list. Descriptors in it stay open.

@@ -11,7 +11,7 @@ func (p *Poller) Wake() {
 	}
 }
 
-// millis rounds up, so that a short wait is not a spin.
+// millis rounds up, so that a short wait does not spin.
 func millis(d time.Duration) int {
 	if d < 0 {
 		return -1
