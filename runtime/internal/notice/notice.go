@@ -1,4 +1,4 @@
-// Package notice tells a log what a process waits for, if it waits long.
+// Package notice logs what a process waits for if it waits long.
 package notice
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// First is how long a process waits in silence. The next words follow after twice as long each time, up
-// to Most.
+// First is how long a process waits before the first warning. Each further interval is twice the
+// last, up to Most.
 const (
 	First = 2 * time.Second
 	Most  = time.Minute
 )
 
-// Wait tells log, while a process waits, what it waits for and why that has not come. The answer of
-// what is asked for each time; an empty one is not told. It is called in a goroutine of its own. The
-// caller calls stop when the waiting has ended: nothing is told afterwards. A nil log is told nothing.
+// Wait logs to log, while a process waits, what it waits for and why that has not come. It calls
+// what for the text each time, in a goroutine of its own, and skips an empty text. The caller calls
+// stop when the wait has ended; nothing is logged afterwards. log may be nil.
 func Wait(c clock.Clock, log *slog.Logger, what func() string) (stop func()) {
 	if log == nil {
 		return func() {}
@@ -66,21 +66,21 @@ func (w *wait) stop() {
 	w.timer.Stop()
 }
 
-// Trouble is the newest reason why something does not come, for a function what of Wait. It may be used
-// by several goroutines. The zero value has none.
+// Trouble is the newest reason why something does not come, for the function what of Wait. Several
+// goroutines may use it. The zero value has no reason.
 type Trouble struct {
 	mu   sync.Mutex
 	text string
 }
 
-// Set takes note of a reason.
+// Set records a reason.
 func (t *Trouble) Set(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = text
 }
 
-// String returns the newest one.
+// String returns the newest reason.
 func (t *Trouble) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// The words come after 2, 6, 14, 30, 62, 122 … seconds.
+// Warnings come after 2, 6, 14, 30, 62, 122 … seconds.
 func TestWait(t *testing.T) {
 	var m clock.Manual
 	var out bytes.Buffer
@@ -25,7 +25,7 @@ func TestWait(t *testing.T) {
 	asked := 0
 	stop := Wait(&m, log, func() string {
 		if asked++; asked == 2 {
-			return "" // there is nothing to be told
+			return "" // nothing to log
 		}
 		return fmt.Sprint("answer ", asked)
 	})
