@@ -6,8 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Descriptor is one that is watched for now this, now that, and for nothing at
-// first.
+// Descriptor is a descriptor whose watched events change; at first it is not watched.
 type Descriptor struct {
 	reactor *Reactor
 	source  Source
@@ -16,13 +15,13 @@ type Descriptor struct {
 	eager   bool
 }
 
-// Descriptor returns fd to be watched for s.
+// Descriptor returns fd as a Descriptor of source s.
 func (r *Reactor) Descriptor(fd int, s Source) *Descriptor {
 	return &Descriptor{reactor: r, source: s, fd: fd, token: -1}
 }
 
-// Eager says that the descriptor may be read without its being known that something is
-// there: its source must bear that, as [Source.Ready] with nothing to read.
+// Eager says that the descriptor may be read although nothing may be there. Its source must allow
+// this, as a call of [Source.Ready] with nothing to read.
 func (d *Descriptor) Eager() {
 	d.eager = true
 	if d.token >= 0 {
@@ -30,8 +29,8 @@ func (d *Descriptor) Eager() {
 	}
 }
 
-// Modify changes what the descriptor is watched for; with neither it is not
-// watched at all, not even for errors.
+// Modify changes what the descriptor is watched for. With neither read nor write it is not watched
+// at all, not even for errors.
 func (d *Descriptor) Modify(read, write bool) (err error) {
 	switch {
 	case !read && !write:
@@ -50,7 +49,7 @@ func (d *Descriptor) Modify(read, write bool) (err error) {
 	return nil
 }
 
-// Func is a source that only takes notice.
+// Func is a source that only gets notifications.
 type Func func(read, write bool)
 
 // Ready implements [Source].

@@ -1,6 +1,5 @@
-// Package reactor lets the goroutine that is inside a call do the work of all
-// descriptors of a transport: Serve has each do what it is ready for, Wait parks
-// until one is.
+// Package reactor lets the goroutine inside a call do the work of all descriptors of a transport:
+// Serve lets each ready descriptor work, and Wait parks until one is ready.
 package reactor
 
 import (
@@ -12,25 +11,25 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Source is who has a descriptor. Ready does what can be done now, hands what has
-// arrived to s, and reports whether anything was sent or received.
+// Source owns a descriptor. Ready does what is possible now, hands arrivals to s, and reports
+// whether anything was sent or received.
 type Source interface {
 	Ready(s wire.Sink, read, write bool) (moved bool)
 }
 
-// Reactor serves descriptors. Its methods are called by one goroutine at a time,
-// but for Wait and Wake, which may run beside them.
+// Reactor serves descriptors. One goroutine at a time calls its methods, except Wait and Wake,
+// which may run at the same time.
 type Reactor struct {
 	poller  *netpoll.Poller
-	watched []watched // by token
-	free    []int32   // tokens to be used again
-	writing int       // descriptors that are watched for writing
+	watched []watched // indexed by token
+	free    []int32   // tokens to reuse
+	writing int       // descriptors watched for writing
 	recent  recent
 	events  [netpoll.MaxBatch]netpoll.Event
 	found   foundEvents
 }
 
-// watched is a descriptor that is watched.
+// watched is a watched descriptor.
 type watched struct {
 	source      Source // nil: the token is free
 	read, write bool
@@ -46,12 +45,11 @@ func New() (*Reactor, error) {
 	return &Reactor{poller: p, recent: recent{most: 1}}, nil
 }
 
-// Alone says that whoever calls Serve has a core to itself.
+// Alone says that the caller of Serve has a core to itself.
 func (r *Reactor) Alone() { r.recent.most = maxRecent }
 
-// foundEvents are those that the last Wait has ended with: Serve takes them
-// without asking the system again. Events repeat until they are served, so
-// they may be lost or come late.
+// foundEvents are the events that ended the last Wait. Serve takes them without asking the system
+// again. Events repeat until they are served, so they may be lost or late.
 type foundEvents struct {
 	mu sync.Mutex
 	n  atomic.Int32
@@ -70,8 +68,7 @@ func (f *foundEvents) drain(ev []netpoll.Event) int {
 	return copy(ev, f.ev[:f.n.Swap(0)])
 }
 
-// Watch adds a descriptor, which the caller closes after Unwatch. The token
-// names it.
+// Watch adds a descriptor and returns its token. The caller closes the descriptor after Unwatch.
 func (r *Reactor) Watch(fd int, s Source, read, write bool) (token int32, err error) {
 	if n := len(r.free); n > 0 {
 		token, r.free = r.free[n-1], r.free[:n-1]
@@ -88,7 +85,7 @@ func (r *Reactor) Watch(fd int, s Source, read, write bool) (token int32, err er
 	return token, nil
 }
 
-// note keeps in mind what a descriptor is watched for.
+// note records what a descriptor is watched for.
 func (r *Reactor) note(token int32, read, write bool) {
 	w := &r.watched[token]
 	if w.write != write {
@@ -116,9 +113,8 @@ func (r *Reactor) Modify(fd int, token int32, read, write bool) error {
 	return err
 }
 
-// Unwatch takes a descriptor out again, unless token is negative. Its token may be
-// used again at once: an event that is still on its way then causes one vain
-// read.
+// Unwatch removes a descriptor, unless token is negative. The token may be reused at once: an event
+// that is still under way then only causes one read without result.
 func (r *Reactor) Unwatch(fd int, token int32) error {
 	if token < 0 {
 		return nil
@@ -129,9 +125,8 @@ func (r *Reactor) Unwatch(fd int, token int32) error {
 	return r.poller.Remove(fd)
 }
 
-// Serve lets every descriptor that is ready do its work. Where few eager ones bring
-// something, others may have to wait for some more Serves. After an error nothing
-// can be served any more.
+// Serve lets every ready descriptor work. If a few eager descriptors have traffic, the others may
+// have to wait for some Serves. After an error nothing can be served any more.
 func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
 	n := 0
 	if r.found.n.Load() > 0 {
@@ -162,7 +157,7 @@ func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
 	return moved, nil
 }
 
-// try reads the descriptors that are recent, which one of them may change.
+// try reads the recent descriptors. A read may change the list.
 func (r *Reactor) try(s wire.Sink) (moved bool) {
 	for i := 0; i < r.recent.n; i++ {
 		moved = r.watched[r.recent.tokens[i]].source.Ready(s, true, false) || moved
@@ -170,11 +165,10 @@ func (r *Reactor) try(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// Wait parks until a descriptor is ready, until Wake, or until d has passed; d < 0
-// waits without limit.
+// Wait parks until a descriptor is ready, until Wake, or until d has passed; d < 0 means no limit.
 func (r *Reactor) Wait(d time.Duration) {
 	var ev [netpoll.MaxBatch]netpoll.Event
-	if n, err := r.poller.Wait(ev[:], d); err == nil && n > 0 { // an error shows in Serve as well
+	if n, err := r.poller.Wait(ev[:], d); err == nil && n > 0 { // Serve returns the error as well
 		r.found.put(ev[:n])
 	}
 }
@@ -182,5 +176,5 @@ func (r *Reactor) Wait(d time.Duration) {
 // Wake ends the running Wait, or else the next one.
 func (r *Reactor) Wake() { r.poller.Wake() }
 
-// Close gives everything back but the descriptors.
+// Close frees all resources except the descriptors.
 func (r *Reactor) Close() { r.poller.Close() }

@@ -26,7 +26,7 @@ func (p pipe) fill(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// reader reads from its pipe, and notes that the sink is passed on.
+// reader reads from its pipe, and checks that it gets the sink.
 type reader struct {
 	p    pipe
 	sink wire.Sink
@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 	require.NoError(t, r.Unwatch(one.p.out, token))
 	one.p.fill(t)
 	two.p.fill(t)
-	r.Wait(-1) // finds two, which the next Serve takes
+	r.Wait(-1) // finds two events, which the next Serve takes
 	require.True(t, serve(t, r, s))
 	require.Equal(t, []int{1, 1}, []int{one.n, two.n})
 	require.False(t, serve(t, r, s))
@@ -83,7 +83,7 @@ func TestServe(t *testing.T) {
 	require.Equal(t, 2, one.n)
 }
 
-// What Wait has found of a descriptor that is not watched any more is nobody's.
+// Events of a descriptor that is no longer watched are dropped.
 func TestFoundAndGone(t *testing.T) {
 	r := open(t)
 	one := &reader{p: newPipe(t)}

@@ -1,35 +1,35 @@
 package reactor
 
-// Asking the system which descriptors are ready costs as much as a read that finds nothing.
-// So where what has come of late came by one or two descriptors, Serve reads these without asking.
+// Asking the system which descriptors are ready costs as much as a read that finds nothing. So if
+// recent arrivals came by one or two descriptors, Serve reads these without asking.
 
 const (
-	// maxRecent is how many descriptors are read without asking at most. Two reads take longer
-	// than to ask, but one that finds something is over sooner: that is worth it where nobody
-	// else needs the core.
+	// maxRecent is the greatest number of descriptors that are read without asking. Two reads take
+	// longer than asking, but a read that finds something is over sooner. That pays where no other
+	// rank needs the core.
 	maxRecent = 2
-	// steady is how many events in a row must be of the same descriptors.
+	// steady is how many events in a row must come from the same descriptors.
 	steady = 32
-	// askEvery is how many Serves there are to one that asks, for the other descriptors.
+	// askEvery is how often, in Serves, the system is asked about the other descriptors.
 	askEvery = 8
-	// renew is how many Serves it takes until it is found out anew which descriptors bring
-	// something: one that does not any more is read in vain.
+	// renew is after how many Serves the recent descriptors are determined anew, since one without
+	// further traffic is read in vain.
 	renew = 1 << 16
 )
 
-// recent is which eager descriptors had something to be read last.
+// recent tracks which eager descriptors had something to read last.
 type recent struct {
-	most   int // of tokens
+	most   int // greatest number of tokens
 	n      int
-	tokens [maxRecent]int32 // the latest first
-	streak int              // events of these, and of no other
-	serves uint             // since streak was long enough
+	tokens [maxRecent]int32 // the newest first
+	streak int              // consecutive events of these tokens
+	serves uint             // Serves since streak was long enough
 }
 
-// reset has it found out anew.
+// reset forgets the recent descriptors.
 func (r *recent) reset() { r.n, r.streak, r.serves = 0, 0, 0 }
 
-// saw notes that there is something to read.
+// saw records that token has something to read.
 func (r *recent) saw(token int32) {
 	for _, known := range r.tokens[:r.n] {
 		if known == token {
@@ -44,8 +44,8 @@ func (r *recent) saw(token int32) {
 	r.tokens[0] = token
 }
 
-// next is called by each Serve. It reports whether the descriptors are to be read, and whether
-// the system is to be asked: always if it has to be for other reasons.
+// next is called by each Serve. It reports whether to read the recent descriptors, and whether to
+// ask the system, which it always does if must is set.
 func (r *recent) next(must bool) (try, ask bool) {
 	if must || r.streak < steady {
 		return false, true
@@ -57,7 +57,7 @@ func (r *recent) next(must bool) (try, ask bool) {
 	return true, r.serves%askEvery == 0
 }
 
-// forget is called when a descriptor is not read any more.
+// forget is called when a descriptor is no longer watched for reading.
 func (r *recent) forget(token int32) {
 	for _, known := range r.tokens[:r.n] {
 		if known == token {

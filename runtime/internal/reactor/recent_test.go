@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// trier reads from its pipe, which does not block, and counts how often it is asked to.
+// trier reads from its non-blocking pipe and counts the calls of Ready.
 type trier struct {
 	p    pipe
 	d    *Descriptor
@@ -38,7 +38,7 @@ func newTrier(t *testing.T, r *Reactor, eager bool) *trier {
 	return s
 }
 
-// bring has as many events come by the sources in turn as make them recent.
+// bring makes the sources recent by enough events from them in turn.
 func bring(t *testing.T, r *Reactor, sources ...*trier) {
 	for i := range steady + len(sources) {
 		s := sources[i%len(sources)]
@@ -49,7 +49,7 @@ func bring(t *testing.T, r *Reactor, sources ...*trier) {
 	}
 }
 
-// vain returns how often a source is asked, in so many Serves, to read what is not there.
+// vain returns how often, in a number of Serves, a source without input is read.
 func vain(t *testing.T, r *Reactor, s *trier, serves int) int {
 	before := s.asks
 	for range serves {
@@ -72,7 +72,7 @@ func TestRecentIsReadUnasked(t *testing.T) {
 	require.Equal(t, 10, vain(t, r, one, 10))
 }
 
-// Of a descriptor that is not recent is heard as soon as the system is asked, and then always.
+// A descriptor that is not recent is served when the system is next asked, and from then on always.
 func TestOthersAreServed(t *testing.T) {
 	for name, eager := range map[string]bool{"eager": true, "not eager": false} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestTwoWhereAlone(t *testing.T) {
 	}
 }
 
-// As long as somebody has something to write the system is asked by each Serve, and tells of all.
+// While a descriptor waits to write, each Serve asks the system, which reports all descriptors.
 func TestWritersAreAskedFor(t *testing.T) {
 	r, full := open(t), newPipe(t)
 	one := newTrier(t, r, true)
@@ -140,7 +140,7 @@ func TestForgotten(t *testing.T) {
 	require.Equal(t, 10, vain(t, r, one, 10), "it is eager as before")
 }
 
-// A descriptor that brings nothing any more is not read for ever.
+// A descriptor without further traffic is not read for ever.
 func TestRecentIsFoundAnew(t *testing.T) {
 	r := open(t)
 	one := newTrier(t, r, true)
