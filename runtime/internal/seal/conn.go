@@ -15,17 +15,17 @@ type Conn struct {
 	out     *Line
 	broken  error // why a record was cut off
 
-	reading sync.Mutex // guards what follows
+	reading sync.Mutex // guards the fields below
 	in      *Line
 	buf     []byte // of the record that is being read
-	rest    []byte // of the one before: has been opened and not been taken
+	rest    []byte // opened bytes of the last record that have not been taken
 }
 
-// NewConn seals c.
+// NewConn returns c with both directions sealed.
 func NewConn(c net.Conn, in, out *Line) *Conn { return &Conn{Conn: c, in: in, out: out} }
 
-// Write sends b, in records. One that was cut off, by a deadline say, is the last: what follows would
-// be read as its rest.
+// Write sends b in records. If a record is cut off, for example by a deadline, it is the last one:
+// later bytes would be read as its rest.
 func (c *Conn) Write(b []byte) (n int, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -39,7 +39,7 @@ func (c *Conn) Write(b []byte) (n int, err error) {
 	return n, c.broken
 }
 
-// Read reads what has come and is authentic.
+// Read returns authentic bytes that have arrived.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -53,7 +53,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a record. What it has read of one when it is interrupted it keeps.
+// next reads a record. If it is interrupted, it keeps what it has read.
 func (c *Conn) next() error {
 	for {
 		want, err := RecordLen(c.buf)
@@ -65,7 +65,7 @@ func (c *Conn) next() error {
 			want = RecordHead
 		case want == len(c.buf):
 			c.rest, err = c.in.Open(c.buf)
-			c.buf = c.buf[:0] // overwritten by the next one, when this has been read
+			c.buf = c.buf[:0] // the next record overwrites it after this one has been read
 			return err
 		}
 		if err := c.fill(want); err != nil {

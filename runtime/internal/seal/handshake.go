@@ -8,22 +8,21 @@ import (
 	"fmt"
 )
 
-// Two sides that have a key prove it to each other, before either has told anything
-// else:
+// Two sides with a key prove it to each other before either says anything else:
 //
 //	member  opening, which ends with its nonce
 //	host    its nonce, and its proof
 //	member  its proof
 //
-// A proof is the HMAC of the role, of all that both have said, and so of both nonces:
-// none can be used twice, or in the other role.
+// A proof is the HMAC of the role and of everything that both have said, including both nonces, so
+// it cannot be used twice, or in the other role.
 const (
-	// NonceLen is the width of a nonce, ProofLen that of a proof.
+	// NonceLen is the length of a nonce, ProofLen that of a proof, in bytes.
 	NonceLen = 32
 	ProofLen = sha256.Size
 )
 
-// Handshake is one of them.
+// Handshake is the state of a handshake.
 type Handshake struct {
 	key        []byte
 	mode       Mode
@@ -36,7 +35,7 @@ func NewNonce() (n [NonceLen]byte) {
 	return n
 }
 
-// NewHandshake begins one: opening is what the member has said, host the host's nonce.
+// NewHandshake begins a handshake: opening is the member's first message, host the host's nonce.
 func NewHandshake(key []byte, mode Mode, opening []byte, host *[NonceLen]byte) *Handshake {
 	return &Handshake{key: key, mode: mode, transcript: append(append([]byte(nil), opening...), host[:]...)}
 }
@@ -50,7 +49,7 @@ const (
 	Member Role = "member"
 )
 
-// Proof is what a side in that role says.
+// Proof returns the proof of a role.
 func (h *Handshake) Proof(r Role) []byte {
 	m := hmac.New(sha256.New, h.key)
 	fmt.Fprintf(m, "schedgen %s proves", r)
@@ -58,11 +57,11 @@ func (h *Handshake) Proof(r Role) []byte {
 	return m.Sum(nil)
 }
 
-// Proven reports, in constant time, whether proof is that of a side in that role.
+// Proven reports, in constant time, whether proof is the proof of a role.
 func (h *Handshake) Proven(r Role, proof []byte) bool { return hmac.Equal(h.Proof(r), proof) }
 
-// Lines returns what seals the rest of the conversation, in each role's direction. It
-// is always encrypted: little is said, and it is what the session's keys are made of.
+// Lines returns the seals for the rest of the conversation, one for each role's direction. They
+// always encrypt: the conversation is short, and it contains the seed of the session's keys.
 func (h *Handshake) Lines() (host, member *Line, err error) {
 	secret, err := hkdf.Extract(sha256.New, h.key, h.transcript)
 	if err != nil {

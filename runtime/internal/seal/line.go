@@ -8,35 +8,34 @@ import (
 	"fmt"
 )
 
-// A record is what a connection carries at a time, integers big-endian:
+// A record is a piece of a connection's bytes, with big-endian integers:
 //
-//	length u32, so many bytes, tag [16]
+//	length u32, that many bytes, tag [16]
 //
-// Records are numbered from 0 on, and the number is the nonce: it is not sent, since a
-// connection keeps its bytes in order. So a record that is replayed, left out, moved,
-// cut or changed is none.
+// Records are numbered from 0 on. The number is the nonce, and is not sent, since a connection
+// keeps its bytes in order. So a record that is replayed, left out, moved, cut or changed does not
+// open.
 const (
 	RecordHead = 4
-	// RecordMax is the most bytes between head and tag. One record is checked while the
-	// next is sealed, and both stay in the processor's cache: 64 KiB took 1.2 times as
-	// long for large frames.
+	// RecordMax is the greatest number of bytes between head and tag. One record is checked while
+	// the next is sealed, and both stay in the processor's cache: with 64 KiB, large frames took
+	// 1.2 times as long.
 	RecordMax = 32 << 10
-	// RecordOver is what a record adds to its bytes.
+	// RecordOver is how many bytes a record adds.
 	RecordOver = RecordHead + TagLen
 )
 
-// ErrForged says that bytes are not what a holder of the key has sent, or not where
-// they are.
+// ErrForged says that bytes were not sent by a holder of the key, or not at this place.
 var ErrForged = errors.New("not sealed with the key")
 
-// Line seals, or opens, what goes one way over one connection. It is used by one
-// goroutine at a time and allocates nothing.
+// Line seals or opens the bytes of one direction of a connection. One goroutine at a time uses it.
+// It does not allocate.
 type Line struct {
 	aead  cipher.AEAD
 	mode  Mode
 	count uint64 // records so far
 	nonce [12]byte
-	over  bool // a record was none: nothing is opened any more
+	over  bool // a record was invalid: nothing is opened any more
 }
 
 func newLine(mode Mode, key []byte) (*Line, error) {
@@ -59,9 +58,8 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 	return a, nil
 }
 
-// Lines returns the two directions of a connection: that in which who opened it
-// speaks, and the way back. No two connections of a session may have the same
-// numbers. They are nil if nothing is sealed.
+// Lines returns the two directions of a connection: from the side that opened it, and back. No two
+// connections of a session may have the same numbers. The lines are nil if nothing is sealed.
 func (s *Session) Lines(from, to, lane int, turn uint64) (there, back *Line, err error) {
 	if s.mode == Plain {
 		return nil, nil, nil
@@ -86,8 +84,8 @@ func (l *Line) step() []byte {
 	return l.nonce[:]
 }
 
-// Seal makes a record of b, whose first RecordHead bytes are room for its head, and
-// returns it with its tag behind. At most RecordMax bytes may follow the head.
+// Seal makes a record of b and returns it with its tag appended. The first RecordHead bytes of b
+// are room for the head; at most RecordMax bytes may follow.
 func (l *Line) Seal(b []byte) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)-RecordHead))
 	if l.mode == Encrypted {
@@ -96,8 +94,8 @@ func (l *Line) Seal(b []byte) []byte {
 	return l.aead.Seal(b, l.step(), nil, b)
 }
 
-// RecordLen returns the length of the record that b begins with, 0 if b is too short
-// to say so. The length is not authentic before the record is opened.
+// RecordLen returns the length of the record at the start of b, or 0 if b is too short. The length
+// is not authentic before the record is opened.
 func RecordLen(b []byte) (int, error) {
 	if len(b) < RecordHead {
 		return 0, nil
@@ -109,8 +107,8 @@ func RecordLen(b []byte) (int, error) {
 	return RecordOver + int(n), nil
 }
 
-// Open checks record b, whole as RecordLen says, and returns its bytes, which take
-// their place in b. Behind one that is none it opens nothing: there would be a gap.
+// Open checks record b, which must be whole as RecordLen says, and returns its bytes, in place.
+// After an invalid record it opens nothing, since there would be a gap.
 func (l *Line) Open(b []byte) ([]byte, error) {
 	if l.over {
 		return nil, ErrForged

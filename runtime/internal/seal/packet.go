@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// PacketOver is what a sealed datagram has behind its payload: the tag, and its sender's
-// count u64, big-endian.
+// PacketOver is how many bytes a sealed datagram has after its payload: the tag, and the sender's
+// count, u64 big-endian.
 const PacketOver = TagLen + 8
 
-// Packets seals and opens datagrams. The nonce is the sender's rank and its count, so
-// no rank may seal two datagrams with one count. Whoever shares the session can seal in
-// anybody's name: this keeps out strangers, not ranks of the job from each other. It is
-// used by one goroutine at a time and allocates nothing.
+// Packets seals and opens datagrams. The nonce is the sender's rank and its count, so a rank must
+// not seal two datagrams with one count. Every holder of the session can seal in the name of any
+// rank: this keeps strangers out, but does not protect ranks of the job from each other. One
+// goroutine at a time uses it. It does not allocate.
 type Packets struct {
 	aead  cipher.AEAD
 	mode  Mode
 	nonce [12]byte
 }
 
-// Packets returns what seals a session's datagrams; nil if nothing is sealed.
+// Packets returns the seal for a session's datagrams, or nil if nothing is sealed.
 func (s *Session) Packets() (*Packets, error) {
 	if s.mode == Plain {
 		return nil, nil
@@ -42,8 +42,7 @@ func (p *Packets) set(from int, count uint64) []byte {
 	return p.nonce[:]
 }
 
-// Seal returns datagram b with tag and count behind. Its first head bytes are not
-// encrypted.
+// Seal returns datagram b with tag and count appended. It does not encrypt the first head bytes.
 func (p *Packets) Seal(b []byte, head, from int, count uint64) []byte {
 	if p.mode == Encrypted {
 		b = p.aead.Seal(b[:head], p.set(from, count), b[head:], b[:head])
@@ -53,8 +52,8 @@ func (p *Packets) Seal(b []byte, head, from int, count uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, count)
 }
 
-// Open checks datagram b, of at least head+PacketOver bytes, and returns it without tag
-// and count, the payload in its place, and the count.
+// Open checks datagram b, of at least head+PacketOver bytes. It returns b without tag and count,
+// with the payload in place, and the count.
 func (p *Packets) Open(b []byte, head, from int) (data []byte, count uint64, ok bool) {
 	tagged, end := b[:len(b)-8], len(b)-PacketOver
 	count = binary.BigEndian.Uint64(b[len(tagged):])

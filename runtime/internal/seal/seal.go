@@ -1,10 +1,9 @@
-// Package seal is the cryptography of transports: what proves to a rank that
-// another one has the same key, and what seals all that they say to each other
-// afterwards. It does no input or output.
+// Package seal is the cryptography of transports: it proves to a rank that another rank has the
+// same key, and seals all their later traffic. It does no input or output.
 //
-// The primitives are HMAC-SHA256 (RFC 2104) for proofs, HKDF-SHA256 (RFC 5869) for
-// keys, and AES-256-GCM (NIST SP 800-38D) for what is sent: with an empty plaintext
-// where it is only authenticated, which is GMAC.
+// The primitives are HMAC-SHA256 (RFC 2104) for proofs, HKDF-SHA256 (RFC 5869) for keys, and
+// AES-256-GCM (NIST SP 800-38D) for traffic. Traffic that is only authenticated uses GCM with an
+// empty plaintext, which is GMAC.
 package seal
 
 import (
@@ -17,32 +16,31 @@ import (
 )
 
 const (
-	// MinKey and MaxKey are the bytes of the shortest and of the longest key. The
-	// shortest may be 128 random bits in hexadecimal digits.
+	// MinKey and MaxKey are the least and the greatest length of a key in bytes. The shortest key
+	// may be 128 random bits in hexadecimal digits.
 	MinKey = 32
 	MaxKey = 4096
 
-	// TagLen is the width of what proves that bytes are authentic.
+	// TagLen is the length of an authentication tag in bytes.
 	TagLen = 16
-	// SeedLen is the width of the random bytes that make one session's keys unlike
-	// those of any other.
+	// SeedLen is the length of the random seed that makes the keys of each session different.
 	SeedLen = 32
 
 	keyLen = 32 // of AES-256
 )
 
-// Mode is how much is kept from strangers.
+// Mode says how traffic is protected from strangers.
 type Mode uint8
 
 // The modes.
 const (
-	Plain     Mode = iota // there is no key
-	Signed                // what is sent is authenticated
-	Encrypted             // and confidential
+	Plain     Mode = iota // no key
+	Signed                // traffic is authenticated
+	Encrypted             // and encrypted
 	modes
 )
 
-// ModeOf returns what a configuration asks for, and checks the key's length.
+// ModeOf returns the mode of a configuration, and checks the key's length.
 func ModeOf(key []byte, encrypt bool) (Mode, error) {
 	switch {
 	case len(key) == 0 && encrypt:
@@ -57,7 +55,7 @@ func ModeOf(key []byte, encrypt bool) (Mode, error) {
 	return Signed, nil
 }
 
-// String says it in words.
+// String describes the mode.
 func (m Mode) String() string {
 	switch m {
 	case Plain:
@@ -70,19 +68,18 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Session is what ranks that have met share: the root of all keys of one transport.
+// Session is the shared secret of ranks that have met: the root of all keys of one transport.
 type Session struct {
 	mode   Mode
-	secret []byte // what all keys are derived from
-	greets []byte // the key of greetings
+	secret []byte // root of all derived keys
+	greets []byte // key of greetings
 }
 
-// NewSession derives what ranks share from their key, which is empty in mode Plain,
-// from a seed that one of them has drawn for this session alone, and from what they
-// all know: the session's identity, and the name of the job.
+// NewSession derives a session from the ranks' key, which is empty in mode Plain, a seed that one
+// rank has drawn for this session, the session's identity, and the name of the job.
 //
-// Without a key the seed is all the secret that there is: who was not told it when the
-// ranks met cannot prove anything.
+// Without a key, the seed is the only secret: a process that was not told it when the ranks met
+// cannot prove anything.
 func NewSession(mode Mode, key []byte, seed *[SeedLen]byte, id [16]byte, job string) (*Session, error) {
 	material := append(append([]byte{byte(mode)}, seed[:]...), key...)
 	secret, err := hkdf.Extract(sha256.New, material, id[:])
@@ -100,25 +97,24 @@ func NewSession(mode Mode, key []byte, seed *[SeedLen]byte, id [16]byte, job str
 	return s, nil
 }
 
-// Mode returns how much is kept from strangers.
+// Mode returns how traffic is protected.
 func (s *Session) Mode() Mode { return s.mode }
 
-// Prove returns what only who shares the session can say about a greeting, and Proven
-// checks.
+// Prove returns the tag of a greeting, which only holders of the session can compute. Proven checks
+// it.
 func (s *Session) Prove(what []byte) (tag [TagLen]byte) {
 	h := hmac.New(sha256.New, s.greets)
 	h.Write(what)
 	return [TagLen]byte(h.Sum(nil))
 }
 
-// Proven reports whether tag is what Prove returns. It takes the same time whatever
-// tag is.
+// Proven reports whether tag is the result of Prove. It takes constant time.
 func (s *Session) Proven(what, tag []byte) bool {
 	want := s.Prove(what)
 	return hmac.Equal(want[:], tag)
 }
 
-// derive returns a key for one use, which label and numbers name.
+// derive returns a key for one use, identified by label and numbers.
 func (s *Session) derive(label string, numbers ...uint64) ([]byte, error) {
 	info := []byte("schedgen " + label)
 	for _, n := range numbers {

@@ -46,7 +46,7 @@ func TestModeOf(t *testing.T) {
 	}
 }
 
-// Whatever goes into a session makes another one of it.
+// Every input of a session changes its keys.
 func TestSessionsDiffer(t *testing.T) {
 	base := session(t, Signed, same)
 	tag := base.Prove([]byte("what"))
@@ -104,7 +104,7 @@ func TestLineOpensWhatItSeals(t *testing.T) {
 	}
 }
 
-// A record counts on its connection, in its direction, at its place, unchanged.
+// A record opens only on its connection, in its direction, at its place, and unchanged.
 func TestLineRefuses(t *testing.T) {
 	for _, mode := range []Mode{Signed, Encrypted} {
 		s := session(t, mode, same)
@@ -138,8 +138,7 @@ func TestLineRefuses(t *testing.T) {
 	}
 }
 
-// Behind a record that is none nothing counts: whoever takes one out and puts another in its place has
-// not merely taken one out.
+// After an invalid record nothing opens: replacing a record must not look like removing it.
 func TestNothingIsOpenedBehindAForgery(t *testing.T) {
 	for _, mode := range []Mode{Signed, Encrypted} {
 		out, _ := lines(t, session(t, mode, same), 0, 1, 0, 0)
@@ -280,7 +279,7 @@ func TestConnRefuses(t *testing.T) {
 	}
 }
 
-// brief is a connection that takes so many bytes, and then none for a while.
+// brief is a connection that takes some bytes, and then none for a while.
 type brief struct {
 	net.Conn
 	took bytes.Buffer
@@ -297,7 +296,7 @@ func (c *brief) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// A record that was cut off is the last one: what was behind it would be read as its rest.
+// A record that was cut off is the last one, since later bytes would be read as its rest.
 func TestConnWritesNothingBehindACutRecord(t *testing.T) {
 	out, _ := lines(t, session(t, Signed, same), 0, 1, 0, 0)
 	wire := &brief{room: 3}
@@ -309,7 +308,7 @@ func TestConnWritesNothingBehindACutRecord(t *testing.T) {
 	require.Equal(t, 3, wire.took.Len())
 }
 
-// FuzzOpen opens what nobody has sealed.
+// FuzzOpen opens bytes that were never sealed.
 func FuzzOpen(f *testing.F) {
 	out, _ := lines(f, session(f, Encrypted, same), 0, 1, 0, 0)
 	f.Add(out.Seal(record("record")))

@@ -1,8 +1,8 @@
 package seal
 
-// Window remembers which counts of one sender have come, so that none comes twice: a
-// bitmap whose words are used in turn (RFC 6479). A count that is windowSize behind the
-// highest is too old to be known.
+// Window remembers which counts of one sender have arrived, so that none counts twice: a bitmap
+// whose words are used in turn (RFC 6479). A count that is windowSize below the highest is too old
+// to tell.
 type Window struct {
 	highest uint64
 	words   [windowWords]uint64
@@ -10,13 +10,13 @@ type Window struct {
 
 const (
 	windowWords = 16 // a power of two
-	// windowSize is how far datagrams may overtake each other: more than a megabyte
-	// of those of Ethernet's size.
+	// windowSize is how far datagrams may overtake each other: more than a megabyte of datagrams of
+	// Ethernet's size.
 	windowSize = (windowWords - 1) * 64
 )
 
-// Take notes that the datagram with count n has come, and reports whether it is new.
-// Counts begin at 1. Only what is authentic may be taken.
+// Take records that the datagram with count n has arrived, and reports whether it is new. Counts
+// begin at 1. Only authentic counts may be taken.
 func (w *Window) Take(n uint64) bool {
 	if n == 0 || n <= w.highest && w.highest-n >= windowSize {
 		return false

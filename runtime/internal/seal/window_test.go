@@ -21,7 +21,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A window against a set: what is not too old is taken once, and only once.
+// TestWindowTakesOnce compares a window with a set: a count that is not too old is taken exactly
+// once.
 func TestWindowTakesOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w Window
