@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// Alone is the waiting of a rank that is to have a core to itself, because
-// there are at least as many cores as ranks. Such a rank mostly polls. But ranks
-// that never sleep look all alike to the system, which may leave two of them on
-// one core, beside one that is idle, for many operations. So now and then a rank
-// yields, and if others run meanwhile, again and again, it moves its thread to
-// another core.
+// Alone makes a rank wait that should have a core to itself, because there are at least as many
+// cores as ranks. Such a rank mostly polls. But the system cannot tell ranks apart that never
+// sleep, and may leave two of them on one core, beside an idle core, for many operations. So a rank
+// yields now and then. If other processes run during its yields again and again, it moves its
+// thread to another core.
 //
-// With Now set it is ready to be used, with the least patience.
+// With Now set, Alone is ready to use, with the least patience.
 type Alone struct {
-	// Patience is how many yields among others are borne before the thread
-	// moves. It should differ between ranks, so that of two on a core one moves.
+	// Patience is how many yields during which others run are tolerated before the thread moves. It
+	// should differ between ranks, so that only one of two on a core moves.
 	Patience int
 	Stay     bool             // the thread never moves
 	Now      func() time.Time // the clock
 
-	since time.Time // when the last yield was over, or the wait has begun
-	met   int       // yields among others, less those alone
+	since time.Time // end of the last yield, or start of the wait
+	met   int       // yields during which others ran, minus those without
 	moved time.Time
-	pause time.Duration // after a move without another
+	pause time.Duration // after a move, time until the next
 }
 
 const (
-	// aloneFor is how long a rank polls before it looks who else is there: a
-	// yield costs as much as a short operation.
+	// aloneFor is how long a rank polls before it checks for others, since a yield costs as much as
+	// a short operation.
 	aloneFor = 3 * time.Microsecond
-	// among is how long a yield takes at least in which others have run: two
-	// switches. One that finds nobody takes a third of that.
+	// among is the least duration of a yield during which others have run: two switches. A yield
+	// without others takes a third of it.
 	among = 1200 * time.Nanosecond
 
 	shortPause = 100 * time.Microsecond
@@ -41,8 +40,8 @@ const (
 // Begin starts a wait.
 func (a *Alone) Begin() { a.since = a.Now() }
 
-// Wait is called between polls that have found nothing, with the lock that
-// guards a; it gives the lock up while others may run.
+// Wait is called between polls without result. The caller holds the lock that guards a; Wait
+// releases it while others may run.
 func (a *Alone) Wait(lock sync.Locker) {
 	start := a.Now()
 	if start.Sub(a.since) < aloneFor {
@@ -59,7 +58,7 @@ func (a *Alone) Wait(lock sync.Locker) {
 	}
 }
 
-// crowded counts a yield that took d and reports whether it is time to move.
+// crowded counts a yield of duration d and reports whether it is time to move.
 func (a *Alone) crowded(d time.Duration) bool {
 	if d < among {
 		a.met = max(0, a.met-1)
@@ -72,8 +71,7 @@ func (a *Alone) crowded(d time.Duration) bool {
 	return true
 }
 
-// mayMove bounds how often the thread moves where that does not help, because
-// there is no idle core after all.
+// mayMove limits how often the thread moves where that does not help because no core is idle.
 func (a *Alone) mayMove(now time.Time) bool {
 	since := now.Sub(a.moved)
 	if since < a.pause {

@@ -2,27 +2,26 @@ package yield
 
 import "time"
 
-// Crowd is the waiting of a rank where there are more ranks than cores. Each of
-// them yields whenever it finds nothing, and the system, to which all look
-// busy, evens out seldom: for many operations most ranks may share one core.
-// So a rank looks now and then whether it is on the core that is its own by its
-// number, and moves its thread there if not. Where others compete for the cores
-// that is left to the system: then ranks are better off together. Where the
-// system takes the thread away again, it is moved less and less often.
+// Crowd makes a rank wait where there are more ranks than cores. Each rank yields whenever it finds
+// nothing. All ranks look busy to the system, so it seldom balances them: most ranks may share one
+// core for many operations. So a rank checks now and then whether it is on the core that its number
+// selects, and moves its thread there if not. If other processes compete for the cores, it leaves
+// this to the system, since ranks are then better off together. If the system moves the thread away
+// again, the rank moves it less and less often.
 type Crowd struct {
-	// Index is the rank's number among those on this host.
+	// Index is the rank's number on this host.
 	Index int
 	Now   func() time.Time // the clock
 
-	left, every int       // yields until the next look, and between looks
-	looked      time.Time // zero: not yet
+	left, every int       // yields until the next check, and between checks
+	looked      time.Time // last check; zero: none yet
 }
 
 const (
 	lookSoon   = 1 << 8 // yields: below a millisecond
 	lookSeldom = 1 << 16
-	// slowYield is from when on a yield, on the average, has let others run
-	// than ranks: they get a time slice each.
+	// slowYield is the average duration from which a yield has let other processes than ranks run:
+	// those get a time slice each.
 	slowYield = 300 * time.Microsecond
 )
 
@@ -33,14 +32,14 @@ func (c *Crowd) Look() {
 	}
 }
 
-// among reports whether the rank has yielded to ranks alone since the last look.
+// among reports whether the rank has yielded only to ranks since the last check.
 func (c *Crowd) among(now time.Time) bool {
 	last := c.looked
 	c.looked = now
 	return !last.IsZero() && now.Sub(last) < time.Duration(c.every)*slowYield
 }
 
-// next sets when to look again, after a look that had to move the thread or not.
+// next sets when to check again. moved says whether this check had to move the thread.
 func (c *Crowd) next(moved bool) {
 	if moved {
 		c.every = min(2*c.every, lookSeldom)

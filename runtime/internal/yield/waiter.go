@@ -9,16 +9,15 @@ import (
 // Options say how a rank waits.
 type Options struct {
 	Process *Process
-	Now     func() time.Time // the clock that yields are timed with
+	Now     func() time.Time // clock that times yields
 	Index   int              // the rank's number
-	Ranks   int              // on this host; 0: unknown
+	Ranks   int              // ranks on this host; 0: unknown
 	Cores   int
-	Spin    int  // polls in vain before the rank parks
-	Stay    bool // the caller's thread is never moved to another core
+	Spin    int  // polls without result before the rank parks
+	Stay    bool // the caller's thread never moves to another core
 }
 
-// Waiter is what a rank does between polls that find nothing. One goroutine at a
-// time uses it.
+// Waiter waits between polls without result. One goroutine at a time uses it.
 type Waiter struct {
 	process *Process
 	spin    int
@@ -28,7 +27,7 @@ type Waiter struct {
 	alone   Alone // waits if not
 }
 
-// New returns the waiter of one more rank of o.Process, until Close.
+// New returns the waiter of one more rank of o.Process. Close ends it.
 func New(o Options) *Waiter {
 	o.Process.ranks.Add(1)
 	return &Waiter{
@@ -38,19 +37,19 @@ func New(o Options) *Waiter {
 	}
 }
 
-// Close tells that the rank waits no more.
+// Close says that the rank waits no more.
 func (w *Waiter) Close() { w.process.ranks.Add(-1) }
 
 const (
-	// ownPolls is after how many polls in vain a rank with a core of its own lets
-	// go of the lock, and of the core.
+	// ownPolls is after how many polls without result a rank with its own core releases the lock
+	// and the core.
 	ownPolls = 8
-	// sharedSpins is how many polls in vain are worth it among goroutines: handing
-	// over to one that is ready costs less than a poll.
+	// sharedSpins is how many polls without result pay among goroutines: handing over to a ready
+	// goroutine costs less than a poll.
 	sharedSpins = 8
 )
 
-// Spins returns how many polls in vain are worth it before the rank parks.
+// Spins returns how many polls without result a rank makes before it parks.
 func (w *Waiter) Spins() int {
 	if w.process.Shared() {
 		return min(w.spin, sharedSpins)
@@ -58,12 +57,12 @@ func (w *Waiter) Spins() int {
 	return w.spin
 }
 
-// Crowded reports whether others need the core that the rank waits on.
+// Crowded reports whether other ranks need the core that the rank waits on.
 func (w *Waiter) Crowded() bool { return w.crowded || w.process.Shared() }
 
-// HandOver lets others run after the poll number idle, from 1, that has found
-// nothing. It is called with the lock that guards w, and gives it up meanwhile.
-// company says that other goroutines poll for the same rank.
+// HandOver lets others run after poll number idle, from 1, that has found nothing. The caller holds
+// the lock that guards w; HandOver releases it meanwhile. company says that other goroutines poll
+// for the same rank.
 func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 	switch {
 	case company:
@@ -82,14 +81,15 @@ func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 	}
 }
 
-// Yield lets others run that need the core that the rank waits on. It is called with the lock that guards w, and keeps it.
+// Yield lets others run that need the core that the rank waits on. The caller holds the lock that
+// guards w; Yield keeps it.
 func (w *Waiter) Yield() {
 	w.lookAround()
 	w.process.Yield()
 }
 
 func (w *Waiter) lookAround() {
-	if !w.stay && !w.process.Shared() { // threads are nobody's among goroutines
+	if !w.stay && !w.process.Shared() { // goroutines have no thread of their own
 		w.crowd.Look()
 	}
 }

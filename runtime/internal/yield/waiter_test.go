@@ -50,8 +50,8 @@ func TestStayLooksForNoCore(t *testing.T) {
 	}
 }
 
-// Ranks that are goroutines of one process, as all ranks of a simulation in virtual
-// time, have no threads to move.
+// Ranks that are goroutines of one process, such as the ranks of a simulation in virtual time, have
+// no threads to move.
 func TestRanksOfAProcessMoveNoThread(t *testing.T) {
 	var p Process
 	var lock sync.Mutex
@@ -72,7 +72,7 @@ func TestStayBearsAnyCompany(t *testing.T) {
 		now, step := time.Now(), time.Duration(0)
 		a := Alone{Stay: stay, Now: func() time.Time { now = now.Add(step); return now }}
 		a.Begin()
-		step = aloneFor // every yield takes as long as one among others
+		step = aloneFor // every yield takes as long as one with others
 		var lock sync.Mutex
 		lock.Lock()
 		for range 10 {
@@ -82,8 +82,7 @@ func TestStayBearsAnyCompany(t *testing.T) {
 	}
 }
 
-// A goroutine that polls lets another one have the lock that both need, also on one
-// place for Go code.
+// A polling goroutine lets another one have the lock that both need, even with GOMAXPROCS=1.
 func TestHandOverToGoroutines(t *testing.T) {
 	var p Process
 	var lock sync.Mutex

@@ -8,8 +8,7 @@ import (
 
 func process() { unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
-// move has the system put the calling thread on another of the cores that it
-// may run on.
+// move makes the system run the calling thread on another of its allowed cores.
 func move() {
 	core, all, ok := where()
 	if !ok {
@@ -20,8 +19,8 @@ func move() {
 	visit(&others, &all)
 }
 
-// goHome has the system put the calling thread on one of the cores that it may
-// run on, the same for the same number, and reports whether it was elsewhere.
+// goHome makes the system run the calling thread on the allowed core that number selects, and
+// reports whether it was elsewhere.
 func goHome(number int) bool {
 	core, all, ok := where()
 	if !ok {
@@ -37,8 +36,8 @@ func goHome(number int) bool {
 	return true
 }
 
-// where returns the core that the thread runs on and all that it may run on,
-// false if there is no choice.
+// where returns the core that the thread runs on and all its allowed cores. ok is false if it has
+// no choice.
 func where() (core int, all unix.CPUSet, ok bool) {
 	var at uint32
 	if _, _, err := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&at)), 0, 0); err != 0 {
@@ -48,17 +47,17 @@ func where() (core int, all unix.CPUSet, ok bool) {
 	return int(at), all, err == 0 && all.Count() > 1
 }
 
-// visit moves the calling thread to one of the cores of there. When it returns,
-// the thread may run on all of them again: one that is busy stays where it is.
+// visit moves the calling thread to one of the cores of there. It then allows all cores again; a
+// busy thread stays where it is.
 func visit(there, all *unix.CPUSet) {
-	// By its number: the goroutine may go on on another thread in between.
+	// Use the thread's number, since the goroutine may move to another thread in between.
 	thread, _, _ := unix.RawSyscall(unix.SYS_GETTID, 0, 0, 0)
 	if affinity(unix.SYS_SCHED_SETAFFINITY, thread, there) == 0 {
-		affinity(unix.SYS_SCHED_SETAFFINITY, thread, all) // as it was a moment ago
+		affinity(unix.SYS_SCHED_SETAFFINITY, thread, all) // as before
 	}
 }
 
-// nth returns the core number n of all, from 0.
+// nth returns core number n of all, from 0.
 func nth(all *unix.CPUSet, n int) int {
 	for core := 0; ; core++ {
 		if all.IsSet(core) {

@@ -6,7 +6,7 @@ import goruntime "runtime"
 
 func process() { goruntime.Gosched() }
 
-// Where threads cannot be told where to run:
+// Systems where a thread cannot choose its core:
 
 func move() {}
 
