@@ -8,39 +8,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Trains that come are put together by the system up to wholeTrain bytes, whatever the sender's. A batch has room for mergedMost of them.
+// The system merges arriving trains up to wholeTrain bytes, whatever the sender's length. A batch
+// has room for mergedMost of them.
 const (
 	wholeTrain = 1 << 16
 	mergedMost = 32
 )
 
-// inBatch is room for datagrams that come in, by trains.
+// inBatch is room for arriving datagrams, in trains.
 type inBatch struct {
 	bufs     [][]byte
 	names    []unix.RawSockaddrInet6
 	iov      []unix.Iovec
 	controls []merged
 	msgs     []mmsghdr
-	parts    []part // what came last, by datagram
+	parts    []part // the last arrivals, one for each datagram
 }
 
-// part is a datagram of what has come.
+// part is one datagram of a batch.
 type part struct {
 	msg      int
-	from, to int // of the message's bytes
+	from, to int // range in the message's bytes
 }
 
-// merged is a control message that says of what length the datagrams are that the system has put together.
+// merged is a control message with the length of the datagrams that the system has merged.
 type merged struct {
 	head   unix.Cmsghdr
 	length int32
-	_      [4]byte // as CMSG_SPACE has it
+	_      [4]byte // padding, as for CMSG_SPACE
 }
 
-// merge has the system put datagrams together that come to socket fd one behind the other. It reports whether it does.
+// merge makes the system merge successive datagrams that arrive at socket fd. It reports whether it
+// does.
 func merge(fd int) bool { return unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1) == nil }
 
-// newInBatch makes room for datagrams of so many bytes, or, if they are merged, for trains of them.
+// newInBatch makes room for size datagrams of the given length, or for trains of them if merges is
+// set.
 func newInBatch(size, bytes int, merges bool) *inBatch {
 	if merges {
 		size, bytes = min(size, mergedMost), max(bytes, wholeTrain)
@@ -61,7 +64,8 @@ func newInBatch(size, bytes int, merges bool) *inBatch {
 	return b
 }
 
-// receive reads what is there and returns how many datagrams that are, and whether the socket may have more.
+// receive reads what has arrived. It returns the number of datagrams, and whether the socket may
+// have more.
 func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	for i := range b.msgs {
 		b.msgs[i].hdr.Namelen = unix.SizeofSockaddrInet6
@@ -83,7 +87,7 @@ func (b *inBatch) cut(i int) {
 	}
 }
 
-// length returns of how many bytes each datagram of message i is, but the last.
+// length returns the length of all datagrams of message i except the last.
 func (b *inBatch) length(i int) int {
 	m, c := &b.msgs[i], &b.controls[i]
 	if int(m.hdr.Controllen) >= unix.CmsgLen(4) && c.head.Level == unix.SOL_UDP && c.head.Type == unix.UDP_GRO && c.length > 0 {
@@ -92,13 +96,13 @@ func (b *inBatch) length(i int) int {
 	return max(1, int(m.n))
 }
 
-// datagram returns the i-th of those last received, and whether it is whole.
+// datagram returns the i-th received datagram, and whether it is whole.
 func (b *inBatch) datagram(i int) (data []byte, whole bool) {
 	p := &b.parts[i]
 	return b.bufs[p.msg][p.from:p.to], b.msgs[p.msg].hdr.Flags&unix.MSG_TRUNC == 0
 }
 
-// from returns where it comes from.
+// from returns the sender of the i-th datagram.
 func (b *inBatch) from(i int) netip.AddrPort {
 	name := &b.names[b.parts[i].msg]
 	port := binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(&name.Port))[:])

@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Datagrams go and come in batches, by sendmmsg and recvmmsg. The batches of
-// golang.org/x/net would allocate an address for each datagram received, and
-// an error for each read that finds nothing.
+// Datagrams are sent and received in batches, by sendmmsg and recvmmsg. The batches of
+// golang.org/x/net would allocate an address for each received datagram, and an error for each read
+// that finds nothing.
 //
-// A message of the system is a train: datagrams of one length and one destination, of which the last may be
-// shorter. They go through the system as one packet, and are cut where a link is entered that takes no longer
-// ones (UDP_SEGMENT); those that come one behind the other are put together again likewise (UDP_GRO).
+// A message of the system is a train: datagrams of one length and one destination, of which the
+// last may be shorter. A train passes through the system as one packet. It is cut where it enters a
+// link that does not take longer ones (UDP_SEGMENT); successive datagrams that arrive are merged
+// likewise (UDP_GRO).
 
 // mmsghdr is the system's struct mmsghdr.
 type mmsghdr struct {
@@ -30,8 +31,8 @@ func mmsg(trap uintptr, fd int, msgs []mmsghdr) (int, error) {
 	return int(n), nil
 }
 
-// address is where a datagram goes that is not sent to the group, as the
-// system takes it.
+// address is the destination of a datagram that does not go to the connected group, in the system's
+// format.
 type address struct {
 	raw unix.RawSockaddrInet6 // in IPv4 its beginning is a RawSockaddrInet4
 	len uint32

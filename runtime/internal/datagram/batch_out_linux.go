@@ -8,32 +8,33 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
-// A train has this many bytes at most, and so many datagrams, which is the least limit of any Linux. A longer one
-// would save little, and what is sent on its heels would wait longer for a slow link: 16 KiB take 1.3 ms of 100 Mbit/s.
+// trainBytes is the greatest length of a train, and trainMost the greatest number of its datagrams,
+// which is the lowest limit of any Linux. A longer train would save little, and the datagrams after
+// it would wait longer for a slow link: 16 KiB take 1.3 ms at 100 Mbit/s.
 const (
 	trainBytes = 16 << 10
 	trainMost  = 64
 )
 
-// outBatch is datagrams on their way out; each is a head and a payload that
-// stays where it is. Those that the system has no room for wait in it.
+// outBatch is outgoing datagrams, each a head and a payload that is not copied. Datagrams that the
+// system has no room for wait in it.
 type outBatch struct {
 	n     int // datagrams
 	heads [][fragment.HeadLen]byte
 	iov   [][2]unix.Iovec
-	whole [][]byte // room for datagrams that are sealed
+	whole [][]byte // room for sealed datagrams
 
-	most   int // datagrams of a train; 1 if the system does not cut trains
-	used   int // trains
-	gone   int // how many of them are with the system
+	most   int // greatest number of datagrams in a train; 1 if the system does not cut trains
+	used   int // number of trains
+	gone   int // trains that the system has taken
 	trains []train
-	msgs   []mmsghdr // of trains
+	msgs   []mmsghdr // one for each train
 }
 
-// train is datagrams that are one message.
+// train is datagrams that form one message.
 type train struct {
 	n      int // datagrams
-	length int // bytes of each but the last
+	length int // length of each datagram except the last
 	closed bool
 	to     *address
 	cut    segment
@@ -43,7 +44,7 @@ type train struct {
 type segment struct {
 	head   unix.Cmsghdr
 	length uint16
-	_      [6]byte // as CMSG_SPACE has it
+	_      [6]byte // padding, as for CMSG_SPACE
 }
 
 func newOutBatch(size, _ int) *outBatch {
@@ -63,14 +64,14 @@ func newOutBatch(size, _ int) *outBatch {
 	return b
 }
 
-// cutBy has trains be longer than one datagram if the system cuts what socket fd sends.
+// cutBy allows trains of several datagrams if the system cuts what socket fd sends.
 func (b *outBatch) cutBy(fd int) {
 	if _, err := unix.GetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT); err == nil {
 		b.most = trainMost
 	}
 }
 
-// makeWhole makes room for datagrams of so many bytes.
+// makeWhole makes room for sealed datagrams of the given length.
 func (b *outBatch) makeWhole(bytes int) {
 	b.whole = make([][]byte, len(b.msgs))
 	for i := range b.whole {
@@ -80,11 +81,11 @@ func (b *outBatch) makeWhole(bytes int) {
 
 func (b *outBatch) full() bool { return b.n == len(b.heads) }
 
-// empty reports whether nothing waits.
+// empty reports whether no datagram waits.
 func (b *outBatch) empty() bool { return b.n == 0 }
 
-// add appends a datagram and returns its head, to be filled in. It goes to to,
-// or where the socket is connected to.
+// add appends a datagram and returns its head, to be filled in. It goes to to, or to the socket's
+// connected address if to is nil.
 func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	i := b.next(to, fragment.HeadLen+len(payload))
 	if len(payload) > 0 {
@@ -94,17 +95,17 @@ func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	return &b.heads[i]
 }
 
-// room returns where the next datagram can be put together, for addWhole.
+// room returns memory for the next datagram of addWhole.
 func (b *outBatch) room() []byte { return b.whole[b.n] }
 
-// addWhole appends a datagram that stands in room.
+// addWhole appends a datagram that lies in room.
 func (b *outBatch) addWhole(to *address, data []byte) {
 	i := b.next(to, len(data))
 	b.iov[i][0].Base = &data[0]
 	b.iov[i][0].SetLen(len(data))
 }
 
-// next begins a datagram of so many bytes, in the last train if it fits there.
+// next begins a datagram of the given length, in the last train if it fits.
 func (b *outBatch) next(to *address, length int) int {
 	i := b.n
 	b.n++
@@ -126,7 +127,7 @@ func (b *outBatch) next(to *address, length int) int {
 	return i
 }
 
-// take takes a further datagram up, and reports whether it has.
+// take adds a datagram to t if it fits, and reports whether it has.
 func (t *train) take(to *address, length, most int) bool {
 	if t.n == most || t.closed || t.to != to || length > t.length || (t.n+1)*t.length > trainBytes {
 		return false
@@ -137,8 +138,8 @@ func (t *train) take(to *address, length, most int) bool {
 	return true
 }
 
-// send sends what waits from socket fd and returns how many datagrams have
-// gone; an error is about the one behind them, which waits as those behind it do.
+// send sends waiting datagrams from socket fd and returns how many have gone. An error is about the
+// next datagram, which waits, as do those after it.
 func (b *outBatch) send(fd int) (n int, err error) {
 	trains, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[b.gone:b.used])
 	for _, t := range b.trains[b.gone : b.gone+trains] {
@@ -150,8 +151,9 @@ func (b *outBatch) send(fd int) (n int, err error) {
 	return n, err
 }
 
-// uncut takes out what waits if it is a train that has been refused as one, and has each datagram go by itself from now on.
-// It reports whether that was so. A socket takes trains, but the interface behind it may not.
+// uncut handles the refusal of a train: it removes the waiting datagrams, and sends each datagram
+// separately from now on. It reports whether err was such a refusal. A socket may accept trains
+// that its interface does not.
 func (b *outBatch) uncut(err error) bool {
 	if b.empty() || b.trains[b.gone].n == 1 || err != unix.EIO && err != unix.EINVAL && err != unix.EMSGSIZE {
 		return false
@@ -161,7 +163,7 @@ func (b *outBatch) uncut(err error) bool {
 	return true
 }
 
-// clear takes out what waits, and lets go of the payloads.
+// clear removes all datagrams and releases the payloads.
 func (b *outBatch) clear() {
 	for i := range b.iov[:b.n] {
 		b.iov[i][1] = unix.Iovec{}

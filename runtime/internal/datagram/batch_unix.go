@@ -11,57 +11,57 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
-// outBatch is one datagram on its way out: there are no batches here.
+// outBatch is one outgoing datagram: this system has no batches.
 type outBatch struct {
 	n    int
 	to   *address
 	head [fragment.HeadLen]byte
 	body []byte
 	buf  []byte
-	done bool // buf is the datagram already
+	done bool // buf already holds the datagram
 }
 
 func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0, bytes)} }
 
-// cutBy: a datagram goes by itself here.
+// cutBy does nothing: each datagram is sent separately.
 func (b *outBatch) cutBy(int) {}
 
-// uncut: it has.
+// uncut does nothing: each datagram was sent separately.
 func (b *outBatch) uncut(error) bool { return false }
 
-// makeWhole: there is room already.
+// makeWhole does nothing: there is room already.
 func (b *outBatch) makeWhole(int) {}
 
 func (b *outBatch) full() bool { return b.n == 1 }
 
-// address is where a datagram goes that is not sent to the group.
+// address is the destination of a datagram that does not go to the connected group.
 type address struct{ to unix.Sockaddr }
 
 func newAddress(a netip.AddrPort, zone int) address {
 	return address{sockaddr(a, &net.Interface{Index: zone})}
 }
 
-// add appends a datagram and returns its head, to be filled in. It goes to to,
-// or where the socket is connected to.
+// add appends a datagram and returns its head, to be filled in. It goes to to, or to the socket's
+// connected address if to is nil.
 func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	b.n, b.to, b.body, b.done = 1, to, payload, false
 	return &b.head
 }
 
-// room returns where the next datagram can be put together, for addWhole.
+// room returns memory for the next datagram of addWhole.
 func (b *outBatch) room() []byte { return b.buf[:0] }
 
-// addWhole appends a datagram that stands in room.
+// addWhole appends a datagram that lies in room.
 func (b *outBatch) addWhole(to *address, data []byte) { b.n, b.to, b.buf, b.done = 1, to, data, true }
 
-// empty reports whether nothing waits.
+// empty reports whether no datagram waits.
 func (b *outBatch) empty() bool { return b.n == 0 }
 
-// clear takes out what waits.
+// clear removes the datagram.
 func (b *outBatch) clear() { b.n, b.body = 0, nil }
 
-// send sends what waits from socket fd and returns how many datagrams have gone; after
-// an error it waits still.
+// send sends the waiting datagram from socket fd and returns how many have gone. After an error it
+// still waits.
 func (b *outBatch) send(fd int) (n int, err error) {
 	if !b.done {
 		b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
@@ -78,19 +78,20 @@ func (b *outBatch) send(fd int) (n int, err error) {
 	return 1, nil
 }
 
-// inBatch is room for one datagram that comes in.
+// inBatch is room for one arriving datagram.
 type inBatch struct {
 	buf  []byte
 	n    int
 	name netip.AddrPort
 }
 
-// merge: a datagram comes by itself here.
+// merge does nothing: each datagram arrives separately.
 func merge(int) bool { return false }
 
 func newInBatch(_, bytes int, _ bool) *inBatch { return &inBatch{buf: make([]byte, bytes+1)} }
 
-// receive reads what is there and returns how many datagrams that are, and whether the socket may have more.
+// receive reads what has arrived. It returns the number of datagrams, and whether the socket may
+// have more.
 func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	n, from, err := unix.Recvfrom(fd, b.buf, unix.MSG_DONTWAIT)
 	if err != nil {
@@ -100,8 +101,8 @@ func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	return 1, true, nil
 }
 
-// datagram returns the one last received, and whether it is whole.
+// datagram returns the received datagram, and whether it is whole.
 func (b *inBatch) datagram(int) (data []byte, whole bool) { return b.buf[:b.n], b.n < len(b.buf) }
 
-// from returns where it comes from.
+// from returns its sender.
 func (b *inBatch) from(int) netip.AddrPort { return b.name }

@@ -7,15 +7,14 @@ import (
 	"net/netip"
 )
 
-// card is what a rank tells the others of itself when the communicator is
-// built.
+// card is what a rank tells the other ranks about itself when the communicator is built.
 type card struct {
 	family  int
 	payload int            // bytes that its interface allows in a datagram
-	room    int            // bytes that the buffer of what it receives has for datagrams
-	sender  netip.AddrPort // where its multicasts come from
-	direct  netip.AddrPort // where datagrams to it go, and its own to one rank come from
-	group   netip.AddrPort // rank 0's: where all go
+	room    int            // bytes for datagrams in its receive buffer
+	sender  netip.AddrPort // source of its multicasts
+	direct  netip.AddrPort // destination of datagrams to it, and source of its own to one rank
+	group   netip.AddrPort // the group of all ranks; rank 0's card only
 }
 
 const (
@@ -49,12 +48,12 @@ func decodeCard(b []byte) (card, error) {
 	return c, nil
 }
 
-// deck is the cards of all ranks, checked against each other.
+// deck holds the cards of all ranks, checked against each other.
 type deck struct {
 	senders []netip.AddrPort // by rank
 	directs []netip.AddrPort // by rank
-	payload int              // the smallest
-	room    int              // likewise
+	payload int              // the least of all
+	room    int              // the least of all
 	group   netip.AddrPort
 }
 

@@ -5,18 +5,20 @@ import (
 	"time"
 )
 
-// Where a link brings a datagram each 100 µs, a rank that waits is woken for each, which takes several times as long as to
-// read it. So while they come their socket may be left unwatched: Wait ends after a while, and the rank reads what has
-// collected. When nothing has the socket is watched again.
+// If a link brings a datagram every 100 µs, a waiting rank wakes for each, which takes several
+// times as long as reading it. So while datagrams arrive, their socket may be left unwatched: Wait
+// ends after a while, and the rank reads all that have collected. When none has arrived, the socket
+// is watched again.
 
-// collect is what is multicast while nobody watches for it.
+// collect is the state of multicasts that collect in an unwatched socket.
 type collect struct {
-	limit time.Duration // for which datagrams may collect; 0: none may
-	on    atomic.Bool   // the socket is not watched; Wait asks, too
-	slept atomic.Bool   // a Wait has passed since datagrams have come
+	limit time.Duration // greatest time that datagrams may collect; 0: they do not
+	on    atomic.Bool   // the socket is not watched; Wait reads this, too
+	slept atomic.Bool   // a Wait has passed since datagrams arrived
 }
 
-// collecting is called after a read from the socket of what is multicast, which has brought something or not.
+// collecting is called after each read from the multicast socket; came says whether datagrams had
+// arrived.
 func (a *arrival) collecting(came bool) {
 	c := &a.collect
 	switch on := c.on.Load(); {
@@ -27,9 +29,9 @@ func (a *arrival) collecting(came bool) {
 			c.on.Store(a.watch.Modify(false, false) == nil)
 		}
 	case on && c.slept.Load():
-		c.on.Store(a.watch.Modify(true, false) != nil) // if it fails the next look may do
+		c.on.Store(a.watch.Modify(true, false) != nil) // if this fails, the next read tries again
 	}
 }
 
-// shorten returns for how long to wait at most, if d is the limit otherwise: see atMost.
+// shorten returns how long to wait at most, if d is the limit otherwise: see atMost.
 func (c *collect) shorten(d time.Duration) time.Duration { return atMost(d, c.limit, c.on.Load()) }

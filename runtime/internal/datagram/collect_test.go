@@ -10,7 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 )
 
-// The socket is not watched while datagrams come, Wait is short then, and watched again once one has passed in which none came.
+// While datagrams arrive the socket is not watched, and Wait is short. The socket is watched again
+// after a Wait without datagrams.
 func TestCollecting(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	require.NoError(t, err)

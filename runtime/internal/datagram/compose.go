@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
 
-// publish puts the card before what the caller publishes, and has the caller
-// prepare itself after this transport.
+// publish puts the card before the caller's blob, and runs the caller's Prepare after this
+// transport's.
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true

@@ -11,10 +11,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Config is that of package mcast, which says what it means.
+// Config is the configuration of package mcast; see there.
 type Config struct {
-	// TCP is the transport for puts. Its Blob may be a little shorter, by the
-	// card of this transport; its Prepare is called when this one is prepared.
+	// TCP is the transport for puts. Its Blob must leave room for this transport's card. Its
+	// Prepare runs after this transport's.
 	TCP stream.Config
 
 	Interface string
@@ -48,17 +48,17 @@ func (c *Config) check() error {
 	return nil
 }
 
-// Sizes of what stands before a payload.
+// Lengths of the headers before a payload.
 const (
 	udpLen   = 8
 	ipv4Len  = 20
 	ipv6Len  = 40
-	maxIPv4  = 65535 // largest packet
-	minBytes = 64    // payloads below that are not worth their head
+	maxIPv4  = 65535 // greatest length of a packet
+	minBytes = 64    // smaller payloads do not pay for their header
 )
 
-// payloadFor returns how many bytes of a chunk fit into a datagram that fits
-// into one packet and has over bytes beside its payload.
+// payloadFor returns how many bytes of a chunk fit into a datagram that fits into one packet, with
+// over bytes besides its payload.
 func payloadFor(mtu, family, over int) (int, error) {
 	n := min(mtu, maxIPv4) - ipv4Len - udpLen - over
 	if family == 6 {
@@ -70,10 +70,8 @@ func payloadFor(mtu, family, over int) (int, error) {
 	return n, nil
 }
 
-// drawGroup chooses a multicast group of which nobody else knows: 14 random
-// bytes in IPv6 (paper 000, section 3.1), and what there is in IPv4, where the
-// port has to help: 24 bits, and 14 of the port. Ports are below those that
-// systems hand out by themselves.
+// drawGroup draws a random multicast group: 14 random bytes in IPv6 (paper 000, section 3.1), and
+// in IPv4 24 bits, plus 14 bits of the port. Ports are below those that systems choose themselves.
 func drawGroup(random io.Reader, family int) (netip.AddrPort, error) {
 	var name wire.GroupName
 	if _, err := io.ReadFull(random, name[:]); err != nil {

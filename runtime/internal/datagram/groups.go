@@ -18,36 +18,38 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Communicators made by Split have groups of their own. A rank receives each group by a separate socket:
-// Linux lets a socket join 20 groups at most (igmp_max_memberships), and groups differ in their ports. One socket
-// multicasts to all groups; the other ranks know the sender by its address.
+// Communicators made by Split have groups of their own. A rank receives each group by a separate
+// socket: Linux lets a socket join 20 groups at most (igmp_max_memberships), and groups have
+// different ports. One socket multicasts to all groups; the other ranks know the sender by its
+// address.
 //
-// When a host has joined a group its switches do not know that yet. The system tells them some milliseconds later,
-// and until then, or for ever, they may forward nothing. So two members call while the others join: they
-// multicast probes until all are ready. A member is ready when it has heard a call, one from another host if
-// members are on several.
+// When a host has joined a group, its switches do not know yet. The system tells them some
+// milliseconds later, and until then, or for ever, they may forward nothing. So two members call
+// while the others join: they multicast probes until all members are ready. A member is ready when
+// it has heard a call, from another host if the members are on several.
 
 const (
-	// A caller calls at once, then after callFirst, then after twice that, up to callPause.
+	// A caller calls at once, then after callFirst, and then after twice the last interval, up to
+	// callPause.
 	callFirst = 200 * time.Microsecond
-	// joiningPause is how long a rank waits at most while it joins a group.
+	// joiningPause is the greatest wait of a rank while it joins a group.
 	joiningPause = time.Millisecond
 	// hearTime is how long a member waits for a call.
 	hearTime = 3 * time.Second
-	// deafTime is for how long a rank that has waited in vain joins no further group, since that would take as
-	// long again.
+	// deafTime is how long a rank that has waited in vain joins no further group, since each
+	// attempt would take as long again.
 	deafTime = time.Minute
 )
 
-// groups are those that communicators have, or will have.
+// groups are the groups of communicators, current and future.
 type groups struct {
 	clock   clock.Clock
-	limit   int // at a time; 0: none, negative: no group at all
+	limit   int // greatest number at a time; 0: no limit, negative: no group at all
 	list    []*group
 	of      [1 << 8]*group // by communicator
-	slots   []*group       // by number: where queued multicasts go
-	joining []*group       // those that no communicator uses yet
-	ready   []*group       // those whose sockets have something
+	slots   []*group       // by slot number: destination of queued multicasts
+	joining []*group       // groups that no communicator uses yet
+	ready   []*group       // groups whose sockets have datagrams
 	wakes   atomic.Bool    // len(joining) > 0, for Wait
 	deaf    time.Time      // until then no further group is joined
 }
@@ -60,15 +62,15 @@ type group struct {
 	in    inlet
 	watch *reactor.Descriptor
 	slot  int
-	comm  int // that uses it; -1: none yet
+	comm  int // communicator that uses it; -1: none yet
 
 	failed error // why this rank is not in the group
 	calls  bool  // this rank calls
 	hears  int   // the rank whose call it waits for
 	heard  bool
-	since  time.Time     // of the call for which it waits
-	next   time.Time     // call
-	pause  time.Duration // before the one after that
+	since  time.Time     // start of the wait for a call
+	next   time.Time     // time of the next call
+	pause  time.Duration // time from that to the following one
 	left   bool
 }
 
@@ -81,7 +83,7 @@ var (
 	errConnected = errors.New("this system has a socket multicast to one group alone")
 )
 
-// refusal returns why this rank joins no further group, nil if it does.
+// refusal returns why this rank joins no further group, or nil if it does.
 func (gs *groups) refusal() error {
 	switch {
 	case !manyGroups:
@@ -149,16 +151,17 @@ func (g *group) open() (err error) {
 	return g.watch.Modify(true, false)
 }
 
-// few reports whether a process that has been given this descriptor, which is the lowest that was free, has less than
-// a quarter of all left. Connections cannot do without them.
+// few reports whether a process that has got descriptor fd, the lowest free one, has less than a
+// quarter of its descriptors left. Connections need those.
 func few(fd int) bool {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
 	return err == nil && uint64(fd) >= uint64(limit.Cur)/4*3
 }
 
-// arrange decides who calls and who hears whom: the first member, and the first at another address, if there is
-// one, call; those at the first member's address hear the second, and the others the first.
+// arrange decides which ranks call, and which call each rank waits for. The first member calls, and
+// the first member at another address, if there is one. Members at the first one's address wait for
+// the second caller, the others for the first.
 func (g *group) arrange(members []int) {
 	at := func(rank int) netip.Addr { return g.in.sources[rank].Addr() }
 	first, second := members[0], members[1]
@@ -171,7 +174,7 @@ func (g *group) arrange(members []int) {
 	}
 }
 
-// slotFor returns a number for g that nothing queued has.
+// slotFor returns a slot for g that no queued multicast refers to.
 func (gs *groups) slotFor(g *group, o *outlet) int {
 	for slot, old := range gs.slots {
 		if old.left && !o.queue.Has(toGroup(slot)) {
@@ -183,25 +186,25 @@ func (gs *groups) slotFor(g *group, o *outlet) int {
 	return len(gs.slots) - 1
 }
 
-// toGroup is in the place of a rank to which datagrams go, of those for a group.
+// toGroup returns the number that stands for a group instead of a rank as a destination.
 func toGroup(slot int) int { return everybody - 1 - slot }
 
-// groupAt returns the group that is in the place of a rank.
+// groupAt returns the group of such a number.
 func (gs *groups) groupAt(to int) *group { return gs.slots[everybody-1-to] }
 
-// callGroups calls in the groups that are being joined, where that is due.
+// callGroups sends the calls that are due in groups that are being joined.
 func (t *Transport) callGroups() {
 	now := t.groups.clock.Now()
 	for _, g := range t.groups.joining {
 		if !g.calls || now.Before(g.next) {
 			continue
 		}
-		_ = unix.Sendto(t.group.fd, t.probeTo(int(g.in.to)), unix.MSG_DONTWAIT, sockaddr(g.at, t.at.ifi)) // what cannot be sent is not heard
+		_ = unix.Sendto(t.group.fd, t.probeTo(int(g.in.to)), unix.MSG_DONTWAIT, sockaddr(g.at, t.at.ifi)) // an unsent call is merely not heard
 		g.next, g.pause = now.Add(g.pause), min(2*g.pause, callPause)
 	}
 }
 
-// find notes that the group's socket may have something.
+// find records that the group's socket may have datagrams.
 func (g *group) find() {
 	if !g.in.readable && !g.left {
 		g.in.readable = true
@@ -209,7 +212,7 @@ func (g *group) find() {
 	}
 }
 
-// readGroups takes bursts of datagrams from the groups' sockets that have some.
+// readGroups reads bursts of datagrams from the groups' sockets that have some.
 func (t *Transport) readGroups(s wire.Sink) (moved bool) {
 	left := t.groups.ready[:0]
 	for _, g := range t.groups.ready {
@@ -246,7 +249,7 @@ func (g *group) Use(comm uint8) {
 	g.t.groups.settled(g)
 }
 
-// settled notes that a group is not being joined any more.
+// settled records that a group is no longer being joined.
 func (gs *groups) settled(g *group) {
 	gs.joining = slices.DeleteFunc(gs.joining, func(other *group) bool { return other == g })
 	gs.wakes.Store(len(gs.joining) > 0)
@@ -266,7 +269,7 @@ func (g *group) Leave() {
 	same := func(other *group) bool { return other == g }
 	gs.list, gs.ready = slices.DeleteFunc(gs.list, same), slices.DeleteFunc(gs.ready, same)
 	if g.watch != nil {
-		_ = g.watch.Modify(false, false) // the socket is closed, which ends that in any case
+		_ = g.watch.Modify(false, false) // closing the socket ends it in any case
 	}
 	closeFD(g.in.fd)
 	g.in.fd = -1

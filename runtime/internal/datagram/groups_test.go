@@ -10,7 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Two members call, on two hosts if there are two, and each member hears one of another host, if it can.
+// Two members call, on two hosts if possible, and each member waits for a caller on another host,
+// if possible.
 func TestWhoCalls(t *testing.T) {
 	at := func(host byte) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, host}), 9) }
 	sources := []netip.AddrPort{at(1), at(1), at(1), at(2), at(2), at(3)}
@@ -34,8 +35,8 @@ func TestWhoCalls(t *testing.T) {
 	}
 }
 
-// A rank that hears nothing in a group says so after a while, and joins no other for a longer while. Neither
-// keeps a rank that cannot be in the group itself from calling.
+// A rank that hears nothing in a group says so after a while, and joins no other group for a longer
+// while. It still calls in groups that it cannot hear.
 func TestGroupThatIsNotHeard(t *testing.T) {
 	trs := joined(t, 3, Config{})
 	clocks := &clock.Manual{}
@@ -76,7 +77,8 @@ func TestGroupThatIsNotHeard(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What is queued goes to the group that was left, or used by another communicator, since.
+// Queued multicasts go to their group, even if it was left, or is used by another communicator,
+// since.
 func TestQueuedForAGroupThatIsLeft(t *testing.T) {
 	trs := joined(t, 3, Config{})
 	join := func(members ...int) (groups []wire.Group) {
@@ -91,7 +93,7 @@ func TestQueuedForAGroupThatIsLeft(t *testing.T) {
 		return groups
 	}
 	first := join(0, 1)
-	trs[0].block(&trs[0].group, true) // nothing is sent
+	trs[0].block(&trs[0].group, true) // prevents sending
 	trs[0].Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Comm: 7, Seq: 1}})
 	first[0].Leave()
 	join(0, 2)

@@ -13,17 +13,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// callPause is between two calls of rank 0, of which one is to be heard.
+// callPause is the time between two calls of rank 0, one of which must be heard.
 const callPause = 5 * time.Millisecond
 
-// call multicasts probes until stop is called. A switch may forward no multicast though hosts can send and join: only
-// another host can tell.
+// call multicasts probes until stop is called. A switch may forward no multicast although hosts can
+// send and join: only another host can tell.
 func (t *Transport) call(c clock.Clock) (stop func()) {
 	over := make(chan struct{})
 	var calling sync.WaitGroup
 	calling.Go(func() {
 		for {
-			_, _ = unix.Write(t.group.fd, t.probe()) // what cannot be sent is not heard
+			_, _ = unix.Write(t.group.fd, t.probe()) // an unsent probe is merely not heard
 			wait := make(chan struct{})
 			timer := c.AfterFunc(callPause, func() { close(wait) })
 			select {
@@ -37,14 +37,14 @@ func (t *Transport) call(c clock.Clock) (stop func()) {
 	return func() { close(over); calling.Wait() }
 }
 
-// hear waits until a datagram has come from rank 0, limit at most.
+// hear waits until a datagram from rank 0 has arrived, at most for limit.
 func (t *Transport) hear(limit time.Duration, c clock.Clock) error {
 	from := t.arrival.all.sources[0]
 	b := make([]byte, fragment.HeadLen+seal.PacketOver)
 	for end := c.Now().Add(limit); c.Now().Before(end); {
 		fds := []unix.PollFd{{Fd: int32(t.arrival.all.fd), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, int(probePause/time.Millisecond)); err != nil || n == 0 {
-			continue // the time is limited
+			continue // limit ends the loop
 		}
 		for {
 			_, sa, err := unix.Recvfrom(t.arrival.all.fd, b, 0)

@@ -6,15 +6,14 @@ import (
 	"net/netip"
 )
 
-// endpoint is the interface that is multicast on, and this rank's address there.
+// endpoint is the interface for multicasts, and this rank's address there.
 type endpoint struct {
 	ifi    *net.Interface
 	family int
 	addr   netip.Addr
 }
 
-// chooseEndpoint finds the interface; coordinator is the address of the
-// rendezvous.
+// chooseEndpoint finds the interface. coordinator is the address of the rendezvous.
 func chooseEndpoint(cfg *Config, coordinator string) (*endpoint, error) {
 	ifi, err := chooseInterface(cfg, coordinator)
 	if err != nil {
@@ -41,8 +40,7 @@ func chooseEndpoint(cfg *Config, coordinator string) (*endpoint, error) {
 
 var familyNames = map[int]string{0: "address", 4: "IPv4 address", 6: "IPv6 address"}
 
-// pickAddr returns the first address of the family, a link-local one only if
-// there is no other.
+// pickAddr returns the first address of the family, and a link-local one only if there is no other.
 func pickAddr(addrs []net.Addr, family int) (best netip.Addr, ok bool) {
 	for _, a := range addrs {
 		p, err := netip.ParsePrefix(a.String())
@@ -71,8 +69,8 @@ func chooseInterface(cfg *Config, coordinator string) (*net.Interface, error) {
 	return holder(addr)
 }
 
-// ownAddr returns the address at which this rank is reached: the one it binds
-// to, or the one from which it reaches the coordinator.
+// ownAddr returns the address at which this rank is reached: the one it binds to, or the one from
+// which it reaches the coordinator.
 func ownAddr(bind, coordinator string) (netip.Addr, error) {
 	if bind != "" {
 		a, err := net.ResolveUDPAddr("udp", net.JoinHostPort(bind, "0"))
@@ -81,7 +79,7 @@ func ownAddr(bind, coordinator string) (netip.Addr, error) {
 		}
 		return a.AddrPort().Addr().Unmap(), nil
 	}
-	// Connecting a datagram socket sends nothing; it asks the routing table.
+	// Connecting a datagram socket sends nothing; it only consults the routing table.
 	conn, err := net.Dial("udp", coordinator)
 	if err != nil {
 		return netip.Addr{}, err
@@ -90,8 +88,7 @@ func ownAddr(bind, coordinator string) (netip.Addr, error) {
 	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }
 
-// holder returns the interface that has addr; all loopback addresses belong
-// to the loopback interface.
+// holder returns the interface with addr. All loopback addresses belong to the loopback interface.
 func holder(addr netip.Addr) (*net.Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -103,7 +100,7 @@ func holder(addr netip.Addr) (*net.Interface, error) {
 		}
 		addrs, err := all[i].Addrs()
 		if err != nil {
-			continue // it may have gone since they were listed
+			continue // it may have disappeared since
 		}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr() == addr.WithZone("") {

@@ -22,7 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Join has the ranks meet and join a group, and returns what connects them.
+// Join lets the ranks meet and join a group, and returns the transport.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if cfg.TCP.Listener != nil && !cfg.TCP.Share {
 		defer cfg.TCP.Listener.Close()
@@ -54,7 +54,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	return t, nil
 }
 
-// open does what can be done before the other ranks are known.
+// open does everything that is possible before the other ranks are known.
 func open(cfg *Config) (*Transport, *card, error) {
 	if err := cfg.check(); err != nil {
 		return nil, nil, err
@@ -118,7 +118,7 @@ func randomOf(cfg *Config) interface{ Read([]byte) (int, error) } {
 	return rand.Reader
 }
 
-// coordinatorOf returns the address from which the interface can be told.
+// coordinatorOf returns the address that determines the interface.
 func coordinatorOf(cfg *Config) (string, error) {
 	addr := cfg.TCP.Coordinator
 	if addr == "" && cfg.TCP.Listener != nil {
@@ -173,7 +173,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	return t.hear(t.heard, c)
 }
 
-// watch makes the buffers and lets the puts' poller watch the sockets.
+// watch makes the buffers and lets the reactor watch the sockets.
 func (t *Transport) watch() error {
 	bytes := t.payload + t.over
 	size := min(maxBurst, max(minBatch, batchBytes/bytes))
@@ -204,10 +204,10 @@ func (t *Transport) watch() error {
 	return nil
 }
 
-// probe returns a datagram to the group of all that says nothing.
+// probe returns an empty datagram to the group of all ranks.
 func (t *Transport) probe() []byte { return t.probeTo(everybody) }
 
-// probeTo returns one that is sealed for the inlet to.
+// probeTo returns a probe sealed for destination to.
 func (t *Transport) probeTo(to int) []byte {
 	h := wire.Header{Kind: fragment.KindProbe}
 	if t.sealed != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What another user's process on the host can do to ranks without a key, even if it knows the identity, of which
-// datagrams show only the beginning: it joins the group, reads there the operation, and sends a chunk of its own to the
-// group and to each rank; and it connects to the ranks, whose ports it can list, and greets
-// as one of them. Nothing of that is taken, and the ranks go on.
+// Another user's process on the host attacks ranks without a key, even with the identity, of which
+// datagrams show only the beginning. It joins the group, reads the operation there, and sends a
+// chunk of its own to the group and to each rank. It also connects to the ranks, whose ports it can
+// list, and greets as one of them. The ranks take none of this, and go on.
 func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string
 	trs := joinedEach(t, 2, func(rank int, c *Config) {
@@ -70,7 +70,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 	until(t, tr, put, func() bool { trs[1].Poll(&tally{}); return put.frames == 1 })
 }
 
-// puts is a sink that counts what is put.
+// puts is a sink that counts puts.
 type puts struct {
 	tally
 	frames int

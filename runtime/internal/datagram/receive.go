@@ -12,11 +12,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// arrival is what datagrams come in by.
+// arrival receives datagrams.
 type arrival struct {
-	all     inlet               // what is multicast
-	own     inlet               // what is sent to this rank, to the socket of direct
-	watch   *reactor.Descriptor // of all
+	all     inlet               // multicasts
+	own     inlet               // datagrams to this rank, at the socket of direct
+	watch   *reactor.Descriptor // watches all
 	batch   *inBatch
 	merges  bool          // batch has room for trains
 	current fragment.Part // the datagram under inspection
@@ -26,17 +26,17 @@ type arrival struct {
 	random  *rand.Rand
 }
 
-// inlet is a socket that datagrams come in by.
+// inlet is a socket that receives datagrams.
 type inlet struct {
 	fd       int
 	readable bool
-	sources  []netip.AddrPort // by rank: where its datagrams come from
-	group    *group           // nil: it is not that of a communicator's group
-	to       uint32           // what is sealed for this inlet says so; see sealed.go
-	windows  []seal.Window    // by sender, of what is sealed
+	sources  []netip.AddrPort // by rank: source of its datagrams
+	group    *group           // nil: it is not for a communicator's group
+	to       uint32           // datagrams sealed for this inlet contain it; see sealed.go
+	windows  []seal.Window    // by sender, for sealed datagrams
 }
 
-// readAll takes bursts of datagrams from the sockets.
+// readAll reads bursts of datagrams from the sockets.
 func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	if t.arrival.own.readable {
 		moved = t.read(s, &t.arrival.own)
@@ -55,12 +55,12 @@ func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// read takes a burst of datagrams from one socket.
+// read reads a burst of datagrams from one socket.
 func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 	for burst := 0; burst < maxBurst; {
 		n, more, err := t.arrival.batch.receive(in.fd)
 		if err != nil && err != unix.EINTR {
-			in.readable = false // an error other than EAGAIN is gone once it has been told
+			in.readable = false // an error other than EAGAIN disappears when it is reported
 			return moved
 		}
 		for i := range n {
@@ -76,7 +76,7 @@ func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 	return moved
 }
 
-// sort sorts one datagram.
+// sort handles one datagram.
 func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	b, whole := t.arrival.batch.datagram(i)
 	p := &t.arrival.current
@@ -84,7 +84,7 @@ func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	switch {
 	case f.Count(&t.stats):
 	case f == fragment.Ours:
-	case p.Kind == fragment.KindProbe: // another rank's test of its interface, or a call
+	case p.Kind == fragment.KindProbe: // another rank's interface test, or a call
 		if g := in.group; g != nil && p.From == g.hears {
 			g.heard = true
 		}

@@ -3,31 +3,31 @@ package datagram
 import "golang.org/x/sys/unix"
 
 const (
-	// sendBytes is what is asked of the system for the sending socket's buffer.
-	// Datagrams count against it until they are on the wire, so that a small one
-	// makes the interface's own rate the clock: about 40 datagrams of Ethernet's
-	// size wait at the interface, and do not overrun its queue.
+	// sendBytes is the requested size of the sending socket's buffer. Datagrams count against it
+	// until they are on the wire, so a small buffer makes the interface's rate the clock: about 40
+	// datagrams of Ethernet's size wait at the interface, and do not overrun its queue.
 	sendBytes = 32 << 10
-	// mostSendBytes is what is asked for at most, where the process comes too late.
+	// mostSendBytes is the greatest request, for a process that runs too late.
 	mostSendBytes = 256 << 10
-	// calmTurns is how often in a row the process has to come in time before less is asked for again.
+	// calmTurns is how many times in a row the process must be in time before the request shrinks
+	// again.
 	calmTurns = 512
 )
 
-// room is how much of what a socket sends may wait with the system. If all of that has left when the process
-// comes to send more, the link has had nothing to do: its cores are shared, or the link is fast. Then more may wait.
-// Less may if the interface's queue overflows.
+// room is how much of a socket's data may wait in the system. If all of it has left when the
+// process comes to send more, the link was idle: its cores are shared, or the link is fast. Then
+// more may wait. Less may wait if the interface's queue overflows.
 type room struct {
-	bytes int // asked for; 0: it stays as it is
+	bytes int // requested size; 0: unchanged
 	most  int
-	calm  int  // turns in a row in which the process has come in time
-	full  bool // nothing more has been taken: the next turn tells whether the process comes in time
+	calm  int  // consecutive turns in which the process was in time
+	full  bool // the system took no more: the next turn shows whether the process is in time
 }
 
-// littleRoom is what sending sockets are opened with.
+// littleRoom is the initial room of sending sockets.
 var littleRoom = room{bytes: sendBytes, most: mostSendBytes}
 
-// ask asks the system for a buffer. If it refuses, its own will do.
+// ask requests a buffer size. If the system refuses, its current size must do.
 func (r *room) ask(fd, bytes int) {
 	r.bytes, r.calm = bytes, 0
 	unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
@@ -53,7 +53,7 @@ func (r *room) turn(fd int) {
 	}
 }
 
-// overrun is called when the interface's queue has no room for what the buffer takes.
+// overrun is called when the interface's queue has no room for the buffer's content.
 func (r *room) overrun(fd int) {
 	if r.bytes > sendBytes {
 		r.most = r.bytes / 2

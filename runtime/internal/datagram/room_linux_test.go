@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fillUp sends until the system takes no more, and returns how many datagrams that has taken.
+// fillUp sends until the system takes no more, and returns how many datagrams it has taken.
 func fillUp(t *testing.T, tr *Transport, unsent *int) (n uint64) {
 	began := tr.stats.McastFrames
 	for !tr.group.blocked {
@@ -19,7 +19,8 @@ func fillUp(t *testing.T, tr *Transport, unsent *int) (n uint64) {
 	return tr.stats.McastFrames - began
 }
 
-// More may wait with the system if all of that has gone whenever the process comes, and less again if it comes in time.
+// More may wait in the system if it is empty whenever the process comes, and less again if the
+// process is in time.
 func TestRoom(t *testing.T) {
 	tr, far := narrow(t)
 	tr.group.room = littleRoom
@@ -54,7 +55,7 @@ func TestRoom(t *testing.T) {
 	require.Equal(t, mostSendBytes/2, tr.group.room.bytes)
 }
 
-// Where the interface's queue has no room for as much, no more is asked for again.
+// If the interface's queue has no room for it, the larger size is not requested again.
 func TestRoomOfInterface(t *testing.T) {
 	tr, far := narrow(t)
 	tr.group.room = littleRoom

@@ -9,22 +9,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// With a key a datagram has sealedMagic and, in the place of the checksum, the rank
-// to which it goes, or noRank for the group of all, or, for a communicator's group, the last four bytes of
-// the group's name with the highest bit set; and it ends as [seal.Packets] has it. So it counts
-// only where it was sent to, and once.
+// With a key, a datagram has sealedMagic and, instead of the checksum, its destination: a rank, or
+// noRank for the group of all, or for a communicator's group the last four bytes of the group's
+// name with the highest bit set. It ends like a datagram of [seal.Packets]. So it counts only at
+// its destination, and once.
 const (
-	// SealBytes is by how much a datagram's payload is shorter then.
+	// SealBytes is how many bytes a key takes from a datagram's payload.
 	SealBytes = seal.PacketOver
 
 	sealedMagic = 0xEE02
 	noRank      = 1<<32 - 1
 )
 
-// sealed is what a rank needs for that.
+// sealed is a rank's state for sealed datagrams.
 type sealed struct {
 	packets *seal.Packets
-	count   uint64 // of datagrams that this rank has sealed
+	count   uint64 // datagrams that this rank has sealed
 }
 
 // newSealed returns nil if the ranks have no key.
@@ -41,13 +41,13 @@ func (t *Transport) seal(b []byte, h *wire.Header, to, chunk, offset int, payloa
 	b = append(b, make([]byte, fragment.HeadLen)...)
 	head := (*[fragment.HeadLen]byte)(b)
 	fragment.EncodeHead(head, &t.mark, h, t.rank, chunk, offset)
-	binary.BigEndian.PutUint32(head[0:], uint32(to)) // everybody is noRank
+	binary.BigEndian.PutUint32(head[0:], uint32(to)) // everybody becomes noRank
 	binary.BigEndian.PutUint16(head[4:], sealedMagic)
 	t.sealed.count++
 	return t.sealed.packets.Seal(append(b, payload...), fragment.HeadLen, t.rank, t.sealed.count)
 }
 
-// open is examine where datagrams are sealed: what costs least is looked at first.
+// open is examine for sealed datagrams. It does the cheapest checks first.
 func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort, p *fragment.Part) (payload []byte, f fragment.Fault) {
 	from, f := t.claimed(b)
 	switch {
@@ -70,7 +70,7 @@ func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort,
 	return b[fragment.HeadLen:], p.Read(b, t.size, t.payload)
 }
 
-// claimed returns the rank from which b claims to be.
+// claimed returns the rank that b claims as its sender.
 func (t *Transport) claimed(b []byte) (from int, f fragment.Fault) {
 	if len(b) < 6 || binary.BigEndian.Uint16(b[4:]) != sealedMagic {
 		return 0, fragment.Foreign

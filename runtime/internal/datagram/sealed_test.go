@@ -27,8 +27,8 @@ func changed(b []byte, at int) []byte {
 	return b
 }
 
-// Datagrams that a sender's own socket sends, as somebody who can send from its address
-// would, count only if they are sealed, for whom they come to, and for the first time.
+// Datagrams from the sender's address, as a stranger might forge them, count only if they are
+// sealed, at their destination, and the first time.
 func TestStrangersWithTheSendersAddress(t *testing.T) {
 	for name, encrypt := range map[string]bool{"signed": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestStrangersWithTheSendersAddress(t *testing.T) {
 	}
 }
 
-// What goes to one rank counts there only, and from that socket only.
+// A datagram to one rank counts only there, and only from the right socket.
 func TestSealedAtTheDoor(t *testing.T) {
 	trs := joined(t, 3, withKey(false))
 	tr, sender, s := trs[0], trs[1], &tally{}
@@ -107,7 +107,7 @@ func TestSealedAtTheDoor(t *testing.T) {
 	until(t, tr, s, func() bool { sender.Poll(s); return s.fragments == 1 })
 }
 
-// The payload is shorter by what the seal takes, and what is encrypted is not to be seen.
+// The seal shortens the payload, and encrypted payloads are not readable.
 func TestSealedLengths(t *testing.T) {
 	plain := joined(t, 1, Config{})[0].Caps().Datagram
 	for _, encrypt := range []bool{false, true} {
@@ -120,7 +120,7 @@ func TestSealedLengths(t *testing.T) {
 	}
 }
 
-// FuzzSealed opens what no holder of the key has sealed, from a rank's own address.
+// FuzzSealed opens datagrams that no holder of the key has sealed, from a rank's own address.
 func FuzzSealed(f *testing.F) {
 	session, err := seal.NewSession(seal.Signed, bytes.Repeat([]byte("k"), seal.MinKey), &[seal.SeedLen]byte{}, [16]byte{7}, "")
 	require.NoError(f, err)

@@ -8,10 +8,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// everybody is in the place of a rank to which datagrams go. Numbers below that are of groups.
+// everybody stands for all ranks as a destination. Lower numbers stand for groups.
 const everybody = -1
 
-// outlet is a socket that sends datagrams, and what waits to be sent from it.
+// outlet is a socket that sends datagrams, with its queue.
 type outlet struct {
 	fd      int
 	watch   *reactor.Descriptor
@@ -26,8 +26,8 @@ type outlet struct {
 // ready reports whether more can be sent without waiting.
 func (o *outlet) ready() bool { return !o.queue.Empty() && !o.blocked && !o.overrun }
 
-// Mcast queues the unreliable transfer of f to all other ranks, or to those of the group that its
-// communicator uses. Chunks beyond 2 GiB are lost.
+// Mcast queues the unreliable transfer of f to all other ranks, or to those of its communicator's
+// group. Chunks beyond 2 GiB are lost.
 func (t *Transport) Mcast(f *wire.Frame) {
 	to := everybody
 	if g := t.groups.of[f.Comm]; g != nil {
@@ -52,8 +52,7 @@ func (t *Transport) enqueue(o *outlet, to int, f *wire.Frame) {
 	}
 }
 
-// cast sends a burst of what is queued. It reports whether anything has gone,
-// be it lost.
+// cast sends a burst of queued datagrams. It reports whether any has gone, or is lost.
 func (t *Transport) cast() bool {
 	moved := t.flush(&t.direct)
 	return t.flush(&t.group) || moved
@@ -62,7 +61,7 @@ func (t *Transport) cast() bool {
 func (t *Transport) flush(o *outlet) (moved bool) {
 	o.overrun = false
 	if o.blocked {
-		return false // until the reactor tells that there is room: to try costs as much as to send
+		return false // wait for the reactor: trying costs as much as sending
 	}
 	o.room.turn(o.fd)
 	for burst := 0; burst < maxBurst && !o.queue.Empty(); {
@@ -84,10 +83,10 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 			o.room.overrun(o.fd)
 			return moved
 		case err == unix.ECONNREFUSED:
-			burst++ // an earlier datagram has come to a rank that has closed; this one has not been sent
+			burst++ // an earlier datagram has reached a rank that has closed; this one has not been sent
 		case o.batch.uncut(err):
 		default:
-			// A chunk with a hole is of no use: the rest of it is not sent.
+			// A chunk with a gap is useless, so the rest of it is not sent.
 			t.stats.Unsendable++
 			o.queue.Pop()
 			o.batch.clear()
@@ -97,19 +96,19 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 	return moved
 }
 
-// abandon takes out what is queued of a communicator.
+// abandon removes the queued frames of a communicator.
 func (o *outlet) abandon(comm uint8) {
 	o.queue.Abandon(comm)
 	o.batch.clear()
 }
 
-// clear takes out all that is queued.
+// clear removes all queued frames.
 func (o *outlet) clear() {
 	o.queue.Clear()
 	o.batch.clear()
 }
 
-// gather fills the batch, which is empty, with what is to be sent next.
+// gather fills the empty batch with the next datagrams.
 func (t *Transport) gather(o *outlet) {
 	waiting := o.queue.Waiting()
 	for i := 0; i < len(waiting) && !o.batch.full(); i++ {
@@ -137,7 +136,7 @@ func (t *Transport) add(b *outBatch, c *fragment.Chunk, offset int, payload []by
 	fragment.Encode(b.add(t.name(c.To), payload), &t.mark, &c.Head, t.rank, c.Head.Len, offset, payload)
 }
 
-// name returns where datagrams to a rank, or a group, go; nil to the group of all.
+// name returns the address of a rank or a group, or nil for the group of all.
 func (t *Transport) name(to int) *address {
 	switch {
 	case to == everybody:
@@ -148,15 +147,15 @@ func (t *Transport) name(to int) *address {
 	return &t.names[to]
 }
 
-// advance takes n datagrams off the queue.
+// advance removes n datagrams from the queue.
 func (t *Transport) advance(o *outlet, n int) {
 	for range n {
 		o.queue.Sent(t.payload, &t.stats)
 	}
 }
 
-// block starts or ends waiting for room in the system's buffer. If that cannot
-// be waited for, what is queued is lost.
+// block starts or ends the wait for room in the system's buffer. If waiting is impossible, queued
+// frames are lost.
 func (t *Transport) block(o *outlet, full bool) {
 	if o.blocked == full {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// narrow returns a transport whose multicasts come to a socket that has room for a few of them only.
+// narrow returns a transport whose multicasts go to a socket with room for only a few.
 func narrow(t *testing.T) (tr *Transport, far int) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	require.NoError(t, err)
@@ -19,7 +19,7 @@ func narrow(t *testing.T) (tr *Transport, far int) {
 		require.NoError(t, unix.SetNonblock(fd, true))
 		t.Cleanup(func() { closeFD(fd) })
 	}
-	require.NoError(t, unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 1)) // the least there is
+	require.NoError(t, unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 1)) // the system rounds it up to its minimum
 	r, err := reactor.New()
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
@@ -29,7 +29,7 @@ func narrow(t *testing.T) (tr *Transport, far int) {
 	return tr, fds[1]
 }
 
-// chunkOf returns a multicast of so many datagrams of operation seq.
+// chunkOf returns a multicast of operation seq with a number of datagrams.
 func chunkOf(tr *Transport, comm uint8, seq uint64, datagrams int, unsent *int) *wire.Frame {
 	body := make([]byte, datagrams*tr.payload)
 	for i := range body {
@@ -39,7 +39,7 @@ func chunkOf(tr *Transport, comm uint8, seq uint64, datagrams int, unsent *int) 
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Comm: comm, Seq: seq}, Body: body, Unsent: unsent}
 }
 
-// come takes what has come, and returns it as operation and place in that.
+// come reads what has arrived, as pairs of operation and index in it.
 func come(t *testing.T, tr *Transport, far int) (all [][2]int) {
 	b := make([]byte, 2*tr.payload)
 	for {
@@ -56,7 +56,8 @@ func come(t *testing.T, tr *Transport, far int) (all [][2]int) {
 	}
 }
 
-// What the system has no room for waits, is not tried again before there is some, and goes in order, once.
+// Datagrams that the system has no room for wait, are not retried before there is room, and go in
+// order, once.
 func TestFullSystem(t *testing.T) {
 	tr, far := narrow(t)
 	var unsent [2]int
@@ -89,7 +90,7 @@ func TestFullSystem(t *testing.T) {
 	require.EqualValues(t, 55*100, tr.stats.McastBytes)
 }
 
-// What is abandoned while the system has no room does not go, and what is queued behind it does.
+// An abandoned multicast does not go when the system has room again; later ones do.
 func TestAbandonWhileFull(t *testing.T) {
 	tr, far := narrow(t)
 	var unsent [2]int

@@ -12,10 +12,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// siege is how many forgeries are sent: of a million in the heavy tests half.
+// siege is the number of forgeries: half a million in the heavy tests.
 func siege() int { return heavy.Or(25_000, 500_000) }
 
-// forgers make of a good datagram one that must not count.
+// forgers make an invalid datagram from a valid one.
 var forgers = []func(r *rand.Rand, good, other []byte) []byte{
 	// Replayed.
 	func(_ *rand.Rand, good, _ []byte) []byte { return good },
@@ -56,8 +56,8 @@ var forgers = []func(r *rand.Rand, good, other []byte) []byte{
 	},
 }
 
-// Whatever a stranger makes of what it has heard, sent from the address of the rank that
-// it has heard it from, nothing is taken and every one is counted.
+// Whatever a stranger makes of recorded datagrams, sent from their sender's address, is dropped and
+// counted.
 func TestSiegeOfDatagrams(t *testing.T) {
 	for name, encrypt := range map[string]bool{"signed": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSiegeOfDatagrams(t *testing.T) {
 			h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
 			text := []byte("a chunk that ranks have sent to each other")
 			good := sender.seal(nil, &h, everybody, len(text), 0, text)
-			before[1].mark = sender.mark // or it would be foreign
+			before[1].mark = sender.mark // otherwise it would be foreign
 			other := before[1].seal(nil, &h, everybody, len(text), 0, text)
 			sendRaw(t, sender.group.fd, good)
 			until(t, tr, s, func() bool { return s.fragments == 1 })

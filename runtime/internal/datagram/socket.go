@@ -17,16 +17,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// bufferBytes is what is asked of the system for a socket's buffer: bursts
-// arrive while the process computes.
+// bufferBytes is the requested size of a socket's buffer: bursts arrive while the process computes.
 const bufferBytes = 8 << 20
 
-// A rank has three sockets. It multicasts from one of its own, whose address
-// tells the others that a datagram is really its; it receives what is multicast
-// by another; and what goes to one rank alone leaves and comes by the third.
+// A rank has three sockets. It multicasts from one, whose address proves to the others that a
+// datagram is its own. It receives multicasts by the second. Datagrams to one rank leave and arrive
+// by the third.
 
-// openSender opens the socket that multicasts from at.addr, at a port of the
-// system's choice.
+// openSender opens the socket for sending multicasts from at.addr, at a port of the system's
+// choice.
 func openSender(at *endpoint, hops int) (fd int, from netip.AddrPort, err error) {
 	return openOwn(at, func(fd int) error {
 		tellOverruns(fd, at.family)
@@ -34,8 +33,8 @@ func openSender(at *endpoint, hops int) (fd int, from netip.AddrPort, err error)
 	})
 }
 
-// openDirect opens the socket for datagrams to one rank. It is not told of
-// overruns, nor of ranks that have gone: they would have to be read.
+// openDirect opens the socket for datagrams to one rank. It does not report overruns, or ranks that
+// have gone, since those reports would have to be read.
 func openDirect(at *endpoint, hops int) (fd int, from netip.AddrPort, err error) {
 	return openOwn(at, func(fd int) error {
 		setReceiveBuffer(fd)
@@ -48,7 +47,7 @@ func openDirect(at *endpoint, hops int) (fd int, from netip.AddrPort, err error)
 	})
 }
 
-// openOwn opens a socket at at.addr that set prepares for sending.
+// openOwn opens a socket at at.addr; set prepares it for sending.
 func openOwn(at *endpoint, set func(fd int) error) (fd int, from netip.AddrPort, err error) {
 	fd, err = openSocket(at.family)
 	if err != nil {
@@ -63,7 +62,7 @@ func openOwn(at *endpoint, set func(fd int) error) (fd int, from netip.AddrPort,
 			return os.NewSyscallError("getsockname", err)
 		}
 		from = addrPort(sa)
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBytes) // the system's own will do
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBytes) // if this fails, the system's own size must do
 		return set(fd)
 	}()
 	if err != nil {
@@ -73,7 +72,7 @@ func openOwn(at *endpoint, set func(fd int) error) (fd int, from netip.AddrPort,
 	return fd, from, nil
 }
 
-// setSender lets the other ranks on this host have a copy.
+// setSender lets the other ranks on this host get a copy.
 func setSender(fd int, at *endpoint, hops int) error {
 	return options(fd, func(c net.PacketConn) error {
 		if at.family == 4 {
@@ -85,8 +84,8 @@ func setSender(fd int, at *endpoint, hops int) error {
 	})
 }
 
-// openReceiver opens the socket that gets what is sent to group. It is bound
-// to the group, so that other groups' datagrams do not come to it.
+// openReceiver opens the socket that receives datagrams to group. It is bound to the group, so that
+// datagrams of other groups do not arrive.
 func openReceiver(at *endpoint, group netip.AddrPort) (fd int, err error) {
 	fd, err = openSocket(at.family)
 	if err != nil {
@@ -116,8 +115,7 @@ func openReceiver(at *endpoint, group netip.AddrPort) (fd int, err error) {
 	return fd, nil
 }
 
-// receiveRoom returns how many bytes of datagrams the system grants a receiver's
-// buffer.
+// receiveRoom returns how many bytes of datagrams fit into a receiver's buffer.
 func receiveRoom(family int) (int, error) {
 	fd, err := openSocket(family)
 	if err != nil {
@@ -149,8 +147,7 @@ func openSocket(family int) (int, error) {
 	return fd, nil
 }
 
-// options lends fd's socket to golang.org/x/net, which knows each system's
-// multicast options.
+// options gives fd's socket to golang.org/x/net, which knows each system's multicast options.
 func options(fd int, set func(net.PacketConn) error) error {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -177,7 +174,7 @@ func sockaddr(a netip.AddrPort, ifi *net.Interface) unix.Sockaddr {
 	return sa
 }
 
-// addrPort leaves the zone out: it means nothing on other hosts.
+// addrPort omits the zone, which means nothing on other hosts.
 func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -193,8 +190,7 @@ const (
 	probePause = 50 * time.Millisecond
 )
 
-// selfTest sends probes to the group until one has come back through the
-// interface.
+// selfTest sends probes to the group until one has come back through the interface.
 func selfTest(send, receive int, at *endpoint, newProbe func() []byte, limit time.Duration, c clock.Clock) error {
 	var lastErr error
 	b := make([]byte, fragment.HeadLen+seal.PacketOver)
@@ -205,7 +201,7 @@ func selfTest(send, receive int, at *endpoint, newProbe func() []byte, limit tim
 		}
 		fds := []unix.PollFd{{Fd: int32(receive), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, int(probePause/time.Millisecond)); err != nil || n == 0 {
-			continue // another probe; the time is limited
+			continue // another probe; limit ends the loop
 		}
 		for {
 			n, err := unix.Read(receive, b)
@@ -224,7 +220,7 @@ func selfTest(send, receive int, at *endpoint, newProbe func() []byte, limit tim
 	return err
 }
 
-// hint says what is usually missing.
+// hint names the usual cause.
 func hint(at *endpoint) string {
 	loopback := at.ifi.Flags&net.FlagLoopback != 0
 	switch {

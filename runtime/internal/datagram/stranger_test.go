@@ -21,7 +21,7 @@ func joined(t *testing.T, size int, base Config) []*Transport {
 	return joinedEach(t, size, func(_ int, c *Config) { *c = base })
 }
 
-// joinedEach lets each rank's configuration be edited.
+// joinedEach does so with a configuration for each rank.
 func joinedEach(t *testing.T, size int, edit func(rank int, c *Config)) []*Transport {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -76,7 +76,7 @@ func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
 	}
 }
 
-// outsider sends to the group from a socket of its own.
+// outsider sends to the group from its own socket.
 func outsider(t *testing.T, group netip.AddrPort) int {
 	lo, err := net.InterfaceByName("lo")
 	require.NoError(t, err)
@@ -127,8 +127,8 @@ func TestStrangersInTheGroup(t *testing.T) {
 	require.Equal(t, uint64(1), tr.Stats().GotDatagrams)
 }
 
-// TestStrangersAtTheDoor sends to the socket for datagrams to one rank: only
-// the sockets of the same kind are heard there.
+// TestStrangersAtTheDoor sends to the socket for datagrams to one rank, which accepts only senders
+// of the same kind.
 func TestStrangersAtTheDoor(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
@@ -147,8 +147,8 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	require.Equal(t, uint64(1), trs[1].Stats().DatagramFrames)
 }
 
-// TestLossIsReproducible loses the same datagrams in every run of a seed, and
-// others at another rank or with another seed.
+// TestLossIsReproducible loses the same datagrams in every run of a seed, and others at another
+// rank or with another seed.
 func TestLossIsReproducible(t *testing.T) {
 	run := func(seed uint64) (seqs [2][]uint64) {
 		trs := joined(t, 3, Config{Loss: 0.5, Seed: seed})
@@ -173,8 +173,8 @@ func TestLossIsReproducible(t *testing.T) {
 	require.NotEqual(t, first, run(2))
 }
 
-// TestFullStash holds back more than the stash takes: what is beyond that is
-// counted, Wait does not spin, puts flow, and all that was kept comes later.
+// TestFullStash holds back more than the stash takes. The excess is counted, Wait does not spin,
+// puts flow, and all kept datagrams arrive later.
 func TestFullStash(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{hold: true}
@@ -183,7 +183,7 @@ func TestFullStash(t *testing.T) {
 		require.Less(t, sent, 100_000)
 		trs[1].Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: uint64(sent)}, Body: body})
 		trs[1].Poll(&tally{})
-		if sent%16 == 0 { // each offers all that is kept
+		if sent%16 == 0 { // each Poll offers all kept datagrams
 			tr.Poll(s)
 		}
 	}
@@ -207,7 +207,7 @@ func TestFullStash(t *testing.T) {
 func TestUnsendable(t *testing.T) {
 	tr := joined(t, 2, Config{})[1]
 	good := tr.group.fd
-	tr.group.fd = tr.arrival.all.fd // not connected: the system wants a destination
+	tr.group.fd = tr.arrival.all.fd // not connected: the system needs a destination
 	unsent := 2
 	for range 2 {
 		tr.Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, 200_000), Unsent: &unsent})

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// pair returns two UDP sockets on the loopback interface, of which the first is connected to the second.
+// pair returns two UDP sockets on the loopback interface; the first is connected to the second.
 func pair(t *testing.T) (from, to int) {
 	var fds [2]int
 	for i := range fds {
@@ -27,7 +27,7 @@ func pair(t *testing.T) (from, to int) {
 	return fds[0], fds[1]
 }
 
-// Datagrams of one length and destination go together, up to a shorter one.
+// Datagrams of one length and destination form a train, which a shorter one ends.
 func TestTrains(t *testing.T) {
 	a, b := &address{}, &address{}
 	type datagram struct {
@@ -50,7 +50,7 @@ func TestTrains(t *testing.T) {
 	} {
 		out := newOutBatch(len(c.list), 0)
 		out.most = c.most
-		for range 2 { // the second time with what the first has left behind
+		for range 2 { // the second time with leftovers of the first
 			for _, d := range c.list {
 				out.add(d.to, make([]byte, max(0, d.bytes-fragment.HeadLen)))
 			}
@@ -67,7 +67,7 @@ func TestTrains(t *testing.T) {
 	}
 }
 
-// What goes as trains comes as datagrams, in order, and in fewer messages where the system keeps trains whole.
+// Trains arrive as datagrams, in order, and in fewer messages if the system keeps trains whole.
 func TestTrainsComeAsDatagrams(t *testing.T) {
 	from, to := pair(t)
 	require.True(t, merge(to))
@@ -104,10 +104,10 @@ func TestTrainsComeAsDatagrams(t *testing.T) {
 	require.Equal(t, unix.EAGAIN, err)
 }
 
-// Where the system refuses a train its datagrams go one by one, once each.
+// If the system refuses a train, its datagrams go one by one, once each.
 func TestTrainsRefused(t *testing.T) {
 	from, to := pair(t)
-	require.NoError(t, unix.SetsockoptInt(from, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)) // without checksums nothing is cut
+	require.NoError(t, unix.SetsockoptInt(from, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)) // without checksums the system does not cut trains
 	tr := &Transport{size: 2, payload: 100, over: fragment.HeadLen}
 	tr.group = outlet{fd: from, batch: newOutBatch(maxBurst, tr.payload+tr.over)}
 	tr.group.batch.cutBy(from)

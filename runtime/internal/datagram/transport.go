@@ -1,6 +1,5 @@
-// Package datagram is what package mcast sends by: UDP datagrams for what is
-// multicast, and for what goes to one rank and may be lost, beside the connections
-// of package stream.
+// Package datagram implements the datagrams of package mcast: UDP datagrams for multicasts and for
+// frames to one rank that may be lost, besides the connections of package stream.
 package datagram
 
 import (
@@ -18,35 +17,34 @@ import (
 )
 
 const (
-	maxBurst   = 64      // datagrams sent, and received, in one Poll
-	batchBytes = 1 << 20 // of a batch of datagrams, unless it has fewer than minBatch
+	maxBurst   = 64      // greatest number of datagrams sent, and received, in one Poll
+	batchBytes = 1 << 20 // size of a batch of datagrams, unless it has fewer than minBatch
 	minBatch   = 8
 
-	// overrunPause is how long the queue of an interface that is full gets to
-	// drain: of 100 Mbit/s, by four datagrams of Ethernet's size.
+	// overrunPause is how long a full queue of an interface gets to drain: four datagrams of
+	// Ethernet's size at 100 Mbit/s.
 	overrunPause = 500 * time.Microsecond
 )
 
-// Transport is one rank's end of a communicator. Its methods follow the rules
-// of [wire.Transport].
+// Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	puts    *stream.Transport
 	rank    int
 	size    int
 	mark    fragment.Mark
-	payload int            // agreed bytes of a datagram
-	over    int            // bytes beside them
+	payload int            // agreed payload of a datagram
+	over    int            // bytes besides the payload
 	sealed  *sealed        // nil without a key
-	room    int            // of datagrams that a receiver's buffer has at least
+	room    int            // least room for datagrams in any receiver's buffer
 	target  netip.AddrPort // the group
-	names   []address      // of the ranks' own sockets
+	names   []address      // addresses of the ranks' own sockets
 	at      *endpoint
-	heard   time.Duration // within what rank 0 is to be heard; 0: nobody looks
-	silence func()        // at rank 0, while it is to be heard
+	heard   time.Duration // time within which rank 0 must be heard; 0: not checked
+	silence func()        // at rank 0: stops the calls
 
-	group   outlet // what is multicast
-	groups  groups // where it goes, if not to all
-	direct  outlet // what is sent to one rank
+	group   outlet // multicasts
+	groups  groups // groups of communicators
+	direct  outlet // datagrams to one rank
 	arrival arrival
 
 	busy    atomic.Bool // there is more to do without waiting
@@ -66,20 +64,20 @@ func (t *Transport) Size() int { return t.size }
 // ID returns the communicator's identity, drawn by rank 0.
 func (t *Transport) ID() [16]byte { return t.mark.ID }
 
-// Group returns where the communicator's datagrams go.
+// Group returns the multicast address of the first communicator.
 func (t *Transport) Group() netip.AddrPort { return t.target }
 
-// Interface returns the name of the interface that is multicast on.
+// Interface returns the name of the interface for multicasts.
 func (t *Transport) Interface() string { return t.at.ifi.Name }
 
-// Caps says how much of a chunk fits into a datagram.
+// Caps returns the Caps of the connections, with those of the datagrams.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.puts.Caps()
 	caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.payload, t.room
 	return caps
 }
 
-// Reactor returns what serves the sockets, for who has further descriptors.
+// Reactor returns the reactor of the sockets, for transports with further descriptors.
 func (t *Transport) Reactor() *reactor.Reactor { return t.puts.Reactor() }
 
 // Put queues f for rank to, over TCP.
@@ -101,11 +99,11 @@ func (t *Transport) Wait(d time.Duration) {
 	t.arrival.collect.slept.Store(true)
 }
 
-// pause returns how long to wait at most: d, or less if the interface's queue
-// has to drain before what is left can be sent. d < 0 is without limit.
+// pause returns how long to wait at most: d, or less if the interface's queue must drain before
+// more can be sent. d < 0 means no limit.
 func pause(d time.Duration, overrun bool) time.Duration { return atMost(d, overrunPause, overrun) }
 
-// atMost returns d, or limit if that holds and is less. d < 0 is without limit.
+// atMost returns d, or limit if that applies and is less. d < 0 means no limit.
 func atMost(d, limit time.Duration, holds bool) time.Duration {
 	if holds && (d < 0 || d > limit) {
 		return limit
@@ -113,7 +111,7 @@ func atMost(d, limit time.Duration, holds bool) time.Duration {
 	return d
 }
 
-// Stats returns the counters; it is called under the same lock as Poll.
+// Stats returns the counters. The caller holds the lock of Poll.
 func (t *Transport) Stats() wire.Stats {
 	s := t.puts.Stats()
 	s.McastFrames, s.McastBytes, s.DatagramFrames = t.stats.McastFrames, t.stats.McastBytes, t.stats.DatagramFrames
@@ -125,8 +123,8 @@ func (t *Transport) Stats() wire.Stats {
 	return s
 }
 
-// Poll sends and receives what is possible now; see [wire.Transport]. A
-// burst of datagrams is bounded, so that puts are served in between.
+// Poll sends and receives what is possible now; see [wire.Transport]. It limits bursts of
+// datagrams, so that puts are served in between.
 func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
@@ -153,14 +151,14 @@ func (t *Transport) Flush(s wire.Sink) bool {
 	return moved
 }
 
-// Abandon forgets what is queued of operations; see [wire.Transport].
+// Abandon drops queued frames of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	t.group.abandon(comm)
 	t.direct.abandon(comm)
 	t.puts.Abandon(comm)
 }
 
-// Forget gives back what there is for a communicator; see [wire.Transport].
+// Forget frees the resources of a communicator; see [wire.Transport].
 func (t *Transport) Forget(comm uint8) {
 	t.arrival.stashes.Forget(comm)
 	t.puts.Forget(comm)
@@ -173,12 +171,12 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	}
 	t.block(&t.group, false)
 	t.block(&t.direct, false)
-	for bye && t.cast() { // what the system does not take now is lost
+	for bye && t.cast() { // datagrams that the system does not take now are lost
 	}
 	t.group.clear()
 	t.direct.clear()
 	t.groups.leaveAll()
-	// While the puts are sent, nobody reads datagrams any more.
+	// While the puts are sent, datagrams are no longer read.
 	t.arrival.all.readable, t.arrival.own.readable = false, false
 	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.arrival.watch.Modify(false, false))
 	err = errors.Join(err, t.puts.Close(bye, linger))
@@ -186,7 +184,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return err
 }
 
-// release closes the sockets; the system leaves the group with the last.
+// release closes the sockets; the system leaves the group with the last one.
 func (t *Transport) release() {
 	t.closed = true
 	t.busy.Store(false)
@@ -198,7 +196,7 @@ func (t *Transport) release() {
 
 func closeFD(fd int) {
 	if fd >= 0 {
-		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+		unix.Close(fd) // a failure loses nothing
 	}
 }
 
