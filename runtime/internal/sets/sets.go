@@ -1,17 +1,17 @@
-// Package sets keeps account of which sets of windows a rank may use for a further communicator; see
-// [wire.Sets]. It moves nothing and waits for nobody.
+// Package sets tracks which sets of windows a rank may use for a further communicator; see
+// [wire.Sets]. It does no input or output and never waits.
 //
-// Lines belong to writers: those of a rank's window are written and read by the members of the
-// communicator that has the set at this rank, and by nobody else. So communicators that share no rank share no
-// line, and may have one set at the same time. Of two that share a rank the later one may have the
-// set when nobody writes or reads for the earlier one any more in any window that both see. For that every
-// rank shows a mark of each set, which says whose it was there last, and whether that is over. A rank offers a set
-// when the marks of all members of the last communicator that had it here say that it is
-// over: then no line of its own window is touched by them. All members of the next communicator
-// offer the set, so it holds for all their windows.
+// The lines of a rank's window are written and read only by the members of the communicator that
+// has the set at this rank. So communicators without common ranks share no line, and may have one
+// set at the same time. Of two communicators with a common rank, the later one may have the set
+// when no rank writes or reads for the earlier one any more in any window that both see. Therefore
+// every rank shows a mark for each set, which says which communicator had it there last, and
+// whether that use is over. A rank offers a set when the marks of all members of the last
+// communicator that had it here say that their use is over: then no member touches this rank's
+// window. All members of the next communicator offer the set, so this holds for all their windows.
 //
-// A mark that is not there yet does not count as one that says that all is over: a member that gives up before the others
-// have made the communicator may have agreed with them on it all the same, and they then write to it.
+// A missing mark does not count as over. A member that gives up before the others have made the
+// communicator may have agreed with them nevertheless, and they then write to its window.
 package sets
 
 import (
@@ -20,11 +20,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Over is the mark of a rank whose end of the transport is closed, which is above all others.
+// Over is the mark of a rank whose end of the transport is closed. It is greater than all other
+// marks.
 const Over = ^uint64(0)
 
-// Mark is what a rank shows of a set that a communicator of that epoch has there, or has had if open is
-// false. Epochs at a rank grow, so marks do.
+// Mark returns a rank's mark for a set that a communicator of that epoch has there, or has had if
+// open is false. Epochs at a rank grow, so marks do too.
 func Mark(epoch uint32, open bool) uint64 {
 	if open {
 		return uint64(epoch) << 1
@@ -32,7 +33,7 @@ func Mark(epoch uint32, open bool) uint64 {
 	return uint64(epoch)<<1 | 1
 }
 
-// Book is a rank's account of the sets. The zero value is that of one that has used none.
+// Book is a rank's account of the sets. The zero value has no uses.
 type Book struct{ uses [wire.WindowSets]use }
 
 // use is the last use of a set at this rank.
@@ -42,7 +43,8 @@ type use struct {
 	others []int // members that may still touch its lines, without this rank
 }
 
-// Free returns the sets, set s by bit s, that the rank may offer. mark returns the present mark of another rank.
+// Free returns the sets that the rank may offer, set s as bit s. mark returns the current mark of
+// another rank.
 func (b *Book) Free(mark func(set, rank int) uint64) (free uint8) {
 	for set := 1; set < wire.WindowSets; set++ {
 		u := &b.uses[set]
@@ -58,14 +60,14 @@ func (b *Book) Free(mark func(set, rank int) uint64) (free uint8) {
 	return free
 }
 
-// Open notes that a communicator of that epoch has a set at this rank, and returns its mark.
-// others are its members without this rank.
+// Open records that a communicator of that epoch has a set at this rank, and returns the mark.
+// others are the other members.
 func (b *Book) Open(set int, others []int, epoch uint32) (mark uint64) {
 	b.uses[set] = use{open: true, epoch: epoch, others: slices.Clone(others)}
 	return Mark(epoch, true)
 }
 
-// Close notes that it has it no more, and returns the mark.
+// Close records that the communicator no longer has the set, and returns the mark.
 func (b *Book) Close(set int) (mark uint64) {
 	u := &b.uses[set]
 	u.open = false

@@ -22,7 +22,7 @@ func TestMarksGrow(t *testing.T) {
 	})
 }
 
-// comm is a communicator: what its members have agreed on, and how far each is.
+// comm is a communicator: what its members have agreed on, and the progress of each member.
 type comm struct {
 	set     int // 0: none
 	epoch   uint32
@@ -32,13 +32,13 @@ type comm struct {
 type stage int
 
 const (
-	agreed stage = iota // it is to open the set
+	agreed stage = iota // it will open the set
 	opened
 	closed
-	gaveUp // before it has opened the set: so nobody ever writes to the others
+	gaveUp // before it has opened the set, so no member ever writes to the others
 )
 
-// ranks are some whose books are what is tested.
+// ranks are ranks whose books are tested.
 type ranks struct {
 	books []sets.Book
 	marks [][wire.WindowSets]uint64
@@ -47,7 +47,7 @@ type ranks struct {
 	comms []*comm
 }
 
-// offers returns what is free at all of some ranks.
+// offers returns a set that is free at all given ranks.
 func (r *ranks) offers(members []int) int {
 	free := ^uint8(0)
 	for _, rank := range members {
@@ -66,7 +66,7 @@ func (r *ranks) offers(members []int) int {
 	return 0
 }
 
-// agree has members make a communicator, which none has opened yet.
+// agree lets members make a communicator that none has opened yet.
 func (r *ranks) agree(members []int) {
 	c := &comm{set: r.offers(members), members: map[int]stage{}}
 	for _, rank := range members {
@@ -86,7 +86,7 @@ func (r *ranks) idle(rank int) bool {
 	})
 }
 
-// step has a member go on.
+// step lets a member make its next step.
 func (r *ranks) step(c *comm, rank int, givesUp bool) {
 	if c.set == 0 || r.gone[rank] {
 		return
@@ -106,8 +106,8 @@ func (r *ranks) step(c *comm, rank int, givesUp bool) {
 	}
 }
 
-// clash returns an error if windows of members of c are, or may come to be, touched by ranks for another
-// communicator that has its set.
+// clash returns an error if windows of members of c are, or may be, touched by ranks for another
+// communicator with the same set.
 func (r *ranks) clash(c *comm) error {
 	for _, d := range r.comms {
 		for m := range c.members {
@@ -129,7 +129,7 @@ func newRanks(n int) *ranks {
 	return &ranks{books: make([]sets.Book, n), marks: make([][wire.WindowSets]uint64, n), epoch: make([]uint32, n), gone: make([]bool, n)}
 }
 
-// live has ranks make communicators and take steps in any order.
+// live lets ranks make communicators and take steps in any order.
 func live(t *rapid.T, giveUp, die bool) *ranks {
 	n := rapid.IntRange(2, 5).Draw(t, "ranks")
 	r := newRanks(n)
@@ -154,13 +154,13 @@ func live(t *rapid.T, giveUp, die bool) *ranks {
 	return r
 }
 
-// A set that members agree on is touched by no rank for another communicator that shares a rank with
-// theirs: whoever opens and closes late, dies, or gives up before it has opened it.
+// No rank touches a set that members have agreed on for another communicator with a common rank:
+// even if members open or close late, die, or give up before they have opened it.
 func TestNoLineIsSharedByTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { live(t, true, true) })
 }
 
-// When all members of all communicators have closed them all sets are free again.
+// When all members of all communicators have closed their sets, all sets are free again.
 func TestSetsAreGivenBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := live(t, false, false)
@@ -177,7 +177,8 @@ func TestSetsAreGivenBack(t *testing.T) {
 	})
 }
 
-// As many communicators have sets as there are, besides the first, and disjoint ones have the same.
+// As many communicators as there are sets, besides the first, can have one; disjoint communicators
+// share one.
 func TestHowManyHaveSets(t *testing.T) {
 	r := newRanks(4)
 	for i := range wire.WindowSets {
