@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// connected returns a connection to a port at which nobody says anything.
+// connected returns a connection to a silent port.
 func connected(t *testing.T) *net.TCPConn {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -43,10 +43,10 @@ func TestHurry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 90000, bears)
 	require.NoError(t, conn.Close())
-	tcpopt.Of(conn, tcpopt.Hurry) // which is no harm
+	tcpopt.Of(conn, tcpopt.Hurry) // does no harm
 }
 
-// What has been sent, and how fast, is known of a connection, and of nothing else.
+// Sent works for a connection, and for nothing else.
 func TestSent(t *testing.T) {
 	var again int
 	var rate float64
@@ -58,7 +58,8 @@ func TestSent(t *testing.T) {
 	require.Zero(t, rate)
 }
 
-// A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
+// A connection keeps its congestion control unless it is BBR. Usual restores BBR if it is the
+// system's.
 func TestUnpaced(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
@@ -71,7 +72,7 @@ func TestUnpaced(t *testing.T) {
 	usual := control()
 	for name, want := range map[string]string{"reno": "reno", "cubic": "cubic", "bbr": "reno"} {
 		if unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) != nil {
-			continue // this system does not have it, or not for everybody
+			continue // not on this system, or not for every user
 		}
 		tcpopt.Unpaced(fd)
 		require.Equal(t, want, control())
@@ -81,11 +82,11 @@ func TestUnpaced(t *testing.T) {
 		}
 		require.Equal(t, want, control())
 	}
-	tcpopt.Unpaced(-1) // which is no harm
+	tcpopt.Unpaced(-1) // does no harm
 	tcpopt.Usual(-1)
 }
 
-// A connection that has begun so goes by short times from its first round trip on.
+// After Begin, a connection uses short times from its first round trip on.
 func TestBegin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestBegin(t *testing.T) {
 	defer conn.Close()
 	tcpopt.Of(conn.(*net.TCPConn), func(fd int) {
 		if _, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US); err != nil {
-			return // this system knows no such time
+			return // this system has no such option
 		}
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		require.NoError(t, err)

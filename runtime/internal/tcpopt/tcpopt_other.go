@@ -7,14 +7,14 @@ import "time"
 // Hurry does nothing: the system has its own times.
 func Hurry(int) {}
 
-// Unpaced does nothing, as Hurry.
+// Unpaced does nothing, like Hurry.
 func Unpaced(int) {}
 
-// Usual does nothing, as Hurry.
+// Usual does nothing, like Hurry.
 func Usual(int) {}
 
-// Bear does nothing, as Hurry.
+// Bear does nothing, like Hurry.
 func Bear(int, time.Duration) {}
 
-// Sent is not known.
+// Sent returns zeros: the values are not known.
 func Sent(int) (again int, rate float64) { return 0, 0 }
