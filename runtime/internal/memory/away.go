@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Away announces that this rank is going to wait elsewhere, for this transport
-// and for others: whoever has something for it then calls Config.Kick once. It
-// returns false if Poll may find something; else the caller waits, at most for
-// limit, d or less, and calls Back. Away and Back take the place of Wait.
+// Away announces that this rank is about to wait elsewhere, for this transport and others. A rank
+// that then has something for it calls Config.Kick once. Away returns false if Poll may find
+// something. Otherwise the caller waits, at most for limit, which is at most d, and then calls
+// Back. Away and Back replace Wait.
 func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 	t.park.life.RLock()
 	word := &t.park.bell.parked
 	if !t.park.shut.Load() && !atomic.CompareAndSwapUint32(word, polling, waiting) {
-		// In the second case there may be what was not rung: one more Poll.
+		// In the second case there may be something without a ring: one more Poll.
 		store32(word, away)
 		if !t.due() {
 			return t.limit(d), true

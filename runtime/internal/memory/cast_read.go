@@ -14,17 +14,17 @@ type reader struct {
 	line     *castLine
 	rings    rings
 	position *uint64
-	cells    uint64  // read
+	cells    uint64  // number of cells read
 	now      content // the cell being looked at
 	head     wire.Header
-	held     bool // the sink has said not yet
-	// What has been done with the next cells, by bits from that at cells on: read,
-	// although an earlier one of another communicator is held, and counted when
-	// they were offered for the first time.
+	held     bool // the sink holds the cell
+	// State of the next cells, as bits from cell number cells on. read: the cell has been read
+	// although an earlier one of another communicator is held. shown: it has been offered, and
+	// counted, before.
 	read, shown uint64
 }
 
-// hear hands to s what p has multicast and reports whether anything was read.
+// hear hands p's multicasts to s and reports whether anything was read.
 func (t *Transport) hear(p *peer, s wire.Sink) bool {
 	r := &p.cast
 	start, passed := r.cells, false
@@ -37,7 +37,7 @@ func (t *Transport) hear(p *peer, s wire.Sink) bool {
 		store64(r.position, r.cells<<1|1)
 		if atomic.LoadUint64(&r.line.floor) > r.cells {
 			store64(r.position, r.cells<<1)
-			continue // which lapped sees to
+			continue // handled by lapped
 		}
 		r.now = r.rings.cell(r.cells).content
 		if t.offer(p, 0, s) == wire.Hold {
@@ -61,10 +61,10 @@ func (t *Transport) hear(p *peer, s wire.Sink) bool {
 	return true
 }
 
-// waits reports whether the next cell is there, or a later one in its place.
+// waits reports whether the next cell, or a later one in its place, is there.
 func (r *reader) waits() bool { return int32(r.rings.cell(r.cells).stamped()-uint32(r.cells)) > 0 }
 
-// written reports whether there is a cell to be read.
+// written reports whether there is a cell to read.
 func (r *reader) written(t *Transport) bool {
 	if r.rings.cell(r.cells).stamped() == uint32(r.cells+1) && atomic.LoadUint64(&r.line.floor) <= r.cells {
 		return true
@@ -72,8 +72,8 @@ func (r *reader) written(t *Transport) bool {
 	return r.lapped(t) && r.rings.cell(r.cells).stamped() == uint32(r.cells+1)
 }
 
-// lapped reports whether the sender has overtaken this rank, which then goes
-// on with what is sent next.
+// lapped reports whether the sender has overtaken this rank, which then continues with the next
+// multicast.
 func (r *reader) lapped(t *Transport) bool {
 	if atomic.LoadUint64(&r.line.floor) <= r.cells {
 		return false
@@ -93,8 +93,8 @@ func (r *reader) advance(cells uint64) {
 	store64(r.position, cells<<1)
 }
 
-// pass shows to s what other communicators have behind the cell that is held. Its
-// writer sees that this one is being read, and overwrites nothing from there on.
+// pass offers to s the cells of other communicators behind the held cell. The writer sees that the
+// held cell is being read, and overwrites nothing from there on.
 func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
 	r := &p.cast
 	var held [comms / 64]uint64
@@ -119,8 +119,8 @@ func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
 	return moved
 }
 
-// offer shows the i-th datagram from r.cells on to s: the cell that was copied and
-// a payload that was not. Who writes to that against the rules spoils it, no more.
+// offer offers the i-th datagram from r.cells on to s: a copy of the cell, and the payload in
+// place. A process that breaks the rules and writes to the payload can only corrupt it.
 func (t *Transport) offer(p *peer, i uint64, s wire.Sink) wire.Verdict {
 	r := &p.cast
 	c := &r.now

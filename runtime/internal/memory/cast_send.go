@@ -9,32 +9,31 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// grace is how long a multicast waits for readers that are behind before it
-// overwrites what they have not read.
+// grace is how long a multicast waits for late readers before it overwrites what they have not
+// read.
 const grace = 5 * time.Millisecond
 
-// caster is the sending end of this rank's multicasts. A datagram is written
-// once, into a ring from which all others read it in place. It is unreliable:
-// a reader that does not move for a while is overtaken, except that the one
-// datagram that it is just reading is never overwritten. The writer first
-// raises the floor and then looks who reads below it; a reader first says that
-// it reads and then looks at the floor.
+// caster is the sending end of this rank's multicasts. It writes a datagram once, into a ring from
+// which all other ranks read it in place. Multicasts are unreliable: the writer overtakes a reader
+// that does not advance for a while, but never overwrites the datagram that the reader is reading.
+// The writer first raises the floor and then checks for readers below it; a reader first announces
+// that it reads and then checks the floor.
 type caster struct {
 	line      *castLine
 	rings     rings
 	positions []*uint64 // of the readers, by rank
-	late      []bool    // readers that are not waited for
+	late      []bool    // readers that are no longer waited for
 	starts    []uint64  // cell, modulo their number -> lines before its payload
-	cells     uint64    // written
+	cells     uint64    // number of cells written
 	lines     uint64
 	floor     uint64 // as in line
-	unread    uint64 // a floor that nobody reads below any more
+	unread    uint64 // a floor below which no reader reads any more
 	queue     queue
 	offset    int // bytes of the first queued frame that are written
 
 	anyLate bool
-	slowest uint64    // cells that the slowest reader had read when that was last looked up
-	since   time.Time // when the slowest began to be waited for; zero: it is not
+	slowest uint64    // cells that the slowest reader had read at the last check
+	since   time.Time // start of the wait for the slowest reader; zero: no wait
 }
 
 // Mcast implements [wire.Transport]. It writes at once if there is room.
@@ -47,12 +46,11 @@ func (t *Transport) Mcast(f *wire.Frame) {
 	t.cast()
 }
 
-// Datagram implements [wire.Transport]. Puts are not lost in shared memory:
-// there is nothing to be had from it.
+// Datagram implements [wire.Transport]. It drops f, since puts are never lost in shared memory.
 func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
 
-// cast writes what is queued as far as the readers have come, and reports
-// whether anything was written.
+// cast writes queued frames as far as the readers have advanced, and reports whether it has written
+// anything.
 func (t *Transport) cast() bool {
 	m := &t.mine
 	wrote := false
@@ -64,7 +62,7 @@ func (t *Transport) cast() bool {
 			if t.wait(floor) {
 				break
 			}
-			if !t.overtake(floor) { // somebody reads just there
+			if !t.overtake(floor) { // a reader reads there now
 				t.stats.Unsendable++
 				t.step(n)
 				continue
@@ -86,9 +84,8 @@ func (t *Transport) cast() bool {
 	return wrote
 }
 
-// next returns the line of the ring of bytes where a payload of n bytes begins,
-// so that it does not wrap around, and the cell up to which all are overwritten
-// then.
+// next returns the line in the ring of bytes where a payload of n bytes begins without wrapping
+// around, and the cell up to which this overwrites all cells.
 func (m *caster) next(n int) (line, floor uint64) {
 	line = m.lines
 	ring, need := uint64(m.rings.lines()), uint64(lines(n))
@@ -135,11 +132,11 @@ func (t *Transport) raise(floor uint64) bool {
 	if slowest > m.slowest {
 		m.since = time.Time{}
 	}
-	m.slowest = slowest // less than before if one that was late has caught up
+	m.slowest = slowest // less than before if a late reader has caught up
 	return slowest >= floor && t.overtake(floor)
 }
 
-// wait reports whether to wait for the slowest reader, a while longer.
+// wait reports whether to wait longer for the slowest reader.
 func (t *Transport) wait(floor uint64) bool {
 	m := &t.mine
 	now := t.clock.Now()
@@ -161,8 +158,8 @@ func (t *Transport) wait(floor uint64) bool {
 	return false
 }
 
-// overtake raises the floor over readers that are below it, and reports whether
-// none of them reads there now.
+// overtake raises the floor over readers below it, and reports whether none of them reads there
+// now.
 func (t *Transport) overtake(floor uint64) bool {
 	t.setFloor(floor)
 	for rank, position := range t.mine.positions {
@@ -208,7 +205,7 @@ func (t *Transport) writeGram(n int, line uint64) {
 	t.stats.McastBytes += uint64(n)
 }
 
-// step goes on behind the next n bytes of the first frame.
+// step advances past the next n bytes of the first frame.
 func (t *Transport) step(n int) {
 	m := &t.mine
 	m.offset += n
@@ -218,7 +215,7 @@ func (t *Transport) step(n int) {
 	}
 }
 
-// abandon forgets what is queued of a communicator.
+// abandon drops queued frames of a communicator.
 func (m *caster) abandon(comm uint8) {
 	if m.queue.n > 0 && m.queue.first().Comm == comm {
 		m.offset = 0
@@ -226,7 +223,7 @@ func (m *caster) abandon(comm uint8) {
 	m.queue.abandon(comm)
 }
 
-// empty forgets all that is queued.
+// empty drops all queued frames.
 func (m *caster) empty() {
 	m.queue.clear()
 	m.offset = 0

@@ -10,10 +10,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// errBroken is what a peer is lost with whose part of the segment makes no sense.
+// errBroken is the loss of a peer whose part of the segment has invalid content.
 var errBroken = errors.New("the shared memory does not hold what a rank would write")
 
-// encode fills c but for what says where the body is.
+// encode fills c, except for the place of the body.
 func (c *content) encode(h *wire.Header, length int) {
 	c.kind, c.comm = h.Kind, h.Comm
 	c.seq = [2]uint32{uint32(h.Seq), uint32(h.Seq >> 32)}
@@ -21,7 +21,7 @@ func (c *content) encode(h *wire.Header, length int) {
 	c.length = uint32(length)
 }
 
-// decode fills h, except Lane and From, which the place tells.
+// decode fills h, except Lane and From, which follow from the place of the cell.
 func (c *content) decode(h *wire.Header) error {
 	if !c.kind.Valid() {
 		return fmt.Errorf("%w: unknown kind %d", errBroken, c.kind)
@@ -43,9 +43,8 @@ func bodyLimit(k wire.FrameKind) int {
 	return wire.MaxControl
 }
 
-// A datagram's cell says in its short body where the payload belongs in the
-// chunk and where it is: in the ring of bytes from that line on, or right
-// behind these two.
+// The short body of a datagram's cell holds the payload's offset in the chunk and its place: the
+// ring of bytes from that line on, or directly after these two values.
 const gramHead = 8
 
 func (c *content) setGram(offset int, line uint32) {

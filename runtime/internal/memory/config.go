@@ -1,7 +1,7 @@
-// Package memory is what packages shm and hybrid share memory by. A put is one copy
-// into a ring at the receiver and one copy out of it, straight to where it
-// belongs; a multicast is copied in once and read by all from there. What is lent
-// is copied once, by the system. Nothing else but parking and waking enters the system.
+// Package memory is the shared memory of packages shm and hybrid. A put is one copy into a ring at
+// the receiver and one copy from there directly to its destination. A multicast is one copy into a
+// ring that all receivers read. The system copies a lent chunk once. Otherwise only parking and
+// waking need system calls.
 //
 // # What is shared
 //
@@ -57,7 +57,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Options are those of shm.Config, which says what they mean.
+// Options are those of shm.Config; see there.
 type Options struct {
 	Rank, Size int
 	File       *os.File
@@ -66,16 +66,15 @@ type Options struct {
 	Clock      clock.Clock
 }
 
-// Config says how a rank finds the others.
+// Config says how a rank finds the other ranks.
 type Config struct {
 	Options
-	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and
-	// [Transport.Back]. It is called by Put, Mcast, Poll and Close, and need
-	// not be given where no rank does that.
+	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and [Transport.Back]. Put,
+	// Mcast, Poll and Close call it. It may be nil if no rank waits elsewhere.
 	Kick func(rank int)
 }
 
-// MaxSize is the largest number of ranks.
+// MaxSize is the greatest number of ranks.
 const MaxSize = 256
 
 // MaxBody is [wire.MaxBody].

@@ -36,8 +36,8 @@ func (w *Windows) Post(line int, to []int, f wire.Flag) {
 	}
 }
 
-// alert rings p if it does not poll: then it looks at what stands in its lines, after it has
-// said that it polls no more. This rank has written before it looks what p says.
+// alert rings p if p does not poll. A rank that stops polling says so and then looks at its lines;
+// this rank has written before it checks whether p polls.
 func (t *Transport) alert(p *peer) {
 	if atomic.LoadUint32(&p.bell.parked) != polling {
 		t.ring(p.rank)

@@ -13,18 +13,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Communicators beside the first have lanes of their own for their operations, at
-// the end of the segment's file, which has no memory there until somebody puts:
-// the sender then asks for the memory of its lane, maps the part of the
-// communicator and sets the communicator's bit in the line of the first one's
-// lane. Only then does the receiver map it too, and look there. It stops when the
-// communicator is closed; the lane goes on where it has stopped when the
-// number is used again.
+// Further communicators have lanes of their own for their operations, at the end of the segment's
+// file, which has no memory there before the first put. The sender then asks for the memory of its
+// lane, maps the part of the communicator, and sets the communicator's bit in the line of the first
+// communicator's lane. Only then does the receiver map the part too, and look there. It stops when
+// the communicator is closed. When the number is used again, the lane continues.
 
-// comms is how many communicators there can be at once.
+// comms is the greatest number of communicators at a time.
 const comms = 256
 
-// annex is the mapped parts of the segment's end, by communicator.
+// annex holds the mapped parts of the segment's end, by communicator.
 type annex [comms]segment
 
 func (a *annex) unmap() (err error) {
@@ -36,8 +34,8 @@ func (a *annex) unmap() (err error) {
 	return err
 }
 
-// lane returns the lane of a further communicator, with memory behind it, so that
-// no access can fail later.
+// lane returns the lane of a further communicator. It ensures that the lane has memory, so that no
+// access can fail later.
 func (a *annex) lane(s segment, from, to int, comm uint8) (*laneLine, rings, error) {
 	part, offset := &a[comm], (to*s.size+from)*s.span
 	if err := allocate(s.fd, s.partAt(comm)+int64(offset), int64(s.span)); err != nil {
@@ -53,8 +51,8 @@ func (a *annex) lane(s segment, from, to int, comm uint8) (*laneLine, rings, err
 	return at[laneLine](*part, offset), part.rings(offset+lineSize, s.lanes[wire.LaneOps]), nil
 }
 
-// further is the lanes of further communicators between this rank and a peer, by
-// communicator, and those that are in use.
+// further holds the lanes of further communicators between this rank and a peer, by communicator,
+// and lists those in use.
 type further struct {
 	in     [comms]*inbound
 	out    [comms]*outbound
@@ -93,7 +91,7 @@ func (p *peer) extend() *further {
 	return p.more
 }
 
-// tell says to p whether o is in use.
+// tell tells p whether o is in use.
 func (t *Transport) tell(p *peer, o *outbound) {
 	line := p.out[wire.LaneOps].line
 	word, bit := &line.comms[o.comm/64], uint64(1)<<(o.comm%64)
@@ -106,8 +104,8 @@ func (t *Transport) tell(p *peer, o *outbound) {
 	t.ring(p.rank)
 }
 
-// Forget implements [wire.Transport]. The memory is kept for who uses the number
-// next.
+// Forget implements [wire.Transport]. It keeps the memory for the next communicator with that
+// number.
 func (t *Transport) Forget(comm uint8) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
@@ -119,7 +117,7 @@ func (t *Transport) Forget(comm uint8) {
 	}
 }
 
-// flushFurther writes what is queued for p in further communicators.
+// flushFurther writes queued frames for p in further communicators.
 func (t *Transport) flushFurther(p *peer) (moved bool) {
 	m := p.more
 	kept := m.writes[:0]
@@ -139,8 +137,7 @@ func (t *Transport) flushFurther(p *peer) (moved bool) {
 	return moved
 }
 
-// drained reports whether p has read all of o; if not, p rings when it has read
-// something.
+// drained reports whether p has read all of o; if not, p rings when it has read something.
 func (t *Transport) drained(p *peer, o *outbound) bool {
 	for o.idle() {
 		if err := o.refresh(); err != nil {
@@ -157,8 +154,8 @@ func (t *Transport) drained(p *peer, o *outbound) bool {
 	return false
 }
 
-// heedChanges looks which further communicators p has opened or closed, now that it
-// has done so for so many times.
+// heedChanges finds the further communicators that p has opened or closed; changes counts all these
+// events so far.
 func (t *Transport) heedChanges(p *peer, changes uint32, s wire.Sink) {
 	line, m := p.in[wire.LaneOps].line, p.extend()
 	p.changes = changes
@@ -176,7 +173,7 @@ func (t *Transport) heedChanges(p *peer, changes uint32, s wire.Sink) {
 	}
 }
 
-// listenTo has this rank look at a communicator's lane from p.
+// listenTo makes this rank read a communicator's lane from p.
 func (t *Transport) listenTo(p *peer, comm uint8) error {
 	m := p.more
 	l := m.in[comm]
@@ -196,8 +193,8 @@ func (t *Transport) listenTo(p *peer, comm uint8) error {
 	return nil
 }
 
-// readFurther reads what p has put in further communicators, and turns away from
-// those that are closed.
+// readFurther reads what p has put in further communicators, and stops reading those that are
+// closed.
 func (t *Transport) readFurther(p *peer, s wire.Sink) (moved bool) {
 	m := p.more
 	kept := m.reads[:0]
@@ -222,7 +219,7 @@ func (t *Transport) lookFurther() (set uint64) {
 	return set
 }
 
-// waits reports whether there is something to be read.
+// waits reports whether there is something to read.
 func (m *further) waits() bool {
 	for _, l := range m.reads {
 		if l.waits() {
@@ -232,7 +229,7 @@ func (m *further) waits() bool {
 	return false
 }
 
-// held reports whether the sink has said not yet.
+// held reports whether the sink holds a frame.
 func (m *further) held() bool {
 	for _, l := range m.reads {
 		if l.held {

@@ -13,25 +13,23 @@ import (
 type inbound struct {
 	line  *laneLine
 	rings rings
-	cells uint64 // read
-	lines uint32 // of bytes, read
+	cells uint64 // number of cells read
+	lines uint32 // number of lines read in the ring of bytes
 	head  wire.Header
 	done  int  // bytes of the body that are read
-	open  bool // head is that of a frame that is not finished
-	drop  bool // the rest of it is of no use to the sink
-	held  bool // the sink has said not yet
+	open  bool // head is that of an unfinished frame
+	drop  bool // the sink does not want the rest of it
+	held  bool // the sink holds the frame
 
-	comm   uint8 // on LaneOps: whose lane it is
-	heard  bool  // of a further communicator: Poll looks at it
-	ending bool  // likewise: it is closed, and nothing more comes
+	comm   uint8 // on LaneOps: the lane's communicator
+	heard  bool  // for a further communicator: Poll reads it
+	ending bool  // for a further communicator: it is closed, and nothing more comes
 }
 
-// turn bounds how many cells of one lane or multicaster are read before the
-// others have their turn.
+// turn is how many cells of one lane or multicaster are read before the others have their turn.
 const turn = 64
 
-// read hands to s what has come on lane l and reports whether anything was
-// read.
+// read hands arrivals on lane l to s and reports whether anything was read.
 func (t *Transport) read(p *peer, l *inbound, s wire.Sink) bool {
 	start := l.cells
 	l.held = false
@@ -68,7 +66,7 @@ func (l *inbound) release(t *Transport, p *peer) {
 	}
 }
 
-// readCell reads the next cell; false means that the sink holds it back.
+// readCell reads the next cell; it returns false if the sink holds it.
 func (t *Transport) readCell(l *inbound, s wire.Sink) (bool, error) {
 	c := l.rings.cell(l.cells).content
 	if err := l.begin(&c); err != nil {
@@ -99,8 +97,8 @@ func (t *Transport) readCell(l *inbound, s wire.Sink) (bool, error) {
 	return true, nil
 }
 
-// begin checks c, which is a copy: what is in the segment may change. It opens
-// a frame or ends one that is called off.
+// begin checks c, a copy, since the segment may change. It begins a frame, or ends one that is
+// called off.
 func (l *inbound) begin(c *content) error {
 	if c.flags == flagCut && l.open && l.done > 0 {
 		l.open = false
@@ -135,8 +133,7 @@ func (l *inbound) fits(c *content) error {
 	return nil
 }
 
-// copyBody copies the cell's part of the body to its place in dst, unless it
-// is dropped.
+// copyBody copies the cell's part of the body to its place in dst, unless it is dropped.
 func (l *inbound) copyBody(dst []byte, c *content) {
 	if !l.drop {
 		copy(dst[l.done:], c.short[:c.inline])
@@ -146,5 +143,5 @@ func (l *inbound) copyBody(dst []byte, c *content) {
 	l.done += int(c.inline) + int(c.piece)
 }
 
-// waits reports whether there is a cell to be read.
+// waits reports whether there is a cell to read.
 func (l *inbound) waits() bool { return l.rings.cell(l.cells).stamped() == uint32(l.cells+1) }

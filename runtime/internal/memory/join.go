@@ -13,9 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Join connects this rank with the others of the host and returns when all
-// have come. The segment's name, if it had one, is gone by then, or will be in
-// a moment.
+// Join connects this rank with the others of the host and returns when all have come. If the
+// segment has a name, that is removed by then or shortly afterwards.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("shm: %w", err)
@@ -43,7 +42,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	return newTransport(s, cfg.Rank, cfg.Clock, cfg.Kick), nil
 }
 
-// enter maps the segment and takes this rank's place in it.
+// enter maps the segment and claims this rank's place in it.
 func enter(ctx context.Context, cfg *Config) (segment, error) {
 	switch {
 	case cfg.File != nil:
@@ -64,7 +63,7 @@ func enter(ctx context.Context, cfg *Config) (segment, error) {
 	return seek(ctx, cfg)
 }
 
-// errOccupied says that a rank has joined already.
+// errOccupied says that a process has already joined as this rank.
 var errOccupied = errors.New("another process has joined as this rank")
 
 func occupy(cfg *Config, f *os.File) (segment, error) {
@@ -122,9 +121,9 @@ func (s segment) gather(ctx context.Context, c clock.Clock) error {
 	return nil
 }
 
-// living fails if one that has come has given up, or if suspect has died: to
-// ask the system about all, each time and at every rank, would keep hundreds of
-// ranks from ever coming.
+// living fails if a rank that has come has given up, or if suspect has died. It does not ask the
+// system about all ranks: doing so each time and at every rank would keep hundreds of ranks from
+// ever joining.
 func (s segment) living(suspect int) error {
 	for rank := range s.size {
 		if atomic.LoadUint32(&s.rank(rank).state) >= stateCrashed {
@@ -132,7 +131,7 @@ func (s segment) living(suspect int) error {
 		}
 	}
 	l := s.rank(suspect)
-	state := atomic.LoadUint32(&l.state) // first: it is written last
+	state := atomic.LoadUint32(&l.state) // read first, since it is written last
 	pid := atomic.LoadUint32(&l.pid)
 	if state == stateJoined && int(pid) != os.Getpid() && !alive(pid, atomic.LoadUint64(&l.start)) {
 		return fmt.Errorf("rank %d: %w", suspect, errDied)
@@ -140,7 +139,7 @@ func (s segment) living(suspect int) error {
 	return nil
 }
 
-// pause waits between two looks, each time longer.
+// pause waits between two looks, longer each time.
 type pause struct {
 	clock clock.Clock
 	next  time.Duration

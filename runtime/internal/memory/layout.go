@@ -11,14 +11,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lineSize is a cache line, in bytes: what ranks share in one they share
-// needlessly.
+// lineSize is the size of a cache line in bytes. Ranks that write to one line slow each other down.
 const lineSize = 64
 
-// pageSize is the room of the segment's header.
+// pageSize is the size of the segment's header.
 const pageSize = 4096
 
-// header opens the segment. It does not change once the segment can be found.
+// header is at the start of the segment. It does not change after the segment can be found.
 type header struct {
 	magic   uint64
 	version uint32
@@ -27,7 +26,7 @@ type header struct {
 	id      [16]byte
 	pid     uint32 // creator
 	rings   uint32 // 1 if RingsFaster
-	start   uint64 // when the creator was started, in the system's ticks since boot
+	start   uint64 // start time of the creator, in the system's ticks since boot
 }
 
 const (
@@ -35,11 +34,11 @@ const (
 	segmentVersion = 10
 )
 
-// rankLine tells how a rank is.
+// rankLine is the state of a rank.
 type rankLine struct {
 	state uint32
 	pid   uint32
-	start uint64 // of the process, as in header
+	start uint64 // start time of the process, as in header
 	_     [lineSize - 16]byte
 }
 
@@ -48,37 +47,37 @@ const (
 	stateAbsent = iota
 	stateClaimed
 	stateJoined
-	stateLeft    // in good order
+	stateLeft    // left in good order
 	stateCrashed // closed without goodbye
 )
 
-// bellLine is where a rank is rung.
+// bellLine is the bell of a rank.
 type bellLine struct {
 	bits   [MaxSize / 64]uint64 // by peer
-	parked uint32               // one of those below
+	parked uint32               // one of the constants below
 	_      [lineSize - MaxSize/8 - 4]byte
 }
 
-// What a rank does that is rung. Who waits looks at the bell alone.
+// What a rank with a bell does. A waiting rank looks only at the bell.
 const (
 	polling = iota
-	parked  // in the system, waiting on this word
-	waiting // or about to
-	away    // waiting for what Config.Kick brings
+	parked  // inside the system, waiting on this word
+	waiting // waiting, or about to
+	away    // waiting for Config.Kick
 )
 
-// laneLine belongs to one lane from one rank to another.
+// laneLine is the shared state of one lane from one rank to another.
 type laneLine struct {
 	read    uint64 // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
 	waiting uint32 // sender: ring me when there is room
 	late    uint32 // sender: closed before everything was sent
 	_       uint32
-	changes uint32             // sender, on LaneOps of the first communicator: times it has changed comms
+	changes uint32             // sender, on LaneOps of the first communicator: number of changes of comms
 	comms   [comms / 64]uint64 // sender, likewise: bits of the further communicators whose lanes are in use
 	_       [lineSize - 24 - comms/8]byte
 }
 
-// castLine belongs to a rank that multicasts.
+// castLine is the shared state of a rank's multicasts.
 type castLine struct {
 	floor   uint64 // cells below this one are, or will be, overwritten
 	tail    uint64 // cells written
@@ -86,15 +85,15 @@ type castLine struct {
 	_       [lineSize - 20]byte
 }
 
-// positionLine is where a rank stands in another's multicasts: cells read << 1, | 1 while it
-// reads the next one in place.
+// positionLine is a rank's position in another's multicasts: cells read << 1, with | 1 while it
+// reads the next cell in place.
 type positionLine struct {
 	cells uint64
 	_     [lineSize - 8]byte
 }
 
-// cell announces a frame, a piece of its body or a datagram. The stamp is
-// written last: the cell's number, from 1, modulo 2^32.
+// cell announces a frame, a piece of its body or a datagram. The stamp is written last: it is the
+// cell's number, from 1, modulo 2^32.
 type cell struct {
 	stamp uint32
 	content
@@ -110,15 +109,15 @@ type content struct {
 	slot   ir.Slot
 	arg    uint32
 	print  uint32
-	length uint32 // of the whole body or chunk
-	piece  uint32 // bytes of it in the ring of bytes with this cell
+	length uint32 // length of the whole body or chunk
+	piece  uint32 // bytes in the ring of bytes with this cell
 	short  [shortBody]byte
 }
 
-// shortBody is the longest body, in bytes, that needs no ring of bytes.
+// shortBody is the greatest length in bytes of a body that needs no ring of bytes.
 const shortBody = 24
 
-// Everything keeps to its lines.
+// Each structure fits its lines.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(cell{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(rankLine{})-lineSize]
@@ -135,49 +134,49 @@ var (
 
 // The flags of a cell.
 const (
-	flagFirst = 1 << iota // of a frame: the header counts
-	flagCut               // the frame under way will not be finished
+	flagFirst = 1 << iota // first cell of a frame: the header counts
+	flagCut               // the current frame will not be finished
 )
 
-// lane is the shape of one lane's rings.
+// lane is the size of one lane's rings.
 type lane struct{ cells, bytes int } // powers of two
 
-// layout is where everything lies in a segment of size ranks. The segment has
-// at most 68 MiB up to 32 ranks:
+// layout says where everything lies in a segment of size ranks. The segment takes at most 68 MiB
+// for up to 32 ranks:
 //
 //	ring of bytes of LaneOps      32 MiB/P², 4 … 64 KiB, for each ordered pair
 //	ring of bytes of LaneControl  a quarter of that
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
-//	window of a rank              416 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 that chunks stand in
+//	window of a rank              416 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 lines with chunks
 //
-// Behind that, without memory before it is used, is for each further communicator
-// a lane as LaneOps for each ordered pair, and for each further set of windows a window for each rank.
+// After that follow, without memory until they are used, for each further communicator a lane like
+// LaneOps for each ordered pair, and for each further set of windows a window for each rank.
 type layout struct {
 	size  int
 	lanes [wire.Lanes]lane
 	cast  lane
 	gram  int // payload bytes of a datagram
-	room  int // bytes of a chunk that is copied into a window
+	room  int // greatest length of a chunk that is copied into a window
 
-	laneAt   [wire.Lanes]int // in the part of a pair
+	laneAt   [wire.Lanes]int // within the part of a pair
 	pair     int             // bytes for one sender
-	pairsAt  int             // in the area of a rank
+	pairsAt  int             // within the area of a rank
 	castAt   int
-	loanAt   int // what others need who lend, and the marks
+	loanAt   int // data for lenders, and the marks
 	windowAt int
-	window   int // bytes of a window and of what belongs to its chunks
+	window   int // bytes of a window with the data of its chunks
 	area     int // bytes of a rank
-	total    int // bytes that there is memory for from the start
+	total    int // bytes with memory from the start
 	span     int // bytes of a lane of LaneOps
 	part     int // bytes of the lanes of a further communicator
 	apart    int // bytes of a window of a further set, which has pages of its own
 }
 
-// partAt returns where the lanes of a further communicator are.
+// partAt returns the offset of the lanes of a further communicator.
 func (l *layout) partAt(comm uint8) int64 { return int64(l.total) + int64(comm-1)*int64(l.part) }
 
-// setAt returns where a further set of windows is.
+// setAt returns the offset of a further set of windows.
 func (l *layout) setAt(set int) int64 {
 	return int64(l.total) + (comms-1)*int64(l.part) + int64(set-1)*int64(l.size*l.apart)
 }
@@ -214,26 +213,26 @@ func newLayout(size int) *layout {
 	return l
 }
 
-// pages returns n, in bytes, as full pages.
+// pages rounds n bytes up to full pages.
 func pages(n int) int { return (n + pageSize - 1) &^ (pageSize - 1) }
 
-// clamp returns the largest power of two that is at most n, within bounds that
-// are powers of two themselves.
+// clamp returns the greatest power of two that is at most n, within the bounds low and high, which
+// are powers of two.
 func clamp(n, low, high int) int {
 	return min(max(1<<(bits.Len(uint(max(n, 1)))-1), low), high)
 }
 
-// lines returns how many cache lines n bytes take.
+// lines returns how many cache lines n bytes need.
 func lines(n int) uint32 { return uint32((n + lineSize - 1) / lineSize) }
 
 // segment is one mapping of the shared memory.
 type segment struct {
 	*layout
 	mem []byte
-	fd  int // of its file; -1: none
+	fd  int // descriptor of its file; -1: none
 }
 
-// at returns what lies offset bytes into the segment.
+// at returns the T at offset in the segment.
 func at[T any](s segment, offset int) *T {
 	return (*T)(unsafe.Pointer(&s.mem[offset : offset+int(unsafe.Sizeof(*new(T)))][0]))
 }
@@ -262,10 +261,10 @@ func (s segment) rings(offset int, l lane) rings {
 
 func (r *rings) cell(n uint64) *cell { return &r.cells[n&uint64(len(r.cells)-1)] }
 
-// lines returns the length of the ring of bytes.
+// lines returns the length of the ring of bytes in lines.
 func (r *rings) lines() uint32 { return uint32(len(r.bytes) / lineSize) }
 
-// copyIn copies b to line number n.
+// copyIn copies b to line number n and the lines after it.
 func (r *rings) copyIn(n uint32, b []byte) {
 	at := int(n&(r.lines()-1)) * lineSize
 	k := copy(r.bytes[at:], b)
@@ -285,26 +284,26 @@ func (s segment) lane(from, to int, l wire.Lane) (*laneLine, rings) {
 	return at[laneLine](s, offset), s.rings(offset+lineSize, s.lanes[l])
 }
 
-// casts returns what rank multicasts.
+// casts returns the multicasts of rank.
 func (s segment) casts(rank int) (*castLine, rings) {
 	offset := s.rankAt(rank) + s.castAt
 	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
 }
 
-// loanLine returns what a rank tells of what it lends and collects.
+// loanLine returns a rank's data for lending.
 func (s segment) loanLine(rank int) *loanLine { return at[loanLine](s, s.rankAt(rank)+s.loanAt) }
 
-// marks returns what a rank shows of the further sets of windows.
+// marks returns a rank's marks of the further sets of windows.
 func (s segment) marks(rank int) *markLine {
 	return at[markLine](s, s.rankAt(rank)+s.loanAt+lineSize)
 }
 
-// position returns where rank reader stands in the multicasts of rank.
+// position returns the position of rank reader in the multicasts of rank.
 func (s segment) position(rank, reader int) *positionLine {
 	return at[positionLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
 }
 
 func (c *cell) stamped() uint32 { return atomic.LoadUint32(&c.stamp) }
 
-// publish makes the cell number n visible, with all that was written before.
+// publish makes cell number n visible, with all earlier stores.
 func (c *cell) publish(n uint64) { store32(&c.stamp, uint32(n+1)) }

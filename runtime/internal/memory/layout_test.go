@@ -27,7 +27,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Every word that ranks share has a place of its own, within the segment.
+// Every shared word has its own place within the segment.
 func TestPlaces(t *testing.T) {
 	for _, size := range []int{1, 2, 5, 33} {
 		f, err := Create(size)
@@ -78,7 +78,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// One that has come and died while others are still missing.
+// A rank comes and dies while others are still missing.
 func TestDiedBeforeTheOthersCame(t *testing.T) {
 	f, err := Create(3)
 	require.NoError(t, err)

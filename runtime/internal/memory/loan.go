@@ -17,15 +17,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What is lent is copied out of the memory of another process by the system
-// (process_vm_readv). It lets who might as well trace that process: of the same user, unless
-// a rule of the system says otherwise (Yama's ptrace_scope, a filter of a container). So every
-// rank tries it when it joins, with a number that all processes keep at an address that they tell.
+// The system copies a lent chunk out of the memory of another process (process_vm_readv). It allows
+// that to processes that may trace the other one: those of the same user, unless a rule of the
+// system says otherwise (Yama's ptrace_scope, a container's filter). So every rank tests it when it
+// joins, with a number that each process keeps at an address that it publishes.
 
-// loan is what a rank knows of that.
+// loan is a rank's state of lending.
 type loan struct {
-	refused error // why this rank cannot collect what others lend; nil: it can
-	failed  error // why it could not, though it should have been able to
+	refused error // why this rank cannot collect lent chunks; nil: it can
+	failed  error // why it failed to, although it should be able to
 
 	local  [2]unix.Iovec // scratch
 	remote [2]unix.RemoteIovec
@@ -36,34 +36,33 @@ type loan struct {
 var proof = sync.OnceValue(func() *uint64 {
 	p := new(uint64)
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it does not fail
+	_, _ = rand.Read(b[:]) // it never fails
 	*p = binary.LittleEndian.Uint64(b[:])
 	return p
 })
 
-// The states of loanLine.can.
+// The values of loanLine.can.
 const (
 	untold = iota
 	able
 	unable
 )
 
-// loanLine tells of a rank, and of its process, what others need who lend to it or whose
-// chunks it collects.
+// loanLine is what other ranks need to lend to a rank, or to collect its chunks.
 type loanLine struct {
-	address uint64 // of the proof
+	address uint64 // address of the proof
 	proof   uint64
-	can     uint32 // collect what others lend
+	can     uint32 // whether it can collect lent chunks
 	_       [lineSize - 20]byte
 }
 
-// show tells the others of this process, before it has joined.
+// show publishes this process, before it has joined.
 func (s segment) show(rank int) {
 	l, p := s.loanLine(rank), proof()
 	l.address, l.proof = uint64(uintptr(unsafe.Pointer(p))), *p
 }
 
-// tryLoans finds out whether this rank can collect what the others lend, and tells them.
+// tryLoans tests whether this rank can collect what the others lend, and publishes the result.
 func (t *Transport) tryLoans() {
 	can := uint32(able)
 	for rank := range t.peers {
@@ -93,7 +92,7 @@ func (t *Transport) Copies() (n int, why error) {
 	return 1, nil
 }
 
-// mayLend reports whether all of to can collect what is lent.
+// mayLend reports whether all of to can collect lent chunks.
 func (t *Transport) mayLend(to []int) bool {
 	for _, rank := range to {
 		if !t.shelf.lender[rank] && atomic.LoadUint32(&t.loanLine(rank).can) != able {
@@ -104,14 +103,14 @@ func (t *Transport) mayLend(to []int) bool {
 	return true
 }
 
-// fetch copies from an address of p's process, and reports whether it could, and it was that.
+// fetch copies from an address of p's process, and reports whether the copy is valid.
 func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
 	err := t.readFrom(p, address, dst)
 	switch {
 	case err == nil:
 		return true
 	case errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EFAULT) || errors.Is(err, errStranger):
-		return false // it has ended, or takes it back
+		return false // it has ended, or is revoking the chunk
 	}
 	if t.shelf.loan.failed == nil {
 		t.shelf.loan.failed = fmt.Errorf("shm: read %d bytes of rank %d: %w", len(dst), p.rank, err)
@@ -120,12 +119,12 @@ func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
 	return false
 }
 
-// briefly is how many bytes are read at a time without telling the Go scheduler, which would take
-// the thread's place for Go code away meanwhile, and wake another one: some 50 µs.
+// briefly is how many bytes are read at a time without telling the Go scheduler, some 50 µs.
+// Telling it would give the thread's place away and wake another thread.
 const briefly = 1 << 20
 
-// readFrom fills dst from an address of p's process, which must have its proof: a process that
-// has ended may have left its number to another one.
+// readFrom fills dst from an address of p's process. It checks the proof of that process: the
+// number of a process that has ended may belong to another one.
 func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	l, b := t.loanLine(p.rank), &t.shelf.loan
 	for {
@@ -135,13 +134,13 @@ func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 		b.local[0].SetLen(part)
 		b.remote = [2]unix.RemoteIovec{{Base: uintptr(address), Len: part}, {Base: uintptr(l.address), Len: 8}}
 		n, _, e := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(p.pid), uintptr(unsafe.Pointer(&b.local)), 2, uintptr(unsafe.Pointer(&b.remote)), 2, 0)
-		b.local = [2]unix.Iovec{} // dst is the caller's
+		b.local = [2]unix.Iovec{} // dst belongs to the caller
 		switch {
 		case e == unix.EINTR:
 			continue
 		case e != 0:
 			return fmt.Errorf("process_vm_readv: %w", e)
-		case int(n) < part: // a page of it is there no more
+		case int(n) < part: // one of its pages is gone
 			return unix.EFAULT
 		case int(n) != part+8 || b.proof != l.proof:
 			return errStranger
@@ -152,7 +151,8 @@ func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	}
 }
 
-// refuse tells s that this rank cannot go on since it is refused what it was not before.
+// refuse tells s that this rank cannot go on, because the system now refuses what it allowed
+// before.
 func (t *Transport) refuse(s wire.Sink) {
 	err := t.shelf.loan.failed
 	t.shelf.loan.failed = nil

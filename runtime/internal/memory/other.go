@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// errSystem is what this system lacks.
+// errSystem says what this system lacks.
 var errSystem = fmt.Errorf("shm: shared memory between ranks needs Linux: %w", errors.ErrUnsupported)
 
 // Transport does not exist on this system.
@@ -37,7 +37,7 @@ func Join(_ context.Context, cfg Config) (*Transport, error) {
 	return nil, errSystem
 }
 
-// RingsFaster is false: there are none on this system.
+// RingsFaster is false: this system has no rings.
 func RingsFaster() bool { return false }
 
 // Create fails: this system is not Linux.

@@ -13,17 +13,17 @@ import (
 type outbound struct {
 	line   *laneLine
 	rings  rings
-	cells  uint64 // written
-	lines  uint32 // of bytes, written
-	read   uint32 // cells and lines of bytes that were read when this rank looked last
+	cells  uint64 // number of cells written
+	lines  uint32 // number of lines written in the ring of bytes
+	read   uint32 // cells and lines that were read at the last check
 	freed  uint32
 	queue  queue
 	offset int  // bytes of the first queued frame that are written
-	cut    bool // the frame that was begun is to be called off
+	cut    bool // the frame that was begun must be called off
 
-	comm   uint8 // on LaneOps: whose lane it is
-	open   bool  // of a further communicator: it is in use, and the receiver is told
-	ending bool  // likewise: it is closed when all is written
+	comm   uint8 // on LaneOps: the lane's communicator
+	open   bool  // for a further communicator: it is in use, and the receiver knows
+	ending bool  // for a further communicator: it will be closed when everything is written
 }
 
 // Put implements [wire.Transport]. It writes at once if there is room.
@@ -44,7 +44,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		t.loseLater(p, err)
 		return
 	}
-	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // not even queued
+	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // without queueing
 		o.write(f, n, &t.stats)
 		o.offset = 0
 		discard(f)
@@ -58,7 +58,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 // idle reports whether everything is written.
 func (o *outbound) idle() bool { return o.queue.n == 0 && !o.cut }
 
-// unwritten returns how many bytes are not written, and 1 for each frame.
+// unwritten returns the bytes that are not written, plus 1 for each frame.
 func (o *outbound) unwritten() int {
 	if o.cut {
 		return 1
@@ -70,8 +70,8 @@ func (o *outbound) unwritten() int {
 	return n
 }
 
-// flush writes what is queued for p, as far as there is room, and reports
-// whether anything was written.
+// flush writes queued frames for p while there is room, and reports whether it has written
+// anything.
 func (t *Transport) flush(p *peer) bool {
 	moved := false
 	for lane := range p.out {
@@ -90,7 +90,7 @@ func (t *Transport) flushLane(p *peer, o *outbound) bool {
 	for !o.idle() {
 		n, ok := o.next()
 		if !ok {
-			// Only now look at the line that the receiver writes.
+			// Load the receiver's line only now.
 			if err := o.refresh(); err != nil {
 				t.loseLater(p, err)
 				break
@@ -115,7 +115,7 @@ func (t *Transport) flushLane(p *peer, o *outbound) bool {
 	return wrote
 }
 
-// refresh looks how far the receiver has read.
+// refresh loads how far the receiver has read.
 func (o *outbound) refresh() error {
 	both := atomic.LoadUint64(&o.line.read)
 	read, freed := uint32(both>>32), uint32(both)
@@ -126,8 +126,8 @@ func (o *outbound) refresh() error {
 	return nil
 }
 
-// next returns how many bytes of what is next can be written now; ok is false
-// if it is better to wait.
+// next returns how many bytes of the next frame can be written now; ok is false if it is better to
+// wait.
 func (o *outbound) next() (n int, ok bool) {
 	if o.cut {
 		return 0, o.free()
@@ -135,10 +135,10 @@ func (o *outbound) next() (n int, ok bool) {
 	return o.room(o.queue.first())
 }
 
-// free reports whether there is a cell to be written.
+// free reports whether there is a free cell.
 func (o *outbound) free() bool { return uint32(o.cells)-o.read != uint32(len(o.rings.cells)) }
 
-// room is next for f.
+// room is next for frame f.
 func (o *outbound) room(f *wire.Frame) (n int, ok bool) {
 	if !o.free() {
 		return 0, false
@@ -152,15 +152,14 @@ func (o *outbound) room(f *wire.Frame) (n int, ok bool) {
 	return piece, free >= piece
 }
 
-// await asks the receiver to ring when it has read something. It returns false
-// if it has by now.
+// await asks the receiver to ring when it has read something. It returns false if it has by now.
 func (o *outbound) await() bool {
 	store32(&o.line.waiting, 1)
 	both := atomic.LoadUint64(&o.line.read)
 	return uint32(both>>32) == o.read && uint32(both) == o.freed
 }
 
-// callOff writes that the frame under way is called off.
+// callOff writes that the current frame is called off.
 func (o *outbound) callOff() {
 	o.cut = false
 	c := o.rings.cell(o.cells)
@@ -195,7 +194,7 @@ func (o *outbound) write(f *wire.Frame, n int, stats *wire.Stats) (last bool) {
 	return true
 }
 
-// abandon forgets what is queued.
+// abandon drops queued frames.
 func (o *outbound) abandon() {
 	if o.offset > 0 {
 		o.cut = true

@@ -15,23 +15,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// What several ranks collect that is lent, the system copies at each of them. What is multicast goes
-// through a ring, which costs a copy more, but ordinary ones. On some machines the system
-// copies half as fast or faster, on others at a quarter of the speed: who makes a segment tries which it is,
-// and says so in the segment, so that all ranks choose alike.
+// If several ranks collect a lent chunk, the system copies it once for each. A multicast goes
+// through a ring, with one copy more, but ordinary copies. On some machines the system copies at
+// half the speed or faster, on others at a quarter. The rank that makes the segment measures it and
+// stores the result in the segment, so that all ranks choose alike.
 
 const (
-	paceBytes = 128 << 10 // that are copied, as many as a chunk that is lent has at most
-	paceTries = 9         // of which the fastest counts: whatever else there is makes them slower
-	// slowLoan is how many times as long as an ordinary copy one by the system takes where rings
-	// are faster. It is 1.8 on an Intel Xeon, on which four ranks have 512 KiB in 57 µs where they are
-	// lent and in 85 through a ring. On an AMD EPYC they have them in 93 and 38 µs; by what 512 KiB take
-	// two ranks, 33 and 16 µs with two copies, it is 4 there.
+	paceBytes = 128 << 10 // bytes to copy, as many as the longest lent chunk
+	paceTries = 9         // the fastest of these counts, since other activity only slows them down
+	// slowLoan is the ratio of the system's time to an ordinary copy's from which rings are faster.
+	// The ratio is 1.8 on an Intel Xeon, where four ranks get 512 KiB in 57 µs if lent and in 85
+	// through a ring. On an AMD EPYC they take 93 and 38 µs; judging by the times of two ranks, 33
+	// and 16 µs with two copies, the ratio is 4 there.
 	slowLoan = 2.5
 )
 
-// RingsFaster reports whether on this machine a long chunk that several ranks read goes faster through
-// a ring than lent, or cannot be lent. It takes some 100 µs the first time.
+// RingsFaster reports whether on this machine a long chunk for several ranks is faster through a
+// ring than lent, or cannot be lent. The first call takes some 100 µs.
 var RingsFaster = sync.OnceValue(func() bool {
 	src, dst := bytes.Repeat([]byte{1}, paceBytes), make([]byte, paceBytes)
 	ordinary, _ := fastest(func() error { copy(dst, src); return nil })
@@ -39,7 +39,7 @@ var RingsFaster = sync.OnceValue(func() bool {
 	return err != nil || float64(loan) > slowLoan*float64(ordinary)
 })
 
-// fastest returns what the fastest of some calls of f took.
+// fastest returns the time of the fastest of some calls of f.
 func fastest(f func() error) (least time.Duration, err error) {
 	for range paceTries {
 		start := clock.Monotonic()
@@ -53,7 +53,7 @@ func fastest(f func() error) (least time.Duration, err error) {
 	return least, nil
 }
 
-// copyBySystem copies as what is lent is, within this process.
+// copyBySystem copies within this process in the way of a lent chunk.
 func copyBySystem(dst, src []byte) error {
 	local := [1]unix.Iovec{{Base: unsafe.SliceData(dst)}}
 	local[0].SetLen(len(dst))

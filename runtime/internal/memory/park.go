@@ -14,9 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
-// How often Wait hands the core over before it parks: with more ranks than
-// cores that is cheaper than to park and to be woken; with as many cores there
-// is nobody who could need this one.
+// How often Wait hands the core over before it parks. With more ranks than cores, that is cheaper
+// than to park and be woken. Otherwise no other rank needs this core.
 const (
 	yieldsCrowded = 20
 	yieldsAlone   = 200
@@ -29,7 +28,7 @@ func yields(ranks int) int {
 	return yieldsAlone
 }
 
-// blockedPause bounds how long Wait parks while a multicast waits for slow readers.
+// blockedPause is the greatest time that Wait parks while a multicast waits for slow readers.
 const blockedPause = time.Millisecond
 
 // Operations of the system call futex, between processes.
@@ -38,19 +37,19 @@ const (
 	futexWake = 1
 )
 
-// park is how a rank waits and is woken.
+// park is the state of waiting and waking.
 type park struct {
 	bell    *bellLine
 	words   int // of the bell
 	kick    func(rank int)
-	watches bool // Poll looks at all rings; the bell is for who does not poll
-	yields  int  // in Wait
+	watches bool // Poll looks at all rings; the bell is for ranks that do not poll
+	yields  int  // number of yields in Wait
 	process *yield.Process
 
 	woken  atomic.Bool
-	lapsed atomic.Bool  // nobody has ended the last Wait
+	lapsed atomic.Bool  // the last Wait ended without a wake-up
 	shut   atomic.Bool  // closed, for Wait and Wake
-	life   sync.RWMutex // held by who uses the bell without the communicator's lock
+	life   sync.RWMutex // held while using the bell without the communicator's lock
 }
 
 // Wait implements [wire.Transport].
@@ -58,7 +57,7 @@ func (t *Transport) Wait(d time.Duration) {
 	t.park.life.RLock()
 	defer t.park.life.RUnlock()
 	if t.park.shut.Load() || d == 0 || atomic.CompareAndSwapUint32(&t.park.bell.parked, polling, waiting) {
-		return // in the last case there may be what was not rung: one more Poll
+		return // in the last case there may be something without a ring: one more Poll
 	}
 	for range t.park.yields {
 		if t.due() {
@@ -83,7 +82,7 @@ func (t *Transport) due() bool {
 	return t.park.shut.Load()
 }
 
-// limit returns how long this rank may park when it is to wait for d.
+// limit returns how long this rank may park if it shall wait for d.
 func (t *Transport) limit(d time.Duration) time.Duration {
 	switch {
 	case t.blocked.Load() && (d < 0 || d > blockedPause):
@@ -94,8 +93,8 @@ func (t *Transport) limit(d time.Duration) time.Duration {
 	return d
 }
 
-// sleep announces that this rank parks before it looks a last time: who rings
-// the bell looks at the announcement after that.
+// sleep announces that this rank parks before it looks a last time: a rank that rings the bell
+// checks the announcement afterwards.
 func (t *Transport) sleep(d time.Duration) {
 	word := &t.park.bell.parked
 	store32(word, parked)
@@ -105,7 +104,7 @@ func (t *Transport) sleep(d time.Duration) {
 			t := unix.NsecToTimespec(d.Nanoseconds())
 			limit = &t
 		}
-		// Woken, interrupted, too late or for nothing: all the same to the caller.
+		// Woken, interrupted, timed out or spurious: it makes no difference to the caller.
 		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, parked, uintptr(unsafe.Pointer(limit)), 0, 0)
 		t.park.lapsed.Store(atomic.LoadUint32(word) == parked)
 		t.park.woken.Store(false)
@@ -113,30 +112,29 @@ func (t *Transport) sleep(d time.Duration) {
 	store32(word, waiting)
 }
 
-// unpark wakes who is parked at b.
+// unpark wakes the rank that is parked at b.
 func unpark(b *bellLine) {
 	if atomic.LoadUint32(&b.parked) == parked && atomic.CompareAndSwapUint32(&b.parked, parked, waiting) {
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.parked)), futexWake, 1, 0, 0, 0) // it cannot fail
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.parked)), futexWake, 1, 0, 0, 0) // cannot fail
 	}
 }
 
-// announce tells rank to that there is something in a ring from this rank, if
-// it does not look there by itself.
+// announce tells rank to that a ring has something from this rank, unless it looks there anyway.
 func (t *Transport) announce(to int) {
 	if !t.park.watches || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
 		t.ring(to)
 	}
 }
 
-// maxWatched is the largest number of ranks that look at all rings in every
-// Poll, which costs them less than the bell costs both sides.
+// maxWatched is the greatest number of ranks for which looking at all rings in every Poll costs
+// less than the bell costs both sides.
 const maxWatched = 8
 
-// glances is how often a Poll looks before it says that there is nothing: to
-// hand the core over for what comes at any moment costs much more.
+// glances is how often a Poll looks before it reports that there is nothing: handing the core over
+// just before an arrival costs much more.
 const glances = 8
 
-// stare returns the first that look finds; it also ends with a bit in the bell.
+// stare returns the first result of look that is not 0. A bit in the bell also ends it.
 func (t *Transport) stare() (set uint64) {
 	for range glances {
 		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0]) != 0 {
@@ -146,7 +144,7 @@ func (t *Transport) stare() (set uint64) {
 	return 0
 }
 
-// look returns the bits of the peers that have something in a ring.
+// look returns the bits of the peers with something in a ring.
 func (t *Transport) look() (set uint64) {
 	for rank := range t.peers {
 		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
@@ -159,14 +157,14 @@ func (t *Transport) look() (set uint64) {
 	return set
 }
 
-// hush has others leave the bell alone again once this rank polls with success.
+// hush tells others not to ring any more, when this rank polls successfully again.
 func (t *Transport) hush() {
 	if atomic.LoadUint32(&t.park.bell.parked) == waiting {
 		atomic.CompareAndSwapUint32(&t.park.bell.parked, waiting, polling)
 	}
 }
 
-// ring has rank to look at what there is from this rank.
+// ring makes rank to look for something from this rank.
 func (t *Transport) ring(to int) {
 	b := t.peers[to].bell
 	word, bit := &b.bits[t.rank/64], uint64(1)<<(t.rank%64)
@@ -179,7 +177,7 @@ func (t *Transport) ring(to int) {
 	}
 }
 
-// again has the next Poll look at what peer has.
+// again makes the next Poll look at peer's rings.
 func (t *Transport) again(peer int) { atomic.OrUint64(&t.park.bell.bits[peer/64], 1<<(peer%64)) }
 
 // Wake implements [wire.Transport].
@@ -187,7 +185,7 @@ func (t *Transport) Wake() {
 	t.park.life.RLock()
 	defer t.park.life.RUnlock()
 	if !t.park.shut.Load() {
-		t.park.woken.Swap(true) // as store32 does
+		t.park.woken.Swap(true) // like store32
 		unpark(t.park.bell)
 	}
 }

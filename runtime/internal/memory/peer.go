@@ -10,31 +10,31 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// peer is what this rank has to do with another.
+// peer is the state that this rank keeps about another one.
 type peer struct {
 	rank    int
 	pid     uint32
-	start   uint64 // of the process
+	start   uint64 // start time of its process
 	bell    *bellLine
 	line    *rankLine
 	in      [wire.Lanes]inbound
 	out     [wire.Lanes]outbound
-	more    *further // of further communicators; nil: there were none
-	changes uint32   // how often the peer had opened or closed one when this rank looked last
+	more    *further // lanes of further communicators; nil: there were none
+	changes uint32   // the peer's count of opened and closed communicators at the last check
 	cast    reader
-	failed  error // why the peer is lost, which the next Poll tells
+	failed  error // why the peer is lost; the next Poll reports it
 	dead    bool  // its process has ended
 	gone    bool  // it has left or is lost
 }
 
-// How a rank may be lost.
+// Reasons for the loss of a rank.
 var (
 	errClosed = errors.New("it closed its end without a goodbye")
 	errDied   = errors.New("its process has ended without a goodbye")
 	errLate   = errors.New("it closed its end before everything was sent")
 )
 
-// loseLater has the next Poll tell that p is lost.
+// loseLater makes the next Poll report that p is lost.
 func (t *Transport) loseLater(p *peer, err error) {
 	if p.failed == nil {
 		p.failed = err
@@ -42,7 +42,7 @@ func (t *Transport) loseLater(p *peer, err error) {
 	}
 }
 
-// lose tells s that p is lost.
+// lose reports to s that p is lost.
 func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 	if !p.gone {
 		t.forget(p)
@@ -50,7 +50,7 @@ func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 	}
 }
 
-// forget drops what is queued for p, and what it sends from now on.
+// forget drops frames queued for p, and everything that p sends from now on.
 func (t *Transport) forget(p *peer) {
 	p.gone = true
 	p.eachOut(func(o *outbound) {
@@ -59,8 +59,8 @@ func (t *Transport) forget(p *peer) {
 	})
 }
 
-// end tells s how p has ended, if it has. state is what p's state was before
-// its lanes were read: all that it sent before it ended has been seen.
+// end reports to s how p has ended, if it has. state is p's state from before its lanes were read,
+// so everything that p sent before its end has been seen.
 func (t *Transport) end(p *peer, state uint32, s wire.Sink) {
 	switch {
 	case p.gone:
@@ -75,7 +75,7 @@ func (t *Transport) end(p *peer, state uint32, s wire.Sink) {
 	}
 }
 
-// farewell tells s that p has left when all it sent has been taken.
+// farewell reports to s that p has left, when everything that it sent has been taken.
 func (t *Transport) farewell(p *peer, s wire.Sink) {
 	waits, late := false, false
 	p.eachIn(func(l *inbound) {
@@ -84,7 +84,7 @@ func (t *Transport) farewell(p *peer, s wire.Sink) {
 	})
 	switch {
 	case waits:
-		return // for another Poll
+		return // in a later Poll
 	case late:
 		t.lose(p, errLate, s)
 		return

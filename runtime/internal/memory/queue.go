@@ -4,8 +4,8 @@ package memory
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// queue holds frames that there was no room for. It reuses its memory, grows
-// with the frames that its user has queued at once and never shrinks.
+// queue holds frames that there was no room for. It reuses its memory, grows with the number of
+// frames queued at once, and never shrinks.
 type queue struct {
 	frames []wire.Frame // length is a power of two
 	head   int
@@ -28,7 +28,7 @@ func (q *queue) push(f *wire.Frame) {
 	q.n++
 }
 
-// pop gives the first frame's body back to whoever queued it.
+// pop returns the first frame's body to its owner.
 func (q *queue) pop() {
 	discard(q.first())
 	q.drop()
@@ -46,7 +46,7 @@ func (q *queue) clear() {
 	}
 }
 
-// abandon takes out what is of a communicator.
+// abandon removes the frames of a communicator.
 func (q *queue) abandon(comm uint8) {
 	for range q.n {
 		f := *q.first()

@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Create makes a segment for size ranks that has no name: processes inherit
-// the file and give it to [Join] in Config.File. When the last of them has ended
-// nothing is left of it. It takes at most 68 MiB of memory up to 32 ranks, and
-// more only when there is more than one communicator.
+// Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
+// in Config.File. Nothing is left of it when the last of them has ended. It takes at most 68 MiB of
+// memory for up to 32 ranks, and more only with several communicators.
 func Create(size int) (*os.File, error) {
 	f, err := Reserve()
 	if err != nil {
@@ -30,8 +29,8 @@ func Create(size int) (*os.File, error) {
 	return f, nil
 }
 
-// Reserve makes a file that [Complete] turns into a segment, for who does not
-// know yet how many ranks there are.
+// Reserve makes a file that [Complete] turns into a segment, for when the number of ranks is not
+// known yet.
 func Reserve() (*os.File, error) {
 	fd, err := unix.MemfdCreate("schedgen", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -40,8 +39,7 @@ func Reserve() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "schedgen-segment"), nil
 }
 
-// sealed is what a segment's file has when it is complete: no rank can make the
-// others' accesses fail.
+// sealed are the seals of a complete segment's file: no rank can make the others' accesses fail.
 const sealed = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
 
 // Complete makes a reserved file a segment for size ranks.
@@ -59,8 +57,7 @@ func Complete(f *os.File, size int) error {
 	return nil
 }
 
-// Completed reports whether a reserved file, which another process may hold,
-// has become a segment.
+// Completed reports whether a reserved file, which another process may hold, has become a segment.
 func Completed(f *os.File) (bool, error) {
 	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
 	if err != nil {
@@ -69,8 +66,8 @@ func Completed(f *os.File) (bool, error) {
 	return seals&sealed == sealed, nil
 }
 
-// fill gives f its length, with memory behind what is used from the start so that
-// no access can fail later, and its header.
+// fill gives f its length and its header. It allocates all memory that is used from the start, so
+// that no access can fail later.
 func fill(f *os.File, l *layout) error {
 	err := allocate(int(f.Fd()), 0, int64(l.total))
 	if err == nil {
@@ -105,7 +102,7 @@ func allocate(fd int, offset, n int64) error {
 	}
 }
 
-// attach maps a segment, if it is one of a communicator of that size.
+// attach maps a segment, if it is one for a communicator of that size.
 func attach(f *os.File, size int) (segment, error) {
 	l := newLayout(size)
 	if err := verify(f, l); err != nil {
@@ -122,7 +119,7 @@ func attach(f *os.File, size int) (segment, error) {
 	return segment{l, mem, fd}, nil
 }
 
-// unmap gives the mapping back, and the file.
+// unmap releases the mapping and the file.
 func (s segment) unmap() error {
 	err := unix.Munmap(s.mem)
 	if s.fd >= 0 {
@@ -134,7 +131,7 @@ func (s segment) unmap() error {
 	return nil
 }
 
-// verify checks that f is a segment as this program makes them.
+// verify checks that f is a segment of this program's format.
 func verify(f *os.File, l *layout) error {
 	h, err := readHeader(f)
 	if err != nil {
@@ -160,14 +157,14 @@ func readHeader(f *os.File) (h header, err error) {
 	return h, err
 }
 
-// path is where ranks find a segment by name.
+// path is the file of a named segment.
 func (c *Config) path() string { return filepath.Join(c.Dir, "schedgen-"+c.Name) }
 
 // errTaken is why rank 0 cannot use a name.
 var errTaken = errors.New("a communicator of that name is just being joined")
 
-// establish makes the segment that the others find by name. It gets its name
-// when it is complete; one that a dead process has left is replaced.
+// establish makes the segment that the others find by name. It links the name when the segment is
+// complete, and replaces the segment of a dead process.
 func establish(cfg *Config) (*os.File, error) {
 	fd, err := unix.Open(cfg.Dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -184,7 +181,7 @@ func establish(cfg *Config) (*os.File, error) {
 	return f, nil
 }
 
-// name links f as path, if need be in place of what is stale.
+// name links f as path, and replaces a stale file if necessary.
 func name(f *os.File, path string) error {
 	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
 	for range 2 {
@@ -200,7 +197,7 @@ func name(f *os.File, path string) error {
 			return err
 		}
 		h, err := readHeader(old)
-		_ = old.Close() // only read
+		_ = old.Close() // it was only read
 		if err == nil && alive(h.pid, h.start) {
 			return errTaken
 		}
@@ -211,7 +208,7 @@ func name(f *os.File, path string) error {
 	return errTaken
 }
 
-// open opens a segment by name; nobody else may be able to write to it.
+// open opens a segment by name. No other user may be able to write to it.
 func open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -228,7 +225,7 @@ func open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// errEarlier says that what was found is of an earlier communicator.
+// errEarlier says that the file belongs to an earlier communicator.
 var errEarlier = errors.New("what is there is of an earlier communicator")
 
 // find opens the segment that rank 0 has made.
@@ -237,14 +234,14 @@ func find(cfg *Config) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Segments get their names when they are complete: what is short is none.
+	// Segments get their names when they are complete, so a shorter file is no segment.
 	if h, err := readHeader(f); err != nil || !alive(h.pid, h.start) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", cfg.path(), errEarlier), err, f.Close())
 	}
 	return f, nil
 }
 
-// claim joins as a rank; false if another has.
+// claim joins as a rank; it returns false if another process has.
 func (s segment) claim(rank int) (bool, error) {
 	start, err := started(os.Getpid())
 	if err != nil {

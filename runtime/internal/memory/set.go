@@ -16,13 +16,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Beside the windows of the first communicator, which are in the areas of their ranks, there are sets of them
-// for others, at the end of the segment's file, which has no memory there until they are opened: a
-// rank then asks for that of its own window and maps those of all. Others write there
-// only when it has.
+// Besides the windows of the first communicator, which lie in the areas of their ranks, there are
+// sets of windows for further communicators, at the end of the segment's file. They have no memory
+// until they are opened: a rank then asks for the memory of its own window and maps all windows of
+// the set. Others write there only after it has.
 
-// set is one set of windows as it lies in a mapping: rank r's from base + r * stride on. In each are its lines, how far its
-// rank has come, and for each line in which chunks stand a tally and a room.
+// set is one set of windows in a mapping; rank r's window is at base + r*stride. Each window has
+// its lines, the rank's passedLine, and for each line with chunks a tally and a room.
 type set struct {
 	segment
 	base, stride int
@@ -31,49 +31,49 @@ type set struct {
 // firstSet returns the windows of the first communicator.
 func (s segment) firstSet() set { return set{s, pageSize + s.windowAt, s.area} }
 
-// lines returns the lines in which flags stand for rank, and those that it posts.
+// lines returns the lines of rank: those for its flags and those that it posts.
 func (s *set) lines(rank int) []wire.Line {
 	return unsafe.Slice(at[wire.Line](s.segment, s.base+rank*s.stride), wire.WindowLines)
 }
 
 func (s *set) behind(rank int) int { return s.base + rank*s.stride + wire.WindowLines*lineSize }
 
-// passed returns how far a rank has come.
+// passed returns the passedLine of a rank.
 func (s *set) passed(rank int) *passedLine { return at[passedLine](s.segment, s.behind(rank)) }
 
-// tally returns what belongs to line k of chunks in a rank's window.
+// tally returns the tally of chunk line k in a rank's window.
 func (s *set) tally(rank, k int) *tally {
 	return at[tally](s.segment, s.behind(rank)+(1+k)*lineSize)
 }
 
-// roomOf returns where a chunk stands that is of line k of chunks.
+// roomOf returns the room of chunk line k in a rank's window.
 func (s *set) roomOf(rank, k int) []byte {
 	offset := s.behind(rank) + (1+wire.ChunkLines)*lineSize + k*s.room
 	return s.mem[offset : offset+s.room]
 }
 
-// markLine is what a rank shows of the sets; see [sets.Mark].
+// markLine holds a rank's marks of the sets; see [sets.Mark].
 type markLine [wire.WindowSets]uint64
 
-// Windows are a set as a rank uses it.
+// Windows are a set as one rank uses it.
 type Windows struct {
 	set
 	t      *Transport
 	own    []wire.Line
 	window [][]wire.Line // by rank
-	others []int         // ranks that have the set too
+	others []int         // other ranks with the set
 
-	last  [wire.ChunkLines]uint64 // the operation that a line was written for last
-	freed uint64                  // all have passed the operations up to this one
+	last  [wire.ChunkLines]uint64 // by line: last operation that it was written for
+	freed uint64                  // all ranks have passed the operations up to this one
 }
 
 // windowSets are the sets of a rank.
 type windowSets struct {
-	list [wire.WindowSets]*Windows // those that are mapped
+	list [wire.WindowSets]*Windows // the mapped ones
 	book sets.Book
 }
 
-// use returns s as t uses it.
+// use returns s for use by t.
 func (s set) use(t *Transport) *Windows {
 	w := &Windows{set: s, t: t, own: s.lines(t.rank)}
 	for rank := range s.size {
@@ -111,7 +111,7 @@ func (w *Windows) OpenSet(number int, members []int, epoch uint32) (wire.Shelves
 	return of, nil
 }
 
-// Open is OpenSet for who knows what it returns.
+// Open is OpenSet with a concrete result type.
 func (w *Windows) Open(number int, members []int, epoch uint32) (*Windows, error) {
 	t := w.t
 	if w = t.windows.list[number]; w == nil {
@@ -128,7 +128,7 @@ func (w *Windows) Open(number int, members []int, epoch uint32) (*Windows, error
 	return w, nil
 }
 
-// mapSet maps a set, with memory behind the own window.
+// mapSet maps a set, and allocates memory for this rank's window.
 func (t *Transport) mapSet(number int) (set, error) {
 	own := t.setAt(number) + int64(t.rank*t.apart)
 	if err := allocate(t.fd, own, int64(t.apart)); err != nil {
@@ -141,7 +141,7 @@ func (t *Transport) mapSet(number int) (set, error) {
 	return set{segment{t.layout, mem, -1}, 0, t.apart}, nil
 }
 
-// empty has nothing stand in the own window.
+// empty clears this rank's window.
 func (w *Windows) empty() {
 	clear(w.own)
 	clear(w.last[:])
@@ -162,7 +162,7 @@ func (w *Windows) CloseSet(number int) {
 	store64(&t.marks(t.rank)[number], t.windows.book.Close(number))
 }
 
-// unmap gives back what is mapped for further sets.
+// unmap releases the mappings of further sets.
 func (ws *windowSets) unmap() (err error) {
 	for _, w := range ws.list[1:] {
 		if w != nil {

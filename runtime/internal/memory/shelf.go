@@ -10,33 +10,33 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A chunk that others collect is in the line of its flag if it is short, in the room of that line,
-// in the same window, if it fits there, and else in its rank's own memory, of which the line
-// has the address.
+// A chunk for others to collect lies in one of three places: in the line of its flag if it is
+// short; else in the room of that line, in the same window, if it fits; else in its rank's own
+// memory, with the address in the line.
 
-// lendFrom is how long a chunk is, in bytes, that may be lent. A system call copies it, which looks at
-// every page, and whoever lends it waits until all have collected it. Where ranks share cores that takes
-// them turns of a core: there it is lent only if its message is longer than the ring of a lane, so that
-// to put it one would have to wait too.
+// lendFrom is the least length in bytes of a chunk that may be lent. A system call copies a lent
+// chunk and checks every page, and the lender waits until all have collected it. Where ranks share
+// cores, that costs several turns of a core. There a chunk is lent only if its message is longer
+// than the ring of a lane, so that a put would have to wait too.
 const lendFrom = 16 << 10
 
-// tally belongs to a line in which chunks stand.
+// tally is the state of a line with chunks.
 type tally struct {
-	left uint32 // ranks that have still to collect the chunk that is lent there
+	left uint32 // ranks that have not collected the lent chunk
 	_    [lineSize - 4]byte
 }
 
-// passedLine tells how far a rank has come.
+// passedLine says which operations a rank has passed.
 type passedLine struct {
 	seq uint64 // wire.Shelves.Passed
 	_   [lineSize - 8]byte
 }
 
-// shelf is what a rank has to do with chunks that are lent, in whatever window.
+// shelf is a rank's state of lent chunks, in all windows.
 type shelf struct {
 	loan    loan
 	crowded bool   // there are more ranks than cores
-	lender  []bool // ranks, of those that can collect what is lent
+	lender  []bool // by rank: it can collect lent chunks
 }
 
 // Lay implements [wire.Shelves].
@@ -46,7 +46,7 @@ func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 	case t.closed:
 		return false, false
 	case w.last[k] == f.Seq:
-		return false, true // it stands there
+		return false, true // the line already holds the chunk
 	case !w.vacant(k):
 		return false, false
 	}
@@ -76,9 +76,9 @@ func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 	return lent, true
 }
 
-// fetchRoom has the cache of this core take what the next chunk will be written to from those of its last readers,
-// if they have done with it, while the others read this one: 2 KiB to one rank take 0.75 µs in place of 1.15. Where ranks share cores
-// the time is better left to another.
+// fetchRoom makes the cache of this core fetch the memory for the next chunk from the caches of its
+// last readers, if they are done with it, while the others read this chunk: 2 KiB to one rank take
+// 0.75 µs instead of 1.15. Where ranks share cores, the time is better left to another rank.
 func (w *Windows) fetchRoom(k, n int) {
 	if w.last[k] > w.freed {
 		return
@@ -89,8 +89,8 @@ func (w *Windows) fetchRoom(k, n int) {
 	}
 }
 
-// vacant reports whether nobody looks any more at what stands in line k of chunks. It reads what the
-// others tell only if what they told before does not do.
+// vacant reports whether all readers are done with line k of chunks. It loads the others'
+// passedLines only if the last known values do not suffice.
 func (w *Windows) vacant(k int) bool {
 	if w.last[k] > w.freed {
 		w.freed = w.passedByAll()
@@ -98,7 +98,7 @@ func (w *Windows) vacant(k int) bool {
 	return w.last[k] <= w.freed
 }
 
-// passedByAll returns up to which operation all have come that have not left.
+// passedByAll returns the greatest operation that all ranks have passed that have not left.
 func (w *Windows) passedByAll() uint64 {
 	least := uint64(math.MaxUint64)
 	for _, rank := range w.others {

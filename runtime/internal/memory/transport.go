@@ -15,8 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Transport is one rank's end of a communicator. Its methods follow the rules
-// of [wire.Transport].
+// Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	segment
 	annex   annex
@@ -30,14 +29,15 @@ type Transport struct {
 	shelf   shelf
 	windows windowSets
 	rings   bool                 // wire.Caps.Rings
-	listens bool                 // to further communicators
+	listens bool                 // it listens to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
-	held    [MaxSize / 64]uint64 // peers of which something is held
+	held    [MaxSize / 64]uint64 // peers with held frames
 	stats   wire.Stats
 	closed  bool
 }
 
-// newTransport takes the segment over, of which all ranks have joined. kick is Config.Kick.
+// newTransport returns the transport over s, which all ranks have joined, and takes s over. kick is
+// Config.Kick.
 func newTransport(s segment, rank int, c clock.Clock, kick func(rank int)) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, rings: s.header().rings == 1, clock: c, peers: make([]peer, s.size)}
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This(), kick: kick}
@@ -80,18 +80,18 @@ func (t *Transport) Rank() int { return t.rank }
 // Size returns the number of ranks.
 func (t *Transport) Size() int { return t.size }
 
-// ID returns the communicator's identity, drawn by who made the segment.
+// ID returns the communicator's identity, drawn by the rank that made the segment.
 func (t *Transport) ID() [16]byte { return t.id }
 
-// Caps says that there is multicast.
+// Caps returns the Caps, with multicast.
 func (t *Transport) Caps() wire.Caps {
 	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size, Rings: t.rings}
 }
 
-// Stats returns the counters; it is called under the same lock as Poll.
+// Stats returns the counters. The caller holds the lock of Poll.
 func (t *Transport) Stats() wire.Stats { return t.stats }
 
-// idlePolls is after how many polls in vain the clock is read, for check.
+// idlePolls is how many polls without result pass between two reads of the clock, for check.
 const idlePolls = 1 << 12
 
 // Poll implements [wire.Transport].
@@ -107,7 +107,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		}
 		if set |= t.held[i]; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
-			moved = true // a flag, perhaps
+			moved = true // perhaps there is a flag
 		}
 		moved = set != 0 && t.serve(i, set, s) || moved
 	}
@@ -128,7 +128,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set.
+// serve visits the peers whose bits of word i are set.
 func (t *Transport) serve(i int, set uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
@@ -141,7 +141,7 @@ func (t *Transport) serve(i int, set uint64, s wire.Sink) bool {
 	return moved
 }
 
-// visit moves what there is between p and this rank.
+// visit moves everything between p and this rank.
 func (t *Transport) visit(p *peer, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
 	moved := t.flush(p)
@@ -195,8 +195,8 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return err
 }
 
-// drain sends what is queued, until nothing has become less for linger, and throws
-// away what comes so that two ranks that close do not wait for each other.
+// drain sends queued frames, until their number has not decreased for linger. It drops arrivals, so
+// that two closing ranks do not wait for each other.
 func (t *Transport) drain(linger time.Duration) {
 	patience := clock.Patience{Limit: linger}
 	for {
@@ -212,7 +212,7 @@ func (t *Transport) drain(linger time.Duration) {
 	}
 }
 
-// unwritten returns how much there was no room for: bytes, and frames.
+// unwritten returns how much is not written: bytes, and frames.
 func (t *Transport) unwritten() (n int) {
 	for rank := range t.peers {
 		t.peers[rank].eachOut(func(o *outbound) { n += o.unwritten() })
@@ -220,8 +220,7 @@ func (t *Transport) unwritten() (n int) {
 	return n
 }
 
-// giveUp marks the lanes on which something is missing and returns the ranks
-// they lead to.
+// giveUp marks the lanes on which something is missing and returns their receivers.
 func (t *Transport) giveUp() (late []int) {
 	for rank := range t.peers {
 		found := false
@@ -238,7 +237,7 @@ func (t *Transport) giveUp() (late []int) {
 	return late
 }
 
-// release gives back all that the transport has taken, when nobody parks any more.
+// release frees all resources of the transport, when no goroutine parks any more.
 func (t *Transport) release() error {
 	t.park.shut.Store(true)
 	t.watch.close()

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkEvery is how often Poll looks whether peers still live of which the system does not tell that
-// they have ended. Wait then parks no longer than that.
+// checkEvery is how often Poll checks peers whose end the system does not report. Wait then parks
+// no longer than that.
 const checkEvery = 200 * time.Millisecond
 
-// watch looks whether the peers' processes live. The system tells that one has ended through a
-// descriptor of the process. A goroutine waits for all of them and rings this rank's own bell: a rank
-// that is parked is woken by that alone, and an idle process does not wake up to look. Where a process
-// has no descriptor, Poll looks at it every now and then.
+// watch checks that the peers' processes live. The system reports the end of a process through a
+// descriptor of the process. A goroutine waits for all descriptors and rings this rank's own bell:
+// only that wakes a parked rank, and an idle process does not wake up to look. If a process has no
+// descriptor, Poll checks it now and then.
 type watch struct {
-	idle      int // polls that found nothing
+	idle      int // polls without result
 	checked   time.Time
 	processes []unix.PollFd // by rank: descriptors, -1: none
-	all       *os.File      // an epoll instance that has them all
-	told      bool          // it tells of every peer in another process
-	ended     atomic.Bool   // it has told of one
+	all       *os.File      // an epoll instance with all descriptors
+	told      bool          // it reports the end of every peer in another process
+	ended     atomic.Bool   // it has reported one
 	running   sync.WaitGroup
 }
 
@@ -38,7 +38,7 @@ func (t *Transport) watchAll() {
 	w := &t.watch
 	w.checked = t.clock.Now()
 	w.told = true
-	others := false // some peer is in another process
+	others := false // a peer is in another process
 	for rank := range t.peers {
 		fd := -1
 		if p := &t.peers[rank]; rank != t.rank && int(p.pid) != os.Getpid() {
@@ -63,7 +63,7 @@ func (w *watch) collect() bool {
 		return false
 	}
 	for _, p := range w.processes {
-		if p.Fd >= 0 && err == nil { // each tells once
+		if p.Fd >= 0 && err == nil { // each reports once
 			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, int(p.Fd), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT})
 		}
 	}
@@ -75,7 +75,7 @@ func (w *watch) collect() bool {
 		return false
 	}
 	all := os.NewFile(uintptr(epoll), "epoll")
-	if all.SetReadDeadline(time.Time{}) != nil { // Go's poller does not take it
+	if all.SetReadDeadline(time.Time{}) != nil { // Go's poller does not accept it
 		_ = all.Close() // nothing is written there
 		return false
 	}
@@ -112,20 +112,20 @@ func (w *watch) close() {
 	}
 }
 
-// process opens a descriptor that tells when p's process ends; -1 if it cannot be watched so.
+// process opens a descriptor that reports the end of p's process, or returns -1 if there is none.
 func (p *peer) process() int {
 	fd, err := unix.PidfdOpen(int(p.pid), 0)
 	if err != nil {
-		return -1 // check looks in another way
+		return -1 // check uses another way
 	}
-	if !alive(p.pid, p.start) { // its number may be another's by now
+	if !alive(p.pid, p.start) { // its number may belong to another process by now
 		unix.Close(fd)
 		return -1
 	}
 	return fd
 }
 
-// checkAgain is a check, unless there was one a moment ago.
+// checkAgain is check, unless there was one a moment ago.
 func (t *Transport) checkAgain() {
 	if now := t.clock.Now(); now.Sub(t.watch.checked) >= checkEvery/2 {
 		t.watch.checked = now
@@ -133,10 +133,10 @@ func (t *Transport) checkAgain() {
 	}
 }
 
-// check looks whether the peers' processes live.
+// check checks that the peers' processes live.
 func (t *Transport) check() {
 	if _, err := unix.Poll(t.watch.processes, 0); err != nil {
-		t.watch.ended.Store(true) // interrupted: the next Poll looks again
+		t.watch.ended.Store(true) // interrupted: the next Poll checks again
 		return
 	}
 	for rank := range t.peers {
@@ -151,8 +151,8 @@ func (t *Transport) check() {
 	}
 }
 
-// alive reports whether the process that was started at start still lives; a
-// process that cannot be looked at is taken to live.
+// alive reports whether the process that was started at start still lives. If the process cannot be
+// inspected, alive returns true.
 func alive(pid uint32, start uint64) bool {
 	now, err := started(int(pid))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -161,16 +161,16 @@ func alive(pid uint32, start uint64) bool {
 	return err != nil || now == start
 }
 
-// errZombie is what started returns for a process that has ended.
+// errZombie is the error of started for a process that has ended.
 var errZombie = fmt.Errorf("it has ended: %w", os.ErrNotExist)
 
-// started returns when a process was started, in the system's ticks since boot.
+// started returns the start time of a process, in the system's ticks since boot.
 func started(pid int) (uint64, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, fmt.Errorf("look at process %d: %w", pid, err)
 	}
-	// The name, in parentheses, may hold anything; the state is behind it.
+	// The name, in parentheses, may contain anything; the state follows it.
 	_, rest, _ := strings.Cut(string(text[max(0, strings.LastIndexByte(string(text), ')')):]), ")")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {

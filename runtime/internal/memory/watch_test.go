@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// log is a sink that notes which ranks it has lost.
+// log is a sink that records the lost ranks.
 type log struct{ lost map[int]error }
 
 func newLog() *log { return &log{lost: map[int]error{}} }
@@ -32,8 +32,7 @@ func (s *log) Ended(rank int, how wire.End, err error) {
 	}
 }
 
-// besides returns rank 0 of two, of which the other is said to be the process of
-// cmd, which has been started.
+// besides returns rank 0 of two. The other rank claims to be the process of cmd, which is running.
 func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock, kick func(int)) *Transport {
 	f, err := Create(2)
 	require.NoError(t, err)
@@ -48,8 +47,9 @@ func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock, kick func(int)) *Transp
 	return tr
 }
 
-// Where the system does not tell of it, a process that ends is noticed at the first look, which is after
-// so many polls or a Wait that nobody has ended, and not before checkEvery/2 has passed.
+// If the system does not report the end of a process, the next check notices it. A check comes
+// after a number of polls, or after a Wait without a wake-up, but not before checkEvery/2 has
+// passed.
 func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 	for name, idle := range map[string]func(*Transport, *log){
 		"polls": func(tr *Transport, s *log) {
@@ -71,7 +71,7 @@ func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 			require.EqualValues(t, checkEvery, tr.limit(-1))
 			look := func() error {
 				idle(tr, s)
-				tr.Poll(s) // tells what the look has found
+				tr.Poll(s) // reports what the check has found
 				return s.lost[1]
 			}
 			time.Advance(checkEvery)
@@ -85,7 +85,7 @@ func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 	}
 }
 
-// A process that ends wakes who waits without a limit, here or elsewhere.
+// A process that ends wakes a rank that waits without a limit, here or elsewhere.
 func TestDeathWakes(t *testing.T) {
 	t.Run("parked", func(t *testing.T) {
 		cmd, end := startCat(t)
@@ -119,7 +119,7 @@ func TestDeathWakes(t *testing.T) {
 	})
 }
 
-// startCat starts a process, and returns what ends it.
+// startCat starts a process, and returns a function that ends it.
 func startCat(t *testing.T) (cmd *exec.Cmd, end func()) {
 	cmd = exec.Command("cat")
 	hold, err := cmd.StdinPipe()
@@ -152,8 +152,8 @@ func pair(t *testing.T) (trs [2]*Transport) {
 	return trs
 }
 
-// A multicast waits for a reader that is behind as long as grace, from when it
-// found no room, and not again before the reader has moved.
+// A multicast waits for a late reader for the time grace, from when it found no room, and not again
+// before the reader has advanced.
 func TestGraceForReaders(t *testing.T) {
 	trs := pair(t)
 	var time clock.Manual
@@ -188,7 +188,7 @@ func TestGraceForReaders(t *testing.T) {
 	require.Zero(t, left)
 }
 
-// A rank that parks without a limit is woken by every message. If it missed one, nothing else would wake it.
+// Every message wakes a rank that parks without a limit. If one did not, nothing else would.
 func TestNoWakeUpIsLost(t *testing.T) {
 	trs := pair(t)
 	var wg sync.WaitGroup
