@@ -18,22 +18,22 @@ const (
 	dialLimit  = 3 * time.Second
 )
 
-// climber connects a rank with the one above, again and again until the outcome of
-// all is known or ctx ends.
+// climber connects a rank with the rank above it, again and again until the outcome of all is known
+// or ctx ends.
 type climber struct {
 	n    *node
 	ctx  context.Context
 	net  Network
-	bind string       // of data
+	bind string       // host for data
 	data net.Listener // where this rank accepts connections afterwards
-	to   int          // the rank that is, or was, to be reached
-	last error        // why it was not
+	to   int          // the rank to reach, now or last
+	last error        // why the last attempt failed
 }
 
-// ending is how the climb has ended.
+// ending is the result of the climb.
 type ending struct{ err error }
 
-// climb returns when the outcome is posted.
+// climb returns when its result is posted.
 func (c *climber) climb() {
 	err := c.try()
 	c.n.post(func() error {
@@ -42,8 +42,8 @@ func (c *climber) climb() {
 	})
 }
 
-// errUnheard: the rank above has hung up before it has said anything. It may have had
-// to make room for others, or be started again.
+// errUnheard: the rank above has hung up before it has said anything. It may have made room for
+// others, or be restarting.
 var errUnheard = errors.New("it hung up")
 
 func (c *climber) try() error {
@@ -53,7 +53,7 @@ func (c *climber) try() error {
 			return err
 		}
 		if c.last == nil || c.ctx.Err() == nil && !timedOut(err) {
-			c.last = err // others may only say that ctx has ended, before it does itself
+			c.last = err // later errors may only say that ctx has ended, before it has
 			c.n.trouble.Set(c.absence() + ": " + err.Error())
 		}
 		if late := clock.Sleep(c.ctx, c.n.cfg.Clock, pause); late != nil {
@@ -62,7 +62,7 @@ func (c *climber) try() error {
 	}
 }
 
-// absence says who is missing.
+// absence says which rank is missing.
 func (c *climber) absence() string {
 	if errors.Is(c.last, errUnheard) {
 		return RankList([]int{c.to}) + " has gone and has not come again"
@@ -70,19 +70,19 @@ func (c *climber) absence() string {
 	return notCome([]int{c.to})
 }
 
-// final reports whether trying again is of no use.
+// final reports whether another attempt is useless.
 func (c *climber) final(err error) bool {
 	return errors.As(err, new(*verdict)) || errors.As(err, new(*brokenError)) || errors.As(err, new(*LoopbackError)) || hopeless(err)
 }
 
-// brokenError: the rank above has gone when it was too late to come again, says what
-// none would, or has not the same key.
+// brokenError: the rank above has gone too late to come again, sends nonsense, or does not have the
+// same key.
 type brokenError struct{ error }
 
 func (e *brokenError) Unwrap() error { return e.error }
 
-// hopeless reports whether a dial has failed for a reason of this host alone, which
-// does not pass: it is out of descriptors, or its loopback interface is down.
+// hopeless reports whether a dial has failed for a lasting reason of this host: it is out of
+// descriptors, or its loopback interface is down.
 func hopeless(err error) bool {
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
 		return true
@@ -100,7 +100,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// verdict is why the coordinator says that there is no communicator.
+// verdict is the coordinator's reason why there is no communicator.
 type verdict struct{ why string }
 
 func (v *verdict) Error() string { return "the coordinator says: " + v.why }

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 )
 
-// isLoopback reports whether addr is "host:port" of the loopback interface.
+// isLoopback reports whether addr is "host:port" with a loopback address.
 func isLoopback(addr string) bool {
 	ip, err := netip.ParseAddr(hostIn(addr))
 	return err == nil && ip.Unmap().IsLoopback()
@@ -15,18 +15,17 @@ func isLoopback(addr string) bool {
 
 // hostIn returns the host of "host:port".
 func hostIn(addr string) string {
-	host, _, _ := net.SplitHostPort(addr) // no host is in what is no address
+	host, _, _ := net.SplitHostPort(addr) // an invalid address has no host
 	return host
 }
 
-// isName reports whether host is a name, and not that of the loopback interface.
+// isName reports whether host is a name other than localhost.
 func isName(host string) bool {
 	return addressesIn(host) == nil && host != "" && host != "localhost"
 }
 
-// oneSide refuses addresses of which some are of the loopback interface and others not:
-// the latter's hosts could not reach the former. Rank 0's may have no host: it waits
-// at door.
+// oneSide returns an error if some addresses are loopback addresses and others are not, since the
+// other hosts could not reach the former. Rank 0's may have no host: rank 0 waits at door.
 func oneSide(addrs []string, door net.Addr) error {
 	near, far := -1, -1
 	for rank, addr := range addrs {
@@ -44,8 +43,7 @@ func oneSide(addrs []string, door net.Addr) error {
 		near, addrs[near], far, addrs[far], door)
 }
 
-// hostOf returns the host part of an address, with its zone; empty if that is
-// the wildcard.
+// hostOf returns the host of an address, with its zone, or "" if that is the wildcard.
 func hostOf(a net.Addr) string {
 	host, _, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(host); err != nil || ip != nil && ip.IsUnspecified() {
@@ -54,7 +52,7 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// fillHost puts the host of a into addr if that has none.
+// fillHost adds the host of a to addr if addr has none.
 func fillHost(addr string, a net.Addr) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -66,7 +64,7 @@ func fillHost(addr string, a net.Addr) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listenAt accepts connections at host and a port of the system's choice.
+// listenAt listens at host, at a port of the system's choice.
 func listenAt(ctx context.Context, n Network, host string) (l net.Listener, addr string, err error) {
 	if l, err = n.Listen(ctx, net.JoinHostPort(host, "0")); err == nil {
 		if addr, err = publicAddr(l); err == nil {
@@ -77,7 +75,7 @@ func listenAt(ctx context.Context, n Network, host string) (l net.Listener, addr
 	return nil, "", fmt.Errorf("accept connections: %w", err)
 }
 
-// publicAddr is what others are told of l; its host is empty if that is the wildcard.
+// publicAddr returns the address of l for others; its host is "" if that is the wildcard.
 func publicAddr(l net.Listener) (string, error) {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	return net.JoinHostPort(hostOf(l.Addr()), port), err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// attend says hello on conn and hears the outcome.
+// attend says hello on conn and waits for the outcome.
 func (c *climber) attend(conn net.Conn) error {
 	l := newLink(conn)
 	c.n.wg.Go(l.write)
@@ -32,14 +32,14 @@ func (c *climber) attend(conn net.Conn) error {
 	return err
 }
 
-// hear waits for the table and for the word that all are prepared.
+// hear waits for the table and for the message that all are prepared.
 func (c *climber) hear(conn net.Conn, r *bufio.Reader) error {
 	if err := c.first(r); err != nil {
 		return err
 	}
 	cfg := c.n.cfg
 	tab, err := cfg.decode(r, cfg.Size)
-	if err == nil && hostIn(tab.Addrs[0]) == "" { // the others have hosts already
+	if err == nil && hostIn(tab.Addrs[0]) == "" { // the other ranks' addresses have hosts already
 		tab.Addrs[0], err = fillHost(tab.Addrs[0], conn.RemoteAddr())
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *climber) hear(conn net.Conn, r *bufio.Reader) error {
 	return c.verdict(r)
 }
 
-// attach begins to stand for this rank and those below it at the rank above.
+// attach begins to represent this rank and those below it at the rank above.
 func (n *node) attach(l *link, hello []byte, addr string) {
 	n.up = l
 	l.send(hello)
@@ -71,7 +71,7 @@ func (n *node) attach(l *link, hello []byte, addr string) {
 	}
 }
 
-// listen opens where this rank accepts connections, at the address that conn is from.
+// listen opens the listener of this rank, at the local address of conn.
 func (c *climber) listen(conn net.Conn) (addr string, err error) {
 	bind := cmp.Or(c.n.cfg.Bind, hostOf(conn.LocalAddr()))
 	if c.data != nil && c.bind != bind && c.n.cfg.Share == nil {
@@ -87,18 +87,17 @@ func (c *climber) listen(conn net.Conn) (addr string, err error) {
 	return publicAddr(c.data)
 }
 
-// hello is what this rank says of itself. The way is asked for without what it
-// publishes.
+// hello returns this rank's hello. When it asks the way, the hello does not contain its blob.
 func (c *climber) hello(addr string, blob []byte) []byte {
 	cfg := c.n.cfg
 	h := hello{rank: cfg.Rank, size: cfg.Size, job: cfg.Job, addr: addr, blob: blob}
 	if cfg.Doors == nil && c.n.door != nil {
-		h.door, _ = publicAddr(c.n.door) // it was asked before
+		h.door, _ = publicAddr(c.n.door) // it was valid before
 	}
 	return appendHello(nil, &h)
 }
 
-// watch says when ctx ends that this rank waits no longer; the answer has a bounded time.
+// watch sends, when ctx ends, that this rank waits no longer, and limits the time for the answer.
 func (c *climber) watch(l *link) (stop func() bool) {
 	return context.AfterFunc(c.ctx, func() {
 		l.send(appendOf(nil, noteQuit, c.n.cfg.Rank, cmp.Or(context.Cause(c.ctx).Error(), "its time is over")))
@@ -106,7 +105,8 @@ func (c *climber) watch(l *link) (stop func() bool) {
 	})
 }
 
-// first reads the first word of a rank above; what is no verdict is left to be read.
+// first reads the first message of the rank above if it is a verdict; otherwise it leaves the
+// message unread.
 func (c *climber) first(r *bufio.Reader) error {
 	if _, err := r.Peek(1); err != nil {
 		if c.ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (c *climber) verdict(r io.Reader) error {
 	return &brokenError{fmt.Errorf("%s hung up: %w", c.who(), err)}
 }
 
-// late says that this rank's time is over.
+// late returns the error of a rank whose time is over.
 func (c *climber) late() error {
 	return &brokenError{fmt.Errorf("wait for the other ranks: %w", context.Cause(c.ctx))}
 }

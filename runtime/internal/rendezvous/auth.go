@@ -11,15 +11,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// The first words of a rank to one above it, or to rank 0 when it asks its way, are its
-// opening: magic u32, version u16, what it wants kept from strangers u8 ([seal.Mode]).
-// With a key both sides prove it before anything else is said ([seal.Handshake]):
+// A rank's first message to a rank above it, or to rank 0 when it asks the way, is its opening:
+// magic u32, version u16, the protection that it wants u8 ([seal.Mode]). With a key, both sides
+// prove it before anything else ([seal.Handshake]):
 //
 //	below  opening, its nonce [32]
 //	above  status, its nonce [32], its proof [32]
 //	below  its proof [32]
 //
-// and seal the rest. A status that is no good is not authentic.
+// and seal the rest. A status with an error is not authentic.
 const openingLen = 4 + 2 + 1
 
 func appendOpening(b []byte, m seal.Mode) []byte {
@@ -28,12 +28,12 @@ func appendOpening(b []byte, m seal.Mode) []byte {
 	return append(b, byte(m))
 }
 
-// IsOpening reports whether a connection that begins with b comes to meet, or to a lobby.
+// IsOpening reports whether a connection that begins with b is for a rendezvous or a lobby.
 func IsOpening(b []byte) bool {
 	return len(b) >= 4 && binary.BigEndian.Uint32(b) == helloMagic
 }
 
-// readOpening returns what a rank wants kept from strangers.
+// readOpening returns the protection that a rank wants.
 func readOpening(r io.Reader) (seal.Mode, error) {
 	var b [openingLen]byte
 	if _, err := io.ReadFull(r, b[:6]); err != nil {
@@ -51,8 +51,7 @@ func readOpening(r io.Reader) (seal.Mode, error) {
 	return seal.Mode(b[6]), nil
 }
 
-// modeError is the opening of a rank that has a key where the one that it has come to
-// has none, or the other way round.
+// modeError is the opening of a rank with a key at a rank without one, or the reverse.
 type modeError struct{ its, host seal.Mode }
 
 func (e *modeError) Error() string {
@@ -62,8 +61,8 @@ func (e *modeError) Error() string {
 // errKey: the other side has not proved the key.
 var errKey = errors.New("not the same key")
 
-// admitted has a guest prove the key, and returns the connection to talk by. Until then
-// nothing is kept of it but its nonce.
+// admitted makes a guest prove the key, and returns the connection for the conversation. Before
+// that it stores only the guest's nonce.
 func admitted(cfg *Config, conn net.Conn) (net.Conn, error) {
 	var theirs [seal.NonceLen]byte
 	m, err := readOpening(conn)
@@ -99,9 +98,8 @@ func admitted(cfg *Config, conn net.Conn) (net.Conn, error) {
 	return seal.NewConn(conn, member, host), nil
 }
 
-// introduced proves the key to the rank at the other side of conn, and has that prove
-// it. A rank with another key gives its proof nevertheless, so that the other side can
-// tell that there is one.
+// introduced proves the key to the rank at the other end of conn, and makes that rank prove it. A
+// rank with another key still sends its proof, so that the other side can tell that it has a key.
 func introduced(cfg *Config, conn net.Conn, who string) (net.Conn, error) {
 	opening := appendOpening(nil, cfg.mode)
 	own := seal.NewNonce()
@@ -140,12 +138,12 @@ func introduced(cfg *Config, conn net.Conn, who string) (net.Conn, error) {
 	return seal.NewConn(conn, host, member), nil
 }
 
-// drawSeed draws what the session's keys are made of. It does so for every table, when
-// all of its ranks have arrived: a process that comes later, in the place of one of them,
-// does not get this one, and so never seals anything under keys that were used before.
+// drawSeed draws the seed of the session's keys. It does so for every table, when all its ranks
+// have arrived. A process that comes later in place of one of them does not get this seed, and so
+// never seals anything with keys that were used before.
 func drawSeed(m *Meeting) { rand.Read(m.seed[:]) }
 
-// share derives what the ranks share.
+// share derives the session of the ranks.
 func share(cfg *Config, m *Meeting) (err error) {
 	m.Session, err = seal.NewSession(cfg.mode, cfg.Key, &m.seed, m.ID, cfg.Job)
 	return err

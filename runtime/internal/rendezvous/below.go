@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// batchPause is how long the news of ranks that have come wait for others, so that
-// the rank above hears of thousands in a few words.
+// batchPause is how long the news of ranks that have come wait for more, so that the rank above
+// hears of thousands in a few messages.
 const batchPause = 20 * time.Millisecond
 
-// slot is a rank right below this one.
+// slot is the state of a rank directly below this one.
 type slot struct {
-	link  *link    // nil: it is not here
-	next  *arrival // takes its place if its process does not live any more
-	ready bool     // it and all below it are prepared
+	link  *link    // nil: the rank is not here
+	next  *arrival // replaces it if its process is dead
+	ready bool     // the rank and all below it are prepared
 }
 
 // arrival is a rank that has said hello.
 type arrival struct {
 	link  *link
 	hello *hello
-	heard chan struct{} // closed once what else it says counts, or does not matter
+	heard chan struct{} // closed when its further messages count, or do not matter
 }
 
-// arrive lets a rank in that has said hello; one that does not fit is an error of all.
+// arrive lets in a rank that has said hello; one that does not fit is an error for all.
 func (n *node) arrive(a *arrival) error {
 	l, h := a.link, a.hello
 	s := n.below[h.rank]
@@ -52,15 +52,15 @@ func (n *node) arrive(a *arrival) error {
 	return nil
 }
 
-// refuse tells the guilty, beside all others.
+// refuse tells the offending rank the error, in addition to all others.
 func (n *node) refuse(l *link, err error) error {
 	l.finish(appendStatus(nil, err.Error()), farewellTime)
 	return err
 }
 
-// challenge is for a rank that comes again while it is here. If its process was
-// started again it is here no more, though the system may not have said so yet: it
-// does not answer. One that does is another process of the same rank.
+// challenge handles a rank that comes again while it is here. If its process was started again, the
+// old process is dead, though the system may not have reported it: it does not answer. If it
+// answers, there are two processes with one rank.
 func (n *node) challenge(s *slot, next *arrival) {
 	text := appendStatus(nil, fmt.Sprintf("another process has come as rank %d, from %v", next.hello.rank, next.link.conn.RemoteAddr()))
 	switch {
@@ -110,7 +110,7 @@ func (n *node) left(l *link, rank int, why error) error {
 
 func hungUp(why error) string { return fmt.Sprintf("it hung up: %v", why) }
 
-// lose takes note that a rank and those below it are not here any more.
+// lose records that a rank and those below it are no longer here.
 func (n *node) lose(rank int, why string) {
 	n.roster.lose(rank, why)
 	n.guide.forget(rank)
@@ -119,7 +119,7 @@ func (n *node) lose(rank int, why string) {
 	}
 }
 
-// noted does what a rank has said over l.
+// noted handles a message of a rank over l.
 func (n *node) noted(l *link, rank int, said *note) error {
 	s := n.below[rank]
 	switch {
@@ -128,7 +128,7 @@ func (n *node) noted(l *link, rank int, said *note) error {
 	case s == nil || s.link != l:
 	case s.next != nil && said.kind == noteAlive:
 		return fmt.Errorf("rank %d has arrived twice, from %v and from %v: both processes live", rank, l.conn.RemoteAddr(), s.next.link.conn.RemoteAddr())
-	case s.next != nil: // what it says does not count any more
+	case s.next != nil: // its messages no longer count
 	case said.kind == noteFault:
 		return errors.New(said.why)
 	case said.kind == noteReady:
@@ -146,10 +146,10 @@ func (n *node) noted(l *link, rank int, said *note) error {
 	return nil
 }
 
-// quit is for a rank that waits no longer; what follows from it is for rank 0 to say.
+// quit handles a rank that waits no longer; rank 0 decides the consequences.
 func (n *node) quit(said *note) error {
 	switch {
-	case n.cfg.Rank > 0 && n.up == nil: // nobody can do anything about it
+	case n.cfg.Rank > 0 && n.up == nil: // no rank can do anything about it
 		return nil
 	case n.cfg.Rank > 0:
 		n.up.send(appendOf(nil, noteQuit, said.rank, said.why))
@@ -160,8 +160,8 @@ func (n *node) quit(said *note) error {
 	return fmt.Errorf("rank %d: %s", said.rank, said.why)
 }
 
-// tellNews tells the rank above who has come: at once if it is the last, otherwise
-// with others.
+// tellNews tells the rank above which ranks have come: at once if the last one has, otherwise in
+// batches.
 func (n *node) tellNews() {
 	if n.up == nil || len(n.roster.news) == 0 {
 		return
@@ -185,8 +185,8 @@ func (n *node) tellNews() {
 	})
 }
 
-// unprepared returns the ranks right below that wait for their own preparation or
-// that of those below them.
+// unprepared returns the ranks directly below that wait for their own preparation or that of ranks
+// below them.
 func (n *node) unprepared() (ranks []int) {
 	for rank, s := range n.below {
 		if !s.ready {

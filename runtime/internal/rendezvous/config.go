@@ -13,79 +13,78 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// Config says how a rank meets the others.
+// Config says how a rank meets the other ranks.
 type Config struct {
 	Rank, Size int
 
-	// Job names the job that this rank is of, at most MaxJob bytes: ranks of
-	// another one are turned away. It is no secret.
+	// Job is the name of this rank's job, at most MaxJob bytes: ranks of other jobs are turned
+	// away. It is no secret.
 	Job string
 
-	// Key, if not empty, is a secret that all ranks of the job have, of seal.MinKey to
-	// seal.MaxKey bytes: nobody joins who has not proved it. Encrypt asks for
-	// confidentiality beyond that.
+	// Key, if not empty, is a secret of all ranks of the job, of seal.MinKey to seal.MaxKey bytes:
+	// no process joins without proving it. Encrypt also asks for confidentiality.
 	Key     []byte
 	Encrypt bool
 
-	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a list of
-	// addresses with commas between them, of which not all need to lead there.
+	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
+	// comma-separated list of addresses, not all of which need to lead there.
 	Coordinator string
-	// Doors, if all ranks have the same and it is not nil, says at which "host:port" a
-	// rank waits for those right below it in the tree (tree.go): nobody then waits for
-	// more than these. That of rank 0 is Coordinator. Without Doors rank 0 is asked by
-	// every rank.
+	// Doors, if it is not nil, returns the "host:port" where a rank waits for those directly below
+	// it in the tree (tree.go). It must be the same function at all ranks. No rank then waits for
+	// others than these. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
 	Doors func(rank int) string
-	// Listener, if this rank has one, takes the place of listening at Coordinator or
-	// at its door; Meet closes it.
+	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Meet
+	// closes it.
 	Listener net.Listener
-	// Share, if not nil, has Listener stay open: Meet returns it as where this rank accepts connections afterwards.
+	// Share, if not nil, keeps Listener open: Meet returns it as this rank's listener for later
+	// connections.
 	Share *Share
-	// Apart says that the ranks are on several hosts: an address of the loopback
-	// interface is no address of a rank.
+	// Apart says that the ranks are on several hosts: a loopback address is then no valid address
+	// of a rank.
 	Apart bool
-	// Bind is the host at which this rank accepts connections; empty means
-	// the address that it reaches the coordinator from.
+	// Bind is the host at which this rank accepts connections; empty means the address from which
+	// it reaches the coordinator.
 	Bind string
 
-	// Blob is handed to all ranks, at most MaxBlob bytes.
+	// Blob is sent to all ranks, at most MaxBlob bytes.
 	Blob []byte
-	// Prepare, if not nil, is called when all ranks have arrived. Meet returns
-	// only after every rank has prepared itself; the error of one fails all.
+	// Prepare, if not nil, is called when all ranks have arrived. Meet returns only after every
+	// rank has prepared itself; an error of one fails all.
 	Prepare func(*Meeting) error
 
-	// Network is what the ranks meet over; nil means TCP. Resolver is what that finds
-	// hosts by; nil means the system's.
+	// Network is the network between the ranks; nil means TCP. Resolver finds hosts for TCP; nil
+	// means the system's.
 	Network  Network
 	Resolver Resolver
 
-	// Rand is where rank 0 takes the communicator's identity from; nil means
-	// the system's generator.
+	// Rand is the source of rank 0 for the communicator's identity; nil means the system's
+	// generator.
 	Rand io.Reader
-	// Clock is for pauses; nil means the system's. The deadlines of connections are
-	// the system's in any case.
+	// Clock is the clock of pauses; nil means the system's. Deadlines of connections always use the
+	// system's clock.
 	Clock clock.Clock
 
-	// Log, if not nil, is told what this rank waits for when it waits long; see package notice.
+	// Log, if not nil, gets what this rank waits for when it waits long; see package notice.
 	Log *slog.Logger
 
-	decode func(r io.Reader, size int) (*Meeting, error) // the table; readTable but in tests of many ranks
+	decode func(r io.Reader, size int) (*Meeting, error) // reads the table; readTable except in tests of many ranks
 	mode   seal.Mode
 }
 
-// Meeting is what all ranks know of each other.
+// Meeting is what all ranks know about each other.
 type Meeting struct {
 	ID    [16]byte // the communicator's identity
 	Addrs []string // by rank: "host:port" where it accepts connections
 	Blobs [][]byte // by rank
-	// Session is what they share: who did not meet them cannot know it.
+	// Session is the ranks' shared secret: a process that did not meet them cannot know it.
 	Session *seal.Session
 	seed    [seal.SeedLen]byte
 
-	// Early are connections for afterwards that have come already, if the listener is shared. Who is given the
-	// meeting closes them.
+	// Early are connections for later that have arrived already, if the listener is shared. The
+	// caller of Meet must close them.
 	Early []Early
-	// Refused is how many connections this rank has turned away, of strangers and of
-	// ranks of other jobs and versions.
+	// Refused is how many connections this rank has turned away: of strangers, and of ranks of
+	// other jobs and versions.
 	Refused uint64
 }
 

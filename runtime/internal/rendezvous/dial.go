@@ -11,31 +11,30 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// The system sends a first packet that is lost again after a second (RFC 6298,
-// section 2), and then after two, which is long beside all that ranks say
-// afterwards. So an attempt that has not been answered for a while gets another one
-// beside it, and the first that succeeds counts.
+// The system resends a lost first packet after a second (RFC 6298, section 2), and then after two,
+// which is long compared to the rest of the conversation. So if an attempt has no answer for a
+// while, another one starts in parallel, and the first success counts.
 const (
-	firstPatience = 40 * time.Millisecond // then twice as long each time
+	firstPatience = 40 * time.Millisecond // doubles each time
 	maxAttempts   = 7
 )
 
-// Dial connects to another rank within limit. The clock is for the patience with an
-// attempt; the limit is kept by the system.
+// Dial connects to another rank within limit. The clock is for the intervals between attempts; the
+// system keeps the limit.
 func Dial(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
 	t := tcpNetwork{clock: c, resolver: net.DefaultResolver, limit: limit}
 	return t.Dial(ctx, addr)
 }
 
-// begin is for a socket that does not connect or listen yet. While ranks meet little goes by
-// any connection; what becomes of it later is for others to say ([tcpopt.Usual]).
+// begin prepares a socket before it connects or listens. While ranks meet, each connection carries
+// little; its later user decides how it continues ([tcpopt.Usual]).
 func begin(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { tcpopt.Begin(int(fd)) })
 }
 
-// attempt connects once. It refuses connections to itself: while nobody listens at a
-// local port out of the range from which the system takes the ports of outgoing
-// connections, a dial can be given that port and meet itself.
+// attempt connects once. It refuses connections to itself: if no process listens at a local port in
+// the range for outgoing connections, the system can give a dial that very port, and the dial
+// connects to itself.
 func (t *tcpNetwork) attempt(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
 	d := net.Dialer{Timeout: limit, Control: begin}
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -54,8 +53,8 @@ type outcome struct {
 	err  error
 }
 
-// race returns the first outcome of attempts of which each begins when the one before
-// has taken too long. An error is an answer, too.
+// race returns the first outcome of several attempts. Each begins when the one before has taken too
+// long. An error is an outcome, too.
 func race(ctx context.Context, c clock.Clock, attempt func(context.Context) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,7 +64,7 @@ func race(ctx context.Context, c clock.Clock, attempt func(context.Context) (net
 		conn, err := attempt(ctx)
 		select {
 		case outcomes <- outcome{conn, err}:
-		case <-over: // another one was first
+		case <-over: // another attempt was first
 			if err == nil {
 				conn.Close()
 			}

@@ -14,18 +14,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// answer is what an attempt meets.
+// answer is the result of an attempt.
 type answer struct {
-	after time.Duration // from its begin; negative: none ever
+	after time.Duration // from its start; negative: never
 	err   error
-	stays bool // it does not give up when it is called off
+	stays bool // it does not give up when it is canceled
 }
 
-// ways is what one attempt after the other meets, and what became of them.
+// ways are the results of successive attempts, and what became of them.
 type ways struct {
 	answers []answer
-	mu      sync.Mutex      // guards what is below
-	begun   []time.Duration // when
+	mu      sync.Mutex      // guards the fields below
+	begun   []time.Duration // start of each attempt
 	start   time.Time
 	closed  int
 }
@@ -42,7 +42,7 @@ func (l line) Close() error {
 	return nil
 }
 
-// begin returns what the next attempt meets.
+// begin returns the result of the next attempt.
 func (w *ways) begin() answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func TestRaceOfAttempts(t *testing.T) {
 				require.ErrorIs(t, err, c.err)
 				require.Equal(t, c.err == nil, conn != nil)
 				require.Equal(t, c.after, time.Since(w.start))
-				time.Sleep(time.Minute) // virtual: the others are over
+				time.Sleep(time.Minute) // virtual: until the others are over
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				require.Equal(t, c.begun, w.begun)

@@ -15,17 +15,17 @@ import (
 
 const (
 	helloTime    = 5 * time.Second        // a connection that has not said hello by then is a stranger's
-	farewellTime = time.Second            // bounds the telling of reasons when all is lost
-	graceTime    = 200 * time.Millisecond // those who come when all is lost are told why for so long
+	farewellTime = time.Second            // greatest time for telling reasons after a failure
+	graceTime    = 200 * time.Millisecond // after a failure, ranks that come within this time are told why
 )
 
-// longAgo as a deadline ends a blocked read or write at once.
+// longAgo, as a deadline, ends a blocked read or write at once.
 var longAgo = time.Unix(1, 0)
 
-// helloLimit bounds a hello behind its opening, before it is sealed.
+// helloLimit is the greatest length of a hello after its opening, before it is sealed.
 const helloLimit = 8 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
 
-// open has the ranks below come in at ln.
+// open lets the ranks below come in at ln.
 func (n *node) open(ln net.Listener) {
 	n.door = ln
 	n.wg.Go(func() { n.accept(ln) })
@@ -35,7 +35,7 @@ func (n *node) accept(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
-			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) { // see shut
+			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) { // shut sets a deadline
 				n.post(func() error { return fmt.Errorf("accept the other ranks: %w", err) })
 			}
 			return
@@ -46,7 +46,7 @@ func (n *node) accept(ln net.Listener) {
 	}
 }
 
-// hear reads a connection's hello, and then what it has to say.
+// hear reads a connection's hello, and then its further messages.
 func (n *node) hear(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	stop := context.AfterFunc(n.over, func() { conn.SetDeadline(longAgo) })
@@ -69,16 +69,16 @@ func (n *node) hear(conn net.Conn) {
 	}
 }
 
-// greeted is a guest that may speak.
+// greeted is a guest after its hello.
 type greeted struct {
-	talk  net.Conn // what is written to it
+	talk  net.Conn // for writing
 	most  io.LimitedReader
-	r     *bufio.Reader // of what it says, behind most
+	r     *bufio.Reader // for reading, limited by most
 	hello *hello
 }
 
-// greet has a guest prove the key, if there is one, and reads its hello. With an error
-// there is at least what to talk by.
+// greet makes a guest prove the key, if there is one, and reads its hello. Also with an error, it
+// returns the connection for the answer.
 func (n *node) greet(conn net.Conn) (*greeted, error) {
 	talk, err := admitted(n.cfg, conn)
 	if err != nil {
@@ -93,8 +93,8 @@ func (n *node) greet(conn net.Conn) (*greeted, error) {
 	return g, err
 }
 
-// turnAway refuses a guest. Who speaks as a rank does is told why; for as long as
-// that takes it remains a guest.
+// turnAway refuses a guest. It tells a guest that speaks the protocol why; the guest counts as one
+// until that is done.
 func (n *node) turnAway(conn, talk net.Conn, why error) {
 	n.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
 	if !errors.Is(why, errStranger) {
@@ -104,8 +104,8 @@ func (n *node) turnAway(conn, talk net.Conn, why error) {
 	conn.Close()
 }
 
-// farewell sends a last status. It reads what is left, so that closing does
-// not reset the connection and destroy the status on its way.
+// farewell sends a last status. It reads what is left, so that closing does not reset the
+// connection and destroy the status on its way.
 func farewell(conn net.Conn, why string) {
 	conn.SetDeadline(time.Now().Add(farewellTime))
 	if _, err := conn.Write(appendStatus(nil, why)); err == nil {
@@ -114,7 +114,7 @@ func farewell(conn net.Conn, why string) {
 	}
 }
 
-// admit has a rank come in and hears what it says until it hangs up.
+// admit lets a rank in and reads its messages until it hangs up.
 func (n *node) admit(conn net.Conn, h *hello, r io.Reader) {
 	l := newLink(conn)
 	n.wg.Go(l.write)

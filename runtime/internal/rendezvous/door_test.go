@@ -21,11 +21,11 @@ import (
 // inBubble runs f in virtual time.
 func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
-// saysHello is what a rank without a key says first.
+// saysHello returns the first message of a rank without a key.
 func saysHello(h *hello) []byte { return appendHello(appendOpening(nil, seal.Plain), h) }
 
-// Whoever is no rank of this job and version is turned away, those that speak as a
-// rank does with the reason, and is counted; the ranks meet.
+// Processes that are no ranks of this job and version are turned away and counted; those that speak
+// the protocol get the reason. The ranks meet.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, t.Context(), 3)
@@ -45,8 +45,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	})
 }
 
-// Connections that say nothing keep nobody waiting: those that have been there longest
-// make room.
+// Silent connections do not delay ranks: the oldest ones make room.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const extra = 100
@@ -69,7 +68,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 	})
 }
 
-// A stranger that speaks slowly has a bounded time.
+// A slow stranger has limited time.
 func TestSlowStrangersHaveABoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, t.Context(), 2)
@@ -88,7 +87,8 @@ func TestSlowStrangersHaveABoundedTime(t *testing.T) {
 	})
 }
 
-// When the time is over, wherever first, every rank that is there is told who is not.
+// When the time is over, at whichever rank first, every rank that is there learns which ranks are
+// missing.
 func TestAllNameTheAbsent(t *testing.T) {
 	late := errors.New("the time is over")
 	for impatient, want := range map[int]string{
@@ -121,7 +121,7 @@ func TestAllNameTheAbsent(t *testing.T) {
 	}
 }
 
-// Where all wait equally long, all name the absent too.
+// If all wait equally long, all name the absent ranks, too.
 func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -137,8 +137,8 @@ func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
 	})
 }
 
-// A rank of another size is an error of all, which names it and both sizes; so is one
-// that dies.
+// A rank with another size is an error at all ranks, which names the rank and both sizes; so is a
+// rank that dies.
 func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*Config)
@@ -154,7 +154,7 @@ func TestMisfitsAreNamedEverywhere(t *testing.T) {
 				settle()
 				h.come(t.Context(), 2, c.edit)
 				settle()
-				h.come(t.Context(), 3, nil) // comes when all is lost
+				h.come(t.Context(), 3, nil) // comes after the failure
 				h.wg.Wait()
 				for rank, err := range h.errs {
 					require.ErrorContains(t, err, "rank 2 at 10.0.0.2:40001 "+c.want, "rank %d", rank)
@@ -164,7 +164,7 @@ func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	}
 }
 
-// A rank that dies may come again; when the time is over before it has, it is named.
+// A dead rank may come again; if the time is over before, it is named.
 func TestDeadRankIsNamed(t *testing.T) {
 	both(t, 20, func(t *testing.T, h *hall) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -181,7 +181,7 @@ func TestDeadRankIsNamed(t *testing.T) {
 	})
 }
 
-// picky hangs up on the first who come.
+// picky hangs up on the first connections.
 type picky struct {
 	net.Listener
 	left int
@@ -220,7 +220,7 @@ func TestRankComesAgain(t *testing.T) {
 	require.NoError(t, errors.Join(errs[:]...))
 }
 
-// A coordinator that has gone is waited for until the time is over, and named then.
+// Ranks wait for a coordinator that has gone until the time is over, and then name it.
 func TestCoordinatorThatGoes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -235,7 +235,7 @@ func TestCoordinatorThatGoes(t *testing.T) {
 	})
 }
 
-// What is wrong with this host alone is an error at once.
+// A problem of this host alone is an error at once.
 func TestHopelessDials(t *testing.T) {
 	dial := func(ip string, errno error) error {
 		return &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 7}, Err: os.NewSyscallError("connect", errno)}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A guest that seems slow is measured until it is known to be.
+// A guest that seems slow is measured until it is clear whether it is.
 func TestDoubt(t *testing.T) {
 	type probe struct {
 		rate  float64

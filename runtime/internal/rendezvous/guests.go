@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// spareGuests are connections beyond the ranks' that may be at the door at once.
+// spareGuests is how many connections beyond the ranks' may be at the door at once.
 const spareGuests = 64
 
-// guests are the connections that have not said whose they are, or are being told why
-// they are turned away: so many at most, and no longer than until close.
+// guests are the connections that have not said hello, or are being told why they are turned away.
+// Their number is limited, and close ends all of them.
 type guests struct {
 	most   int
 	mu     sync.Mutex
@@ -18,11 +18,10 @@ type guests struct {
 	closed bool
 
 	refused uint64
-	last    error // why the last one was refused
+	last    error // the reason of the last refusal
 }
 
-// enter takes conn in. If there are too many, the one that has been here longest is
-// closed to make room.
+// enter adds conn. If there are too many, it closes the oldest to make room.
 func (g *guests) enter(conn net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,7 +37,7 @@ func (g *guests) enter(conn net.Conn) {
 	g.list = append(g.list, conn)
 }
 
-// leave takes conn out and reports whether it was still there: if not it is closed.
+// leave removes conn and reports whether it was still there; otherwise conn is closed.
 func (g *guests) leave(conn net.Conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +49,7 @@ func (g *guests) leave(conn net.Conn) bool {
 	return true
 }
 
-// refuse counts conn, which is still here, and why.
+// refuse counts conn, which is still here, and records why it is refused.
 func (g *guests) refuse(conn net.Conn, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,14 +59,15 @@ func (g *guests) refuse(conn net.Conn, why error) {
 	}
 }
 
-// count returns how many were refused, and why the last one was that said anything.
+// count returns the number of refusals, and the reason of the last one of a connection that had
+// said something.
 func (g *guests) count() (refused uint64, last error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.refused, g.last
 }
 
-// close closes the connections that are still here, and all that will come.
+// close closes all guests, and all that will come.
 func (g *guests) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

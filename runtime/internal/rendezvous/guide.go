@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// guide is how rank 0 shows the others their way where only its own address is known:
-// who asks is told where the rank above waits, once that has come.
+// guide lets rank 0 show other ranks the way if only its own address is known: a rank that asks is
+// told where the rank above it waits, when that has come.
 type guide struct {
 	doors   map[int]string // by rank
-	waiting map[int]*link  // by rank, those that have asked
-	shown   map[int]bool   // those that were told, and are on their way
+	waiting map[int]*link  // by rank: links of ranks that have asked
+	shown   map[int]bool   // ranks that were told and have not arrived yet
 }
 
 func newGuide() guide {
 	return guide{doors: map[int]string{}, waiting: map[int]*link{}, shown: map[int]bool{}}
 }
 
-// direct is for a rank that belongs below another one than rank 0.
+// direct handles a rank that does not belong directly below rank 0.
 func (n *node) direct(l *link, h *hello) error {
 	if before := n.guide.waiting[h.rank]; before != nil {
 		before.finish(appendStatus(nil, fmt.Sprintf("another process has come as rank %d, from %v", h.rank, l.conn.RemoteAddr())), farewellTime)
@@ -28,7 +28,7 @@ func (n *node) direct(l *link, h *hello) error {
 	return n.guide.learn(h, l.conn.RemoteAddr())
 }
 
-// learn takes note of where a rank waits, and shows the way to those who can go on.
+// learn records where a rank waits, and tells the ranks that wait for that.
 func (g *guide) learn(h *hello, from net.Addr) error {
 	delete(g.shown, h.rank)
 	if h.door != "" {
@@ -45,7 +45,7 @@ func (g *guide) learn(h *hello, from net.Addr) error {
 	return nil
 }
 
-// show tells a rank that has asked its way if that is known.
+// show tells a rank that has asked the way, if it is known.
 func (g *guide) show(rank int) {
 	l, door := g.waiting[rank], g.doors[above(rank)]
 	if l != nil && door != "" {
@@ -55,23 +55,23 @@ func (g *guide) show(rank int) {
 	}
 }
 
-// forget is for a rank that has gone: those below it wait until it has come again.
+// forget handles a rank that has gone: those below it wait until it has come again.
 func (g *guide) forget(rank int) {
 	delete(g.doors, rank)
 	maps.DeleteFunc(g.shown, func(other int, _ bool) bool { return isBelow(other, rank) })
 }
 
-// absence says which ranks are not here when the waiting ends, and whether others were
-// that are not wanted.
+// absence says which ranks are not here when the wait ends, and whether other connections were
+// refused.
 func (n *node) absence(cause error) error {
 	why, besides, last := n.absent()
 	return &absentError{why, besides, cause, last}
 }
 
-// absentError is absence.
+// absentError is the error of absence.
 type absentError struct {
-	why, besides string // which ranks are not here, and which others were refused
-	cause, last  error  // what has ended the waiting; why the last connection was refused, nil if none was
+	why, besides string // which ranks are not here, and which connections were refused
+	cause, last  error  // what has ended the wait; why the last connection was refused, or nil
 }
 
 func (e *absentError) Error() string { return e.why + ": " + e.cause.Error() + e.besides }
@@ -83,8 +83,8 @@ func (e *absentError) Unwrap() []error {
 	return []error{e.cause, e.last}
 }
 
-// absent says in words which ranks are not here, and whether connections were refused. The error is why the
-// last one was, if that spoke as a rank does.
+// absent describes which ranks are not here, and whether connections were refused. last is the
+// reason of the last refusal, if that connection spoke the protocol.
 func (n *node) absent() (why, besides string, last error) {
 	var absent []int
 	for rank := 1; rank < n.cfg.Size; rank++ {
@@ -108,7 +108,7 @@ func (n *node) absent() (why, besides string, last error) {
 // maxGone is how many ranks that have gone are named.
 const maxGone = 4
 
-// missing says which ranks have not come, which have gone, and if others may not
+// missing says which ranks have not come, which have gone, and whether others may be unable to
 // reach rank 0 at all.
 func (n *node) missing(absent []int) string {
 	var parts []string

@@ -23,8 +23,8 @@ type hall struct {
 	t     *testing.T
 	size  int
 	net   *simnet
-	known bool          // every rank's door is
-	edit  func(*Config) // of every rank; may be nil
+	known bool          // every rank's door is known
+	edit  func(*Config) // of every rank's Config; may be nil
 	hosts []*simhost
 	quit  []context.CancelFunc
 
@@ -32,7 +32,7 @@ type hall struct {
 	mu   sync.Mutex
 	tabs []*Meeting
 	errs []error
-	ends []time.Duration // when each was done
+	ends []time.Duration // when each rank was done
 	from time.Time
 }
 
@@ -51,8 +51,8 @@ func open(t *testing.T, ctx context.Context, size int) *hall {
 	return h
 }
 
-// come starts a process of a rank, whose configuration edit may change. What one
-// before it has got no longer counts.
+// come starts a process of a rank, whose configuration edit may change. The result of an earlier
+// process of that rank no longer counts.
 func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	ctx, quit := context.WithCancel(ctx)
 	h.t.Cleanup(quit)
@@ -82,13 +82,13 @@ func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	})
 }
 
-// kill ends the process of a rank without a word.
+// kill ends the process of a rank without notice.
 func (h *hall) kill(rank int, vanished bool) {
 	h.hosts[rank].kill(vanished)
 	h.quit[rank]()
 }
 
-// all starts the ranks but those.
+// all starts all ranks except those of but.
 func (h *hall) all(ctx context.Context, but ...int) {
 	h.t.Helper()
 	for rank := range h.size {
@@ -107,7 +107,7 @@ func contains(ranks []int, rank int) bool {
 	return false
 }
 
-// met requires that all have met, know the same, and share the same.
+// met requires that all ranks have met, and have the same addresses, blobs, identity and session.
 func (h *hall) met() {
 	h.t.Helper()
 	h.wg.Wait()
@@ -124,17 +124,17 @@ func (h *hall) met() {
 	}
 }
 
-// settle has some virtual time pass, in which all that can be done now is done.
+// settle lets some virtual time pass, so that everything that is possible now happens.
 func settle() { time.Sleep(graceTime / 2) }
 
-// connect returns a stranger's connection with rank 0.
+// connect returns a stranger's connection to rank 0.
 func (h *hall) connect() net.Conn {
 	conn, err := h.net.host(1<<20).Dial(h.t.Context(), meeting)
 	require.NoError(h.t, err)
 	return conn
 }
 
-// stranger says something and returns all that it is answered.
+// stranger sends bytes and returns the whole answer.
 func (h *hall) stranger(says []byte) string {
 	conn := h.connect()
 	defer conn.Close()
@@ -148,7 +148,7 @@ func (h *hall) stranger(says []byte) string {
 	return string(answer[2:])
 }
 
-// both runs f in virtual time where every rank's door is known and where only rank 0's is.
+// both runs f in virtual time, once with every rank's door known and once with only rank 0's.
 func both(t *testing.T, size int, f func(t *testing.T, h *hall)) {
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprintf("doors known %v", known), func(t *testing.T) {

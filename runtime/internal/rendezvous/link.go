@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// link is a connection with the rank above or below, or with one that asks its way.
-// What is sent waits for no reader: the rank that sends may be the one that must read first.
+// link is a connection to the rank above or below, or to a rank that asks the way. Sending never
+// waits for the reader, since the sending rank may be the one that must read first.
 type link struct {
 	conn net.Conn
 
-	mu     sync.Mutex // guards what is below
+	mu     sync.Mutex // guards the fields below
 	queue  net.Buffers
-	ending bool // nothing more is sent than is in the queue
+	ending bool // only what is in the queue is still sent
 	fresh  chan struct{}
 
 	written chan struct{} // closed when nothing more is written
@@ -23,7 +23,7 @@ func newLink(conn net.Conn) *link {
 	return &link{conn: conn, fresh: make(chan struct{}, 1), written: make(chan struct{})}
 }
 
-// send puts b, which is not changed any more, behind what waits to be written.
+// send queues b, which must not change any more.
 func (l *link) send(b []byte) { l.add(b, false) }
 
 func (l *link) add(b []byte, last bool) {
@@ -39,20 +39,19 @@ func (l *link) add(b []byte, last bool) {
 	}
 }
 
-// finish has b be the last that is sent. The peer is to read it and to hang up within
-// limit.
+// finish sends b as the last message. The peer must read it and hang up within limit.
 func (l *link) finish(b []byte, limit time.Duration) {
 	l.add(b, true)
 	l.conn.SetDeadline(time.Now().Add(limit))
 }
 
-// hangUp ends it at once.
+// hangUp closes the connection at once.
 func (l *link) hangUp() {
 	l.conn.Close()
 	l.add(nil, true)
 }
 
-// write writes what is sent, until finish or hangUp. An error shows in what is read, too.
+// write writes queued messages, until finish or hangUp. An error also shows in a read.
 func (l *link) write() {
 	defer close(l.written)
 	for range l.fresh {

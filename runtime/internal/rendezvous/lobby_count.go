@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// ErrNobody: a host waits for nobody any more, and nobody is there.
+// ErrNobody: a host waits for no more guests, and none is here.
 var ErrNobody = errors.New("nobody has come")
 
-// Count is for how many guests a host waits. It may be changed at any time, by any goroutine.
+// Count is how many guests a host waits for. Any goroutine may change it at any time.
 type Count struct {
 	mu      sync.Mutex
 	n       int
@@ -18,13 +18,13 @@ type Count struct {
 // NewCount returns a count of n guests.
 func NewCount(n int) *Count { return &Count{n: n, changed: make(chan struct{})} }
 
-// Less has the host wait for one guest less: it is known that one will not come. Those that have come are served
-// if they are as many as are left.
+// Less lowers the count by one guest, which will not come. If enough guests have come then, they
+// get places.
 func (c *Count) Less() {
 	c.change(func(n int) int { return max(n-1, 0) })
 }
 
-// Stop has the host wait for nobody any more: those that have come are served.
+// Stop sets the count to 0: the guests that have come get places.
 func (c *Count) Stop() {
 	c.change(func(int) int { return 0 })
 }
@@ -37,7 +37,7 @@ func (c *Count) change(to func(int) int) {
 	c.changed = make(chan struct{})
 }
 
-// now returns the number, and a channel that is closed when it changes.
+// now returns the count, and a channel that is closed when it changes.
 func (c *Count) now() (int, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	doubts     = 3                     // how often a guest that seems slow is measured again at least, by maxProbe,
-	doubtTime  = 50 * time.Millisecond // and for how long;
-	alike      = 1.5                   // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
-	mostDoubts = 10                    // but no more often than that
-	suspect    = 4                     // so many times slower than the guest in the middle, or with losses than a quarter of them, seems slow
-	lossTakes  = 1.35                  // if each probe of a network has lost something it is taken to be so many times faster than they tell (docs/notes/performance.md, "Slow and lossy")
+	doubts     = 3                     // least number of further measurements of a guest that seems slow, by maxProbe,
+	doubtTime  = 50 * time.Millisecond // and the least time for them
+	alike      = 1.5                   // if a slow network's times differ by more than this factor, packets may be lost, and it is measured again,
+	mostDoubts = 10                    // but at most this often
+	suspect    = 4                     // a guest seems slow if it is this many times slower than the median guest, or with losses than a quarter of them
+	lossTakes  = 1.35                  // if every probe of a network had losses, its real rate is taken to be this many times the measured one (docs/notes/performance.md, "Slow and lossy")
 )
 
-// settle measures guests again that seem slow, until it is known whether they are.
+// settle measures guests that seem slow again, until it is clear whether they are.
 func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 	var measuring sync.WaitGroup
 	middle, upper := ratesOf(all)
 	for _, v := range all {
 		limit := middle
 		if v.lossy {
-			limit = upper // the one in the middle may have lost packets, too
+			limit = upper // the median guest may have lost packets, too
 		}
 		measuring.Go(func() { h.recheck(ctx, m, v, limit/suspect) })
 	}
@@ -31,7 +31,7 @@ func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 	if !slices.ContainsFunc(all, func(v *visitor) bool { return v.lossy && v.guest.Rate > 0 && v.guest.Rate <= upper/suspect }) {
 		return
 	}
-	for _, v := range all { // beside whom it is slow is to be known then: losses alone may have halved what they take
+	for _, v := range all { // then compare with the others: losses alone may have halved the rates
 		if known := v.guest.Rate; v.lossy && known > upper/suspect {
 			measuring.Go(func() {
 				h.recheck(ctx, m, v, upper/2)
@@ -42,7 +42,8 @@ func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 	measuring.Wait()
 }
 
-// ratesOf returns how fast the guest in the middle is of those that were measured, and how fast a quarter of them is at least; 0 if none was.
+// ratesOf returns the median rate of the measured guests, and the least rate of the fastest
+// quarter; 0 if none was measured.
 func ratesOf(all []*visitor) (middle, upper float64) {
 	var rates []float64
 	for _, v := range all {
@@ -57,13 +58,14 @@ func ratesOf(all []*visitor) (middle, upper float64) {
 	return rates[len(rates)/2], rates[len(rates)*3/4]
 }
 
-// recheck measures a guest again that seems slow, as it is below a limit: by as much as a connection takes, since after a loss TCP sends
-// little at a time, and short probes tell of that alone. Of the probe before some may have passed at once, as links do that
-// are shaped, and of the first one here again, if that was a while ago: neither counts. Who has hardly been measured again when there is no time left
-// counts as not measured: that it is slow is found out soon enough while it is sent to.
+// recheck measures a guest again that is slower than limit. It sends as much as a connection takes,
+// since after a loss TCP sends little at a time, and short probes only show that. A part of the
+// last probe may have passed at once, as shaped links allow, and so may a part of the first one
+// here if some time has passed: neither counts. A guest with hardly any new measurement when the
+// time is over counts as not measured: if it is slow, that shows soon enough during the transfer.
 func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit float64) {
 	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
-	last := 0.0 // how fast the window had things go before
+	last := 0.0 // the rate that the window allowed last
 	for n := 0; v.guest.Rate > 0 && v.guest.Rate <= limit && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
 		if v.late && !m.hearLate(ctx, v) {
 			return
@@ -79,7 +81,7 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 		}
 		if n > 0 {
 			if least := min(last, window); resent > 0 && least > limit {
-				again = max(again, least) // what was lost has made the window small, whatever the network carries
+				again = max(again, least) // a loss has shrunk the window, whatever the network carries
 			}
 			d.take(again, resent != before)
 			h.rate(v, d.rate())
@@ -88,10 +90,10 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 	}
 }
 
-// doubt is what is known of a guest that seems slow: how fast it was, measured again.
+// doubt is the state of a guest that seems slow: its new measurements.
 type doubt struct {
-	n           int // probes that tell
-	lossy       int // and those of which something was sent again: the network is as fast as that at least
+	n           int // meaningful probes
+	lossy       int // probes with resends: the network is at least as fast
 	worst, best float64
 }
 
@@ -107,7 +109,7 @@ func (d *doubt) take(rate float64, lossy bool) {
 	d.worst = min(d.worst, rate)
 }
 
-// rate is how fast the guest is taken to be, in bytes a second.
+// rate is the rate assumed for the guest, in bytes a second.
 func (d *doubt) rate() float64 {
 	if d.n == 0 {
 		return d.best * lossTakes
@@ -115,7 +117,7 @@ func (d *doubt) rate() float64 {
 	return d.best
 }
 
-// open reports whether it has to be measured once more.
+// open reports whether another measurement is needed.
 func (d *doubt) open() bool {
 	return d.n+d.lossy < mostDoubts && (d.n < doubts || d.best > alike*d.worst)
 }

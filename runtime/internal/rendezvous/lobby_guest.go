@@ -16,31 +16,31 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// patience is what part of the time for which it has waited already a guest lets pass before it looks again whether the host is there.
+// patience is the fraction of its waiting time so far after which a guest looks again for the host.
 const patience = 20
 
-// Seat is a guest's place, and the connection by which the host knows that it lives.
+// Seat is a guest's place, with the connection by which the host knows that the guest lives.
 type Seat struct {
 	Place
-	// Here is the address of this host by which it has reached the lobby.
+	// Here is the address of this host from which it has reached the lobby.
 	Here net.Addr
 	conn net.Conn
 	talk net.Conn
 }
 
-// Met tells the host that this guest has met the others, and hangs up. If the host does not hear it, it has
-// ended its meeting.
+// Met tells the host that this guest has met the others, and hangs up. If the host cannot be told,
+// it has ended its meeting.
 func (s *Seat) Met() {
 	s.conn.SetDeadline(time.Now().Add(farewellTime))
 	_, _ = s.talk.Write([]byte{met})
 	s.conn.Close()
 }
 
-// Leave hangs up: unless it has met the others, the guest is gone.
+// Leave hangs up. If the guest has not met the others, it counts as gone.
 func (s *Seat) Leave() { s.conn.Close() }
 
-// Enter comes to the lobby at "host:port" as g, and waits until it is given a place or ctx ends. The host may come
-// later than the guest, unless c.Patience says otherwise. The caller leaves the seat.
+// Enter enters the lobby at "host:port" as g, and waits for a place, until ctx ends. The host may
+// come later than the guest, unless c.Patience says otherwise. The caller must leave the seat.
 func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, error) {
 	m, err := seal.ModeOf(c.Key, c.Encrypt)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, err
 	}
 }
 
-// Refusal is what a host says that gives no place.
+// Refusal is the error of a host that gives no place.
 type Refusal struct{ why string }
 
 func (e *Refusal) Error() string { return "the host says: " + e.why }
@@ -110,8 +110,8 @@ func (c *Admission) enterOnce(ctx context.Context, cfg *Config, network Network,
 	return &Seat{*p, conn.LocalAddr(), conn, talk}, nil
 }
 
-// readPlace waits for the host's answer, and says to w of each probe before that when it has come. It
-// calls letIn when the host has let this guest in.
+// readPlace waits for the host's answer, and confirms each probe before it on w. It calls letIn
+// when the host has let this guest in.
 func readPlace(r *bufio.Reader, w io.Writer, letIn func()) (*Place, error) {
 	for {
 		rank, size, err := readAnswer(r)
@@ -133,7 +133,7 @@ func readPlace(r *bufio.Reader, w io.Writer, letIn func()) (*Place, error) {
 	}
 }
 
-// readAnswer reads what stands before a place, or a probe.
+// readAnswer reads the head of a place or a probe.
 func readAnswer(r io.Reader) (rank, size uint32, err error) {
 	why, err := readStatus(r)
 	if errors.As(err, new(*lengthError)) {
@@ -155,7 +155,7 @@ func readAnswer(r io.Reader) (rank, size uint32, err error) {
 	return rank, size, nil
 }
 
-// takeProbe takes a probe of n bytes.
+// takeProbe reads a probe of n bytes and confirms it.
 func takeProbe(r *bufio.Reader, w io.Writer, n uint32) error {
 	if n > maxProbe {
 		return &brokenError{fmt.Errorf("the host sends a probe of %d bytes", n)}
@@ -169,7 +169,7 @@ func takeProbe(r *bufio.Reader, w io.Writer, n uint32) error {
 	return nil
 }
 
-// readRest reads what of a place is told as text.
+// readRest reads the texts of a place.
 func readRest(r io.Reader, p *Place) (*Place, error) {
 	job, err := readBytes(r, MaxJob)
 	var note []byte

@@ -17,37 +17,37 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// Lobby is where guests wait for a host's parties. They may come at any time.
+// Lobby is where guests wait for a host's parties. Guests may come at any time.
 type Lobby struct {
 	l      net.Listener
 	cfg    Config
-	guests guests // those that have not said who they are
+	guests guests // connections that have not said hello
 	over   context.Context
 	close  context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex // guards what is below, and the visitors
-	here    []*visitor // those that wait, in the order in which they came
+	mu      sync.Mutex // guards the fields below, and the visitors
+	here    []*visitor // waiting guests, in the order of arrival
 	changed chan struct{}
 }
 
-// visitor is a guest that has said who it is.
+// visitor is a guest that has said hello.
 type visitor struct {
 	conn  net.Conn
-	below *net.TCPConn // carries conn; nil: not known
+	below *net.TCPConn // the TCP connection of conn; nil: not known
 	guest Guest
 	party *Party // nil: it waits
-	at    int    // in it
+	at    int    // its index in the party
 
-	late  bool          // it has not answered in time; of the goroutine that measures it, as are lossy and there
-	lossy bool          // something was sent to it again before, or when it was measured first
-	there time.Duration // the least that it took there and back, beside which bytes take: a loss makes it much; 0: not known
-	asked atomic.Int32  // probes that it has not answered
-	heard chan struct{} // holds one when it has answered all; closed when it has gone
+	late  bool          // it has not answered in time; used, like lossy and there, by the goroutine that measures it
+	lossy bool          // the system had to resend, before or during the first measurement
+	there time.Duration // the least round trip time, compared with which bytes take time: losses raise it; 0: not known
+	asked atomic.Int32  // probes without an answer
+	heard chan struct{} // holds a value when all probes have answers; closed when the guest has gone
 }
 
-// Party is the guests that were given places together.
-type Party struct {
+// Party is the guests that got places together.
+type Party struct { // by rank minus one
 	Guests []Guest // by rank less one
 	gone   chan int
 }
@@ -88,7 +88,7 @@ func (h *Lobby) Close(why string) (waiting []Guest) {
 	return waiting
 }
 
-// dismiss gives last words to guests. They are to hang up when they have heard them.
+// dismiss sends guests a last status. They should then hang up.
 func (h *Lobby) dismiss(all []*visitor, why string) {
 	for _, v := range all {
 		v.conn.SetDeadline(time.Now().Add(farewellTime))
@@ -98,18 +98,21 @@ func (h *Lobby) dismiss(all []*visitor, why string) {
 	}
 }
 
-// Reception says for whom a host waits, and who of them gets a place.
+// Reception says how many guests a host waits for, and which of them get a place.
 type Reception struct {
 	Want *Count
-	// Probe, if not nil, has those that wait measured: it says by how many bytes each is, where so many are. See [Guest.Rate].
+	// Probe, if not nil, makes the host measure the waiting guests: it returns how many bytes to
+	// send to each of so many guests. See [Guest.Rate].
 	Probe func(guests int) (bytes int)
-	// Choose says who gets places, by their numbers in what it is given, which are all that wait, in the order in which they came; and what they are told.
+	// Choose selects the guests that get places, by their indices among the waiting guests in the
+	// order of arrival, and the note for them.
 	Choose func([]Guest) (chosen []int, note string)
-	Came   func(guests int) // is called with each number of guests; nil: nobody is told
+	Came   func(guests int) // called with each new number of guests; nil: not called
 }
 
-// Host waits until as many guests are here as are wanted, and gives places to those that are chosen. They get the ranks 1, 2, …; others go on waiting.
-// If ctx ends before, an error says how many have come. Who hangs up makes room for another.
+// Host waits until as many guests are here as are wanted, and gives places to the chosen ones. They
+// get the ranks 1, 2, …; the others go on waiting. If ctx ends before, an error says how many have
+// come. A guest that hangs up makes room for another.
 func (h *Lobby) Host(ctx context.Context, job string, re *Reception) (*Party, string, error) {
 	accepting := make(chan error, 1)
 	h.wg.Go(func() { accepting <- h.accept() })
@@ -138,17 +141,17 @@ func (h *Lobby) Host(ctx context.Context, job string, re *Reception) (*Party, st
 		place := appendPlace(nil, &Place{i + 1, len(chosen) + 1, job, note})
 		v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
 		if _, err := v.conn.Write(place); err != nil {
-			v.conn.Close() // its usher says that it is gone
+			v.conn.Close() // its usher records that it is gone
 		}
 	}
 	h.here = slices.DeleteFunc(h.here, func(v *visitor) bool { return v.party != nil })
 	return p, note, nil
 }
 
-// errAccept: the system lets nobody come.
+// errAccept: the system does not accept connections.
 var errAccept = errors.New("accept those that come")
 
-// fill returns once there are enough guests.
+// fill returns when there are enough guests.
 func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, came func(int)) error {
 	last := 0
 	for {
@@ -179,8 +182,8 @@ func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, c
 	}
 }
 
-// Here returns the waiting guests in the order of arrival. refused says why the newest of the refused
-// connections was refused; it is nil if none was.
+// Here returns the waiting guests in the order of arrival. refused is the reason of the last
+// refused connection, or nil if none was refused.
 func (h *Lobby) Here() (all []Guest, refused error) {
 	h.mu.Lock()
 	for _, v := range h.here {
@@ -191,17 +194,17 @@ func (h *Lobby) Here() (all []Guest, refused error) {
 	return all, refused
 }
 
-// now returns how many wait, and a channel that is closed when that changes.
+// now returns how many guests wait, and a channel that is closed when that changes.
 func (h *Lobby) now() (int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.here), h.changed
 }
 
-// deadliner is a listener that can be told to stop accepting for a while.
+// deadliner is a listener that can stop accepting for a while.
 type deadliner interface{ SetDeadline(time.Time) error }
 
-// stopAccepting ends the accepting and leaves the listener as it was.
+// stopAccepting ends the goroutine that accepts and leaves the listener as it was.
 func stopAccepting(l deadliner, accepting <-chan error) error {
 	if err := l.SetDeadline(longAgo); err != nil {
 		return fmt.Errorf("stop accepting: %w", err)
@@ -220,7 +223,7 @@ func (h *Lobby) accept() error {
 	}
 }
 
-// Welcome takes in a connection that has come, and says whose it is.
+// Welcome takes in a connection; its usher identifies it.
 func (h *Lobby) Welcome(conn net.Conn) {
 	watchOver(conn)
 	makeRoom(conn)
@@ -228,7 +231,7 @@ func (h *Lobby) Welcome(conn net.Conn) {
 	h.wg.Go(func() { h.usher(conn) })
 }
 
-// usher hears who has come, and whether it goes.
+// usher identifies a connection, and notices when it goes.
 func (h *Lobby) usher(conn net.Conn) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(helloTime))
@@ -259,7 +262,7 @@ func (h *Lobby) usher(conn net.Conn) {
 	h.leave(v, v.listen())
 }
 
-// listen hears what a guest answers to probes, until it has met the others, or has gone.
+// listen reads a guest's answers to probes, until it has met the others, or has gone.
 func (v *visitor) listen() (hasMet bool) {
 	for {
 		var b [1]byte
@@ -271,14 +274,15 @@ func (v *visitor) listen() (hasMet bool) {
 		}
 		switch left := v.asked.Add(-1); {
 		case left < 0:
-			return false // nobody has asked it
+			return false // it was not asked
 		case left == 0:
-			v.heard <- struct{}{} // there is room: no other one is asked before it is taken
+			v.heard <- struct{}{} // there is room: the next probe waits until this is taken
 		}
 	}
 }
 
-// greet has a guest prove the key, if there is one, and reads what it says. With an error there is at least what to talk by.
+// greet makes a guest prove the key, if there is one, and reads its hello. Also with an error, it
+// returns the connection for the answer.
 func (h *Lobby) greet(conn net.Conn) (talk net.Conn, g Guest, err error) {
 	if talk, err = admitted(&h.cfg, conn); err != nil {
 		return conn, g, err
@@ -287,7 +291,7 @@ func (h *Lobby) greet(conn net.Conn) (talk net.Conn, g Guest, err error) {
 	return talk, g, err
 }
 
-// enter has a guest wait, if there is room.
+// enter adds a waiting guest, if there is room.
 func (h *Lobby) enter(v *visitor) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -304,13 +308,13 @@ func (h *Lobby) news() {
 	h.changed = make(chan struct{})
 }
 
-// leave takes note that a guest has hung up, or has met the others of its party.
+// leave records that a guest has hung up, or has met the others of its party.
 func (h *Lobby) leave(v *visitor, met bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if v.party != nil {
 		if !met {
-			v.party.gone <- v.at // there is room for each once
+			v.party.gone <- v.at // there is room for one value of each guest
 		}
 		return
 	}
@@ -320,8 +324,8 @@ func (h *Lobby) leave(v *visitor, met bool) {
 	}
 }
 
-// Meeting returns a context that ends, as ctx does, and when one of the guests has gone before it has met the
-// others. stop ends the watching.
+// Meeting returns a context that ends with ctx, or when one of the guests goes before it has met
+// the others. stop ends the watch.
 func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func()) {
 	meeting, cancel := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})

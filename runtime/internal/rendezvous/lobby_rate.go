@@ -12,22 +12,24 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// A host may want to know of its guests how fast their networks are, before it chooses a party. It sends each some bytes that mean
-// nothing, a probe, and the guest answers when it has them. Guests are measured in turn, since all are behind the host's link. One that takes
-// twice as long as those before has had its turn, and is waited for beside the others: its network is slow, or a packet is lost, for which
-// it and not the host's link waits. Who seems slow is measured again, as a loss, or a pause of its processor, looks the same; the best of these
-// probes counts.
+// A host may want to know how fast its guests' networks are before it chooses a party. It sends
+// each guest some meaningless bytes, a probe, and the guest answers when it has them. The host
+// measures guests in turn, since all are behind the host's link. A guest that takes twice as long
+// as those before loses its turn, and is then waited for in parallel: its network is slow, or a
+// packet is lost, and that does not occupy the host's link. Guests that seem slow are measured
+// again, since a loss, or a pause of a processor, looks the same; the best of these probes counts.
 const (
-	firstProbe  = 64 << 10               // bytes that a guest is measured by at most,
-	maxProbe    = 128 << 10              // and again if it seems slow: no more than what a connection takes without waiting for its guest
-	probeBuffer = 2 * maxProbe           // bytes that the system is to take
-	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
-	measureTime = 2 * time.Second        // after that no other one is measured
-	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
+	firstProbe  = 64 << 10               // greatest first probe in bytes
+	maxProbe    = 128 << 10              // greatest further probe: as much as a connection takes without waiting for its guest
+	probeBuffer = 2 * maxProbe           // bytes that the system should buffer
+	probeTime   = time.Second            // a guest that has not answered by then gets the rate for this time
+	measureTime = 2 * time.Second        // no other guest is measured after this time
+	quickest    = 100 * time.Microsecond // a probe that takes less shows only that
 	leastTurn   = time.Millisecond       // what a turn may take beyond twice the shortest one
 )
 
-// measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
+// measure measures the waiting guests that were not measured before. probe returns how many bytes
+// to send to each of so many guests.
 func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int)) {
 	if probe == nil {
 		return
@@ -56,7 +58,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	h.settle(ctx, m, all)
 }
 
-// sent returns what the system tells of what it has sent to a guest, as [tcpopt.Sent] has it.
+// sent returns the system's data about what it has sent to a guest; see [tcpopt.Sent].
 func (v *visitor) sent() (again int, rate float64) {
 	if v.below != nil {
 		tcpopt.Of(v.below, func(fd int) { again, rate = tcpopt.Sent(fd) })
@@ -64,25 +66,25 @@ func (v *visitor) sent() (again int, rate float64) {
 	return again, rate
 }
 
-// rate takes note of how fast a guest is. Only the goroutine that measures it does.
+// rate records a guest's rate. Only the goroutine that measures the guest calls it.
 func (h *Lobby) rate(v *visitor, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v.guest.Rate = rate
 }
 
-// measurement is one of several guests.
+// measurement is the measurement of several guests.
 type measurement struct {
 	h     *Lobby
 	until time.Time
-	link  chan struct{} // holds one while it is a guest's turn
+	link  chan struct{} // holds a value while it is a guest's turn
 
 	mu   sync.Mutex
-	took []time.Duration // by turns, those that were over in time
+	took []time.Duration // durations of the turns that ended in time
 }
 
-// turn waits for the turn of a guest. over ends it, and says that the guest has been measured; it ends by itself when that takes twice as long as others
-// take.
+// turn waits for the turn of a guest. over ends it, and says whether the guest has been measured.
+// The turn ends by itself when it takes twice as long as others take.
 func (m *measurement) turn() (over func(measured bool)) {
 	m.link <- struct{}{}
 	began := m.h.cfg.Clock.Now()
@@ -98,7 +100,7 @@ func (m *measurement) turn() (over func(measured bool)) {
 	}
 }
 
-// patience is how long a turn is at most.
+// patience is the greatest duration of a turn.
 func (m *measurement) patience() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,7 +110,8 @@ func (m *measurement) patience() time.Duration {
 	return 2*slices.Min(m.took) + leastTurn
 }
 
-// probe returns how fast a guest is by n bytes, in bytes a second, and ends its turn; 0 if it cannot be measured.
+// probe measures a guest by n bytes and ends its turn. It returns the rate in bytes a second, or 0
+// if it cannot be measured.
 func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(measured bool)) (rate float64) {
 	defer func() { over(rate > 0) }()
 	if ctx.Err() != nil || !m.h.cfg.Clock.Now().Before(m.until) {
@@ -125,7 +128,7 @@ func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(me
 	if v.late {
 		return float64(n) / took.Seconds()
 	}
-	if 2*there > took { // most of it is the way there and back, or that answer was lost
+	if 2*there > took { // mostly round trip time, or that answer was lost
 		again, ok := m.send(ctx, v, 0)
 		if !ok {
 			return 0
@@ -136,8 +139,9 @@ func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(me
 	return float64(n) / max(took-v.there, took/8, quickest).Seconds()
 }
 
-// send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
-// Such a guest is not asked again before it has, as it would not be known what it answers.
+// send sends a probe of n bytes, and returns how long the guest took to receive them, or probeTime
+// if it has not answered by then. Such a guest gets no other probe before its answer, which would
+// be ambiguous.
 func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Duration, ok bool) {
 	if v.late {
 		return probeTime, true
@@ -148,7 +152,7 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 	v.asked.Add(1)
 	v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
 	if _, err := v.conn.Write(appendProbe(nil, n)); err != nil {
-		v.conn.Close() // its usher says that it is gone
+		v.conn.Close() // its usher records that it is gone
 		return 0, false
 	}
 	select {
@@ -163,8 +167,9 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 	}
 }
 
-// hearLate waits for the answer of a guest that has not answered in time, for as long as guests are measured, and reports whether it has
-// come: then the guest is asked again. TCP may take a second to send again what is lost several times.
+// hearLate waits for the answer of a guest that is late, as long as guests are measured, and
+// reports whether it has come. The guest is then measured again. TCP may take a second to resend
+// what is lost several times.
 func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
 	over := make(chan struct{})
 	defer m.h.cfg.Clock.AfterFunc(m.until.Sub(m.h.cfg.Clock.Now()), func() { close(over) }).Stop()
@@ -178,22 +183,22 @@ func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
 	return false
 }
 
-// appendProbe appends what a host says before it gives a place: n bytes that mean nothing.
+// appendProbe appends a probe of n meaningless bytes.
 func appendProbe(b []byte, n int) []byte {
 	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), noRank)
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
 	return append(b, make([]byte, n)...)
 }
 
-// appendWelcome appends what a host says to a guest that it has let in, before anything else.
+// appendWelcome appends the first message to a guest that has been let in.
 func appendWelcome(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), welcome)
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// makeRoom has a connection take what is sent by probes, whether its guest takes it or not.
+// makeRoom makes a connection buffer whole probes, whether the guest reads them or not.
 func makeRoom(conn net.Conn) {
 	if c := tcpOf(conn); c != nil {
-		_ = c.SetWriteBuffer(probeBuffer) // if it fails a probe may have to wait, for farewellTime at most
+		_ = c.SetWriteBuffer(probeBuffer) // if this fails, a probe may have to wait, at most for farewellTime
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzGuest: what is read of a guest is what a guest says.
+// FuzzGuest: every guest that is read can be written.
 func FuzzGuest(f *testing.F) {
 	spell := func(g *Guest) []byte {
 		return appendBytes(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), g.Name), g.Word)
@@ -32,7 +32,7 @@ func FuzzGuest(f *testing.F) {
 	})
 }
 
-// FuzzPlace: what is read of a host is a place that can be, or an error.
+// FuzzPlace: everything that is read is a valid place, or an error.
 func FuzzPlace(f *testing.F) {
 	f.Add(appendPlace(nil, &Place{Rank: 1, Size: 2, Job: "j", Note: "tcp"}))
 	f.Add(appendPlace(appendProbe(appendProbe(nil, 0), 100), &Place{Rank: 1, Size: 2}))
@@ -49,7 +49,7 @@ func FuzzPlace(f *testing.F) {
 	})
 }
 
-// A rank that comes to a lobby, and a guest that comes to where ranks meet, are told from what should come.
+// A rank at a lobby, and a guest at a rendezvous, are recognized as such.
 func TestGuestsAreNoRanks(t *testing.T) {
 	_, err := readGuest(bytes.NewReader(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"})))
 	require.EqualError(t, err, "ranks do not meet yet: processes without one are waited for")
@@ -57,14 +57,14 @@ func TestGuestsAreNoRanks(t *testing.T) {
 	require.ErrorIs(t, err, errStranger)
 }
 
-// A probe that is longer than any is an error, and takes no memory.
+// A probe that is too long is an error, and takes no memory.
 func TestProbeOfAnyLength(t *testing.T) {
 	long := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(appendStatus(nil, ""), noRank), 1<<31)
 	_, err := readPlace(bufio.NewReader(bytes.NewReader(long)), io.Discard, func() {})
 	require.EqualError(t, err, "the host sends a probe of 2147483648 bytes")
 }
 
-// A guest that answers what nobody has asked is gone.
+// A guest that answers without a probe counts as gone.
 func TestAnswersUnasked(t *testing.T) {
 	here, there := net.Pipe()
 	v := &visitor{conn: here, heard: make(chan struct{}, 1)}

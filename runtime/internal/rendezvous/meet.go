@@ -8,12 +8,11 @@ import (
 	"net"
 )
 
-// Meet returns when all ranks have met and are prepared, or when ctx ends, which
-// fails it everywhere; all then name the ranks that have not arrived. The
-// listener is where this rank accepts connections; one that is alone has none.
+// Meet returns when all ranks have met and are prepared, or when ctx ends, which fails it
+// everywhere; all then name the ranks that have not arrived. The listener is where this rank
+// accepts later connections; a rank that is alone has none.
 //
-// Until all have arrived a rank may go and come again, as a process that was started
-// again: rank 0 too.
+// Until all have arrived, a process may go, be started again and come again, including rank 0's.
 func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 	if cfg.Listener != nil && cfg.Share == nil {
 		defer cfg.Listener.Close()
@@ -78,7 +77,7 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	return finish(cfg, m, data, err)
 }
 
-// openData opens where this rank accepts connections afterwards.
+// openData opens the listener for later connections.
 func openData(ctx context.Context, cfg *Config, bind string) (l net.Listener, addr string, err error) {
 	if cfg.Share == nil {
 		return listenAt(ctx, cfg.Network, bind)
@@ -87,7 +86,7 @@ func openData(ctx context.Context, cfg *Config, bind string) (l net.Listener, ad
 	return cfg.Listener, addr, err
 }
 
-// openAt opens where the ranks below come in.
+// openAt opens the door for the ranks below.
 func openAt(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
 	if cfg.Listener != nil {
 		return cfg.Listener, nil
@@ -117,7 +116,7 @@ func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	return finish(cfg, m, c.data, err)
 }
 
-// finish gives the listener back if there is no meeting.
+// finish closes the listener if there is no meeting.
 func finish(cfg *Config, m *Meeting, data net.Listener, err error) (*Meeting, net.Listener, error) {
 	if err == nil {
 		return m, data, nil

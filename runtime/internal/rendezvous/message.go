@@ -12,43 +12,42 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The rendezvous speaks these messages, integers big-endian, text and blobs
-// behind their length in a u16:
+// The messages of the rendezvous have big-endian integers; a u16 length precedes text and blobs:
 //
 //	below  hello   opening, rank u32, size u32, job, door, address, blob
-//	below  notes   kind u8 and what belongs to it (note.go)
+//	below  notes   kind u8 and its content (note.go)
 //	above  table   status, communicator id [16], seed [32], address and blob of every rank
 //	above  go      status
 //
-// Above and below are two ranks of the tree (tree.go). Rank 0 answers the hello of one
-// that does not belong right below it with a status and the door of the rank that does.
+// Above and below are two ranks of the tree (tree.go). If a rank does not belong directly below
+// rank 0, rank 0 answers its hello with a status and the door of the rank that it belongs below.
 //
-// auth.go has the opening, which with a key is a conversation of its own: all that follows
-// it is sealed then. A status is a text: empty, or the reason why the communicator cannot
-// be. Magic, version and statuses are the same in all versions, so that ranks of different ones
-// can tell each other why they do not meet.
+// auth.go describes the opening. With a key it is a conversation of its own, and everything after
+// it is sealed. A status is a text: empty, or the reason why there is no communicator. Magic,
+// version and statuses are the same in all versions, so that ranks of different versions can tell
+// each other why they do not meet.
 const (
 	helloMagic = 0x5CED0001
 
-	// Version is that of all that ranks say to each other, here and afterwards:
-	// ranks of different ones do not meet.
+	// Version is the version of all messages between ranks, here and afterwards: ranks of different
+	// versions do not meet.
 	Version = 11
 
-	// MaxBlob is the largest blob, in bytes, that a rank can publish.
+	// MaxBlob is the greatest length of a rank's blob in bytes.
 	MaxBlob = 4096
-	// MaxJob is the longest name of a job, in bytes.
+	// MaxJob is the greatest length of a job's name in bytes.
 	MaxJob  = 256
-	maxText = 1024 // addresses and reasons
+	maxText = 1024 // greatest length of addresses and reasons
 )
 
 var errStranger = errors.New("not a member's hello")
 
-// hello is what a rank says of itself.
+// hello is what a rank says about itself.
 type hello struct {
 	rank, size int
 	job        string
-	door       string // where it waits for the ranks below it, as addr; empty if it does not
-	addr       string // host:port; the host is empty if the rank above shall fill it in
+	door       string // where it waits for the ranks below it, as addr; empty if it has none
+	addr       string // host:port; empty host: the rank above fills it in
 	blob       []byte
 }
 
@@ -56,7 +55,7 @@ func appendBytes[T string | []byte](b []byte, s T) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
 }
 
-// appendStatus cuts long reasons, which may quote peers, to what is read.
+// appendStatus cuts long reasons, which may quote peers, to the length that is read.
 func appendStatus(b []byte, reason string) []byte {
 	return appendBytes(b, reason[:min(len(reason), maxText)])
 }
@@ -95,15 +94,15 @@ func readBytes(r io.Reader, limit int) ([]byte, error) {
 	return b, err
 }
 
-// lengthError is the error for a text that is longer than any that is sent.
+// lengthError is the error of a text that is too long.
 type lengthError struct{ length, limit int }
 
 func (e *lengthError) Error() string {
 	return fmt.Sprintf("%d bytes where at most %d are allowed", e.length, e.limit)
 }
 
-// readStatus returns the reason that the peer gives, "" if all is well. People read it, and
-// who has said it may be a stranger: what is not to be printed is replaced.
+// readStatus returns the peer's reason, or "" if all is well. People read it, and it may come from
+// a stranger, so unprintable characters are replaced.
 func readStatus(r io.Reader) (string, error) {
 	b, err := readBytes(r, maxText)
 	return strings.Map(plain, string(b)), err
@@ -116,7 +115,7 @@ func plain(r rune) rune {
 	return r
 }
 
-// versionError is the hello of a member that speaks another version.
+// versionError is the hello of a member with another version.
 type versionError struct{ version uint16 }
 
 func (e *versionError) Error() string {
@@ -127,7 +126,7 @@ func (e *versionError) Error() string {
 type jobError struct {
 	rank int
 	job  string
-	host int // the rank that it has come to
+	host int // the rank that it has reached
 	want string
 }
 

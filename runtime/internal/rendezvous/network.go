@@ -16,9 +16,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// Network is how a rank reaches the others: the system's, or a simulated one.
+// Network is a rank's way to the other ranks: the system's network, or a simulated one.
 type Network interface {
-	// Dial connects to "host:port" once; the name of the host may become known later.
+	// Dial connects to "host:port" once; the host name may become known later.
 	Dial(ctx context.Context, addr string) (net.Conn, error)
 	// Listen accepts connections at "host:port".
 	Listen(ctx context.Context, addr string) (net.Listener, error)
@@ -29,17 +29,17 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// tcpNetwork is the system's.
+// tcpNetwork is the system's network.
 type tcpNetwork struct {
 	clock    clock.Clock
 	resolver Resolver
 	apart    bool          // the ranks are on several hosts
-	limit    time.Duration // of connecting once
+	limit    time.Duration // for one attempt
 	log      *slog.Logger
 	who      string // for the log
 }
 
-// LoopbackError is the name of a host that stands for whoever uses it, in a job of
+// LoopbackError is the error of a host name that stands for the loopback interface, in a job of
 // several hosts.
 type LoopbackError struct {
 	Host string
@@ -53,7 +53,7 @@ func (e *LoopbackError) Error() string {
 	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
 }
 
-// resolve returns the addresses that addr stands for.
+// resolve returns the addresses of addr.
 func (t *tcpNetwork) resolve(ctx context.Context, addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *tcpNetwork) resolve(ctx context.Context, addr string) ([]string, error)
 	return addrs, nil
 }
 
-// lookUp returns the addresses of a host: of its name, or a list of them with commas.
+// lookUp returns the addresses of a host, which is a name or a comma-separated list of addresses.
 func (t *tcpNetwork) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if ips := addressesIn(host); ips != nil {
 		return ips, nil
@@ -90,7 +90,7 @@ func (t *tcpNetwork) lookUp(ctx context.Context, host string) ([]netip.Addr, err
 	return ips, err
 }
 
-// addressesIn returns the addresses in a list of them, nil if host is none.
+// addressesIn returns the addresses in a list, or nil if host is no such list.
 func addressesIn(host string) (ips []netip.Addr) {
 	for text := range strings.SplitSeq(host, ",") {
 		ip, err := netip.ParseAddr(text)
@@ -102,8 +102,8 @@ func addressesIn(host string) (ips []netip.Addr) {
 	return ips
 }
 
-// Listen accepts connections at the first address that is this host's. The name of
-// a host is waited for.
+// Listen listens at the first address that belongs to this host. It waits until the host name is
+// known.
 func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: begin}
 	var trouble notice.Trouble
@@ -128,7 +128,7 @@ func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, err
 	}
 }
 
-// Dial begins each of its attempts at another address: one of them may lead nowhere.
+// Dial begins each of its attempts at another address, since one of them may lead nowhere.
 func (t *tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	addrs, err := t.resolve(ctx, addr)
 	if err != nil {
@@ -149,28 +149,27 @@ func (t *tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	})
 }
 
-// A connection that has lost something would be silent for up to minutes, and what was said last is
-// followed by nothing: see tcpopt.
+// After a loss, a connection could be silent for up to minutes, and no message follows the last
+// one: see tcpopt.
 //
-// A host that vanishes says nothing. While ranks meet most connections are silent, so
-// systems are to ask each other whether they are there, and to end connections with
-// those that are not.
+// A host that vanishes says nothing. While ranks meet, most connections are silent, so systems
+// shall ask each other whether they are there, and end connections with those that are not.
 const (
 	aliveIdle     = 5 * time.Second
 	aliveInterval = 2 * time.Second
 	aliveCount    = 5
 )
 
-// watchOver has the system find out that the peer has vanished.
+// watchOver makes the system notice that the peer has vanished.
 func watchOver(conn net.Conn) {
 	if c := tcpOf(conn); c != nil {
 		tcpopt.Of(c, tcpopt.Hurry)
-		// Where it fails the connection is broken, or the system has its own times.
+		// If this fails, the connection is broken, or the system has its own times.
 		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount})
 	}
 }
 
-// tcpOf returns the connection of the system, nil in tests without one.
+// tcpOf returns the system's connection, or nil in tests without one.
 func tcpOf(conn net.Conn) *net.TCPConn {
 	if b, ok := conn.(*begun); ok {
 		conn = b.Conn

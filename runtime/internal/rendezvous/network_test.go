@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// names is a Resolver that begins to know a host after a while.
+// names is a Resolver that knows a host only after a while.
 type names struct {
 	from  time.Time
 	late  time.Duration
@@ -44,7 +44,7 @@ func (n *named) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return n.Network.Dial(ctx, addrs[0])
 }
 
-// A name that becomes known a minute late keeps nobody from joining.
+// A name that becomes known a minute late keeps no rank from joining.
 func TestLateNames(t *testing.T) {
 	both(t, 12, func(t *testing.T, h *hall) {
 		dns := &names{from: time.Now(), late: time.Minute, addrs: []netip.Addr{ipOf(0)}}
@@ -72,7 +72,7 @@ func TestLateNames(t *testing.T) {
 	})
 }
 
-// A name that never becomes known is named when the time is over.
+// An error at the end of the time contains a name that never became known.
 func TestNamesThatNeverCome(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -85,8 +85,8 @@ func TestNamesThatNeverCome(t *testing.T) {
 	})
 }
 
-// A host name that stands for the loopback interface leads nowhere from other hosts:
-// it is refused with the name, unless all ranks are on one host, or it has another
+// A host name that stands for the loopback interface leads nowhere from other hosts: it is refused,
+// and the error contains the name, unless all ranks are on one host, or the name has another
 // address too.
 func TestLoopbackNames(t *testing.T) {
 	here, away := netip.MustParseAddr("127.0.1.1"), netip.MustParseAddr("192.0.2.7")
@@ -122,7 +122,7 @@ func TestLoopbackNames(t *testing.T) {
 	}
 }
 
-// Where nobody says that there are several hosts, the addresses show it.
+// If no variable says that there are several hosts, the addresses show it.
 func TestLoopbackAddressBesideOthers(t *testing.T) {
 	door := &net.TCPAddr{IP: net.ParseIP("127.0.1.1"), Port: 7}
 	for _, c := range []struct {
@@ -144,8 +144,8 @@ func TestLoopbackAddressBesideOthers(t *testing.T) {
 	}
 }
 
-// The attempts of a dial begin at different addresses of a host: one that leads nowhere
-// does not keep the others from being tried.
+// The attempts of a dial begin at different addresses of a host: an address that leads nowhere does
+// not keep the others from being tried.
 func TestDialTriesAllAddresses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestDialTriesAllAddresses(t *testing.T) {
 	require.NoError(t, err)
 	n := tcpNetwork{clock: clock.System{}, limit: dialLimit,
 		resolver: &names{addrs: []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}}}
-	conn, err := n.Dial(t.Context(), net.JoinHostPort("node0", port)) // nobody listens at 127.0.0.2
+	conn, err := n.Dial(t.Context(), net.JoinHostPort("node0", port)) // nothing listens at 127.0.0.2
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 	n.resolver = &names{addrs: nil}

@@ -11,25 +11,25 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/notice"
 )
 
-// node is a rank while the communicator is built. All of it belongs to the goroutine
-// that is in run, to which the others post what is to be done.
+// node is a rank while the communicator is built. It belongs to the goroutine inside run, to which
+// other goroutines post functions.
 type node struct {
 	cfg    *Config
-	id     [16]byte // rank 0's
+	id     [16]byte // drawn by rank 0
 	roster roster
-	below  map[int]*slot // by rank, those right below
+	below  map[int]*slot // by rank: the ranks directly below
 	guide  guide
-	up     *link // with the rank above, if there is one now
-	late   bool  // the next news go with those before
+	up     *link // connection to the rank above, if there is one now
+	late   bool  // the next news wait for a batch
 	tab    *Meeting
 	going  bool // the rank above says that all are prepared
 
 	inbox  chan func() error
-	closed chan struct{} // nobody takes what is posted any more
-	why    string        // the outcome, "" if it is good; valid when closed is closed
-	end    *ending       // how the climb has ended
+	closed chan struct{} // closed when posted functions are no longer run
+	why    string        // the outcome, "" if it is good; valid after closed is closed
+	end    *ending       // the result of the climb
 
-	trouble notice.Trouble // how far the climb is, or why it does not get on
+	trouble notice.Trouble // the progress of the climb, or its problem
 
 	door   net.Listener // where the ranks below come in
 	guests guests
@@ -55,7 +55,7 @@ func newNode(cfg *Config) *node {
 	return n
 }
 
-// post has run do something and reports whether it will.
+// post makes run call do and reports whether it will.
 func (n *node) post(do func() error) bool {
 	select {
 	case n.inbox <- do:
@@ -65,7 +65,7 @@ func (n *node) post(do func() error) bool {
 	}
 }
 
-// until does what is posted until done.
+// until runs posted functions until done.
 func (n *node) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		select {
@@ -87,8 +87,8 @@ func (e *lateError) Error() string { return e.cause.Error() }
 
 func (e *lateError) Unwrap() error { return e.cause }
 
-// run returns when all ranks are prepared, or none will be. The climb, of all ranks
-// but 0, is ended by giveUp.
+// run returns when all ranks are prepared, or none will be. giveUp ends the climb, which all ranks
+// except 0 have.
 func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meeting, error) {
 	stop := notice.Wait(n.cfg.Clock, n.cfg.Log, n.waits)
 	err := n.meet(ctx)
@@ -121,7 +121,7 @@ func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meetin
 	return n.tab, nil
 }
 
-// meet is what is done while all goes well.
+// meet is the course of a successful meeting.
 func (n *node) meet(ctx context.Context) error {
 	if err := n.until(ctx, func() bool { return n.tab != nil }); err != nil {
 		return err
@@ -135,13 +135,13 @@ func (n *node) meet(ctx context.Context) error {
 	if err := n.until(ctx, func() bool { return len(n.unprepared()) == 0 }); err != nil || n.cfg.Rank == 0 {
 		return err
 	}
-	if n.up != nil { // else the climb says in a moment how it has ended
+	if n.up != nil { // otherwise the climb reports its result in a moment
 		n.up.send([]byte{noteReady})
 	}
 	return n.until(ctx, func() bool { return n.going })
 }
 
-// waits says what this rank waits for; "" when it waits no longer. It is called in any goroutine.
+// waits says what this rank waits for, or "" when it waits no longer. Any goroutine may call it.
 func (n *node) waits() string {
 	words := make(chan string, 1)
 	if !n.post(func() error {
@@ -166,7 +166,7 @@ func (n *node) waitsFor() string {
 	return n.trouble.String()
 }
 
-// handOut gives the table to the ranks right below.
+// handOut sends the table to the ranks directly below.
 func (n *node) handOut() error {
 	if len(n.below) == 0 {
 		return nil
@@ -181,8 +181,9 @@ func (n *node) handOut() error {
 	return n.standIn()
 }
 
-// standIn has rank 0, if it accepts connections at all its addresses, stand in its own table where rank 1 has reached it: so it
-// stands in rank 1's. All ranks of one host are to see that they are on one host.
+// standIn fills in rank 0's address in its own table, if rank 0 accepts connections at all its
+// addresses. It uses the address at which rank 1 has reached it, which is also in rank 1's table:
+// all ranks of one host must see that they are on one host.
 func (n *node) standIn() (err error) {
 	if n.cfg.Rank == 0 && hostIn(n.tab.Addrs[0]) == "" {
 		n.tab.Addrs[0], err = fillHost(n.tab.Addrs[0], n.below[1].link.conn.LocalAddr())
@@ -190,7 +191,7 @@ func (n *node) standIn() (err error) {
 	return err
 }
 
-// tooLateError is a rank that has gone when all had arrived.
+// tooLateError is the error of a rank that has gone after all had arrived.
 type tooLateError struct {
 	rank int
 	why  string
@@ -205,7 +206,7 @@ type unpreparedError struct{ error }
 
 func (e *unpreparedError) Unwrap() error { return e.error }
 
-// explain makes an error of meet what the caller is told.
+// explain turns an error of meet into the caller's error.
 func (n *node) explain(err error, giveUp context.CancelCauseFunc) error {
 	late := errors.As(err, new(*lateError))
 	switch {
@@ -219,7 +220,7 @@ func (n *node) explain(err error, giveUp context.CancelCauseFunc) error {
 	return err
 }
 
-// appeal tells the rank above of an error, and hears the outcome of all.
+// appeal reports an error to the rank above, and waits for the outcome of all.
 func (n *node) appeal(err error, late bool, giveUp context.CancelCauseFunc) error {
 	if n.end != nil {
 		return err
@@ -237,7 +238,7 @@ func (n *node) appeal(err error, late bool, giveUp context.CancelCauseFunc) erro
 	return err
 }
 
-// blame says whose error it is.
+// blame says which rank an error belongs to.
 func (n *node) blame(err error) string {
 	if errors.As(err, new(*unpreparedError)) {
 		return fmt.Sprintf("rank %d: %v", n.cfg.Rank, err)
@@ -245,7 +246,7 @@ func (n *node) blame(err error) string {
 	return err.Error()
 }
 
-// reason is what the ranks below are told.
+// reason is the text for the ranks below.
 func (n *node) reason(err error) string {
 	if n.end != nil {
 		if v := new(verdict); errors.As(n.end.err, &v) {
@@ -258,7 +259,7 @@ func (n *node) reason(err error) string {
 	return err.Error()
 }
 
-// dismiss tells all that are here the outcome, and hangs up.
+// dismiss sends the outcome to all that are here, and hangs up.
 func (n *node) dismiss() {
 	last := appendStatus(nil, n.why)
 	for _, s := range n.below {
@@ -274,7 +275,7 @@ func (n *node) dismiss() {
 	}
 }
 
-// progress looks at what follows from those who have come.
+// progress acts on the arrivals so far.
 func (n *node) progress() error {
 	if n.cfg.Rank > 0 {
 		n.tellNews()

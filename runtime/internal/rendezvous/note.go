@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// What a rank says to the one above after its hello:
+// The messages of a rank to the rank above, after its hello:
 //
 //	come    ranks below it have come: count u32, and of each the rank u32, address, blob
 //	gone    a rank below it, and all that are below that one, have gone: rank u32, status
 //	ready   it and all ranks below it are prepared
 //	quit    a rank waits no longer: rank u32, status
-//	fault   the communicator cannot be: status
+//	fault   there will be no communicator: status
 //	alive   it lives, after it was told that another process has come as this rank
 const (
 	noteCome = iota + 1
@@ -30,7 +30,7 @@ type entry struct {
 	blob []byte
 }
 
-// note is one of these.
+// note is one such message.
 type note struct {
 	kind byte
 	come []entry
@@ -48,15 +48,15 @@ func appendCome(b []byte, come []entry) []byte {
 	return b
 }
 
-// appendOf is for the kinds of a rank and a status.
+// appendOf appends a note of a kind with a rank and a status.
 func appendOf(b []byte, kind byte, rank int, why string) []byte {
 	return appendStatus(binary.BigEndian.AppendUint32(append(b, kind), uint32(rank)), why)
 }
 
 func appendFault(b []byte, why string) []byte { return appendStatus(append(b, noteFault), why) }
 
-// readNote reads a note of the rank below, which speaks for itself and those below it,
-// of so many in all.
+// readNote reads a note of the rank below, which speaks for itself and the ranks below it, among
+// size ranks.
 func readNote(r io.Reader, below, size int) (n note, err error) {
 	var kind [1]byte
 	if _, err := io.ReadFull(r, kind[:]); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// RankList spells ranks, which ascend, as in "ranks 1, 3-5 and 9"; of many
-// runs it names the first few.
+// RankList lists ranks, which must ascend, as in "ranks 1, 3-5 and 9"; of many runs it names the
+// first few.
 func RankList(ranks []int) string {
 	runs := rankRuns(ranks)
 	const most = 8

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A process that dies while others are still missing, and is started again, joins; its
-// host may have vanished with it and have said nothing. Rank 1 is in the middle of the
-// tree, 9 and 20 are at its end.
+// A process that dies while others are still missing, and is started again, joins; its host may
+// have vanished with it without notice. Rank 1 is in the middle of the tree, 9 and 20 are at its
+// end.
 func TestRestartedRankJoins(t *testing.T) {
 	for _, rank := range []int{0, 1, 9, 20} {
 		for _, vanished := range []bool{false, true} {
@@ -33,7 +33,7 @@ func TestRestartedRankJoins(t *testing.T) {
 	}
 }
 
-// A rank that was started again is back before the system has said that it had gone.
+// A restarted rank is back before the system has reported that it had gone.
 func TestRestartedRankIsFasterThanItsEnd(t *testing.T) {
 	both(t, 10, func(t *testing.T, h *hall) {
 		h.all(t.Context(), 5)
@@ -81,8 +81,7 @@ func TestRestartsInAnyOrder(t *testing.T) {
 	})
 }
 
-// Two processes of one rank that both live are a mistake, and named everywhere before
-// long.
+// Two living processes with one rank are an error that all ranks report soon.
 func TestRankThatIsThereTwice(t *testing.T) {
 	both(t, 12, func(t *testing.T, h *hall) {
 		h.all(t.Context(), 7)
@@ -118,7 +117,7 @@ func TestRankThatIsThereTwice(t *testing.T) {
 	})
 }
 
-// Rank 0 comes last, in its own time.
+// Rank 0 comes last.
 func TestRankZeroComesLast(t *testing.T) {
 	both(t, 30, func(t *testing.T, h *hall) {
 		h.all(t.Context(), 0)
@@ -129,7 +128,7 @@ func TestRankZeroComesLast(t *testing.T) {
 	})
 }
 
-// Wherever in the tree a rank fails to prepare itself, all are told why.
+// If a rank fails to prepare itself, wherever it is in the tree, all are told why.
 func TestUnpreparedRankFailsAll(t *testing.T) {
 	for _, guilty := range []int{0, 1, 20} {
 		both(t, 21, func(t *testing.T, h *hall) {
@@ -154,7 +153,7 @@ func TestUnpreparedRankFailsAll(t *testing.T) {
 	}
 }
 
-// A rank that takes for ever to prepare itself is named by those whose time is over.
+// If a rank takes for ever to prepare itself, the ranks whose time is over name it.
 func TestSlowPreparationIsNamed(t *testing.T) {
 	both(t, 6, func(t *testing.T, h *hall) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

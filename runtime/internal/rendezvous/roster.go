@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// roster says which ranks have come, of one rank and those below it.
+// roster says which ranks have come, among one rank and those below it.
 type roster struct {
-	want int // how many there are
+	want int // number of these ranks
 	come map[int]entry
-	gone map[int]string // those that had come, and why they are here no longer
-	cut  map[int]bool   // those that had come through one that has gone
-	news []int          // those that the rank above has not been told of
+	gone map[int]string // ranks that had come, and why they are no longer here
+	cut  map[int]bool   // ranks that had come through one that has gone
+	news []int          // arrivals that the rank above has not been told
 }
 
 func newRoster(rank, size int) roster {
@@ -28,7 +28,7 @@ func (r *roster) add(e entry) {
 	r.news = append(r.news, e.rank)
 }
 
-// lose takes out rank and all that are below it: what is known of them came through it.
+// lose removes rank and all ranks below it, which are known only through it.
 func (r *roster) lose(rank int, why string) {
 	for other := range r.come {
 		if isBelow(other, rank) {
@@ -39,7 +39,7 @@ func (r *roster) lose(rank int, why string) {
 	r.gone[rank] = why
 }
 
-// all returns those that have come, in order; they are no news any more.
+// all returns the ranks that have come, in order, and clears the news.
 func (r *roster) all() []entry {
 	r.news = nil
 	return slices.SortedFunc(maps.Values(r.come), func(a, b entry) int { return cmp.Compare(a.rank, b.rank) })

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Share has one listener do for all: ranks come in at its door while they meet, and connect there afterwards. So one
-// open port of a host is enough.
+// Share lets one listener serve two purposes: ranks come in at its door while they meet, and
+// connect there afterwards. So one open port of a host is enough.
 //
-// Ranks that have met earlier than this one may connect while this one still meets: what they begin with tells them from those
-// that come to meet.
+// Ranks that have already met may connect while this one still meets. The first bytes distinguish
+// their connections from those of ranks that come to meet.
 type Share struct {
-	Later [4]byte // what connections for afterwards begin with
+	Later [4]byte // first bytes of later connections
 }
 
-// Early is a connection for afterwards that has come while ranks met, and what was read of it.
+// Early is a connection for later that has arrived while ranks met, with the bytes already read.
 type Early struct {
 	Conn net.Conn
 	Read []byte
 }
 
-// earlies are the connections for afterwards: so many at most, of which the oldest make room.
+// earlies are the connections for later. Their number is limited; the oldest make room.
 type earlies struct {
 	mu   sync.Mutex
 	list []Early
@@ -40,7 +40,7 @@ func (e *earlies) add(conn net.Conn, read []byte) {
 	e.list = append(e.list, Early{conn, read})
 }
 
-// take returns them.
+// take returns and removes them.
 func (e *earlies) take() []Early {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,8 +49,9 @@ func (e *earlies) take() []Early {
 	return list
 }
 
-// forLater reads what a connection begins with and reports whether it is for afterwards, where it is kept then. If
-// not it returns what to read it by. One that has said too little when all have met is kept, too.
+// forLater reads the first bytes of a connection and reports whether it is for later; it then keeps
+// the connection. Otherwise it returns a connection that reads these bytes again. It also keeps one
+// that has sent too little when all have met.
 func (n *node) forLater(conn net.Conn) (net.Conn, bool) {
 	if n.cfg.Share == nil {
 		return conn, false
@@ -67,7 +68,7 @@ func (n *node) forLater(conn net.Conn) (net.Conn, bool) {
 	return nil, true
 }
 
-// Begun returns a connection of which something was read already, that reads this first.
+// Begun returns a connection that first reads read, bytes that were already read from conn.
 func Begun(conn net.Conn, read []byte) net.Conn { return &begun{conn, read} }
 
 type begun struct {
@@ -90,7 +91,7 @@ func (c *begun) CloseWrite() error {
 	return nil
 }
 
-// shut has nobody come in any more. A listener that is shared stays open.
+// shut closes the door. A shared listener stays open.
 func (n *node) shut() error {
 	if n.door == nil {
 		n.wg.Wait()

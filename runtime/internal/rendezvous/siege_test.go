@@ -14,10 +14,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// siege is how many forgeries are sent: so many of a million in the heavy tests.
+// siege is the number of forgeries: all in the heavy tests, else a twentieth.
 func siege(all int) int { return heavy.Or(all/20, all) }
 
-// Of what has been said at one meeting, and of anything else, nothing opens another one.
+// Nothing from one meeting, or from anywhere else, opens another meeting.
 func TestSiegeOfHandshakes(t *testing.T) {
 	var says, hears bytes.Buffer
 	cfg := &Config{Key: testKey, mode: seal.Signed}

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// simnet is a network in the virtual time of a testing/synctest bubble. Every host has
-// one link to a switch that never is full: what it sends waits for what it has sent
-// before, at rate, and arrives after latency.
+// simnet is a network in the virtual time of a testing/synctest bubble. Every host has one link to
+// a switch that is never full: each message waits for the earlier ones, is sent at rate, and
+// arrives after latency.
 type simnet struct {
 	latency time.Duration
 	rate    float64 // bytes a second; 0: no limit
@@ -46,8 +46,8 @@ func ipOf(rank int) netip.Addr {
 
 func (s *simnet) host(rank int) *simhost { return &simhost{net: s, ip: ipOf(rank), port: 40000} }
 
-// kill ends the process: the system closes what it had open, unless the host has
-// vanished as well: then the other systems notice.
+// kill ends the process. The system closes what it had open, unless the host has vanished as well;
+// then the other systems notice.
 func (h *simhost) kill(vanished bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -155,7 +155,7 @@ type way struct {
 	mu       sync.Mutex
 	parts    []part
 	deadline time.Time
-	ended    error // once all parts are read
+	ended    error // after all parts are read
 	endedAt  time.Time
 	lost     bool // nothing more arrives
 	fresh    chan struct{}
@@ -193,7 +193,7 @@ func (w *way) cut() {
 	w.lost = true
 }
 
-// put has p arrive, unless who reads has closed.
+// put delivers p, unless the reader has closed.
 func (w *way) put(p part) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,7 +207,7 @@ func (w *way) put(p part) error {
 	return nil
 }
 
-// next returns what can be read now, or how long to wait; it is negative if nobody knows.
+// next returns the bytes that can be read now, or how long to wait; a negative wait means unknown.
 func (w *way) next(b []byte) (n int, wait time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,8 +262,8 @@ func (c *simconn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write keeps b, which the writers of this package do not change afterwards. It
-// returns when the link has sent it.
+// Write keeps b, which this package's writers do not change afterwards. It returns when the link
+// has sent b.
 func (c *simconn) Write(b []byte) (int, error) {
 	s := c.host.net
 	s.mu.Lock()

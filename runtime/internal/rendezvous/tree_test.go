@@ -30,8 +30,8 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// sameTable lets many ranks in one process have one table: it reads what a rank is
-// sent, compares it with what rank 0 sends, and keeps nothing.
+// sameTable lets many ranks in one process share one table: it reads each rank's table, compares it
+// with rank 0's, and keeps nothing.
 type sameTable struct {
 	mu   sync.Mutex
 	want []byte
@@ -73,10 +73,9 @@ func compare(r io.Reader, want []byte) error {
 	return nil
 }
 
-// Ten thousand ranks, each a host of its own with a link of 1 Gbit/s, that are started
-// within half a second in any order, meet within seconds. Rank 0 has eight connections
-// where the doors are known; where only its own is, each of 2,500 ranks asks it once, and the
-// table goes down the tree all the same.
+// Ten thousand ranks, each on its own host with a link of 1 Gbit/s, started within half a second in
+// any order, meet within seconds. Rank 0 has eight connections if the doors are known. If only its
+// own is, each of 2,500 ranks asks it once, and the table still goes down the tree.
 func TestTenThousandRanksMeet(t *testing.T) {
 	for known, size := range map[bool]int{true: 10_000, false: 2500} {
 		if testing.Short() {

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// told keeps what a rank says while it waits: a line each, behind how long it has waited.
+// told keeps a rank's warnings: one line each, with the time that it has waited.
 type told struct {
 	slog.Handler
 	mu    sync.Mutex
@@ -42,7 +42,7 @@ func (l *told) all() []string {
 	return l.lines
 }
 
-// Ranks that wait for others say so, and rank 0 names those that are missing.
+// Waiting ranks say so, and rank 0 names the missing ranks.
 func TestWaitingRanksSayWhatTheyWaitFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHall(t, 12)
@@ -71,7 +71,7 @@ func TestWaitingRanksSayWhatTheyWaitFor(t *testing.T) {
 	})
 }
 
-// A rank that does not reach rank 0 says why: a name that is unknown, a host that refuses, a host that
+// A rank that does not reach rank 0 says why: an unknown name, a host that refuses, or a host that
 // does not answer.
 func TestWaitingRanksSayWhyRankZeroDoesNotAnswer(t *testing.T) {
 	unknown := &names{from: time.Now(), late: 1000 * time.Hour}

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// once goes to the rank above and hears the outcome there.
+// once goes to the rank above and waits for the outcome there.
 func (c *climber) once() error {
 	cfg := c.n.cfg
 	up := above(cfg.Rank)
@@ -43,7 +43,7 @@ func (c *climber) visit(rank int, addr string) error {
 	return c.attend(conn)
 }
 
-// reach returns what to talk to a rank by.
+// reach returns a connection to a rank.
 func (c *climber) reach(rank int, addr string) (net.Conn, error) {
 	c.to = rank
 	if c.last == nil {
@@ -73,7 +73,7 @@ func (c *climber) introduce(conn net.Conn) (net.Conn, error) {
 	return talk, err
 }
 
-// who is the rank that is to be reached, or was.
+// who names the rank to reach, now or last.
 func (c *climber) who() string {
 	if c.to == 0 {
 		return "the coordinator"
@@ -81,7 +81,7 @@ func (c *climber) who() string {
 	return fmt.Sprintf("rank %d", c.to)
 }
 
-// openDoor has ranks below come in at the address that conn is from.
+// openDoor lets ranks below come in at the local address of conn.
 func (c *climber) openDoor(conn net.Conn) error {
 	ln, _, err := openData(c.ctx, c.n.cfg, cmp.Or(c.n.cfg.Bind, hostOf(conn.LocalAddr())))
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *climber) openDoor(conn net.Conn) error {
 	return nil
 }
 
-// ask asks rank 0 where the rank above waits. It may have to wait for that.
+// ask asks rank 0 where the rank above waits, which it may not know yet.
 func (c *climber) ask(conn net.Conn) (door string, err error) {
 	l := newLink(conn)
 	c.n.wg.Go(l.write)
