@@ -22,14 +22,14 @@ var testKey = []byte(strings.Repeat("k", seal.MinKey))
 // keyed gives a rank the key.
 func keyed(c *Config) { c.Key = testKey }
 
-// Ranks with one key meet, everywhere in the tree, and share what no other meeting does.
+// Ranks with one key meet, everywhere in the tree, and share a session that no other meeting has.
 func TestRanksWithAKeyMeet(t *testing.T) {
 	var tags [][seal.TagLen]byte
 	for _, encrypt := range []bool{false, true, false} {
 		both(t, 20, func(t *testing.T, h *hall) {
 			h.edit = func(c *Config) {
 				c.Key, c.Encrypt = testKey, encrypt
-				c.Rand = bytes.NewReader(make([]byte, 16)) // one identity
+				c.Rand = bytes.NewReader(make([]byte, 16)) // always the same identity
 				c.Blob = bytes.Repeat([]byte{byte(c.Rank)}, MaxBlob)
 			}
 			h.all(t.Context())
@@ -44,9 +44,9 @@ func TestRanksWithAKeyMeet(t *testing.T) {
 	}
 }
 
-// A rank whose key is another one does not join, wherever it belongs in the tree, and is
-// told so; the others name it as absent. Where it asks rank 0 its way, they say that one
-// with another key was there.
+// A rank with another key does not join, wherever it is in the tree, and gets an error; the others
+// name it as absent. Where it asks rank 0 the way, they also say that a rank with another key was
+// there.
 func TestAnotherKeyDoesNotJoin(t *testing.T) {
 	other := bytes.Repeat([]byte("x"), seal.MinKey)
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestAnotherKeyDoesNotJoin(t *testing.T) {
 	}
 }
 
-// A rank 0 without the key is none.
+// A rank 0 without the key is not accepted.
 func TestRankZeroWithoutTheKey(t *testing.T) {
 	both(t, 2, func(t *testing.T, h *hall) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -100,7 +100,8 @@ func TestRankZeroWithoutTheKey(t *testing.T) {
 	})
 }
 
-// Who accepts connections and says nothing is no rank 0, and bounds no rank's time.
+// A process that accepts connections and says nothing is not rank 0, and does not use up a rank's
+// time.
 func TestCoordinatorThatProvesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -129,7 +130,7 @@ func TestBadKeysAreRefused(t *testing.T) {
 	}
 }
 
-// A conversation that somebody has recorded is of no use, whoever it is played to.
+// A recorded conversation is useless, whichever side it is replayed to.
 func TestRecordedConversationsAreOfNoUse(t *testing.T) {
 	var says, hears bytes.Buffer
 	talk := func(key []byte, spoil func(net.Conn) net.Conn) (host, member error) {
@@ -168,13 +169,14 @@ func TestRecordedConversationsAreOfNoUse(t *testing.T) {
 	b.Close()
 }
 
-// Who sits between two ranks and changes what they say before they are sealed makes both find that the
-// other has not the key: also one who would have each take the other for a rank of its own mode.
+// A process between two ranks that changes their conversation before it is sealed makes both find
+// that the other side does not have the key, even if it tries to make each take the other for a
+// rank of its own mode.
 func TestChangedConversationsAreOfNoUse(t *testing.T) {
 	const mode, nonce, status = openingLen - 1, openingLen, 2
 	for name, c := range map[string]struct {
 		host, member seal.Mode
-		says, hears  map[int]byte // what is added to which byte
+		says, hears  map[int]byte // by index: what is added to the byte
 	}{
 		"nothing":      {seal.Signed, seal.Signed, nil, nil},
 		"encryption":   {seal.Signed, seal.Encrypted, map[int]byte{mode: 255}, nil},
@@ -202,7 +204,7 @@ func TestChangedConversationsAreOfNoUse(t *testing.T) {
 	}
 }
 
-// spoilt is a connection on which somebody adds to bytes.
+// spoilt is a connection on which bytes are changed.
 type spoilt struct {
 	net.Conn
 	says, hears map[int]byte
@@ -221,7 +223,7 @@ func (c *spoilt) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// spoil adds to the bytes of b, of which the first is number at, and returns what follows.
+// spoil changes the bytes of b; the first has index at. It returns the next index.
 func spoil(b []byte, at int, add map[int]byte) int {
 	for i := range b {
 		b[i] += add[at+i]
@@ -229,7 +231,7 @@ func spoil(b []byte, at int, add map[int]byte) int {
 	return at + len(b)
 }
 
-// Who sends a rank's own words back to it is no rank.
+// A process that sends a rank's own messages back is no rank.
 func TestMirrorIsNoRank(t *testing.T) {
 	a, b := net.Pipe()
 	go io.Copy(b, b)
@@ -239,7 +241,7 @@ func TestMirrorIsNoRank(t *testing.T) {
 	a.Close()
 }
 
-// tape records what goes over a connection.
+// tape records the traffic of a connection.
 type tape struct {
 	net.Conn
 	says, hears *bytes.Buffer
@@ -256,7 +258,7 @@ func (c *tape) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// What a stranger says in place of rank 0 cannot move the cursor of who reads it, nor look like another
+// Text from a stranger in place of rank 0 cannot move the reader's cursor, or look like another
 // line of the log.
 func TestReasonsArePlainText(t *testing.T) {
 	says := appendStatus(nil, "\x1b[2Jall is well\nrank 0: \xff\u202e")
@@ -264,8 +266,8 @@ func TestReasonsArePlainText(t *testing.T) {
 	require.EqualError(t, err, "rank 0, which has not proved the key, says: �[2Jall is well�rank 0: ��")
 }
 
-// Who has not proved the key has a bounded time, in virtual time, at every point of the
-// conversation.
+// A process that has not proved the key has limited time at every point of the conversation, in
+// virtual time.
 func TestProvingHasABoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t, 2)
@@ -289,7 +291,7 @@ func TestProvingHasABoundedTime(t *testing.T) {
 	})
 }
 
-// FuzzOpening has rank 0 hear what no holder of the key says.
+// FuzzOpening sends rank 0 messages that no holder of the key sends.
 func FuzzOpening(f *testing.F) {
 	nonce := seal.NewNonce()
 	f.Add(append(appendOpening(nil, seal.Signed), make([]byte, seal.NonceLen+seal.ProofLen)...))
@@ -306,7 +308,7 @@ func FuzzOpening(f *testing.F) {
 	})
 }
 
-// scripted is a connection whose other side says what it is given.
+// scripted is a connection whose other side sends given bytes.
 type scripted struct {
 	net.Conn
 	in io.Reader
