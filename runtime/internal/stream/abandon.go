@@ -6,8 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Abandon forgets what is queued of a communicator's operations; see
-// [wire.Transport].
+// Abandon drops queued frames of a communicator's operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	for rank := range t.peers {
 		for _, c := range t.peers[rank].conns {
@@ -18,8 +17,8 @@ func (t *Transport) Abandon(comm uint8) {
 	}
 }
 
-// abandon copies what is left of the piece that is being written: then a record
-// says that the frame is cut, and the connection can go on.
+// abandon copies the rest of the piece that is being written. A record then says that the frame is
+// cut, and the connection can go on.
 func (o *outbound) abandon() {
 	if o.q.n > 0 && o.sent > 0 && isFrame(&o.q.at(0).head) {
 		e := o.q.at(0)

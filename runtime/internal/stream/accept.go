@@ -15,38 +15,38 @@ import (
 )
 
 const (
-	spareStrangers = 64 + 256               // connections beyond two of each rank that may be silent at once
-	acceptPause    = 100 * time.Millisecond // after the system has run out of something
+	spareStrangers = 64 + 256               // silent connections at once, beyond two of each rank
+	acceptPause    = 100 * time.Millisecond // pause after the system has run out of a resource
 	maxAccepts     = 64                     // in one Poll
 
-	// greetTime is how long a connection may say nothing: who connects for a rank
-	// says its greeting at once, unless it is stopped.
+	// greetTime is how long a connection may say nothing: a rank that connects greets at once,
+	// unless its process is stopped.
 	greetTime = time.Minute
-	// A stranger costs 25 µs or so. In each span so many are turned away, which is 3 % of
-	// it, before all that connect wait for the next (BenchmarkBesieged).
+	// A stranger costs about 25 µs. After strangersASpan of them within strangerSpan, which is 3 %
+	// of it, all new connections wait for the next span (BenchmarkBesieged).
 	strangerSpan   = 50 * time.Millisecond
 	strangersASpan = 60
 )
 
-// acceptor is the listening descriptor, and who has connected.
+// acceptor is the listening descriptor, with the connections that have not greeted.
 type acceptor struct {
 	t      *Transport
 	fd     int
 	token  int32
 	pause  clock.Timer
 	resume atomic.Bool
-	since  time.Time      // when the system has run out of something
-	last   time.Time      // and when it still was
-	guests []*conn        // connections that have not said which rank they come from, the oldest first
-	others func(net.Conn) // takes those that come to a lobby; nil: they are strangers
+	since  time.Time      // when the system ran out of a resource
+	last   time.Time      // when it last did
+	guests []*conn        // connections that have not named their rank, the oldest first
+	others func(net.Conn) // takes connections to a lobby; nil: they are strangers
 
-	span      time.Time // when the present span began
-	strangers int       // in it
+	span      time.Time // start of the current span
+	strangers int       // strangers in the current span
 	tidy      clock.Timer
 	untidy    atomic.Bool // guests may have been silent for greetTime
 }
 
-// Ready implements [reactor.Source], as do the others.
+// Ready implements [reactor.Source], like the other methods of that name.
 func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 	for range maxAccepts {
 		if a.strangers >= strangersASpan && a.besieged() {
@@ -66,9 +66,9 @@ func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 	return moved
 }
 
-// rest stops listening for a while: the system is out of descriptors or
-// memory, and the connections that wait can wait where they are. If that lasts longer
-// than a rank may take to connect, this rank cannot be reached.
+// rest stops listening for a while: the system is out of descriptors or memory, and waiting
+// connections can stay in its queue. If that lasts longer than a rank may take to connect, this
+// rank cannot be reached.
 func (a *acceptor) rest(err error) {
 	now := a.t.clock.Now()
 	if now.Sub(a.last) > 2*acceptPause {
@@ -81,8 +81,7 @@ func (a *acceptor) rest(err error) {
 	a.deaf(acceptPause)
 }
 
-// besieged stops listening, until the span is over, if there were too many strangers in
-// it.
+// besieged stops listening until the span is over, if there were too many strangers in it.
 func (a *acceptor) besieged() bool {
 	left := strangerSpan - a.t.clock.Now().Sub(a.span)
 	if left <= 0 {
@@ -93,7 +92,7 @@ func (a *acceptor) besieged() bool {
 	return true
 }
 
-// stranger counts one that was turned away.
+// stranger counts a connection that was turned away.
 func (a *acceptor) stranger() {
 	if now := a.t.clock.Now(); now.Sub(a.span) >= strangerSpan {
 		a.span, a.strangers = now, 0
@@ -101,10 +100,10 @@ func (a *acceptor) stranger() {
 	a.strangers++
 }
 
-// deaf stops listening for a while. Who connects waits where it is.
+// deaf stops listening for a while. New connections wait in the system's queue.
 func (a *acceptor) deaf(d time.Duration) {
 	if a.token < 0 {
-		return // it is, already
+		return // it is deaf already
 	}
 	a.t.reactor.Unwatch(a.fd, a.token)
 	a.token = -1
@@ -114,7 +113,7 @@ func (a *acceptor) deaf(d time.Duration) {
 	})
 }
 
-// enter takes a guest in.
+// enter adds a guest.
 func (a *acceptor) enter(c *conn) {
 	if a.guests = append(a.guests, c); len(a.guests) == 1 {
 		a.tidyIn(greetTime)
@@ -154,9 +153,9 @@ func (a *acceptor) wake() {
 	}
 }
 
-// welcome takes a connection in that has not yet said whose it is. There are
-// only so many of them: the one that has been silent longest makes room. Most
-// have been given their greeting by the time they are accepted.
+// welcome takes in a connection that has not named its rank yet. The number of such connections is
+// limited: the one that has been silent longest makes room. Most have their greeting by the time
+// they are accepted.
 func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) != nil {
 		closeFD(fd) // it is reset already
@@ -170,7 +169,8 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	return false
 }
 
-// guest takes a connection in of which something was read already. It returns nil if it is broken.
+// guest takes in a connection of which some bytes were read already. It returns nil if the
+// connection is broken.
 func (t *Transport) guest(fd int, read []byte) *conn {
 	c := t.newConn()
 	c.in.since, c.in.buf = t.clock.Now(), make([]byte, greetingLen)
@@ -186,7 +186,7 @@ func (t *Transport) guest(fd int, read []byte) *conn {
 	return c
 }
 
-// admit takes a connection in that has come while the ranks met.
+// admit takes in a connection that has arrived while the ranks met.
 func (a *acceptor) admit(e *rendezvous.Early) {
 	fd, err := takeConn(e.Conn)
 	if err != nil {
@@ -239,28 +239,28 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 	return true
 }
 
-// handOver gives away a connection that comes to a lobby.
+// handOver gives away a connection to a lobby.
 func (t *Transport) handOver(c *inbound) {
 	read := c.buf[:c.w]
 	t.forget(c.conn)
-	_ = c.watch(false, false) // the system forgets it with the transport's poller, if not now
+	_ = c.watch(false, false) // otherwise the system forgets it with the transport's poller
 	fd := c.fd
 	c.fd = -1
 	t.closeConn(c.conn)
-	if conn, err := connOf(fd); err == nil { // else it is broken, and comes again
+	if conn, err := connOf(fd); err == nil { // otherwise it is broken, and the guest comes again
 		t.listener.others(rendezvous.Begun(conn, read))
 	}
 }
 
-// authentic reports whether a greeting is by a rank that has met the others, and to this
-// one. It completes the turn.
+// authentic reports whether a greeting comes from a rank that has met the others, and is for this
+// rank. It completes the turn.
 func (t *Transport) authentic(g *greeting, b []byte) bool {
 	g.turn = t.peers[g.rank].wholeTurn(laneIndex(g.lane, g.comm), g.turn)
 	return t.session.Proven(g.claim(b, t.rank), b[recordLen:])
 }
 
-// introduce gives the connection to its peer, where it may have to wait for its
-// turn. It reports false for one that no peer would open.
+// introduce gives the connection to its peer, where it may have to wait for its turn. It returns
+// false if no peer would open such a connection.
 func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	p := &t.peers[g.rank]
 	if g.rank == t.rank || p.end.told || p.end.how == wire.Broken {

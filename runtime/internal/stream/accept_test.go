@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// When the system has run out of something, new connections wait where they are
-// for acceptPause, and are accepted then.
+// When the system has run out of a resource, new connections wait in its queue for acceptPause, and
+// are then accepted.
 func TestConnectionsAreAcceptedAfterAPause(t *testing.T) {
 	a, b := pair(t)
 	var time clock.Manual
@@ -31,8 +31,8 @@ func TestConnectionsAreAcceptedAfterAPause(t *testing.T) {
 	require.GreaterOrEqual(t, a.listener.token, int32(0))
 }
 
-// A rank that has had no descriptors for as long as others may take to connect says
-// so of itself, and of nobody else.
+// A rank without descriptors for as long as others may take to connect blames itself, and no other
+// rank.
 func TestRankThatCannotAcceptIsToBlame(t *testing.T) {
 	a, b := pair(t)
 	var time clock.Manual
@@ -62,8 +62,8 @@ func TestRankThatCannotAcceptIsToBlame(t *testing.T) {
 	until(t, b, &log{}, func() bool { return b.peers[0].out[wire.LaneOps].idle() })
 }
 
-// A rank that cannot open a connection, since it has no descriptors, says so of
-// itself. Connections that are open carry frames as before.
+// A rank that cannot open a connection, because it has no descriptors, blames itself. Open
+// connections still carry frames.
 func TestRankThatCannotDialIsToBlame(t *testing.T) {
 	for _, errno := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS} {
 		a, b := pair(t)
@@ -87,7 +87,7 @@ func TestRankThatCannotDialIsToBlame(t *testing.T) {
 	}
 }
 
-// ends is a sink that notes whose connections have ended.
+// ends is a sink that records the ranks whose connections have ended.
 type ends struct {
 	nobody
 	of  []int

@@ -6,36 +6,32 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// What the system knows of a line when a connection has rested comes from short
-// bursts, which a shaper or a switch lets pass at once. A long write so fills the
-// queue until segments are dropped. What comes behind a hole waits for it at the
-// receiver, for as long as the queue takes, and links behind the receiver lie idle.
-// So a connection that is alone begins with turnBytes, until it has shown that it
-// needs more or the system has measured the line.
+// After a rest, the system knows a line only from short bursts, which a shaper or a switch lets
+// pass at once. So a long write fills the queue until segments are dropped. Segments behind a gap
+// wait for it at the receiver as long as the queue lasts, and the links behind the receiver are
+// idle. So a connection that is alone begins with turnBytes, until it has shown that it needs more
+// or the system has measured the line.
 
 const (
-	// startBytes are gone when turnBytes have come as often as BBR looks back, ten
+	// startBytes are sent after turnBytes have arrived as often as BBR looks back, which is ten
 	// round trips, and more.
 	startBytes = 16 * turnBytes
-	// fastTurn is within what turnBytes come where links are so fast that they
-	// would lie idle until somebody looks.
+	// fastTurn is the time for turnBytes on links so fast that they would idle until the next look.
 	fastTurn = time.Millisecond
-	// longTrip is from when on most of turnBytes are on the line, not in a queue.
+	// longTrip is the round trip time from which most of turnBytes are on the line, not in a queue.
 	longTrip = time.Millisecond
 )
 
-// start is how a connection goes on after a rest.
+// start is the state of a connection after a rest.
 type start struct {
 	gone int  // bytes written
-	fast bool // the line is; that stays
+	fast bool // the line is fast; this stays
 	full time.Time
-	// When it was found that no more may be written, zero if it was not, and what
-	// had come by then.
+	// When the limit was reached, zero if it was not, and the bytes that had arrived by then.
 	come int
 }
 
-// alone returns how many bytes may be written to o, which shares its link with
-// nobody.
+// alone returns how many bytes may be written to o, which shares its link with no other connection.
 func (u *turns) alone(o *outbound) int {
 	unacked, s := u.unacked(o.fd), &o.start
 	if unacked < longWrite { // it has rested
@@ -57,8 +53,8 @@ func (u *turns) alone(o *outbound) int {
 	return 0
 }
 
-// look finds out whether the line is fast, now that so many bytes have come: half
-// of what may be there, so that a burst does not count for much.
+// look finds out whether the line is fast, given that come bytes have arrived. It waits for half of
+// the possible bytes, so that a burst matters little.
 func (s *start) look(come int, c clock.Clock) {
 	if come -= s.come; s.full.IsZero() || come < turnBytes/2 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pass puts so many bytes to rank 0, has what is sent arrive in pieces, each after
-// a pause, and returns how much was on its way at most.
+// pass puts a number of bytes to rank 0, lets what is sent arrive in pieces with pauses, and
+// returns the most bytes that were under way.
 func (s *stage) pass(bytes int, pause time.Duration) (most int) {
 	const piece = longWrite
 	for s.put(0, bytes); bytes > 0; {
@@ -54,7 +54,7 @@ func TestStartOfAConnectionAlone(t *testing.T) {
 	}
 }
 
-// Once the start is over the system knows the line; after a rest it does not.
+// After the start the system knows the line; after a rest it does not.
 func TestStartEndsAndBeginsAgain(t *testing.T) {
 	s := newStage(t, 1)
 	s.put(0, startBytes+turnBytes)
@@ -70,8 +70,8 @@ func TestStartEndsAndBeginsAgain(t *testing.T) {
 	require.Equal(t, turnBytes, s.flying()[0])
 }
 
-// Where nothing comes at all, since the receiver does not read, say, a connection
-// fills the system's buffer and does not keep others waiting.
+// If nothing arrives at all, for example because the receiver does not read, a connection fills the
+// system's buffer and does not make others wait.
 func TestStartDoesNotWaitForTheLost(t *testing.T) {
 	s := newStage(t, 2)
 	s.put(0, 3*turnBytes/2)

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// bin is a sink that takes everything into one buffer.
+// bin is a sink that reads everything into one buffer.
 type bin struct {
 	buf    []byte
 	frames int
@@ -35,11 +35,11 @@ func benchSizes(b *testing.B, f func(b *testing.B, n int)) {
 	}
 }
 
-// BenchmarkRoundTrip has one goroutine drive both ends: what a put and its
-// arrival cost without any waiting.
+// BenchmarkRoundTrip times a put and its arrival without any waiting: one goroutine drives both
+// ends.
 func BenchmarkRoundTrip(b *testing.B) { benchRoundTrip(b, connect) }
 
-// BenchmarkSealed is the same with a key, and with encryption.
+// BenchmarkSealed does so with a key, and with encryption.
 func BenchmarkSealed(b *testing.B) {
 	for name, connect := range sealings {
 		b.Run(name, func(b *testing.B) { benchRoundTrip(b, connect) })

@@ -14,9 +14,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// BenchmarkBesieged is what a round trip costs the thread that drives both ends while
-// strangers connect as fast as they can and say nonsense: its own processor time, since
-// they take some of the machine, too.
+// BenchmarkBesieged measures a round trip while strangers connect as fast as they can and send
+// nonsense. It uses the processor time of the thread that drives both ends, since the strangers use
+// the machine, too.
 func BenchmarkBesieged(b *testing.B) {
 	for name, strangers := range map[string]int{"nobody": 0, "strangers": 4} {
 		b.Run(name, func(b *testing.B) {
@@ -45,8 +45,7 @@ func BenchmarkBesieged(b *testing.B) {
 	}
 }
 
-// besiege has so many goroutines connect to tr, until the function that it returns is
-// called.
+// besiege starts goroutines that connect to tr, until the returned function is called.
 func besiege(b *testing.B, tr *Transport, strangers int) (stop func()) {
 	var wg sync.WaitGroup
 	var over atomic.Bool
@@ -55,9 +54,9 @@ func besiege(b *testing.B, tr *Transport, strangers int) (stop func()) {
 			for !over.Load() {
 				conn, err := net.DialTimeout("tcp", tr.peers[tr.rank].addr, time.Second)
 				if err != nil {
-					continue // the queue of who waits is full, or there are no ports left
+					continue // the system's queue is full, or there are no ports left
 				}
-				_, _ = conn.Write(make([]byte, greetingLen)) // it may be turned away by now
+				_, _ = conn.Write(make([]byte, greetingLen)) // it may have been turned away by now
 				_ = conn.(*net.TCPConn).SetLinger(0)
 				_ = conn.Close()
 			}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rank listens at the address that it was told, or from which it has reached the
-// coordinator, and at no other.
+// A rank listens only at the configured address, or at the one from which it has reached the
+// coordinator.
 func TestListensWhereItWasAsked(t *testing.T) {
 	for bind, want := range map[string]string{"": "127.0.0.1", "127.0.0.1": "127.0.0.1", "127.0.0.2": "127.0.0.2", "::1": "::1"} {
 		a, b := pair(t, func(o *Options) { o.Bind = bind })

@@ -12,17 +12,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// ackPause is how often Close looks whether the peers' systems have everything.
+// ackPause is how often Close checks whether the peers' systems have everything.
 const ackPause = time.Millisecond
 
-// parting is how far this rank has come with closing in good order; see part.
+// parting is the progress of closing in good order; see part.
 type parting struct {
 	now    bool
-	parted bool // has said goodbye
+	parted bool // it has said goodbye
 }
 
-// Close ends the communicator for this rank; see [wire.Transport]. It fails
-// if frames could not be sent in time; their receivers see a loss then.
+// Close ends the communicator for this rank; see [wire.Transport]. It fails if frames could not be
+// sent in time; their receivers then see a loss.
 func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
@@ -39,12 +39,12 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return err
 }
 
-// part leaves in good order, as far as that is possible: it waits as long as peers
-// take something at least every linger.
+// part leaves in good order, as far as possible: it waits as long as peers take something at least
+// every linger.
 //
-// Goodbyes say how many halves of connections there are, so they wait until all are
-// there: a peer that has read them closes its own. They go in all halves, also where
-// this rank has said nothing: who has spoken in the other one waits for it.
+// A goodbye says how many halves of connections there are, so it waits until all exist. A peer that
+// has read it closes its own halves. Goodbyes go in all halves, also those in which this rank has
+// said nothing: a peer that has spoken in the other half waits for it.
 func (t *Transport) part(linger time.Duration) error {
 	t.parting.now = true
 	t.work(linger, 0, (*conn).unconnected)
@@ -54,7 +54,7 @@ func (t *Transport) part(linger time.Duration) error {
 	late := t.giveUp()
 	t.eachConn(func(c *conn) { unix.Shutdown(c.fd, unix.SHUT_WR) })
 	t.work(linger, ackPause, (*conn).unconfirmed)
-	t.Poll(nobody{}) // who has connected meanwhile
+	t.Poll(nobody{}) // takes connections that have arrived meanwhile
 	if len(late) > 0 {
 		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rendezvous.RankList(late))
 	}
@@ -71,9 +71,9 @@ func (t *Transport) leave(o *outbound) {
 	t.mark(o)
 }
 
-// work keeps sending, and throws away what arrives so that closing does not
-// reset connections, until nothing is left of any outbound connection, or nothing has
-// become less for linger. It looks again at least every pause, if that is not 0.
+// work keeps sending, and drops arrivals so that closing does not reset connections, until nothing
+// is left of any outgoing connection, or nothing has decreased for linger. It checks at least every
+// pause, if that is not 0.
 func (t *Transport) work(linger, pause time.Duration, left func(*conn) int) {
 	patience := clock.Patience{Limit: linger}
 	for {
@@ -91,7 +91,7 @@ func (t *Transport) work(linger, pause time.Duration, left func(*conn) int) {
 	}
 }
 
-// unconnected is 1 as long as there is no connection yet.
+// unconnected is 1 while there is no connection yet.
 func (c *conn) unconnected() int {
 	if c.fd < 0 {
 		return 1
@@ -109,8 +109,8 @@ func (c *conn) unwritten() int {
 	return n
 }
 
-// unconfirmed returns how many bytes the peer's system does not have. One that has reset
-// a connection confirms nothing any more, and where nothing is read nobody else notices.
+// unconfirmed returns how many bytes the peer's system does not have. A peer that has reset a
+// connection confirms nothing any more; if the connection is not read, only this check notices.
 func (c *conn) unconfirmed() int {
 	if !c.reads && broken(c.fd) {
 		c.t.closeConn(c)
@@ -119,8 +119,8 @@ func (c *conn) unconfirmed() int {
 	return unacked(c.fd)
 }
 
-// giveUp closes the connections with peers that have not been sent everything,
-// so that they see a loss, and returns these peers.
+// giveUp closes the connections with peers that have not been sent everything, so that they see a
+// loss, and returns these peers.
 func (t *Transport) giveUp() (late []int) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
@@ -132,8 +132,8 @@ func (t *Transport) giveUp() (late []int) {
 	return late
 }
 
-// dropHard gives up all connections with p so that it notices: those on which only p
-// speaks just end, as those of a process do.
+// dropHard closes all connections with p so that p notices. Connections on which only p speaks just
+// end, like those of a dead process.
 func (t *Transport) dropHard(p *peer) {
 	p.eachConn(func(c *conn) {
 		if c.out.begun {
@@ -143,14 +143,14 @@ func (t *Transport) dropHard(p *peer) {
 	t.drop(p)
 }
 
-// hasten has the closing of fd reset the connection.
+// hasten makes closing fd reset the connection.
 func hasten(fd int) {
 	if fd >= 0 {
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
 }
 
-// release gives back all that the transport has taken.
+// release frees all resources of the transport.
 func (t *Transport) release() {
 	t.closed = true
 	t.dialer.close()
@@ -162,7 +162,7 @@ func (t *Transport) release() {
 	t.reactor.Unwatch(t.listener.fd, t.listener.token)
 	closeFD(t.listener.fd)
 	for _, c := range t.listener.guests {
-		hasten(c.fd) // a reset says that the connection was never taken: see unreached
+		hasten(c.fd) // a reset says that the connection was never accepted: see unreached
 		t.closeConn(c)
 	}
 	for rank := range t.peers {

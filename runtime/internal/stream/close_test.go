@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank may close while it still connects for what it has put last: its
-// other connections must not end before.
+// A rank may close while it still connects for its last put; its other connections must not end
+// before.
 func TestCloseWhileConnecting(t *testing.T) {
 	a, b := pair(t)
 	s := &log{}
@@ -41,8 +41,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 	require.NoError(t, b.Close(true, 0))
 }
 
-// A rank that connects to one that is just leaving learns that it has left,
-// whether its connection is still taken or not.
+// A rank that connects to a rank that is leaving learns that it has left, whether the connection is
+// still accepted or not.
 func TestConnectingToWhoLeaves(t *testing.T) {
 	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
 	for _, name := range []string{"taken", "not taken", "not taken, and written to"} {
@@ -69,8 +69,7 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 	}
 }
 
-// A peer that leaves between the moment in which it is connected to and the greeting
-// has left, and has not died.
+// A peer that leaves between the connection and the greeting has left, and has not died.
 func TestLeavingBeforeTheGreeting(t *testing.T) {
 	a, b := pair(t)
 	attempt := a.dialer.attempt
@@ -106,8 +105,8 @@ func reset(conn net.Conn) error {
 	return err
 }
 
-// A rank whose connection is reset, since its peer has left without ever having seen
-// it, reads on another connection that the peer has left in good order.
+// If a rank's connection is reset because its peer has left without ever seeing it, the rank reads
+// on another connection that the peer has left in good order.
 func TestResetByWhoHasSaidGoodbye(t *testing.T) {
 	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
 	a, b := pair(t)
@@ -119,7 +118,7 @@ func TestResetByWhoHasSaidGoodbye(t *testing.T) {
 	b.parting = parting{true, true}
 	b.leave(b.peers[0].out[wire.LaneOps])
 	b.flushAll(nobody{})
-	b.release() // nobody has accepted a's connection: the system resets it
+	b.release() // a's connection was not accepted: the system resets it
 	a.Put(1, slot)
 	until(t, a, s, func() bool { return s.how != 0 })
 	require.Equal(t, wire.Closed, s.how)

@@ -11,36 +11,36 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// recordLen is the width of everything that is sent on a data connection
-// except bodies: the greeting that opens it, but for its proof, frame headers and
-// goodbyes. With a key all but the greeting goes sealed (sealed.go).
+// recordLen is the length of everything on a data connection except bodies: the greeting that opens
+// it, without its proof, frame headers and goodbyes. With a key everything except the greeting is
+// sealed (sealed.go).
 const recordLen = 32
 
 // MaxBody is [wire.MaxBody].
 const MaxBody = wire.MaxBody
 
-// pieceSize is how many bytes of a body, at most, stand between two records, so
-// that a frame can be called off.
+// pieceSize is the greatest number of bytes of a body between two records, so that a frame can be
+// called off.
 const pieceSize = 256 << 10
 
-// record is one of them, encoded; integers are big-endian.
+// record is an encoded record; integers are big-endian.
 //
 //	frame     magic u16, kind u8, communicator u8, epoch u32, seq u64, slot u32, arg u32, print u32, len u32
 //	greeting  magic u32, version u8, lane u8, communicator u8, turn u8, id [16], rank u32, size u32
 //
-// The others look as a frame does, with a kind of their own and zeros but for what
-// is named:
+// Other records have the form of a frame with a kind of their own, and zeros in all fields except
+// the named ones:
 //
-//	begin     seq = turn; begins what the rank says that has not opened the connection
-//	more      stands before each further pieceSize bytes of a body
-//	cut       stands there instead: the rest of the body does not come
-//	end       the sender's half ends here: what it puts comes in its next turn
+//	begin     seq = turn; begins the half of the rank that has not opened the connection
+//	more      precedes each further pieceSize bytes of a body
+//	cut       replaces such a record: the rest of the body does not come
+//	end       the sender's half ends here: its later frames come in its next turn
 //	goodbye   arg = halves that the sender has begun to the receiver, modulo 2^32; nothing follows
 //
-// A connection on LaneOps is of one communicator. What a rank says on one lane to another
-// it says in turns (lanes.go), of which a greeting tells the last eight bits. Behind a greeting
-// stands a proof that its sender has met the others: its tag, of the receiver's rank and of
-// the whole turn besides, so that it is of no use to who repeats it.
+// A connection on LaneOps belongs to one communicator. A rank speaks on one lane to another in
+// turns (lanes.go); a greeting has the last eight bits of the turn. A proof follows a greeting: the
+// tag shows that its sender has met the others. It covers the receiver's rank and the whole turn,
+// so a repeated greeting is useless.
 type record [recordLen]byte
 
 const greetingLen = recordLen + seal.TagLen
@@ -102,7 +102,7 @@ func bodyLimit(k wire.FrameKind) int {
 	return wire.MaxControl
 }
 
-// isFrame tells an encoded frame header from the other records.
+// isFrame reports whether r is a frame header.
 func isFrame(r *record) bool {
 	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) < kindBegin
 }
@@ -112,13 +112,13 @@ func goodbye(opened uint32) (r record) {
 	return r
 }
 
-// begun returns what begins a half of a connection that the other rank has opened.
+// begun returns the record that begins the half of the rank that has not opened the connection.
 func begun(turn uint64) (r record) {
 	encodeHeader(&r, &wire.Header{Kind: kindBegin, Seq: turn})
 	return r
 }
 
-// mark returns a record that says nothing but its kind.
+// mark returns a record that has only a kind.
 func mark(k wire.FrameKind) (r record) {
 	encodeHeader(&r, &wire.Header{Kind: k})
 	return r
@@ -129,18 +129,18 @@ type greeting struct {
 	id         [16]byte
 	rank, size int
 	lane       wire.Lane
-	comm       uint8  // whose lane it is; 0 for LaneControl
-	turn       uint64 // of the half in which the rank speaks
+	comm       uint8  // the lane's communicator; 0 for LaneControl
+	turn       uint64 // turn of the half in which the rank speaks
 }
 
-// greetingTo returns what opens a connection to rank to.
+// greetingTo returns the encoded greeting for rank to, with its proof.
 func (g *greeting) greetingTo(to int, s *seal.Session) []byte {
 	r := encodeGreeting(g)
 	tag := s.Prove(g.claim(r[:], to))
 	return append(r[:], tag[:]...)
 }
 
-// claim is what a greeting to rank to proves.
+// claim is the data that the proof of a greeting to rank to covers.
 func (g *greeting) claim(r []byte, to int) []byte {
 	b := append(make([]byte, 0, recordLen+12), r[:recordLen]...)
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, uint32(to)), g.turn)
@@ -155,8 +155,8 @@ func encodeGreeting(g *greeting) (r record) {
 	return r
 }
 
-// decodeGreeting checks r, without its proof, against what this communicator expects. Of
-// the turn it knows the last eight bits.
+// decodeGreeting checks r, without its proof, against this communicator. It returns only the last
+// eight bits of the turn.
 func decodeGreeting(r []byte, id [16]byte, size int) (g greeting, ok bool) {
 	if binary.BigEndian.Uint32(r[0:]) != greetingMagic || r[4] != wireVersion {
 		return g, false

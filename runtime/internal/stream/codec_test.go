@@ -62,7 +62,7 @@ func TestGreetingRoundTrip(t *testing.T) {
 		want := greeting{size: rapid.IntRange(1, ir.MaxRanks).Draw(t, "size")}
 		want.rank = rapid.IntRange(0, want.size-1).Draw(t, "rank")
 		want.lane = wire.Lane(rapid.IntRange(0, int(wire.Lanes)-1).Draw(t, "lane"))
-		want.turn = uint64(rapid.Uint8().Draw(t, "turn")) // the rest is not sent
+		want.turn = uint64(rapid.Uint8().Draw(t, "turn")) // only these bits are sent
 		if want.lane == wire.LaneOps {
 			want.comm = rapid.Uint8().Draw(t, "comm")
 		}

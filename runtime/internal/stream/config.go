@@ -16,20 +16,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// dialTimeout is how long a first connection is tried, unless told otherwise: as long as
-// a rank may be silent that was connected before the network went away.
+// dialTimeout is the default time for a first connection: as long as a connected rank may be silent
+// when the network goes away.
 const dialTimeout = 30 * time.Second
 
-// MaxJob is the longest name of a job, in bytes.
+// MaxJob is the greatest length of a job's name in bytes.
 const MaxJob = rendezvous.MaxJob
 
-// MinKey and MaxKey are the bytes of the shortest and of the longest key.
+// MinKey and MaxKey are the least and the greatest length of a key in bytes.
 const (
 	MinKey = seal.MinKey
 	MaxKey = seal.MaxKey
 )
 
-// Options are those of tcp.Config, which says what they mean.
+// Options are those of tcp.Config; see there.
 type Options struct {
 	Rank, Size  int
 	Job         string
@@ -48,16 +48,15 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Config says how a rank finds the others, and what it tells them; see
-// [rendezvous.Config].
+// Config says how a rank finds the other ranks, and what it tells them; see [rendezvous.Config].
 type Config struct {
 	Options
 	Blob    []byte
 	Prepare func(*rendezvous.Meeting) error
-	Sparse  bool // most of what is put are signals
+	Sparse  bool // most puts are signals
 }
 
-// Join has the ranks meet and returns what connects them.
+// Join lets the ranks meet and returns the transport.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := join(ctx, &cfg)
 	if err != nil {
@@ -78,7 +77,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		defer cfg.Listener.Close()
 	}
 	if l, ok := cfg.Listener.(*net.TCPListener); ok {
-		tcpopt.Of(l, tcpopt.Unpaced) // which those that it accepts have from it
+		tcpopt.Of(l, tcpopt.Unpaced) // accepted connections inherit it
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {
@@ -110,7 +109,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	return t, err
 }
 
-// listenFD takes a listener's descriptor out of it; -1 if there is none.
+// listenFD takes a listener's descriptor out of it, or returns -1 if there is none.
 func listenFD(l net.Listener, shared bool) (int, error) {
 	if l == nil {
 		return -1, nil
@@ -118,7 +117,7 @@ func listenFD(l net.Listener, shared bool) (int, error) {
 	if !shared {
 		defer l.Close()
 	}
-	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no others
+	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no other listeners
 	if err != nil {
 		return -1, fmt.Errorf("accept connections at %v: %w", l.Addr(), err)
 	}

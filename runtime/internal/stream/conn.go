@@ -9,16 +9,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// conn is a connection with a peer, for one lane. Each rank speaks in one half of it,
-// if it has something to say, and ends that without regard to the other: halves.go.
+// conn is a connection with a peer, for one lane. Each rank speaks in one half of it, if it has
+// something to say, and ends its half independently of the other: see halves.go.
 type conn struct {
 	t    *Transport
-	p    *peer // nil until it has said who it is
-	lane int   // its index in peer.out and peer.in
+	p    *peer // nil until it has named its rank
+	lane int   // index in peer.out and peer.in
 	in   inbound
 	out  outbound
 
-	fd            int // -1 until connected, and again when closed
+	fd            int // -1 until connected, and again after closing
 	closed        bool
 	watched       *reactor.Descriptor // nil until connected
 	reads, writes bool                // what it is watched for
@@ -30,7 +30,7 @@ func (t *Transport) newConn() *conn {
 	return c
 }
 
-// connect takes over a descriptor on which something may come.
+// connect takes over a descriptor on which something may have arrived.
 func (c *conn) connect(fd int) error {
 	if !c.t.sparse && !within(fd) {
 		tcpopt.Usual(fd)
@@ -51,7 +51,7 @@ func (c *conn) watch(read, write bool) error {
 	return c.watched.Modify(read, write)
 }
 
-// rewatch is watch for the connection with a known peer, who is lost if that fails.
+// rewatch is watch for a connection with a known peer, which is lost if that fails.
 func (c *conn) rewatch(read, write bool) bool {
 	if err := c.watch(read, write); err != nil {
 		c.t.lose(c.p, fmt.Errorf("tcp: connection to rank %d: %w", c.p.rank, err))
@@ -71,7 +71,7 @@ func (c *conn) Ready(s wire.Sink, read, write bool) (moved bool) {
 	return moved
 }
 
-// closeConn gives a connection up with all that is queued.
+// closeConn closes a connection and drops its queue.
 func (t *Transport) closeConn(c *conn) {
 	if c.closed {
 		return
@@ -84,7 +84,7 @@ func (t *Transport) closeConn(c *conn) {
 		}
 		c.p.conns = slices.DeleteFunc(c.p.conns, func(other *conn) bool { return other == c })
 	}
-	_ = c.watch(false, false) // the system forgets what is closed
+	_ = c.watch(false, false) // the system forgets closed descriptors
 	closeFD(c.fd)
 	c.fd = -1
 }

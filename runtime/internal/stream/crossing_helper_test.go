@@ -15,22 +15,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// crossing is two ranks whose dials wait until they are let go.
+// crossing is two ranks whose dials wait until they are released.
 type crossing struct {
 	ranks [2]*Transport
 	sinks [2]*ledger
 	gates [2]chan struct{}
 
 	put    [2]map[int]uint64 // frames that each rank has put, by lane
-	unsent [2]int            // of which the bodies are referred to
+	unsent [2]int            // frames whose bodies are referred to
 }
 
-// ledger is a sink that keeps what comes, by lane, and may hold its operations.
+// ledger is a sink that keeps all arrivals by lane, and may hold its operations.
 type ledger struct {
 	nobody
 	hold bool
 	got  map[int][]uint64
-	open map[int][]byte // the frame that has begun
+	open map[int][]byte // the current frame
 	how  wire.End
 	err  error
 }
@@ -56,7 +56,7 @@ func (l *ledger) Arrived(h *wire.Header, body []byte) {
 
 func (l *ledger) Ended(_ int, how wire.End, err error) { l.how, l.err = how, err }
 
-// bodyOf is what frame seq carries: some carry more than the system takes at once.
+// bodyOf is the body of frame seq. Some bodies are longer than the system takes at once.
 func bodyOf(seq uint64) string {
 	if seq%11 == 10 {
 		return strings.Repeat(fmt.Sprint(seq), 1<<20)
@@ -83,7 +83,7 @@ func newCrossing(t testing.TB, edits ...func(*Options)) *crossing {
 	return x
 }
 
-// say has a rank put its next frame of a lane.
+// say puts the next frame of a rank and lane.
 func (x *crossing) say(rank, lane int) {
 	seq := x.put[rank][lane]
 	f := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq}, Body: []byte(bodyOf(seq)), Unsent: &x.unsent[rank]}
@@ -107,7 +107,7 @@ func (x *crossing) dialling(rank int) int {
 	return n
 }
 
-// connect lets one dial go, if one waits, and waits until it is through.
+// connect releases one waiting dial, if there is one, and waits until it is done.
 func (x *crossing) connect(rank int) {
 	n := x.dialling(rank)
 	if n == 0 {
@@ -121,7 +121,7 @@ func (x *crossing) connect(rank int) {
 
 func (x *crossing) poll(rank int) { x.ranks[rank].Poll(x.sinks[rank]) }
 
-// settle lets all dials go and polls both until cond holds.
+// settle releases all dials and polls both ranks until cond holds.
 func (x *crossing) settle(t require.TestingT, cond func() bool) {
 	for end := time.Now().Add(3 * time.Second); !cond(); {
 		moved := false
@@ -146,8 +146,7 @@ func (x *crossing) conns(rank, lane int) (n int) {
 	return n
 }
 
-// united reports whether each rank has one connection of the lane, and speaks there if
-// the other does.
+// united reports whether each rank has one connection of the lane, and both speak on the same one.
 func (x *crossing) united(lane int) bool {
 	for rank, tr := range x.ranks {
 		o, in := tr.peers[1-rank].out[lane], tr.peers[1-rank].in[lane]
@@ -158,7 +157,7 @@ func (x *crossing) united(lane int) bool {
 	return true
 }
 
-// tell says how things stand with a rank.
+// tell describes the state of a rank.
 func (x *crossing) tell(rank int) string {
 	tr, s := x.ranks[rank], x.sinks[rank]
 	p := &tr.peers[1-rank]

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Who answers does so on the connection that is there.
+// An answer uses the existing connection.
 func TestAnswerOpensNoConnection(t *testing.T) {
 	for rank := range 2 {
 		x := newCrossing(t)
@@ -26,8 +26,8 @@ func TestAnswerOpensNoConnection(t *testing.T) {
 	}
 }
 
-// Two that open connections at the same time: in every order of what they do, all that
-// is put comes once and in order, and one connection is left.
+// If two ranks open connections at the same time, then in every order of steps all puts arrive once
+// and in order, and one connection remains.
 func TestCrossingInEveryOrder(t *testing.T) {
 	steps := []func(x *crossing, rank int){
 		func(x *crossing, rank int) { x.say(rank, 0) }, (*crossing).connect, (*crossing).poll, (*crossing).poll,
@@ -50,7 +50,7 @@ func TestCrossingInEveryOrder(t *testing.T) {
 	}
 }
 
-// Nobody waits for a word of the other before it sends.
+// Neither rank waits for the other before it sends.
 func TestCrossingWaitsForNobody(t *testing.T) {
 	x := newCrossing(t)
 	for rank := range 2 {
@@ -65,9 +65,9 @@ func TestCrossingWaitsForNobody(t *testing.T) {
 	x.settle(t, x.allCome)
 }
 
-// Whatever two ranks do, in whatever order, and however long their dials take: what they
-// put comes once, and in order in its lane. A rank that closes is known to have closed by
-// whoever it has spoken to, after all that it has put has come; one that dies is not.
+// Whatever two ranks do, in whatever order, and however long their dials take: puts arrive once,
+// and in order in their lane. If a rank closes, every rank that it has spoken to learns that after
+// all its puts have arrived; a death is not taken for closing.
 func TestCrossingsKeepOrder(t *testing.T) {
 	for name, edits := range map[string][]func(*Options){"no key": nil, "signed": {signed}, "encrypted": {encrypted}} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestCrossingsKeepOrder(t *testing.T) {
 // playLanes are operations of two communicators, and control.
 var playLanes = []int{laneIndex(wire.LaneOps, 0), laneIndex(wire.LaneOps, 1), int(wire.LaneControl)}
 
-// play does what is drawn.
+// play makes random steps.
 func (x *crossing) play(r *rapid.T) {
 	for range rapid.IntRange(0, 60).Draw(r, "steps") {
 		rank := rapid.IntRange(0, 1).Draw(r, "rank")
@@ -116,8 +116,8 @@ func (x *crossing) play(r *rapid.T) {
 	}
 }
 
-// turnsUnread returns how many turns of a rank the other one has not begun to read: a
-// number is not used again more often before that.
+// turnsUnread returns how many turns of a rank the other one has not begun to read: a number is not
+// reused more often before that.
 func (x *crossing) turnsUnread(rank, lane int) int {
 	from, to := &x.ranks[rank].peers[1-rank], &x.ranks[1-rank].peers[rank]
 	from.reach(lane)
@@ -125,7 +125,7 @@ func (x *crossing) turnsUnread(rank, lane int) int {
 	return int(from.outTurn[lane] - to.inTurn[lane])
 }
 
-// allCome reports whether all that was put has come.
+// allCome reports whether all puts have arrived.
 func (x *crossing) allCome() bool {
 	for rank := range 2 {
 		for lane, n := range x.put[rank] {
@@ -137,7 +137,7 @@ func (x *crossing) allCome() bool {
 	return true
 }
 
-// requireOrder checks that what has come is a beginning of what was put, on each lane.
+// requireOrder checks that the arrivals on each lane are a prefix of the puts.
 func (x *crossing) requireOrder(t require.TestingT) {
 	for rank, s := range x.sinks {
 		for lane, got := range s.got {
@@ -148,8 +148,7 @@ func (x *crossing) requireOrder(t require.TestingT) {
 	}
 }
 
-// requireUnited checks that what both say on a lane goes by one connection, from when a
-// crossing is over.
+// requireUnited checks that after a crossing both ranks use one connection for a lane.
 func (x *crossing) requireUnited(t require.TestingT, lane int) {
 	for range 2 {
 		x.say(0, lane)
@@ -159,8 +158,8 @@ func (x *crossing) requireUnited(t require.TestingT, lane int) {
 	require.True(t, x.united(lane), "lane %d\n%s%s", lane, x.tell(0), x.tell(1))
 }
 
-// end has one of the ranks close or die, to which the other one puts a frame, and another one now and then, as a rank
-// does that watches: of a connection whose turn has not come it hears only by that that it is broken.
+// end makes one rank close or die. The other rank puts a frame to it, and another one now and then,
+// like a rank that watches: if a connection's turn has not come, only that shows that it is broken.
 func (x *crossing) end(r *rapid.T) {
 	rank, bye := rapid.IntRange(0, 1).Draw(r, "who"), rapid.Bool().Draw(r, "bye")
 	tr, other := x.ranks[rank], x.sinks[1-rank]
@@ -187,7 +186,7 @@ func (x *crossing) end(r *rapid.T) {
 		return
 	case x.put[rank][int(wire.LaneControl)] > 0:
 		require.Equal(r, wire.Closed, other.how, "%v", other.err)
-	default: // it may never have seen the connections of the other
+	default: // it may never have seen the other's connections
 		require.NotEqual(r, wire.Broken, other.how, "%v", other.err)
 	}
 	for lane, n := range x.put[rank] {

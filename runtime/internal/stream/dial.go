@@ -19,8 +19,8 @@ import (
 
 // dialer connects in the background.
 type dialer struct {
-	clock   clock.Clock   // for pauses; the system bounds each attempt
-	timeout time.Duration // to connect to one peer
+	clock   clock.Clock   // clock of pauses; the system limits each attempt
+	timeout time.Duration // for connecting to one peer
 	attempt func(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error)
 	running sync.WaitGroup
 	ctx     context.Context // ends the dials
@@ -36,15 +36,14 @@ func newDialer(c clock.Clock, timeout time.Duration) *dialer {
 	return d
 }
 
-// dialed is the outcome of connecting.
+// dialed is the outcome of a dial.
 type dialed struct {
 	c   *conn
 	fd  int
 	err error
 }
 
-// dial connects c in the background, which happens once per connection, and
-// calls wake.
+// dial connects c in the background, once per connection, and then calls wake.
 func (d *dialer) dial(c *conn, wake func()) {
 	d.running.Go(func() {
 		out := dialed{c: c, fd: -1}
@@ -64,23 +63,22 @@ func (d *dialer) dial(c *conn, wake func()) {
 	})
 }
 
-// greet says a greeting at once, whatever its rank does meanwhile: who connects and says
-// nothing is a stranger. A peer that has closed without having taken the connection has reset it, which the
-// system tells once: whoever reads then finds an end like that of a process that has died.
+// greet sends a greeting at once, whatever its rank does meanwhile, since a silent connection
+// counts as a stranger. A peer that has closed before it accepted the connection has reset it. The
+// system reports that once: a later read only finds an end, like that of a dead process.
 func greet(fd int, b []byte) error {
 	n, err := unix.Write(fd, b)
 	if again(err) || err == nil && n < len(b) {
-		return io.ErrShortWrite // nothing that was just opened is full
+		return io.ErrShortWrite // a new connection has room for it
 	}
 	return err
 }
 
-// dialPause is between two attempts to connect to a host that was not to be reached.
+// dialPause is the time between two attempts to connect to an unreachable host.
 const dialPause = 50 * time.Millisecond
 
-// connect tries to connect to addr until the timeout. On a busy link the system's
-// questions for a host's address are lost like anything else, and it soon says that
-// there is no way to that host.
+// connect tries to connect to addr until the timeout. On a busy link the system's address lookups
+// for a host may be lost, and it then soon reports that there is no route to the host.
 func (d *dialer) connect(addr string) (net.Conn, error) {
 	end := d.clock.Now().Add(d.timeout)
 	for rest := d.timeout; ; {
@@ -94,15 +92,15 @@ func (d *dialer) connect(addr string) (net.Conn, error) {
 	}
 }
 
-// passes reports whether what is wrong with the way to a peer may soon be over: a
-// network, an interface, a filter on the way.
+// passes reports whether a problem on the way to a peer, such as a network, an interface or a
+// filter, may be temporary.
 func passes(err error) bool {
 	return slices.ContainsFunc(passing, func(errno unix.Errno) bool { return errors.Is(err, errno) })
 }
 
 var passing = []unix.Errno{unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENETDOWN, unix.EADDRNOTAVAIL, unix.ETIMEDOUT, unix.EPERM, unix.EACCES}
 
-// drain returns the outcomes that have not been looked at.
+// drain returns and removes the new outcomes.
 func (d *dialer) drain() []dialed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +110,7 @@ func (d *dialer) drain() []dialed {
 	return list
 }
 
-// close ends the dials and gives back what they have opened.
+// close ends the dials and closes what they have opened.
 func (d *dialer) close() {
 	d.cancel()
 	d.running.Wait()
@@ -121,7 +119,7 @@ func (d *dialer) close() {
 	}
 }
 
-// adopt takes new connections into service.
+// adopt starts to use new connections.
 func (t *Transport) adopt() {
 	for _, d := range t.dialer.drain() {
 		if d.c.closed {

@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// fails returns attempts of which so many end with err, how many there were, and
-// how long the last one was allowed to take.
+// fails returns attempts of which the first times end with err, how many there were, and how long
+// the last one was allowed to take.
 func fails(times int, err error) (attempt func(context.Context, clock.Clock, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
 	made, last = new(int), new(time.Duration)
 	return func(_ context.Context, _ clock.Clock, _ string, limit time.Duration) (net.Conn, error) {
@@ -65,8 +65,8 @@ func TestDialIsRepeated(t *testing.T) {
 	}
 }
 
-// A network that is away for ten seconds before a first connection, whether it says so
-// or is silent, is tried until it is back: nobody is lost.
+// If the network is away for ten seconds before a first connection, whether with errors or in
+// silence, the rank tries until it is back: no rank is lost.
 func TestDialOutlastsABlip(t *testing.T) {
 	const blip = 10 * time.Second
 	for name, away := range map[string]func(ctx context.Context, rest time.Duration) error{

@@ -9,17 +9,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// end is how the connections with a peer end.
+// end says how the connections with a peer end.
 type end struct {
 	how    wire.End // 0: they go on
-	err    error    // why, unless it is wire.Closed
-	told   bool     // the sink knows, or nobody is to know any more
-	theirs uint32   // halves of connections that the peer has begun to us, by its goodbye
-	read   uint32   // those that have been read to their end
+	err    error    // the reason, unless how is wire.Closed
+	told   bool     // the sink knows, or need not know any more
+	theirs uint32   // halves that the peer has begun to us, by its goodbye
+	read   uint32   // halves that have been read to their end
 }
 
-// end notes how the connections with p end; the next Poll, or this one, tells the
-// sink. Nothing more goes to p.
+// end records how the connections with p end. The current or the next Poll tells the sink. Nothing
+// more goes to p.
 func (t *Transport) end(p *peer, how wire.End, err error) {
 	if p.end.told || how <= p.end.how {
 		return
@@ -35,7 +35,7 @@ func (t *Transport) end(p *peer, how wire.End, err error) {
 	t.sender.pending.Store(true)
 }
 
-// lose notes that p cannot be reached, or has broken the protocol.
+// lose records that p cannot be reached, or has broken the protocol.
 func (t *Transport) lose(p *peer, err error) { t.end(p, wire.Broken, err) }
 
 // heard takes p's goodbye, from any of its connections.
@@ -46,10 +46,9 @@ func (t *Transport) heard(p *peer, theirs uint32) {
 	t.end(p, wire.Closed, nil)
 }
 
-// unreached handles a connection to p that could not be opened, or is broken. A rank
-// that refuses or resets it has closed, perhaps in good order: its system may have
-// opened the connection for a p that never saw it. Then p's goodbye is here already,
-// though perhaps not read.
+// unreached handles a connection to p that could not be opened, or is broken. A rank that refuses
+// or resets it has closed, perhaps in good order: its system may have opened the connection before
+// p saw it. Then p's goodbye has arrived already, though it may be unread.
 func (t *Transport) unreached(p *peer, err error) {
 	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) {
 		t.end(p, wire.Refused, err)
@@ -58,18 +57,17 @@ func (t *Transport) unreached(p *peer, err error) {
 	t.lose(p, err)
 }
 
-// fault notes that this rank cannot go on, whatever the others do.
+// fault records that this rank cannot go on, whatever the others do.
 func (t *Transport) fault(err error) { t.lose(&t.peers[t.rank], err) }
 
-// short reports whether the system was out of something that this process needs: a
-// peer is not to blame.
+// short reports whether the system lacks a resource that this process needs, so that no peer is to
+// blame.
 func short(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) ||
 		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOSPC)
 }
 
-// known reports whether all is known that will be of how p has ended: what it sent
-// before is read.
+// known reports whether everything is known about p's end: everything that it sent before is read.
 func (p *peer) known() bool {
 	switch p.end.how {
 	case wire.Broken:
@@ -80,7 +78,7 @@ func (p *peer) known() bool {
 	return p.silent()
 }
 
-// tellEnds tells the sink of the peers of which all is known.
+// tellEnds tells the sink of the peers whose end is known.
 func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 	t.hearAll(s)
 	list := t.ending
@@ -98,14 +96,14 @@ func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// hearAll reads what is there already of peers that take no connections any more: they
-// may have said on another one how they end, or on one that they have opened to this rank.
+// hearAll reads everything that has arrived from peers that accept no connections any more: they
+// may have said how they end on another connection, or on one that they have opened to this rank.
 func (t *Transport) hearAll(s wire.Sink) {
 	refused := func(p *peer) bool { return p.end.how == wire.Refused }
 	if !slices.ContainsFunc(t.ending, refused) {
 		return
 	}
-	t.listener.strangers = 0 // whatever is at the door
+	t.listener.strangers = 0 // accept all waiting connections
 	t.listener.Ready(s, true, false)
 	for _, c := range slices.Clone(t.listener.guests) {
 		t.meet(&c.in, s)
@@ -124,13 +122,13 @@ func (t *Transport) hearAll(s wire.Sink) {
 // tells reports whether the next tellEnds has something to tell.
 func (t *Transport) tells() bool { return slices.ContainsFunc(t.ending, (*peer).known) }
 
-// drop gives up all connections with p; frames for it are dropped from now on.
+// drop closes all connections with p; later frames for it are dropped.
 func (t *Transport) drop(p *peer) {
 	p.end.told = true
 	p.eachConn(t.closeConn)
 }
 
-// closeOut gives up what this rank says on c, and c if nothing more can come there.
+// closeOut ends this rank's half of c, and closes c if nothing more can arrive there.
 func (t *Transport) closeOut(c *conn) {
 	t.dropOut(&c.out)
 	if c.fd < 0 || c.in.phase == finished {

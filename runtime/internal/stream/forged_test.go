@@ -14,10 +14,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// siege is how many forgeries are sent: so many of a million in the heavy tests.
+// siege is the number of forgeries: all in the heavy tests, else a twentieth.
 func siege(all int) int { return heavy.Or(all/20, all) }
 
-// script is what a rank says on a connection: frames, each in a record of its own.
+// script is a rank's traffic on a connection: frames, each in its own record.
 func script(t testing.TB, s *seal.Session, turn uint64, frames int) (records [][]byte) {
 	line, _, err := s.Lines(1, 0, 0, turn)
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func script(t testing.TB, s *seal.Session, turn uint64, frames int) (records [][
 	return records
 }
 
-// scribe notes the frames that arrive.
+// scribe records arriving frames.
 type scribe struct {
 	nobody
 	buf   [100]byte
@@ -45,14 +45,13 @@ func (s *scribe) Arrived(h *wire.Header, body []byte) {
 	s.wrong = s.wrong || h.Len != 10*int(h.Seq) || !bytes.Equal(body, bytes.Repeat([]byte{byte(h.Seq)}, h.Len))
 }
 
-// play has a hear, on a connection whose greeting it has taken, what is said, and returns
-// the frames that it took.
+// play feeds bytes to a, on a connection after its greeting, and returns the frames that a took.
 func play(t testing.TB, a *Transport, said []byte) *scribe {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.SetNonblock(ends[0], true))
 	defer unix.Close(ends[1])
-	p := &peer{t: a, rank: 1, end: end{how: wire.Broken, told: true}} // its end is nothing to tell
+	p := &peer{t: a, rank: 1, end: end{how: wire.Broken, told: true}} // its end need not be told
 	p.reach(0)
 	c := a.newConn()
 	c.p = p
@@ -69,8 +68,8 @@ func play(t testing.TB, a *Transport, said []byte) *scribe {
 	return s
 }
 
-// Of a connection into which somebody on the way puts what it likes the frames before that
-// count, and none behind.
+// If a stranger on the way inserts bytes into a connection, the frames before them count, and none
+// after.
 func TestSiegeOfFrames(t *testing.T) {
 	const frames = 4
 	for name, edit := range map[string]func(*Options){"signed": signed, "encrypted": encrypted} {
@@ -114,7 +113,7 @@ func TestSiegeOfFrames(t *testing.T) {
 				}
 				got := a.stats.Unauthenticated - refused
 				refused = a.stats.Unauthenticated
-				if got != counted && how != "flipped" && how != "noise" { // a length may promise more than has come
+				if got != counted && how != "flipped" && how != "noise" { // a length may promise more than has arrived
 					t.Fatalf("%s at %d: %d counted, want %d", how, at, got, counted)
 				}
 			}
@@ -130,15 +129,15 @@ func b2n(b bool) uint64 {
 	return 0
 }
 
-// No greeting counts that is not a rank's own, to this rank and of its turn, and each is
-// counted when it comes by a connection.
+// A greeting counts only if it is the rank's own, for this rank, and for its turn. Any other
+// greeting on a connection is counted as rejected.
 func TestSiegeOfGreetings(t *testing.T) {
 	for name, edits := range map[string][]func(*Options){"no key": nil, "signed": {signed}} {
 		t.Run(name, func(t *testing.T) {
 			before, _ := pair(t, edits...)
 			a, b := pair(t, edits...)
 			requireWorks(t, a, b)
-			used := greeting{id: a.ID(), rank: 1, size: 2} // that connection is there
+			used := greeting{id: a.ID(), rank: 1, size: 2} // that connection exists
 			next := greeting{id: a.ID(), rank: 1, size: 2, turn: 1}
 			r := rand.New(rand.NewPCG(3, 4))
 			forge := func(n int) []byte {

@@ -7,18 +7,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What a rank puts to another on one lane goes through halves of connections, one
-// after the other: the first is its turn 0, and so on. A half is said to be at its
-// end before the next one counts, and a receiver reads each to its end before the
-// next. So it does not matter which connections these are halves of, or when they
-// come. A rank that has none to put to takes the free half of one that the peer has
-// opened, or else opens one: two that both put then use one connection, and what one
-// says confirms what has come of the other.
+// A rank's puts to another rank on one lane go through halves of connections, one after the other:
+// the first is turn 0, and so on. A half is declared ended before the next one counts, and a
+// receiver reads each half to its end before the next. So it does not matter which connections the
+// halves belong to, or when they arrive. A rank without a half takes the free half of a connection
+// that the peer has opened, or else opens one. So two ranks that both put use one connection, and
+// the traffic of one confirms that of the other.
 //
-// Two that open at the same time do not wait for each other, either. Each speaks on
-// its own connection, and the higher rank, when it sees the other's, ends its half and
-// takes its next turn there. When a communicator is closed its halves end; if its number
-// is used again they take their next turns.
+// Two ranks that connect at the same time do not wait for each other either. Each speaks on its own
+// connection. When the higher rank sees the other's connection, it ends its half and takes its next
+// turn there. When a communicator is closed, its halves end; if its number is used again, they take
+// their next turns.
 
 // begin takes the next turn of a lane to p.
 func (t *Transport) begin(p *peer, i int) (*outbound, error) {
@@ -33,7 +32,7 @@ func (t *Transport) begin(p *peer, i int) (*outbound, error) {
 	return o, nil
 }
 
-// free returns a half in which this rank may begin to speak, nil if there is none.
+// free returns a half in which this rank may begin to speak, or nil.
 func (p *peer) free(i int) *outbound {
 	for _, c := range p.conns {
 		if o := &c.out; c.lane == i && !o.begun && !o.dead && c.in.phase != finished {
@@ -43,16 +42,17 @@ func (p *peer) free(i int) *outbound {
 	return nil
 }
 
-// take has o be the half of the next turn.
+// take makes o the half of the next turn.
 func (p *peer) take(o *outbound) {
 	o.begun = true
 	p.out[o.lane] = o
 	p.outTurn[o.lane]++
 }
 
-// unite ends what this rank says to p on a lane where p does not speak, so that it takes
-// its next turn where p does. Of two ranks that do not the higher one changes, lest they
-// change places; the lower one only from a connection on which p has ended its half.
+// unite ends this rank's half to p on a connection where p does not speak, so that this rank takes
+// its next turn where p speaks. If neither speaks on the other's connection, only the higher rank
+// changes, so that they do not swap; the lower rank changes only from a connection on which p has
+// ended its half.
 func (t *Transport) unite(p *peer, i int) {
 	o := p.out[i]
 	if o == nil || t.parting.now {
@@ -66,11 +66,10 @@ func (t *Transport) unite(p *peer, i int) {
 	}
 }
 
-// maxHeirs is how many turns of a lane may wait for one that is not read to its end.
+// maxHeirs is how many turns of a lane may wait for a turn that is not read to its end.
 const maxHeirs = 4
 
-// place has the half be read in its turn, which may be now. It fails for a turn that
-// makes no sense.
+// place schedules a half for reading in its turn, which may be now. It fails for an invalid turn.
 func (t *Transport) place(c *inbound, turn uint64) error {
 	p := c.p
 	known := func(other *conn) bool {
@@ -89,7 +88,7 @@ func (t *Transport) place(c *inbound, turn uint64) error {
 	return nil
 }
 
-// employ has a half be read whose turn has come.
+// employ starts to read a half whose turn has come.
 func (t *Transport) employ(c *inbound) {
 	c.phase = employed
 	c.p.in[c.lane] = c

@@ -20,7 +20,7 @@ const patience = 60 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Ranks on one host, which take each other for hosts of their own.
+// Ranks on one host that treat each other as ranks of other hosts.
 func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
 
 func TestCommunicatorsBetweenHosts(t *testing.T) {
@@ -30,12 +30,13 @@ func TestCommunicatorsBetweenHosts(t *testing.T) {
 	transporttest.Communicators(t, connectFar)
 }
 
-// With a key, and with encryption.
+// Ranks with a key, and with encryption.
 func TestFramesSealed(t *testing.T) { sealed(t, transporttest.Frames) }
 
 func TestCommunicatorsSealed(t *testing.T) { sealed(t, transporttest.Communicators) }
 
-// sealed runs a suite; if it is brief, with encryption alone: what is only signed goes the same way.
+// sealed runs a suite. If tests are brief, it only runs with encryption: authenticated traffic
+// takes the same way.
 func sealed(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	for name, connect := range sealings {
 		if name == "encrypted" || !transporttest.Brief() {
@@ -44,7 +45,7 @@ func sealed(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	}
 }
 
-// A listener that is shared serves all that a transport promises.
+// A shared listener keeps all guarantees of a transport.
 func TestFramesShared(t *testing.T) {
 	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
 		trs, _ := stream.JoinShared(t, size, nil)

@@ -10,28 +10,27 @@ import (
 const (
 	bufferSize  = 1 << 14
 	scratchSize = 1 << 16
-	// directSize is the rest of a body from which on it is read straight
-	// into its buffer instead of together with what follows it.
+	// directSize is how long the rest of a body must be to be read directly into its buffer, and
+	// not together with later bytes.
 	directSize = bufferSize / 2
-	// maxReads bounds the reads of one connection in one Poll, so that all
-	// get their turn.
+	// maxReads is how many reads of one connection one Poll makes, so that all get their turn.
 	maxReads = 16
 )
 
-// receiver is what connections from peers share.
+// receiver is shared by the connections from peers.
 type receiver struct {
 	held    []*inbound
-	scratch []byte // where dropped bodies go
+	scratch []byte // for dropped bodies
 }
 
-// phase is how far a peer has come with what it says in its half of a connection.
+// phase is the state of a peer's half of a connection.
 type phase uint8
 
 const (
-	silent   phase = iota // it has said nothing
-	waiting               // it has begun, and its turn has not come
-	employed              // it is read
-	finished              // it is read to its end; only a goodbye may follow
+	silent   phase = iota // the peer has said nothing
+	waiting               // the half has begun, and its turn has not come
+	employed              // the half is being read
+	finished              // the half is read to its end; only a goodbye may follow
 )
 
 // inbound is the half of a connection in which the peer speaks.
@@ -39,20 +38,20 @@ type inbound struct {
 	*conn
 	phase phase
 	turn  uint64    // among the halves of that lane, unless it is silent
-	held  bool      // in receiver.held
+	held  bool      // it is in receiver.held
 	since time.Time // when the connection was accepted
 
-	buf    []byte // buf[r:w] has been read and not been used
+	buf    []byte // buf[r:w] is read and unused
 	r, w   int
 	sealed sealedIn
 
 	head     wire.Header
 	body     bool // head is valid, and its body is awaited
-	got      int  // bytes of the body that are in the buffer
-	piece    int  // bytes of it up to the next record
+	got      int  // bytes of the body in the buffer
+	piece    int  // bytes of the body up to the next record
 	dropping bool // the sink does not want the rest
 
-	frames uint // that have been read
+	frames uint // frames read
 }
 
 // outcome says why a connection makes no further progress for now.
@@ -60,11 +59,11 @@ type outcome uint8
 
 const (
 	needMore outcome = iota // everything that was read has been used
-	heldBack                // the sink does not want it yet
-	over                    // the connection is closed, or the turn of what comes has not come
+	heldBack                // the sink holds the frame
+	over                    // the connection is closed, or the turn of the next bytes has not come
 )
 
-// ready reads what has come.
+// ready reads arrivals.
 func (c *inbound) ready(s wire.Sink) bool {
 	switch {
 	case c.p == nil:
@@ -76,7 +75,7 @@ func (c *inbound) ready(s wire.Sink) bool {
 	return c.t.receive(c, s)
 }
 
-// offerHeld asks the sink again about what it has held back.
+// offerHeld offers held frames to the sink again.
 func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 	held := t.receiver.held
 	t.receiver.held = t.receiver.held[:0]
@@ -127,10 +126,10 @@ func (t *Transport) hold(c *inbound) {
 	t.receiver.held = append(t.receiver.held, c)
 }
 
-// unused returns how many bytes have been read and not been used.
+// unused returns how many bytes are read and unused.
 func (c *inbound) unused() int { return c.w - c.r + c.sealed.closed.w - c.sealed.closed.r }
 
-// use hands out what is in the buffer.
+// use hands out the bytes in the buffer.
 func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 	for {
 		out := t.useOpen(c, s)
@@ -148,7 +147,7 @@ func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 	}
 }
 
-// useOpen hands out what is open.
+// useOpen hands out the opened bytes.
 func (t *Transport) useOpen(c *inbound, s wire.Sink) outcome {
 	for !c.closed {
 		if !c.body || c.got == c.piece && c.got < c.head.Len {
@@ -185,7 +184,7 @@ func heldOrOver(c *inbound) outcome {
 	return heldBack
 }
 
-// useRecord takes the next record out of the buffer.
+// useRecord takes the next record from the buffer.
 func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 	var h wire.Header
 	err := decodeHeader(c.buf[c.r:c.w], &h)
@@ -233,8 +232,8 @@ func (c *inbound) goOn(k wire.FrameKind) error {
 	return nil
 }
 
-// buffer asks the sink where the body goes; it reports false if it is to be
-// left, or if the connection had to be given up.
+// buffer asks the sink where the body goes; ok is false if the body must wait, or the connection
+// had to be closed.
 func (t *Transport) buffer(c *inbound, s wire.Sink) (dst []byte, ok bool) {
 	if c.dropping {
 		return nil, true
@@ -309,7 +308,7 @@ func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out o
 	return n, *end == len(c.buf), needMore
 }
 
-// stop handles a read that has brought nothing.
+// stop handles a read without result.
 func (t *Transport) stop(c *inbound, err error) outcome {
 	switch {
 	case again(err):
@@ -322,8 +321,8 @@ func (t *Transport) stop(c *inbound, err error) outcome {
 	return over
 }
 
-// ceased handles the end of a connection on which the peer says nothing. It closes
-// one on which this rank says nothing more, either.
+// ceased handles the end of a connection on which the peer no longer speaks. It closes the
+// connection if this rank does not speak there either.
 func (t *Transport) ceased(c *conn, err error) {
 	expected := !c.out.speaks() || t.parting.now && c.out.idle()
 	t.closeConn(c)
@@ -332,13 +331,13 @@ func (t *Transport) ceased(c *conn, err error) {
 	}
 }
 
-// failIn gives up the peer of a connection that is broken or talks nonsense.
+// failIn drops the peer of a connection that is broken or has sent nonsense.
 //
-// While this rank leaves, its peers close each connection when they have read its goodbye
-// there, and still have to be sent what is left on others.
+// While this rank leaves, its peers close each connection when they have read its goodbye there,
+// but still need the rest on other connections.
 func (t *Transport) failIn(c *inbound, err error) {
 	if !t.parting.now {
 		t.lose(c.p, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
 	}
-	t.closeConn(c.conn) // also where the peer has been given up before
+	t.closeConn(c.conn) // also if the peer was dropped before
 }

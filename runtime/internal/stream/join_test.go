@@ -71,8 +71,8 @@ func (c constant) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestJoinWithoutListener has the coordinator come last. Another process may have taken its port meanwhile: then it is
-// done again with another one.
+// TestJoinWithoutListener starts the coordinator last. If another process has taken its port
+// meanwhile, the test is repeated with another port.
 func TestJoinWithoutListener(t *testing.T) {
 	trs, errs := joinLate(t)
 	for tries := 1; tries < 5 && errors.Is(errs[0], syscall.EADDRINUSE); tries++ {
@@ -82,7 +82,8 @@ func TestJoinWithoutListener(t *testing.T) {
 	leave(t, trs)
 }
 
-// joinLate has three ranks join by a port that is held, where rank 0 listens last. If it fails the others give up.
+// joinLate makes three ranks join at a reserved port, where rank 0 listens last. If it fails, the
+// others give up.
 func joinLate(t *testing.T) (trs []*stream.Transport, errs []error) {
 	addr := porttest.Hold(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -92,7 +93,7 @@ func joinLate(t *testing.T) (trs []*stream.Transport, errs []error) {
 	for rank := range 3 {
 		wg.Go(func() {
 			if rank == 0 {
-				time.Sleep(50 * time.Millisecond) // the others shall have found nobody; right or wrong does not depend on it
+				time.Sleep(50 * time.Millisecond) // so that the others find nothing; the result does not depend on it
 			}
 			trs[rank], errs[rank] = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: rank, Size: 3, Coordinator: addr}})
 			if rank == 0 && errs[0] != nil {
@@ -119,7 +120,7 @@ func TestJoinRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-// requireAll checks that every rank has failed for a reason that contains want.
+// requireAll checks that every rank has failed with an error that contains want.
 func requireAll(t *testing.T, trs []*stream.Transport, errs []error, want string) {
 	t.Helper()
 	for rank, err := range errs {
@@ -189,7 +190,7 @@ func TestAbsentRanksAreNamed(t *testing.T) {
 	}
 	<-greeted.closed
 	<-greeted.closed
-	time.Sleep(100 * time.Millisecond) // for both hellos to be read; otherwise more ranks are named
+	time.Sleep(100 * time.Millisecond) // until both hellos are read; otherwise more ranks are named
 	cancel(errors.New("lunch"))
 	wg.Wait()
 	require.ErrorContains(t, errs[0], "have not come")
@@ -199,7 +200,7 @@ func TestAbsentRanksAreNamed(t *testing.T) {
 	require.ErrorContains(t, errs[2], "lunch")
 }
 
-// watched is a listener that tells of every connection.
+// watched is a listener that reports every connection.
 type watched struct {
 	net.Listener
 	closed chan struct{}
@@ -221,8 +222,8 @@ func TestNoCoordinator(t *testing.T) {
 	require.ErrorContains(t, err, "refused")
 }
 
-// TestSilentCoordinator connects to something that accepts and says nothing,
-// and to something that talks nonsense.
+// TestSilentCoordinator connects to a process that accepts and says nothing, and to one that sends
+// nonsense.
 func TestSilentCoordinator(t *testing.T) {
 	for want, say := range map[string]string{"deadline exceeded": "", "coordinator": "HTTP/1.1 400 Bad Request\r\n\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -247,8 +248,8 @@ func TestSilentCoordinator(t *testing.T) {
 	}
 }
 
-// TestStrangersAtTheRendezvous has all sorts of guests at the coordinator's
-// door; the ranks meet all the same.
+// TestStrangersAtTheRendezvous lets all sorts of strangers connect to the coordinator; the ranks
+// still meet.
 func TestStrangersAtTheRendezvous(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -285,7 +286,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 	}
 }
 
-// A rank of another version is told so; rank 0 goes on waiting, and says so in the end.
+// A rank with another version gets an error; rank 0 goes on waiting, and reports it at the end.
 func TestWrongVersionIsToldToBoth(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -310,7 +311,7 @@ func TestWrongVersionIsToldToBoth(t *testing.T) {
 	require.ErrorContains(t, err, "version 99")
 }
 
-// Whom rank 0 turns away before the ranks have met counts as those whom it rejects afterwards.
+// Connections that rank 0 turns away before the ranks have met are counted with later ones.
 func TestTurnedAwayAreCounted(t *testing.T) {
 	trs, errs := tryJoin(t, 2, func(rank int, c *stream.Config) {
 		c.Job = "night"
@@ -338,7 +339,7 @@ func TestMemberThatGoes(t *testing.T) {
 	wg.Go(func() {
 		_, gone = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 3, Coordinator: l.Addr().String()}})
 	})
-	wg.Go(func() { <-w.closed; time.Sleep(20 * time.Millisecond); cancel() }) // before or after the hello: both must do
+	wg.Go(func() { <-w.closed; time.Sleep(20 * time.Millisecond); cancel() }) // before or after the hello: both must work
 	ctx0, cancel0 := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel0()
 	_, err = stream.Join(ctx0, stream.Config{Options: stream.Options{Size: 3, Listener: w}})
@@ -347,7 +348,7 @@ func TestMemberThatGoes(t *testing.T) {
 	require.Error(t, err)
 }
 
-// All ranks of one host see that they are on one, also where rank 0 waits at all addresses.
+// All ranks of one host see that they share it, even if rank 0 listens at all addresses.
 func TestAllAreLocal(t *testing.T) {
 	l, err := net.Listen("tcp", ":0")
 	require.NoError(t, err)

@@ -2,12 +2,11 @@ package stream
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// Every communicator has connections of its own for its LaneOps, opened by the
-// first put: what a rank does not read of one holds back nothing of another. All
-// share those of LaneControl.
+// Every communicator has its own connections for its LaneOps, which the first put opens, so unread
+// frames of one communicator hold up no other. All share the connections of LaneControl.
 
-// laneIndex returns the index of a lane in peer.out and peer.in. Those of the
-// first communicator are the lanes' numbers.
+// laneIndex returns the index of a lane in peer.out and peer.in. Lanes of the first communicator
+// have the lanes' numbers.
 func laneIndex(l wire.Lane, comm uint8) int {
 	if l == wire.LaneOps && comm > 0 {
 		return int(wire.Lanes) - 1 + int(comm)
@@ -31,8 +30,7 @@ func (p *peer) reach(i int) {
 	}
 }
 
-// wholeTurn returns the turn of a connection from p of which the last eight bits are
-// known.
+// wholeTurn returns the turn of a connection from p, given its last eight bits.
 func (p *peer) wholeTurn(i int, last uint64) uint64 {
 	next := uint64(0)
 	if i < len(p.inTurn) {
@@ -41,7 +39,7 @@ func (p *peer) wholeTurn(i int, last uint64) uint64 {
 	return next + uint64(uint8(last-next))
 }
 
-// outbound returns where what is put on a lane goes, nil if nowhere yet.
+// outbound returns the half for puts on a lane, or nil if there is none yet.
 func (p *peer) outbound(i int) *outbound {
 	if i >= len(p.out) {
 		return nil
@@ -49,7 +47,7 @@ func (p *peer) outbound(i int) *outbound {
 	return p.out[i]
 }
 
-// silent reports whether nothing more may come from p.
+// silent reports whether nothing more may arrive from p.
 func (p *peer) silent() bool {
 	for _, c := range p.in {
 		if c != nil {
@@ -69,7 +67,7 @@ func (t *Transport) Forget(comm uint8) {
 	}
 }
 
-// more reports whether o has something to write. An end is said behind all else.
+// more reports whether o has something to write. It queues the end record after everything else.
 func (o *outbound) more() bool {
 	if o.ending && !o.ended && o.idle() {
 		o.ended = true

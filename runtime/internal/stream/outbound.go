@@ -7,10 +7,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// sender is what connections to peers share.
+// sender is shared by the connections to peers.
 type sender struct {
-	dirty   []*outbound // have frames that have not been offered to the system
-	pending atomic.Bool // the next Poll has something to do; for Wait, which has no lock
+	dirty   []*outbound // halves with frames that have not been offered to the system
+	pending atomic.Bool // the next Poll has something to do; read by Wait without the lock
 	iov     vector
 	turns   turns
 }
@@ -18,29 +18,29 @@ type sender struct {
 // outbound is the half of a connection in which this rank speaks.
 type outbound struct {
 	*conn
-	greets []byte // what opens the connection, if this rank does
-	begun  bool   // there may be frames in it
-	ending bool   // there will be no more
-	ended  bool   // and that is said, or queued
-	left   bool   // a goodbye is said, or queued
-	dead   bool   // it is given up
+	greets []byte // the greeting, if this rank opens the connection
+	begun  bool   // it may have frames
+	ending bool   // it gets no more frames
+	ended  bool   // the end is sent, or queued
+	left   bool   // a goodbye is sent, or queued
+	dead   bool   // it is closed
 
 	q       ring
-	sent    int    // bytes of the first entry that the system has taken, or are sealed
-	tail    []byte // what is left of an abandoned frame, before the first entry
+	sent    int    // bytes of the first entry that the system has taken, or that are sealed
+	tail    []byte // rest of an abandoned frame, before the first entry
 	sealed  sealedOut
-	dirty   bool // in sender.dirty
-	turn    bool // waits in sender.turns
-	sharing bool // has bytes that sender.turns counts
-	flying  int  // how many
+	dirty   bool // it is in sender.dirty
+	turn    bool // it waits in sender.turns
+	sharing bool // sender.turns counts its bytes
+	flying  int  // number of these bytes
 	start   start
 }
 
-// speaks reports whether this rank has something to say there, or may have.
+// speaks reports whether this rank has, or may have, something to say there.
 func (o *outbound) speaks() bool { return o.begun && !o.dead && !(o.ended && o.idle()) }
 
-// Put queues f for rank to; see [wire.Transport]. Frames for ranks that
-// have left or are lost are dropped.
+// Put queues f for rank to; see [wire.Transport]. Frames for ranks that have left or are lost are
+// dropped.
 func (t *Transport) Put(to int, f *wire.Frame) {
 	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed {
 		discard(f)
@@ -71,7 +71,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	t.mark(o)
 }
 
-// open begins to connect to p; what is put meanwhile waits.
+// open begins to connect to p; puts wait meanwhile.
 func (t *Transport) open(p *peer, i int) (*outbound, error) {
 	o, err := t.newOutbound(p, i)
 	if err == nil {
@@ -96,7 +96,7 @@ func (t *Transport) newOutbound(p *peer, i int) (o *outbound, err error) {
 	return &c.out, nil
 }
 
-// mark notes that o has something to write.
+// mark records that o has something to write.
 func (t *Transport) mark(o *outbound) {
 	if o.dirty || o.writes || o.turn || o.fd < 0 {
 		return
@@ -108,7 +108,7 @@ func (t *Transport) mark(o *outbound) {
 	}
 }
 
-// flushAll writes what has been marked; the sink may put more meanwhile.
+// flushAll writes to the marked halves; the sink may put more meanwhile.
 func (t *Transport) flushAll(s wire.Sink) (moved bool) {
 	if len(t.sender.turns.queue) > 0 {
 		moved = t.serveTurns(s)
@@ -126,7 +126,7 @@ func (t *Transport) flushAll(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// flush writes frames until all are with the system or its buffer is full.
+// flush writes frames until the system has all or its buffer is full.
 func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	for !o.dead && !o.turn && o.more() {
 		room := t.sender.turns.room(o)
@@ -158,8 +158,7 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	return moved
 }
 
-// write writes once, about room bytes at most. full says that the system has not taken
-// all.
+// write writes once, at most about room bytes. full says that the system has not taken all.
 func (t *Transport) write(o *outbound, room int) (n int, full bool, err error) {
 	if o.sealed.line != nil {
 		return t.writeSealed(o, room)
@@ -176,10 +175,10 @@ func (t *Transport) write(o *outbound, room int) (n int, full bool, err error) {
 // Taken implements [wire.Taker], in bytes.
 func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
 
-// idle reports whether the system has all that was queued.
+// idle reports whether the system has everything that was queued.
 func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 && o.sealed.record.left() == 0 }
 
-// gather collects what is to be written next, about room bytes at most.
+// gather collects what is to be written next, at most about room bytes.
 func (o *outbound) gather(v *vector, room int) {
 	v.add(o.tail)
 	skip := o.sent
@@ -189,7 +188,7 @@ func (o *outbound) gather(v *vector, room int) {
 	}
 }
 
-// advance takes n bytes, written or sealed, off the queue.
+// advance removes n bytes, written or sealed, from the queue.
 func (t *Transport) advance(o *outbound, n int) {
 	k := min(n, len(o.tail))
 	o.tail, n = o.tail[k:], n-k
@@ -210,13 +209,13 @@ func (t *Transport) advance(o *outbound, n int) {
 	}
 }
 
-// failOut handles a connection that cannot be written. The peer may have said
-// goodbye on it before it closed: see hearAll.
+// failOut handles a connection that cannot be written. The peer may have said goodbye on it before
+// it closed: see hearAll.
 func (t *Transport) failOut(o *outbound, cause error) {
 	t.unreached(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
 }
 
-// dropOut gives o up with all that is queued.
+// dropOut closes o and drops its queue.
 func (t *Transport) dropOut(o *outbound) {
 	if o.dead {
 		return

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Connections within a host send at once, those with others at the pace that the system has for them.
+// Connections within a host send at once; others use the system's pacing.
 func TestPace(t *testing.T) {
 	other, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)

@@ -1,19 +1,19 @@
 package stream
 
-// peer is what this rank knows of another.
+// peer is what this rank knows about another one.
 type peer struct {
 	t    *Transport
 	rank int
 	addr string
 	near bool // on this host
 
-	conns   []*conn     // all that are not closed, but for those that have not said whose they are
-	out     []*outbound // by laneIndex, as the next three are: where what is put goes, nil if nowhere yet
-	in      []*inbound  // what is read
-	outTurn []uint64    // of the next half in which this rank speaks
-	inTurn  []uint64    // of the one that follows that in in
+	conns   []*conn     // all open connections, except those that have not named their rank
+	out     []*outbound // by laneIndex, like the next three: the half for puts, or nil
+	in      []*inbound  // the half that is read
+	outTurn []uint64    // turn of the next half in which this rank speaks
+	inTurn  []uint64    // turn of the half after the one in in
 
-	opened uint32 // halves in which this rank has spoken to p, ever
+	opened uint32 // halves in which this rank has ever spoken to p
 	taken  uint64 // bytes of operations for p that the system has taken
 	end    end
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A connection that is not read, since another one comes before it, and that the peer has
-// reset before its system had everything, keeps no rank from closing.
+// A connection that is not read because another one precedes it, and that the peer has reset before
+// its system had everything, does not keep a rank from closing.
 func TestNobodyWaitsForWhatIsReset(t *testing.T) {
 	a, _ := pair(t)
 	c := knock(t, a, greets(a, greeting{id: a.ID(), rank: 1, size: 2, turn: 1}))

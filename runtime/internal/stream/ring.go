@@ -2,15 +2,14 @@ package stream
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// entry is one frame that waits to be written: a cache line on 64-bit machines.
+// entry is one queued frame: a cache line on 64-bit machines.
 type entry struct {
 	head   record
 	body   []byte
 	unsent *int
 }
 
-// len returns the bytes that the entry takes on the wire: a record stands before
-// each piece of the body.
+// len returns the length of the entry on the wire: a record precedes each piece of the body.
 func (e *entry) len() int {
 	pieces := max(1, (len(e.body)+pieceSize-1)/pieceSize)
 	return pieces*recordLen + len(e.body)
@@ -18,8 +17,8 @@ func (e *entry) len() int {
 
 var moreRecord = mark(kindMore)
 
-// part returns what is to be written from byte skip of the entry on: what is left
-// of a record, and of the piece behind it.
+// part returns what is to be written from byte skip of the entry on: the rest of a record, and of
+// the piece after it.
 func (e *entry) part(skip int) (head, piece []byte) {
 	k, at := skip/(recordLen+pieceSize), skip%(recordLen+pieceSize)
 	piece = e.body[k*pieceSize : min((k+1)*pieceSize, len(e.body))]
@@ -32,8 +31,8 @@ func (e *entry) part(skip int) (head, piece []byte) {
 	return moreRecord[at:], piece
 }
 
-// gather adds what is to be written from byte skip of the entry on, about room
-// bytes in all at most.
+// gather adds what is to be written from byte skip of the entry on, at most about room bytes in
+// all.
 func (e *entry) gather(v *vector, skip, room int) {
 	for n := e.len(); skip < n && !v.full() && v.bytes < room; {
 		head, piece := e.part(skip)
@@ -43,7 +42,7 @@ func (e *entry) gather(v *vector, skip, room int) {
 	}
 }
 
-// done gives the body back to whoever queued it.
+// done returns the body to its owner.
 func (e *entry) done() {
 	if e.unsent != nil {
 		*e.unsent--
@@ -51,8 +50,8 @@ func (e *entry) done() {
 	e.body, e.unsent = nil, nil
 }
 
-// ring is a queue of entries that reuses its memory. It grows with the frames
-// that its user has queued at once and never shrinks.
+// ring is a queue of entries that reuses its memory. It grows with the number of frames queued at
+// once and never shrinks.
 type ring struct {
 	buf  []entry // length is a power of two
 	head int
@@ -94,7 +93,7 @@ func (q *ring) clear() {
 	}
 }
 
-// keepRecords takes all frames out.
+// keepRecords removes all frames.
 func (q *ring) keepRecords() {
 	for range q.n {
 		e := *q.at(0)

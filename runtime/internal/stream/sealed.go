@@ -2,21 +2,20 @@ package stream
 
 import "github.com/schedgen/schedgen/runtime/internal/seal"
 
-// With a key the bytes of a connection, in either direction, go in the records of
-// [seal.Line], which know nothing of frames: as much as is to be written at a time goes
-// into one. It is copied once more at each end than without a key. What is read counts only
-// when its record is whole and authentic.
+// With a key, the bytes of a connection go in records of [seal.Line] in either direction, which
+// know nothing about frames: everything to be written at a time goes into one record. That costs
+// one more copy at each end. Bytes count only when their record is whole and authentic.
 
-// sealedOut is what the half needs in which this rank speaks; without a key line is nil.
+// sealedOut is the seal of this rank's half; without a key line is nil.
 type sealedOut struct {
 	line   *seal.Line
 	record outRecord
 }
 
-// sealedIn is what the half needs in which a peer speaks; likewise.
+// sealedIn is the seal of a peer's half; without a key line is nil.
 type sealedIn struct {
 	line   *seal.Line
-	closed struct{ r, w int } // buf[r:w] has been read and not been opened; it is behind what is open
+	closed struct{ r, w int } // buf[r:w] is read and not opened; it follows the opened bytes
 }
 
 // outRecord is the record that is being written.
@@ -28,8 +27,7 @@ type outRecord struct {
 // left returns how many bytes the system has not taken.
 func (r *outRecord) left() int { return len(r.bytes) - r.at }
 
-// writeSealed seals what is to be written next, unless a record has not been written to
-// its end, and writes once.
+// writeSealed seals the next bytes, unless a record is only partly written, and writes once.
 func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err error) {
 	e, v := &o.sealed.record, &t.sender.iov
 	if e.left() == 0 {
@@ -46,8 +44,8 @@ func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err er
 	return n, e.left() > 0, err
 }
 
-// openNext opens the next record of what was read, if it is whole. Less than a record of
-// ours is left of what is open: it is moved before what follows it.
+// openNext opens the next record, if it is whole. Less than one record of a frame is left of the
+// opened bytes; it moves in front of the new ones.
 func (t *Transport) openNext(c *inbound) (opened bool, err error) {
 	s := &c.sealed.closed
 	n, err := seal.RecordLen(c.buf[s.r:s.w])
@@ -69,8 +67,8 @@ func (t *Transport) openNext(c *inbound) (opened bool, err error) {
 	return true, nil
 }
 
-// makeRoom moves what was read to the beginning of the buffer, which becomes as long as
-// the record that is next needs it.
+// makeRoom moves unused bytes to the beginning of the buffer, and enlarges the buffer for the next
+// record if necessary.
 func (c *inbound) makeRoom() {
 	s := &c.sealed.closed
 	left := copy(c.buf, c.buf[c.r:c.w])
@@ -81,5 +79,5 @@ func (c *inbound) makeRoom() {
 	}
 }
 
-// sealedSize is room for what is left of one record, and for another one.
+// sealedSize is room for the rest of one record, and for another one.
 const sealedSize = recordLen + seal.RecordOver + seal.RecordMax

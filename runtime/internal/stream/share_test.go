@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// JoinShared joins ranks each of which has one port for all.
+// JoinShared joins ranks, each with one port for everything.
 func JoinShared(t testing.TB, size int, guests func(net.Conn)) ([]*Transport, []net.Listener) {
 	ls := make([]net.Listener, size)
 	for rank := range ls {
@@ -36,7 +36,7 @@ func JoinShared(t testing.TB, size int, guests func(net.Conn)) ([]*Transport, []
 	return trs, ls
 }
 
-// Many ranks, some of which have others below them while they meet, and connect as soon as they have met.
+// Many ranks, some with ranks below them while they meet, connect as soon as they have met.
 func TestSharedTree(t *testing.T) {
 	for range 5 {
 		trs, _ := JoinShared(t, 24, nil)
@@ -56,7 +56,7 @@ func TestSharedTree(t *testing.T) {
 	}
 }
 
-// Who comes to a lobby at a listener that is shared is given to that, with all that it has said.
+// A connection to a lobby at a shared listener is handed over, with all bytes that it has sent.
 func TestGuestsAreGivenOn(t *testing.T) {
 	came := make(chan net.Conn, 1)
 	trs, ls := JoinShared(t, 2, func(c net.Conn) { came <- c })

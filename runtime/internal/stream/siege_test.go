@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Who says nothing has a bounded time, and nobody else is disturbed.
+// A silent connection has limited time, and disturbs no other.
 func TestSilentStrangersHaveABoundedTime(t *testing.T) {
 	a, b := pair(t)
 	var now clock.Manual
@@ -42,8 +42,8 @@ func TestSilentStrangersHaveABoundedTime(t *testing.T) {
 	requireWorks(t, a, b)
 }
 
-// However many strangers come, so many are looked at in a span of time; ranks are
-// connected to in the next one, and connections that are open notice nothing.
+// However many strangers come, only some are handled in a span of time. Ranks connect in the next
+// span, and open connections are not affected.
 func TestStrangersTakeABoundedShare(t *testing.T) {
 	a, b := pair(t)
 	requireWorks(t, a, b)
@@ -63,7 +63,7 @@ func TestStrangersTakeABoundedShare(t *testing.T) {
 		seen := a.Stats().Rejected - before
 		require.GreaterOrEqual(t, seen, uint64(strangersASpan))
 		require.LessOrEqual(t, seen, uint64(strangersASpan+maxAccepts))
-		requireWorks(t, a, b) // over the connection that is there
+		requireWorks(t, a, b) // over the existing connection
 		now.Advance(strangerSpan)
 	}
 	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl}}) // over another one

@@ -13,12 +13,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-// The transport reads and writes bare descriptors: the goroutine that is
-// inside a call drives them itself, through its own poller. Go's net package
-// only establishes connections.
+// The transport reads and writes bare descriptors: the goroutine inside a call drives them itself,
+// with its own poller. Go's net package only establishes connections.
 
-// takeFD returns a descriptor of c's socket that outlives c, which the caller
-// closes: as long as c is open, Go's own poller would be woken by its traffic.
+// takeFD returns a descriptor of c's socket that outlives c, and that the caller must close: while
+// c is open, its traffic would wake Go's own poller.
 func takeFD(c syscall.Conn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -49,19 +48,19 @@ func takeConn(c net.Conn) (int, error) {
 	return fd, nil
 }
 
-// connOf makes a connection of Go's of a descriptor, which it takes over.
+// connOf makes a Go connection of a descriptor, which it takes over.
 func connOf(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "connection")
 	defer f.Close()
 	return net.FileConn(f)
 }
 
-// bears is how long a peer may confirm nothing. That it is dead is found out above, and sooner; a
-// connection that lives is worth waiting for.
+// bears is how long a peer may confirm nothing. Higher layers find a dead peer sooner; a live
+// connection is worth the wait.
 const bears = 150 * time.Second
 
-// within reports whether both ends of a connection are on this host, where what is sent goes
-// from memory to memory.
+// within reports whether both ends of a connection are on this host, so that traffic goes from
+// memory to memory.
 func within(fd int) bool {
 	own, err := unix.Getsockname(fd)
 	if err != nil {
@@ -82,7 +81,7 @@ func hostOf(of unix.Sockaddr) netip.Addr {
 	return netip.Addr{}
 }
 
-// hurry has the system send again soon what is lost.
+// hurry makes the system resend lost data soon.
 func hurry(fd int) {
 	tcpopt.Hurry(fd)
 	tcpopt.Bear(fd, bears)
@@ -90,7 +89,7 @@ func hurry(fd int) {
 
 func closeFD(fd int) {
 	if fd >= 0 {
-		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+		unix.Close(fd) // a failure loses nothing
 	}
 }
 
@@ -111,7 +110,7 @@ func read(fd int, b []byte) (int, error) {
 	return n, nil
 }
 
-// broken reports whether a connection is reset, or was never one.
+// broken reports whether a connection is reset, or was never connected.
 func broken(fd int) bool {
 	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	return err != nil || errno != 0

@@ -12,7 +12,7 @@ func acceptFD(fd int) (int, error) {
 	return conn, err
 }
 
-// unacked returns how many bytes the peer's system has not yet confirmed.
+// unacked returns how many bytes the peer's system has not confirmed.
 func unacked(fd int) int {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 	if err != nil {
@@ -21,8 +21,8 @@ func unacked(fd int) int {
 	return n
 }
 
-// inFlight returns how many of the bytes that were sent the peer's system has
-// not yet confirmed; those that wait to be sent are not among them.
+// inFlight returns how many of the sent bytes the peer's system has not confirmed, without those
+// that wait to be sent.
 func inFlight(fd int) int {
 	unsent, err := unix.IoctlGetInt(fd, unix.SIOCOUTQNSD)
 	if err != nil {
@@ -38,15 +38,15 @@ type vector struct {
 	small [maxSmall]byte
 }
 
-// maxSmall is how many bytes are put together by ourselves and sent: writev takes longer by
-// more than their copy.
+// maxSmall is how many bytes are copied together and sent with one buffer: writev costs more than
+// the copy.
 const maxSmall = 4 << 10
 
-// maxVector is the largest number of pieces of one write; Linux allows 1,024.
+// maxVector is the greatest number of pieces of one write; Linux allows 1,024.
 const maxVector = 256
 
-// maxWrite bounds the bytes of one write, in pieces begun: Linux writes at
-// most 2 GiB at once, and no socket buffer takes nearly as much.
+// maxWrite is about how many bytes one write has at most: Linux writes at most 2 GiB at once, and
+// no socket buffer takes nearly as much.
 const maxWrite = 1 << 26
 
 func (v *vector) full() bool { return len(v.iov)+2 > maxVector || v.bytes >= maxWrite }
@@ -61,7 +61,7 @@ func (v *vector) add(b []byte) {
 	v.bytes += len(b)
 }
 
-// appendTo appends what the pieces hold to b, most bytes at most.
+// appendTo appends the content of the pieces to b, at most most bytes.
 func (v *vector) appendTo(b []byte, most int) []byte {
 	for _, p := range v.iov {
 		n := min(int(p.Len), most)
@@ -70,7 +70,7 @@ func (v *vector) appendTo(b []byte, most int) []byte {
 	return b
 }
 
-// reset forgets the pieces, and does not keep them from being collected.
+// reset forgets the pieces, so that they can be collected.
 func (v *vector) reset() {
 	clear(v.iov)
 	v.iov, v.bytes = v.iov[:0], 0
@@ -95,7 +95,7 @@ func (v *vector) write(fd int) (int, error) {
 	return int(n), nil
 }
 
-// send writes few bytes.
+// send writes a few bytes.
 func (v *vector) send(fd int) (int, error) {
 	first := v.iov[0].Base
 	if len(v.iov) > 1 {
@@ -109,15 +109,15 @@ func (v *vector) send(fd int) (int, error) {
 	return int(n), nil
 }
 
-// brief is how many bytes a call on a socket that does not block may move
-// without telling the Go scheduler, which costs about as much as the copy.
+// brief is how many bytes a call on a non-blocking socket may move without telling the Go
+// scheduler, which costs about as much as the copy.
 const brief = 1 << 15
 
 func readFD(fd int, b []byte) (int, error) {
 	if len(b) == 0 || len(b) > brief {
 		return unix.Read(fd, b)
 	}
-	// Shorter than read, which goes by what sockets and files have in common.
+	// This is faster than read, which has to pass the layer that sockets share with files.
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
 	if errno != 0 {
 		return 0, errno
@@ -125,13 +125,12 @@ func readFD(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// Where nothing of ours goes back on a connection the system confirms what has been
-// read with a segment of its own, which costs half as much as a put. Where nothing is
-// lost it may take its time, as it does where answers carry confirmations: it then
-// confirms every other segment. A pause of some milliseconds makes it forget that,
-// so it is told again and again.
+// If this rank sends nothing back on a connection, the system confirms reads with a segment of its
+// own, which costs half as much as a put. Where nothing is lost it may take its time, as it does
+// where answers carry confirmations: it then confirms every other segment. It forgets this after a
+// pause of some milliseconds, so relax repeats the request.
 const relaxEvery = 16 // frames
 
 func relax(fd int) {
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) // else it confirms at once
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) // otherwise it confirms at once
 }

@@ -18,20 +18,19 @@ func acceptFD(fd int) (int, error) {
 	return conn, nil
 }
 
-// unacked returns how many bytes the peer's system has not yet confirmed;
-// there is no common way to ask.
+// unacked returns 0: there is no portable way to ask.
 func unacked(int) int { return 0 }
 
-// inFlight returns how many bytes are on their way; likewise.
+// inFlight returns 0: there is no portable way to ask.
 func inFlight(int) int { return 0 }
 
-// maxWrite bounds the bytes of one write, in pieces begun.
+// maxWrite is about how many bytes one write has at most.
 const maxWrite = 1 << 26
 
-// vector gathers pieces of memory for one write: here, by copying.
+// vector gathers pieces of memory for one write; here it copies them.
 type vector struct {
 	buf   []byte
-	big   []byte // a piece too large to be copied; nothing is added behind it
+	big   []byte // a piece too large to copy; nothing is added after it
 	bytes int
 }
 
@@ -48,7 +47,7 @@ func (v *vector) add(b []byte) {
 	v.buf = append(v.buf, b...)
 }
 
-// appendTo appends what the pieces hold to b, most bytes at most.
+// appendTo appends the content of the pieces to b, at most most bytes.
 func (v *vector) appendTo(b []byte, most int) []byte {
 	n := min(len(v.buf), most)
 	b, most = append(b, v.buf[:n]...), most-n
@@ -76,7 +75,7 @@ func (v *vector) write(fd int) (int, error) {
 
 func readFD(fd int, b []byte) (int, error) { return unix.Read(fd, b) }
 
-// relax: these systems confirm as they will.
+// relax does nothing: these systems confirm as they like.
 const relaxEvery = 1 << 30
 
 func relax(int) {}

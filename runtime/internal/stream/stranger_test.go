@@ -50,7 +50,7 @@ type log struct {
 	nobody
 	frames int
 	how    wire.End // 0: the peer is there
-	lost   error    // why, unless it has closed
+	lost   error    // the reason, unless it has closed
 }
 
 func (l *log) Body(h *wire.Header) ([]byte, wire.Verdict) {
@@ -72,7 +72,7 @@ func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
 	}
 }
 
-// knock connects to tr's data port and says what is given.
+// knock connects to tr's data port and sends bytes.
 func knock(t *testing.T, tr *Transport, say ...[]byte) net.Conn {
 	c, err := net.Dial("tcp", tr.peers[tr.rank].addr)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func knock(t *testing.T, tr *Transport, say ...[]byte) net.Conn {
 	return c
 }
 
-// greets returns the greeting of somebody who shares tr's session.
+// greets returns the greeting of a process that shares tr's session.
 func greets(tr *Transport, g greeting) []byte { return g.greetingTo(tr.rank, tr.session) }
 
 func TestStrangersAreRejected(t *testing.T) {
@@ -92,7 +92,7 @@ func TestStrangersAreRejected(t *testing.T) {
 	id := a.ID()
 	wrong := id
 	wrong[3]++
-	unproven := greets(a, greeting{id: id, rank: 1, size: 2}) // who knows the identity, as all who hear a multicast do
+	unproven := greets(a, greeting{id: id, rank: 1, size: 2}) // knows the identity, like every receiver of a multicast
 	clear(unproven[recordLen:])
 	for name, say := range map[string][]byte{
 		"garbage":     []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
@@ -129,8 +129,8 @@ func requireWorks(t *testing.T, a, b *Transport) {
 	require.NoError(t, s.lost)
 }
 
-// TestSecondConnection is of somebody who knows the identity, or of a rank
-// gone mad: the first connection of a lane is the one that counts.
+// TestSecondConnection opens a second connection of a lane, like a process that knows the identity,
+// or a broken rank: the first connection counts.
 func TestSecondConnection(t *testing.T) {
 	a, b := pair(t)
 	requireWorks(t, a, b)
@@ -181,8 +181,8 @@ func TestNonsenseLosesTheRank(t *testing.T) {
 	}
 }
 
-// TestNonsenseInReturn is what may come from who has not opened the connection: it
-// says its turn, or goodbye.
+// TestNonsenseInReturn tests the traffic of the side that has not opened the connection: it may
+// only begin its turn, or say goodbye.
 func TestNonsenseInReturn(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

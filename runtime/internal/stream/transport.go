@@ -1,8 +1,8 @@
-// Package stream is what transports put with: TCP connections. A rank connects to
-// another when it first puts something there, unless that has connected to it; each
-// connection carries one lane of one communicator, in both directions, and stays open
-// as long as that. The goroutine that is inside a call reads and writes all of them itself, without blocking:
-// there is no goroutine, no copy and no allocation per frame.
+// Package stream implements the puts of transports: TCP connections. A rank connects to another
+// rank when it first puts a frame there, unless that rank has connected to it. Each connection
+// carries one lane of one communicator, in both directions, and stays open as long as that
+// communicator. The goroutine inside a call reads and writes all connections itself, without
+// blocking: there is no goroutine, no copy and no allocation per frame.
 package stream
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Transport is one rank's end of a communicator. Its methods follow the rules
-// of [wire.Transport].
+// Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	rank, size int
 	local      int  // ranks on this host
@@ -32,7 +31,7 @@ type Transport struct {
 	listener acceptor
 	sender   sender
 	receiver receiver
-	ending   []*peer // whose end the sink is still to be told
+	ending   []*peer // peers whose end the sink does not know yet
 	parting  parting
 	closed   bool
 	stats    wire.Stats
@@ -40,7 +39,7 @@ type Transport struct {
 
 var _ wire.Transport = (*Transport)(nil)
 
-// newTransport takes listenFD over.
+// newTransport returns the transport of a meeting. It takes listenFD over.
 func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport, error) {
 	r, err := reactor.New()
 	if err != nil {
@@ -90,22 +89,22 @@ func (t *Transport) Size() int { return t.size }
 // ID returns the communicator's identity, drawn by rank 0.
 func (t *Transport) ID() [16]byte { return t.id }
 
-// Reactor returns what serves the connections, for who has further descriptors.
+// Reactor returns the reactor of the connections, for transports with further descriptors.
 func (t *Transport) Reactor() *reactor.Reactor { return t.reactor }
 
-// Caps says that there is no multicast.
+// Caps returns the Caps, without multicast.
 func (t *Transport) Caps() wire.Caps { return wire.Caps{Local: t.local} }
 
-// Stats returns the counters; it is called under the same lock as Poll.
+// Stats returns the counters. The caller holds the lock of Poll.
 func (t *Transport) Stats() wire.Stats { return t.stats }
 
 // Wake ends the running Wait, or else the next one.
 func (t *Transport) Wake() { t.reactor.Wake() }
 
-// Mcast loses every copy.
+// Mcast drops f.
 func (t *Transport) Mcast(f *wire.Frame) { discard(f) }
 
-// Datagram loses every copy.
+// Datagram drops f.
 func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
 
 func discard(f *wire.Frame) {

@@ -4,6 +4,5 @@ package stream
 
 import "time"
 
-// leastTrip returns how long the fastest answer took; there is no common way to
-// ask.
+// leastTrip returns 0: there is no portable way to ask.
 func leastTrip(int) time.Duration { return 0 }

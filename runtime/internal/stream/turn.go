@@ -8,40 +8,37 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Puts to several hosts share this host's link, and each of the system's
-// connections fills it as if it were alone: together they overrun the queue
-// before it, or that of a receiver to which all put at the same time. So long
-// writes go in turn, in the order of their puts: as long as turnBytes are on
-// their way to other hosts, one that has nothing on its way waits. A
-// connection alone is bounded after a rest (alone.go). Short writes, and those
-// within the host, are the system's business.
+// Puts to several hosts share this host's link, and each of the system's connections fills it as if
+// it were alone: together they overrun the queue before the link, or that of a receiver of
+// simultaneous puts. So long writes take turns, in the order of their puts: while turnBytes are
+// under way to other hosts, a connection with nothing under way waits. A connection alone is
+// limited after a rest (alone.go). The system handles short writes, and those within the host.
 
 const (
 	// turnBytes keeps 10 Gbit/s busy for the 50 µs until confirmations are back.
 	turnBytes = 64 << 10
 	longWrite = 4 << 10
-	// turnPause is how often to look for confirmations: the system wakes nobody
-	// for them.
+	// turnPause is how often to check for confirmations, for which the system wakes no process.
 	turnPause = 250 * time.Microsecond
-	// turnPatience is how long to wait while none comes at all: what is on its
-	// way is lost, or its host is gone.
+	// turnPatience is how long to wait while no confirmation comes: the bytes are lost, or their
+	// host is gone.
 	turnPatience = 20 * time.Millisecond
 )
 
-// turns is who has something on its way, and who waits.
+// turns tracks the connections with bytes under way, and those that wait.
 type turns struct {
 	clock   clock.Clock
-	ask     func(fd int) int           // how many bytes a connection has on its way
-	unacked func(fd int) int           // those and what is not sent yet
-	trip    func(fd int) time.Duration // how long the fastest of its answers took
+	ask     func(fd int) int           // how many bytes a connection has under way
+	unacked func(fd int) int           // those and the unsent ones
+	trip    func(fd int) time.Duration // time of the fastest of its answers
 	sharing []*outbound
-	sum     int // bytes that they have on their way, at most
+	sum     int // greatest number of bytes that they may have under way
 	queue   []*outbound
-	moved   time.Time // when sum was last seen to fall, or one began to wait
+	moved   time.Time // when sum last fell, or the first began to wait
 	waiting atomic.Bool
 }
 
-// long reports whether the next write to o is one that is counted.
+// long reports whether turns apply to the next write to o.
 func (o *outbound) long() bool {
 	if o.p.near {
 		return false
@@ -53,10 +50,10 @@ func (o *outbound) long() bool {
 	return n >= longWrite
 }
 
-// room returns how many bytes may be written to o, 0 if it is not its turn.
+// room returns how many bytes may be written to o, or 0 if it is not its turn.
 func (u *turns) room(o *outbound) int {
 	if o.sealed.record.left() > 0 || !o.long() {
-		return maxWrite // a record that is begun goes on
+		return maxWrite // a record that was begun goes on
 	}
 	if u.sum != o.flying && u.sum+longWrite > turnBytes {
 		u.look()
@@ -84,7 +81,7 @@ func (u *turns) wrote(o *outbound, n int) {
 	u.sum += n
 }
 
-// look asks the system what is on its way still.
+// look asks the system what is still under way.
 func (u *turns) look() {
 	before := u.sum
 	kept := u.sharing[:0]
@@ -105,8 +102,7 @@ func (u *turns) look() {
 	}
 }
 
-// await puts o behind those that wait for their turn, or before them if it has
-// begun a frame.
+// await queues o for its turn: at the end, or at the front if it has begun a frame.
 func (u *turns) await(o *outbound) {
 	if len(u.queue) == 0 {
 		u.moved = u.clock.Now()
@@ -120,7 +116,7 @@ func (u *turns) await(o *outbound) {
 	u.waiting.Store(true)
 }
 
-// serveTurns writes to those whose turn has come.
+// serveTurns writes to the connections whose turn has come.
 func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 	u := &t.sender.turns
 	u.look()
@@ -145,8 +141,8 @@ func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// turnWait returns how long to wait at most: d, or less if some wait for
-// their turn. d < 0 is without limit.
+// turnWait returns how long to wait at most: d, or less if connections wait for their turn. d < 0
+// means no limit.
 func (u *turns) turnWait(d time.Duration) time.Duration {
 	if u.waiting.Load() && (d < 0 || d > turnPause) {
 		return turnPause

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// stage is a transport with connections to other hosts. What has been written
-// and not been read at the other ends is on its way.
+// stage is a transport with connections to other hosts. Bytes that are written and not read at the
+// other ends are under way.
 type stage struct {
 	*Transport
 	t    *testing.T
@@ -44,14 +44,14 @@ func newStage(t *testing.T, peers int) *stage {
 	return s
 }
 
-// put queues a frame that takes bytes on the wire.
+// put queues a frame with the given length on the wire.
 func (s *stage) put(rank, bytes int) {
 	f := wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, bytes-recordLen)}
 	s.outs[rank].q.pushFrame(&f)
 	s.mark(s.outs[rank])
 }
 
-// flying sends what may be sent and returns what is on its way then, by rank.
+// flying sends what may be sent and returns the bytes then under way, by rank.
 func (s *stage) flying() (bytes []int) {
 	s.flushAll(nobody{})
 	for _, o := range s.outs {
@@ -93,7 +93,7 @@ func TestLongPutsGoInTurn(t *testing.T) {
 	require.Equal(t, time.Duration(-1), s.sender.turns.turnWait(-1))
 }
 
-// Those within the host are not delayed.
+// Puts within the host are not delayed.
 func TestPutsThatNeedNoTurn(t *testing.T) {
 	s := newStage(t, 3)
 	s.put(0, turnBytes)
@@ -106,8 +106,7 @@ func TestPutsThatNeedNoTurn(t *testing.T) {
 	require.Zero(t, s.flying()[2])
 }
 
-// One after the other may go on when nothing arrives at all, and those that
-// are lost do not count any more.
+// If nothing arrives at all, connections go on one after the other, and lost bytes no longer count.
 func TestTurnsDoNotWaitForTheLost(t *testing.T) {
 	s := newStage(t, 4)
 	for rank := range 4 {

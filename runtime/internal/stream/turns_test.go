@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A communicator's number is used again more often than a greeting can count.
+// A communicator's number is reused more often than a greeting can count.
 func TestMoreTurnsThanAGreetingCounts(t *testing.T) {
 	for name, edits := range map[string][]func(*Options){"no key": nil, "signed": {signed}} {
 		t.Run(name, func(t *testing.T) {
