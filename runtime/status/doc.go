@@ -1,11 +1,13 @@
-// Package status shows where the ranks of a job stand: as a page and JSON for who wonders
-// why a job is stuck, as metrics for Prometheus, and as a variable of package expvar.
+// Package status shows what the ranks of a job are doing: as an HTML page and as JSON, for a person
+// who wants to know why a job is stuck; as metrics for Prometheus; and as a variable of package
+// expvar.
 //
 //	http.Handle("/", status.Handler(status.Of(comm)))
 //	expvar.Publish("schedgen", status.Var(status.Of(comm)))
 //
-// What is shown of other processes is up to the [Source]; [Of] knows this process alone.
+// The [Source] decides which processes are shown. The source that [Of] returns shows this process
+// only.
 //
-// Nothing of this runs, or is kept, while nobody asks. Who asks holds each communicator up
-// for some microseconds.
+// The package runs nothing and stores nothing between requests. A request locks each communicator
+// for a few microseconds.
 package status

@@ -8,15 +8,15 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// How many different reasons of failures are told, and of how many ranks what they lack, or
-// why nothing is known.
+// Limits on the findings: how many distinct failure reasons are shown, and for how many ranks the
+// missing slots, or the reason why nothing is known, is shown.
 const (
 	maxFailures = 4
 	maxInside   = 8
 )
 
-// Findings returns in words what holds the job up, the most telling first; nothing if
-// nothing does.
+// Findings describes in words what holds the job up, the most telling finding first. It returns nil
+// if nothing holds the job up.
 func Findings(reports []Report) []string {
 	var all []string
 	for _, r := range reports {
@@ -33,14 +33,15 @@ func Findings(reports []Report) []string {
 	return all
 }
 
-// group is the states of one communicator.
+// group holds the states of the ranks of one communicator.
 type group struct {
-	title  string // said before what is found of it; empty for the job's own
+	title  string // prefix of each finding; empty for the communicator of the job
 	states []runtime.State
 }
 
-// groupsOf sorts the states by communicator: those of one have the same number,
-// first process and epoch. What a rank said that does not answer any more is too old to count.
+// groupsOf groups the states by communicator. States belong to the same communicator if they have
+// the same number, first process and epoch. The states of a rank that no longer answers are too
+// old, and are left out.
 func groupsOf(reports []Report) []group {
 	type key struct {
 		comm  uint8
@@ -73,8 +74,8 @@ func groupsOf(reports []Report) []group {
 	return groups
 }
 
-// derived reports whether a communicator has been made from another one, so that its ranks
-// may not be those of the job.
+// derived reports whether the communicator was made from another one, so that its ranks may differ
+// from those of the job.
 func derived(s *runtime.State) bool { return s.Comm > 0 || s.Rank != s.Process }
 
 func (g *group) findings() []string {
@@ -93,7 +94,7 @@ func (g *group) findings() []string {
 	return append(all, g.inside(first)...)
 }
 
-// failures tells why ranks have failed, each reason once.
+// failures returns the reasons why ranks have failed, each reason once.
 func (g *group) failures() []string {
 	ranks := make(map[string][]int)
 	var order []string
@@ -116,8 +117,8 @@ func (g *group) failures() []string {
 	return all
 }
 
-// silences tells of ranks that give no sign of life to who watches them, and of those that
-// take no connections.
+// silences names the ranks that have shown no sign of life to the rank that watches them, and the
+// ranks that accept no connections.
 func (g *group) silences() []string {
 	var all []string
 	for _, s := range g.states {
@@ -133,7 +134,7 @@ func (g *group) silences() []string {
 	return all
 }
 
-// capped returns the first few of a list, and how many more there are.
+// capped returns the first maxInside items of all, followed by rest with the number of the others.
 func capped(all []string, rest string) []string {
 	if more := len(all) - maxInside; more > 1 {
 		all = append(all[:maxInside], fmt.Sprintf(rest, more))

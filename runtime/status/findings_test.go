@@ -20,7 +20,7 @@ func bcast(seq uint64, root int) runtime.Operation {
 	return o
 }
 
-// part is the state of a rank of communicator 2, which processes 1 and 3 have made.
+// part is the state of a rank of communicator 2, which processes 1 and 3 have created.
 func part(rank, process int, begun uint64, open ...runtime.Operation) runtime.State {
 	s := state(rank, 2, open...)
 	s.Comm, s.First, s.Process, s.Begun = 2, 1, process, begun
@@ -98,7 +98,7 @@ func TestSilenceIsFound(t *testing.T) {
 	require.Equal(t, []string{"rank 1 takes no connections of rank 0: refused"}, found(report(suspecting)))
 }
 
-// Of many ranks the first few are named.
+// With many ranks, the first few are named.
 func TestFindingsAreFew(t *testing.T) {
 	var inside, joining []status.Report
 	var lacking, notes []string

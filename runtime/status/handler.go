@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Handler serves what src knows:
+// Handler serves the reports of src:
 //
-//	/             a page for people, which loads itself again every two seconds
-//	/status.json  the reports
-//	/metrics      the same as metrics, in Prometheus' text format
+//	/             a page for people, which reloads itself every two seconds
+//	/status.json  the reports as JSON
+//	/metrics      the reports as metrics, in the text format of Prometheus
 //
-// It only answers GET and HEAD, and changes nothing. Serve also refuses requests that were sent to
-// another host's name; with a server of your own, that is up to you.
+// It answers only GET and HEAD, and changes nothing. A [Server] also refuses a request that names
+// another host; a caller with a server of its own must check that itself.
 func Handler(src Source) http.Handler {
 	mux := http.NewServeMux()
 	rates := &rates{now: clock.System{}.Now}
@@ -28,7 +28,7 @@ func Handler(src Source) http.Handler {
 	return mux
 }
 
-// answer writes what the source says as write does, all of it or an error.
+// answer serves what write makes of the reports of src: either all of it or an error.
 func answer(kind string, src Source, write func(*bytes.Buffer, []Report) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
@@ -42,7 +42,7 @@ func answer(kind string, src Source, write func(*bytes.Buffer, []Report) error) 
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-		_, _ = w.Write(b.Bytes()) // who asked has gone
+		_, _ = w.Write(b.Bytes()) // an error here means that the client has disconnected
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// Prometheus' text format, version 0.0.4: of every metric a line of help, one of its type,
-// and a line for each sample. Units are seconds and bytes; what only grows ends in _total.
+// The text format of Prometheus, version 0.0.4: for each metric a line of help, a line with its
+// type, and a line for each sample. Units are seconds and bytes. The names of counters end in
+// _total.
 
 // metric is one metric of a communicator.
 type metric struct {
@@ -19,7 +20,7 @@ type metric struct {
 	value func(s *runtime.State) float64
 }
 
-// counters and gauges are of a communicator, transports of a process.
+// counters and gauges describe a communicator, transports a process.
 var (
 	counters = []metric{
 		{"operations", "Collective operations completed.", func(s *runtime.State) float64 { return float64(s.Totals.Operations) }},
@@ -75,7 +76,7 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// oldestState is what metrics tell of the oldest open operation, times in nanoseconds.
+// oldestState describes the oldest open operation, with times in nanoseconds.
 type oldestState struct{ Age, Quiet, Missing, Unsent float64 }
 
 func oldest(s *runtime.State) (of oldestState) {
@@ -86,9 +87,9 @@ func oldest(s *runtime.State) (of oldestState) {
 	return of
 }
 
-// writeMetrics writes all metrics of the reports; those of a process that does not answer
-// are left out, but that it is not up. Samples bear the process and, of a
-// communicator, its number and this process's rank in it.
+// writeMetrics writes all metrics of the reports. For a process that does not answer it writes only
+// that the process is not up. The labels of a sample are the process and, for a communicator, its
+// number and the rank of this process in it.
 func writeMetrics(b *bytes.Buffer, reports []Report) error {
 	head(b, "schedgen_up", "gauge", "Whether the process answers.")
 	for _, r := range reports {
@@ -112,7 +113,7 @@ func writeMetrics(b *bytes.Buffer, reports []Report) error {
 	return nil
 }
 
-// write writes a metric of all states for which labels returns any.
+// write writes a metric of every state for which labels returns a value other than nil.
 func (m *metric) write(b *bytes.Buffer, name, kind string, reports []Report, labels func(states []runtime.State, at int) []string) {
 	head(b, name, kind, m.help)
 	for _, r := range reports {
@@ -124,8 +125,8 @@ func (m *metric) write(b *bytes.Buffer, name, kind string, reports []Report, lab
 	}
 }
 
-// ofComm leaves out a communicator that has a successor of the same number (Comm.Shrink), which
-// stands behind it: no sample may stand twice.
+// ofComm leaves out a communicator that has a successor with the same number (Comm.Shrink), because
+// no sample may appear twice. The successor stands later in states.
 func ofComm(states []runtime.State, at int) []string {
 	s := &states[at]
 	if at+1 < len(states) && states[at+1].Comm == s.Comm {
@@ -134,7 +135,8 @@ func ofComm(states []runtime.State, at int) []string {
 	return []string{"process", fmt.Sprint(s.Process), "comm", fmt.Sprint(s.Comm), "rank", fmt.Sprint(s.Rank)}
 }
 
-// ofProcess is of the first state of a process only: all have the same transport.
+// ofProcess returns labels for the first state of a process only, because all its states share one
+// transport.
 func ofProcess(states []runtime.State, at int) []string {
 	if at > 0 {
 		return nil
@@ -146,10 +148,10 @@ func head(b *bytes.Buffer, name, kind, help string) {
 	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// escaper spells the value of a label.
+// escaper escapes the value of a label.
 var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// sample writes a line; labels are names and values in turn.
+// sample writes one sample. labels alternates names and values.
 func sample(b *bytes.Buffer, name string, value float64, labels ...string) {
 	b.WriteString(name)
 	for i := 0; i < len(labels); i += 2 {

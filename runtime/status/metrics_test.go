@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// The grammar of Prometheus' text format, version 0.0.4, as far as we write it.
+// The grammar of Prometheus' text format, version 0.0.4, as far as this package uses it.
 var (
 	helpLine   = regexp.MustCompile(`^# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) ((?:[^\\]|\\\\|\\n)+)$`)
 	typeLine   = regexp.MustCompile(`^# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)$`)
@@ -20,11 +20,11 @@ var (
 	labelPair  = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\\\|\\"|\\n)*)"(,|$)`)
 )
 
-// exposition is the samples of a text by name and labels.
+// exposition maps the name and labels of a sample to its value.
 type exposition map[string]float64
 
-// parse reads an exposition: every metric has its help, its type, and then all of its
-// samples, each once.
+// parse reads an exposition. Every metric has its help, its type, and then all of its samples, each
+// once.
 func parse(t *testing.T, text string) exposition {
 	require.True(t, strings.HasSuffix(text, "\n"))
 	all, seen := exposition{}, map[string]bool{}
@@ -96,7 +96,7 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, got, `schedgen_transport_put_bytes_total{process="3"}`, "nothing is known of it")
 }
 
-// While a communicator is shrunk there are two of one number; no sample may stand twice.
+// While a communicator is shrunk, two have the same number; no sample may appear twice.
 func TestMetricsOfACommunicatorThatIsShrunk(t *testing.T) {
 	old, heir := state(1, 4), state(1, 3)
 	heir.Epoch = 2

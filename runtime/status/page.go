@@ -2,7 +2,7 @@ package status
 
 import (
 	"bytes"
-	_ "embed" // of the page
+	_ "embed" // for page.html
 	"fmt"
 	"html/template"
 	"strings"
@@ -15,16 +15,16 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// view is what the page shows.
+// view is the data of the page.
 type view struct {
 	Title    string
 	Findings []string
 	Rows     []row
 }
 
-// row is one line of the table: an operation of a rank, or that it is in none.
+// row is one line of the table: an operation of a rank, or a rank that is in no operation.
 type row struct {
-	Class     string // out: in no operation; bad: failed, or without an answer
+	Class     string // "out": in no operation; "bad": failed, or does not answer
 	URL       string
 	Rank      string
 	Operation string
@@ -34,10 +34,10 @@ type row struct {
 	Step      string
 	WaitsFor  string
 	Repairs   string
-	Ended     string // operations and bytes of the whole job so far
+	Ended     string // operations and bytes of the communicator so far
 }
 
-// writePage writes the page; a cell for which there is nothing to say has a dash.
+// writePage writes the page. A cell without content shows a dash.
 func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
 	v := view{Title: title(reports), Findings: Findings(reports)}
 	for _, r := range reports {
@@ -49,7 +49,7 @@ func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
 	return nil
 }
 
-// title says how many ranks the job has, and of how many there are reports.
+// title says how many ranks the job has, and how many of them have reported.
 func title(reports []Report) string {
 	size := len(reports)
 	for _, r := range reports {
@@ -66,7 +66,7 @@ func title(reports []Report) string {
 	return fmt.Sprintf("%d ranks", size)
 }
 
-// rowsOf returns the lines of a process.
+// rowsOf returns the rows of one process.
 func rowsOf(r *Report, rates *rates) []row {
 	if len(r.States) == 0 {
 		return []row{{Class: "bad", URL: r.URL, Rank: fmt.Sprint(r.Process), Operation: r.Note}}
@@ -83,7 +83,7 @@ func rowsOf(r *Report, rates *rates) []row {
 	return rows
 }
 
-// name is a rank, and of which communicator if that is not the job's.
+// name returns the rank, and the communicator if it is not that of the job.
 func name(s *runtime.State) string {
 	if !derived(s) {
 		return fmt.Sprint(s.Rank)
@@ -91,7 +91,8 @@ func name(s *runtime.State) string {
 	return fmt.Sprintf("%d (%d of communicator %d)", s.Process, s.Rank, s.Comm)
 }
 
-// of fills head in for the operations of s, or for its being in none.
+// of returns one row for each open operation of s, or one row that says that s has none. Each
+// starts as a copy of head.
 func (head row) of(s *runtime.State) []row {
 	switch {
 	case s.Failure != "":
@@ -138,7 +139,8 @@ func (r *row) operation(s *runtime.State, o *runtime.Operation) {
 	r.Repairs = join(", ", r.Repairs, some("%d due", o.Repairs), some("%d asked for", o.Asked))
 }
 
-// progress says how much of a message has come, and how fast, or "" if the operation has none.
+// progress says how much of a message has arrived, and how fast. It returns "" if the operation has
+// no message.
 func progress(o *runtime.Operation) string {
 	if o.Root < 0 || o.Chunks == 0 || o.Bytes == 0 {
 		return ""
@@ -152,7 +154,7 @@ func progress(o *runtime.Operation) string {
 	return text
 }
 
-// waits returns the ranks that an operation waits for, and why.
+// waits returns the ranks that an operation waits for, and the reason.
 func waits(o *runtime.Operation) string {
 	of := func(format string, ranks []int) string {
 		if len(ranks) == 0 {
@@ -164,7 +166,7 @@ func waits(o *runtime.Operation) string {
 		of("%s to begin, before it is sent more", o.Held.Postponed), of("%s to say what has come", o.Held.Yielding), of("%s to say which multicasts have come", o.Held.Window))
 }
 
-// some returns a number in words, "" if it is 0.
+// some formats a number, or returns "" if it is 0.
 func some[N int | uint64](format string, n N) string {
 	if n == 0 {
 		return ""
@@ -172,7 +174,7 @@ func some[N int | uint64](format string, n N) string {
 	return fmt.Sprintf(format, n)
 }
 
-// join joins what is not empty.
+// join joins the parts that are not empty.
 func join(sep string, parts ...string) string {
 	var kept []string
 	for _, p := range parts {

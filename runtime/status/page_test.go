@@ -21,7 +21,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestRates: a rate is known from the second look on, of a second at least.
+// TestRates: a rate is known from the second look on, if at least a second lies between the two.
 func TestRates(t *testing.T) {
 	var now time.Time
 	r := &rates{now: func() time.Time { return now }}
@@ -57,8 +57,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestNamed: a request for another host's name is refused, as a browser sends it whom a foreign page
-// had look up a name of its own.
+// TestNamed: a request that names another host is refused. A browser sends such a request when a
+// foreign page has made its own name resolve to this host.
 func TestNamed(t *testing.T) {
 	s, err := Serve(t.Context(), "localhost:0", Handler(func(ctx context.Context) []Report { return nil }))
 	require.NoError(t, err)

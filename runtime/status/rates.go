@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// rates remembers what communicators had done when the page was last looked at, and so knows how
-// fast they are. It is safe for concurrent use.
+// rates stores what each communicator had done when the page was last requested, and computes its
+// speed from that. It is safe for concurrent use.
 type rates struct {
 	now func() time.Time
 
@@ -18,28 +18,29 @@ type rates struct {
 	seen map[commKey]reading
 }
 
-// commKey tells the communicators of all processes apart.
+// commKey identifies a communicator among those of all processes.
 type commKey struct {
 	process, first int
 	comm           uint8
 	epoch          uint32
 }
 
-// reading is what a communicator had done at a time, and its rates up to then.
+// reading is what a communicator had done at one time, and its rates up to then.
 type reading struct {
 	at                time.Time
 	operations, bytes uint64
-	perSecond         float64 // operations
+	perSecond         float64 // operations per second
 	bytesPerSecond    float64
 }
 
-// A rate is of a second at least, and what nobody has looked at for so long is forgotten.
+// A rate spans at least leastSpan. A communicator that nobody has looked at for rememberTo is
+// dropped.
 const (
 	leastSpan  = time.Second
 	rememberTo = time.Minute
 )
 
-// of returns what a communicator has done in all, with the rates since the page was last looked at:
+// of returns what a communicator has done in all, and its rates since the page was last requested:
 // "120 operations, 40/s; sent 1.2 GiB, 310 MiB/s".
 func (r *rates) of(s *runtime.State) string {
 	key, now := commKey{s.Process, s.First, s.Comm, s.Epoch}, r.now()

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// Server is a handler at an address.
+// Server serves a handler at an address.
 type Server struct {
 	server *http.Server
 	h      http.Handler
 	addr   net.Addr
-	names  []string // that requests may give for the host, beside addresses
+	names  []string // names that a request may give for the host, besides addresses
 	ended  chan error
 
-	answering sync.RWMutex // held for reading while a request is answered
+	answering sync.RWMutex // held for reading while a request is being answered
 	closed    bool         // guarded by answering
 }
 
-// The bounds of a request: who is slower is let go.
+// The limits of a request: the server closes the connection of a slower client.
 const (
 	headTimeout  = 5 * time.Second
 	readTimeout  = 10 * time.Second
@@ -37,13 +37,13 @@ const (
 	maxHead      = 16 << 10 // bytes
 )
 
-// Serve serves h at addr until Close: host:port, or :port or port of the loopback address;
-// port 0 is any that is free. An error names the address.
+// Serve serves h at addr until Close. addr is host:port, or :port or port for the loopback address;
+// port 0 selects any free port. Errors name the address.
 //
-// A request must name the host by an address, as localhost, by the system's host name, or as addr
-// does. Others are refused: a web page of somebody else, whose name was made to stand for this host,
-// could otherwise read the status through the browser of a person here (DNS rebinding). A proxy that
-// makes the page known by another name must send the address as Host.
+// A request must name the host as an address, as localhost, as the host name of the system, or as
+// addr does. The server refuses all other requests: otherwise a web page of a third party, whose
+// name was made to resolve to this host, could read the status through the browser of a person here
+// (DNS rebinding). A proxy that serves the page under another name must send the address as Host.
 func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", Address(addr))
@@ -59,14 +59,14 @@ func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
 	}
 	s.server = &http.Server{
 		Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0), // of single connections, which are their clients' affair
+		MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0), // errors of single connections concern their clients only
 	}
 	go func() { s.ended <- s.server.Serve(l) }()
 	return s, nil
 }
 
-// Address completes an address that has no host: it is the loopback's then, so that nobody
-// on the network sees the page who was not meant to.
+// Address completes an address without a host with the loopback address, so that the page is not
+// visible to the network by accident.
 func Address(addr string) string {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
@@ -77,10 +77,10 @@ func Address(addr string) string {
 	return addr
 }
 
-// Addr returns where it listens.
+// Addr returns the address at which the server listens.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// isNamed reports whether a request may give host, with or without a port, as its host.
+// isNamed reports whether a request may name host as its host, with or without a port.
 func (s *Server) isNamed(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -92,7 +92,8 @@ func (s *Server) isNamed(host string) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// answer has h answer, unless the server is closed or the request was sent to another host's name.
+// answer passes the request to the handler, unless the server is closed or the request names
+// another host.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if !s.isNamed(r.Host) {
 		http.Error(w, fmt.Sprintf("this is the status page at %v, and the request is for host %q: open it by its address", s.addr, r.Host), http.StatusMisdirectedRequest)
@@ -105,8 +106,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Close ends the server, its connections and with them the contexts of what is asked, and
-// waits for the answers to end. It must not be called by what answers.
+// Close closes the server and its connections, which cancels the contexts of the requests, and
+// waits for the handlers to return. A handler must not call it.
 func (s *Server) Close() error {
 	err := s.server.Close()
 	s.answering.Lock()
@@ -115,7 +116,7 @@ func (s *Server) Close() error {
 	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}
-	s.ended <- http.ErrServerClosed // Close may be called again
+	s.ended <- http.ErrServerClosed // for another call of Close
 	if err != nil {
 		return fmt.Errorf("close the status at %v: %w", s.addr, err)
 	}

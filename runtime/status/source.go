@@ -7,32 +7,32 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// Report is what is known of one process of a job.
+// Report is what is known about one process of a job.
 type Report struct {
-	Process int             `json:"process"`        // its rank in the job
-	Note    string          `json:"note,omitempty"` // why the states are none, or old: that it is joining, or does not answer
-	URL     string          `json:"url,omitempty"`  // of its own page, if it has one
-	States  []runtime.State `json:"states"`         // of its communicators
+	Process int             `json:"process"` // rank of the process in the job
+	Note    string          `json:"note,omitempty"` // why States is empty or old: the process is joining, or does not answer
+	URL     string          `json:"url,omitempty"` // of the status page of the process, if it has one
+	States  []runtime.State `json:"states"` // one for each communicator of the process
 }
 
-// Source returns what is known of the processes of a job, in the order of their ranks.
-// The end of ctx is a reason to do without those that have not answered.
+// Source returns the reports of the processes of a job, in the order of their ranks. When ctx ends,
+// it returns without the answers that are still missing.
 type Source func(ctx context.Context) []Report
 
-// Of returns what this process knows of itself: the states of all communicators that share
-// comm's transport.
+// Of returns a source that reports this process only: the states of all communicators that share
+// the transport of comm.
 func Of(comm *runtime.Comm) Source {
 	return func(context.Context) []Report { return []Report{Tell(comm)} }
 }
 
-// Tell returns the report of the process that comm is of.
+// Tell returns the report of the process that comm belongs to.
 func Tell(comm *runtime.Comm) Report {
 	states := comm.States()
 	return Report{Process: states[0].Process, States: states}
 }
 
-// Var returns a variable of package expvar that is what the page's JSON is. Package expvar
-// adds a page of all variables to http.DefaultServeMux.
+// Var returns a variable for package expvar with the same content as the JSON of the page. Package
+// expvar adds a page with all variables to http.DefaultServeMux.
 func Var(src Source) expvar.Func {
 	return func() any { return src(context.Background()) }
 }

@@ -32,7 +32,7 @@ func get(t *testing.T, h http.Handler, path string) (code int, kind, body string
 	return w.Code, w.Header().Get("Content-Type"), w.Body.String()
 }
 
-// operation is one that waits for a signal.
+// operation is an operation that waits for a signal.
 func operation(seq uint64, from ...int) runtime.Operation {
 	return runtime.Operation{WaitsFor: from, OpState: core.OpState{
 		Name: "barrier/hsb", Seq: seq, Root: -1, Age: 4.25e9, Quiet: 4e9, Fired: 1, Rules: 2,
@@ -53,7 +53,7 @@ func report(s runtime.State) status.Report {
 	return status.Report{Process: s.Process, States: []runtime.State{s}}
 }
 
-// stuckReports are of a job of four: rank 2 has not called, and rank 3 does not answer.
+// stuckReports are the reports of a job of four: rank 2 has not called, and rank 3 does not answer.
 func stuckReports() []status.Report {
 	return []status.Report{
 		report(state(0, 4, operation(12, 1))), report(state(1, 4, operation(12, 2, 3))), report(state(2, 4)),
@@ -74,7 +74,7 @@ func TestJSON(t *testing.T) {
 	var _ expvar.Var = status.Var(fixed(nil))
 }
 
-// The page shows every rank, and what comes from elsewhere cannot become a part of it.
+// The page shows every rank, and text from elsewhere cannot inject markup.
 func TestPage(t *testing.T) {
 	reports := stuckReports()
 	reports[2].States[0].Failure = `<script>alert(1)</script>`
@@ -110,8 +110,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A server serves what a communicator is in, names an address that is taken, and leaves
-// nothing behind.
+// A server shows the operation that a communicator is in, names an address that is in use, and
+// leaves no goroutine behind.
 func TestServer(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	net, err := mem.New(2, mem.Options{})
@@ -147,7 +147,7 @@ func TestServer(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Nothing that a request has begun goes on when the server is closed.
+// Nothing that a request has started still runs when the server is closed.
 func TestCloseWaitsForAnswers(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	asked, ended := make(chan struct{}), make(chan struct{})

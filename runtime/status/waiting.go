@@ -8,14 +8,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// What the reports of a job say together: who keeps the others waiting. Reports are not of
-// one moment. So an operation counts as waiting only when it has been open for patience.
+// The functions of this file combine the reports of a job to find the ranks that keep the others
+// waiting. The reports are not from the same moment, so an operation counts as waiting only if it
+// has been open for patience.
 
-// patience is how long an operation may take before anybody is said to wait.
+// patience is how long an operation may take before its ranks are said to wait, in nanoseconds.
 const patience = core.Time(1e9)
 
-// waiting returns the oldest operation that any rank is in, nil if it has not waited for
-// long.
+// waiting returns the oldest operation that any rank is in, or nil if it has been open for less
+// than patience.
 func (g *group) waiting() (first *runtime.Operation) {
 	for i := range g.states {
 		if o := oldestOf(&g.states[i]); o != nil && (first == nil || o.Seq < first.Seq || o.Seq == first.Seq && o.Age > first.Age) {
@@ -35,7 +36,7 @@ func oldestOf(s *runtime.State) *runtime.Operation {
 	return &s.Open[0]
 }
 
-// in returns the state of rank's operation number seq, nil if it is not open there.
+// in returns the state of operation number seq at the rank of s, or nil if it is not open there.
 func in(s *runtime.State, seq uint64) *runtime.Operation {
 	i := slices.IndexFunc(s.Open, func(o runtime.Operation) bool { return o.Seq == seq })
 	if i < 0 || s.Failure != "" {
@@ -44,7 +45,8 @@ func in(s *runtime.State, seq uint64) *runtime.Operation {
 	return &s.Open[i]
 }
 
-// disagreement tells of ranks that run different operations under one number.
+// disagreement names two ranks that run different operations under the number of first, or returns
+// "".
 func (g *group) disagreement(first *runtime.Operation) string {
 	var one *runtime.State
 	for i := range g.states {
@@ -64,7 +66,8 @@ func (g *group) disagreement(first *runtime.Operation) string {
 	return ""
 }
 
-// late tells of ranks that have not called what others are in: "" if all have.
+// late names the ranks that have not called the operation that others are in. It returns "" if all
+// have.
 func (g *group) late(first *runtime.Operation) string {
 	var late, out, inside []int
 	for i := range g.states {
@@ -81,7 +84,7 @@ func (g *group) late(first *runtime.Operation) string {
 	said := first.Absent
 	for i := range g.states {
 		if o := in(&g.states[i], first.Seq); o != nil && len(said) == 0 {
-			said = o.Absent // what a rank has said may stand in another one's state alone
+			said = o.Absent // possibly only another rank's state records what a rank has said
 		}
 	}
 	switch {
@@ -97,8 +100,9 @@ func (g *group) late(first *runtime.Operation) string {
 	return ""
 }
 
-// inside tells where ranks stand that have all come to the operation: first those that wait
-// for a rank that is not in it, or of which nothing is known, for that is where it began.
+// inside describes what each rank waits for when all have called the operation. The ranks that wait
+// for a rank that is not in the operation, or of which nothing is known, come first, because the
+// delay began there.
 func (g *group) inside(first *runtime.Operation) []string {
 	ranks := make(map[int]bool)
 	for i := range g.states {

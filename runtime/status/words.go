@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// Wants returns in words what an operation lacks: "" if nothing.
+// Wants describes in words what an operation waits for. It returns "" if it waits for nothing.
 func Wants(o *runtime.Operation) string {
 	var all []string
 	add := func(format string, ranks []int) {
@@ -34,11 +34,11 @@ func Wants(o *runtime.Operation) string {
 	return strings.Join(all, ", ")
 }
 
-// maxRuns is how many runs of slots are spelled out.
+// maxRuns is the number of runs of slots that are named.
 const maxRuns = 6
 
-// Lacks returns the missing slots in words: "c3-c7, s0", and how many there are if they are
-// not all named.
+// Lacks returns the missing slots in words, such as "c3-c7, s0". If it does not name all of them,
+// it adds their number.
 func Lacks(m *core.Missing) string {
 	var names []string
 	for _, r := range m.Runs[:min(len(m.Runs), maxRuns)] {
@@ -51,17 +51,17 @@ func Lacks(m *core.Missing) string {
 	return text
 }
 
-// call returns an operation as it was called.
+// call returns the call of an operation in words.
 func call(o *runtime.Operation) string {
 	text := o.Name
 	if o.Root >= 0 {
-		text += fmt.Sprintf(" from rank %d, %d bytes in %s", o.Root, o.Bytes, chunks(o.Chunks)) // exact: calls that differ are told apart by it
+		text += fmt.Sprintf(" from rank %d, %d bytes in %s", o.Root, o.Bytes, chunks(o.Chunks)) // the exact length, because calls may differ in it alone
 	}
 	return text
 }
 
-// sizeText returns a number of bytes as people write it: in the largest binary unit of which there is one
-// at least, to three digits, such as "16 MiB", "1.5 KiB" or "1000 B".
+// sizeText returns a number of bytes in the largest binary unit of which it has at least one, with
+// three digits, such as "16 MiB", "1.5 KiB" or "1000 B".
 func sizeText(bytes int) string {
 	const units = "KMGTPE"
 	if bytes < 1<<10 {
@@ -84,7 +84,7 @@ func chunks(n int) string {
 	return fmt.Sprintf("%d chunks", n)
 }
 
-// span returns a time as people write it.
+// span returns a duration in words.
 func span(t core.Time) string {
 	d := time.Duration(t)
 	switch {
@@ -98,7 +98,7 @@ func span(t core.Time) string {
 	return fmt.Sprintf("%d µs", d.Microseconds())
 }
 
-// has and haveBeen return "rank 3 has" and "ranks 0-2 have been", and so on.
+// has and haveBeen return "rank 3 has" and "ranks 0-2 have been", for example.
 func has(ranks []int) string {
 	if len(ranks) == 1 {
 		return ranksText(ranks) + " has"
@@ -108,7 +108,7 @@ func has(ranks []int) string {
 
 func haveBeen(ranks []int) string { return has(ranks) + " been" }
 
-// ranksText returns "rank 3", or "ranks 0-2, 5".
+// ranksText returns "rank 3" or "ranks 0-2, 5", for example.
 func ranksText(ranks []int) string {
 	if len(ranks) == 1 {
 		return fmt.Sprintf("rank %d", ranks[0])
@@ -116,7 +116,7 @@ func ranksText(ranks []int) string {
 	return "ranks " + Numbers(ranks)
 }
 
-// Numbers returns numbers, which ascend, with runs drawn together: "0-2, 5".
+// Numbers formats ascending numbers and joins runs of them: "0-2, 5".
 func Numbers(all []int) string {
 	var parts []string
 	for i := 0; i < len(all); {
