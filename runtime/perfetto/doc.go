@@ -1,10 +1,10 @@
-// Package perfetto writes what operations do as a trace that Perfetto (ui.perfetto.dev)
-// and Chrome (chrome://tracing) open: the array form of the Trace Event Format, one event a
-// line.
+// Package perfetto writes the events of operations as a trace that Perfetto (ui.perfetto.dev) and
+// Chrome (chrome://tracing) open. The trace is in the array form of the Trace Event Format, one
+// event a line.
 //
-// A process is a rank. A communicator has as many tracks as operations are open at once. An operation
-// is a slice on one of them; what comes and goes are marks on it, and an arrow leads from a
-// put to its arrival.
+// In the trace, a process is a rank. A communicator has as many tracks as it may have open
+// operations. An operation is a slice on one of its tracks. Sent and received slots are marks on
+// the slice, and an arrow leads from a put to its arrival.
 //
 //	f, err := os.Create("job.json")
 //	err = perfetto.Begin(f)
@@ -15,7 +15,7 @@
 //	err = w.Close()
 //	err = perfetto.End(f)
 //
-// Several processes of a host may write into one file, if each has opened it for appending
-// and it is a regular one, between one Begin and one End: their times are those of one
-// clock. A trace that is cut off, without End, opens too.
+// Several processes of a host may write into one file between one Begin and one End, if the file is
+// a regular one and each process has opened it for appending. Their times are from the same clock.
+// A trace that was cut off, without End, opens too.
 package perfetto

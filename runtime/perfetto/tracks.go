@@ -6,10 +6,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// lanes are the tracks of a communicator: which operation is on each, 0 if none is.
+// lanes maps each track of a communicator to the number of the operation on it, or 0.
 type lanes [core.MaxOpen]uint64
 
-// open makes the tracks of a communicator.
+// open creates the tracks of a communicator.
 func (t *Writer) open(comm uint8) {
 	t.lanes[comm] = new(lanes)
 	for i := range t.lanes[comm] {
@@ -17,7 +17,7 @@ func (t *Writer) open(comm uint8) {
 	}
 }
 
-// nameTrack names a track: the first of a communicator has most operations.
+// nameTrack names a track. Most operations are on the first track of a communicator.
 func (t *Writer) nameTrack(comm uint8, lane int) {
 	name := "operations"
 	if comm > 0 {
@@ -30,10 +30,11 @@ func (t *Writer) nameTrack(comm uint8, lane int) {
 	t.meta("thread_sort_index", track(comm, lane), fmt.Sprintf(`"sort_index":%d`, track(comm, lane)))
 }
 
-// track is the number of a track.
+// track returns the number of a track.
 func track(comm uint8, lane int) int { return int(comm)*core.MaxOpen + lane + 1 }
 
-// find returns on which track an operation is, -1 if on none; of 0 it is one that is free.
+// find returns the track of operation seq, or -1 if it is on none. For seq 0 it returns a free
+// track.
 func (l *lanes) find(seq uint64) int {
 	for i, at := range l {
 		if at == seq {

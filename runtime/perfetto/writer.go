@@ -12,38 +12,38 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Options are of a writer.
+// Options configure a Writer.
 type Options struct {
-	Process int         // the rank of this process, which its tracks are named after
-	Clock   clock.Clock // of the communicator; default clock.System
+	Process int // rank of this process, which names its tracks
+	Clock   clock.Clock // clock of the communicator; default clock.System
 }
 
 const (
-	full   = 32 << 10               // bytes that are written at once
-	delay  = 200 * time.Millisecond // after which less is written, so that a trace that is cut off lacks little
-	maxErr = 1 << 10                // bytes of an error's text
+	full   = 32 << 10 // number of bytes at which the buffer is written
+	delay  = 200 * time.Millisecond // after which the buffer is written in any case, so that a trace that is cut off lacks little
+	maxErr = 1 << 10 // greatest length of an error text in bytes
 )
 
-// Writer writes the events of a process. It keeps no more than some 32 KiB of them.
+// Writer writes the events of a process. It buffers at most about 32 KiB of them.
 type Writer struct {
 	w      io.Writer
 	pid    int
 	clock  clock.Clock
-	anchor time.Time     // a moment by clock,
-	base   time.Duration // and by the host's monotonic clock
+	anchor time.Time // a moment by clock,
+	base   time.Duration // and the same moment by the monotonic clock of the host
 
 	mu    sync.Mutex
 	buf   []byte
 	timer clock.Timer // nil before the first event
 	armed bool
 	err   error
-	lanes [1 << 8]*lanes // by communicator
+	lanes [1 << 8]*lanes // indexed by communicator
 }
 
-// Begin writes the head of a trace.
+// Begin writes the start of a trace to w.
 func Begin(w io.Writer) error { return write(w, "[\n") }
 
-// End writes the end of a trace, after all writers have been closed.
+// End writes the end of a trace to w. All writers must be closed before.
 func End(w io.Writer) error {
 	return write(w, `{"ph":"M","name":"trace_end","pid":0,"tid":0,"args":{}}`+"\n]\n")
 }
@@ -55,7 +55,7 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// New returns a writer to w, to which it writes whole lines.
+// New returns a Writer that writes whole lines to w.
 func New(w io.Writer, o Options) *Writer {
 	c := clock.OrSystem(o.Clock)
 	t := &Writer{w: w, pid: o.Process, clock: c, buf: make([]byte, 0, full+4*maxErr)}
@@ -65,11 +65,11 @@ func New(w io.Writer, o Options) *Writer {
 	return t
 }
 
-// tries is how often two clocks are read for one moment.
+// tries is how often sameMoment reads the two clocks.
 const tries = 16
 
-// sameMoment returns a moment by c and by the host's clock. The process may be stopped
-// between two readings, so the closest of some are taken.
+// sameMoment returns one moment by c and by the clock of the host. The process may be stopped
+// between two readings, so sameMoment takes the closest of several pairs.
 func sameMoment(c clock.Clock) (now time.Time, base time.Duration) {
 	least := time.Duration(-1)
 	for range tries {
@@ -83,7 +83,7 @@ func sameMoment(c clock.Clock) (now time.Time, base time.Duration) {
 	return now, base
 }
 
-// Event writes an event; it is made for [runtime.Observe].
+// Event writes an event. Set it as Trace of [runtime.Observe].
 func (t *Writer) Event(e runtime.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *Writer) Event(e runtime.Event) {
 	t.bound()
 }
 
-// bound writes what has gathered if it is much, and else has it written soon.
+// bound writes the buffer if it is full, and otherwise sets a timer that writes it soon.
 func (t *Writer) bound() {
 	switch {
 	case len(t.buf) >= full:
@@ -132,8 +132,8 @@ func (t *Writer) flush() {
 	t.buf = t.buf[:0]
 }
 
-// Close writes what is left, and returns the first error of all writing. The writer is not
-// to be told of anything afterwards.
+// Close writes the rest of the buffer and returns the first error of all writes. Event must not be
+// called after Close.
 func (t *Writer) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,9 +147,9 @@ func (t *Writer) Close() error {
 	return nil
 }
 
-// began opens a slice, on the first track of the communicator that is free.
+// began opens a slice on the first free track of the communicator.
 func (t *Writer) began(e *runtime.Event) {
-	lane := max(0, t.lanes[e.Comm].find(0)) // no more are open than there are tracks
+	lane := max(0, t.lanes[e.Comm].find(0)) // there are as many tracks as there may be open operations
 	t.lanes[e.Comm][lane] = e.Seq
 	t.head(e, 'B', "operation", lane)
 	t.add(`,"name":`)
@@ -167,7 +167,7 @@ func (t *Writer) began(e *runtime.Event) {
 func (t *Writer) ended(e *runtime.Event) {
 	lane := t.lanes[e.Comm].find(e.Seq)
 	if lane < 0 {
-		return // it began before the trace
+		return // the operation began before the trace
 	}
 	t.lanes[e.Comm][lane] = 0
 	t.head(e, 'E', "operation", lane)
@@ -180,8 +180,8 @@ func (t *Writer) ended(e *runtime.Event) {
 	t.add("},\n")
 }
 
-// mark writes what an operation does in between. What comes before the operation has begun
-// is marked on the first track.
+// mark writes a mark for an event between the begin and the end of an operation. An event of an
+// operation that has not begun is marked on the first track.
 func (t *Writer) mark(e *runtime.Event) {
 	lane := t.lanes[e.Comm].find(e.Seq)
 	slot := e.Slot.String()
@@ -204,7 +204,7 @@ func (t *Writer) mark(e *runtime.Event) {
 	}
 }
 
-// name writes what stands beside a mark.
+// name writes the name of a mark.
 func (t *Writer) name(e *runtime.Event, slot string) {
 	switch e.Kind {
 	case runtime.EventArrived, runtime.EventReceived:
@@ -226,43 +226,43 @@ func (t *Writer) name(e *runtime.Event, slot string) {
 	}
 }
 
-// arrow writes an end of an arrow from the put of a slot to its arrival: both have the same
+// arrow writes one end of the arrow from the put of a slot to its arrival. Both ends have the same
 // number.
 func (t *Writer) arrow(e *runtime.Event, end byte, lane, from, to int) {
-	id := uint64(14695981039346656037) // FNV-1a, of words
+	id := uint64(14695981039346656037) // FNV-1a over words
 	for _, x := range [...]uint64{uint64(e.Comm), uint64(e.First), uint64(e.Epoch), e.Seq, uint64(e.Slot), uint64(from), uint64(to)} {
 		id = (id ^ x) * 1099511628211
 		id ^= id >> 32
 	}
 	t.head(e, end, "put", lane)
-	t.num(`,"name":"put","id":`, int64(id>>11)) // what a JSON number holds
+	t.num(`,"name":"put","id":`, int64(id>>11)) // 53 bits, which a JSON number holds
 	if end == 'f' {
 		t.add(`,"bp":"e"`)
 	}
 	t.add("},\n")
 }
 
-// head begins an event: what kind it is, when and where.
+// head writes the start of an event: its kind, time and track.
 func (t *Writer) head(e *runtime.Event, phase byte, category string, lane int) {
 	t.add(`{"ph":"`)
 	t.buf = append(t.buf, phase)
 	t.add(`","cat":"`)
 	t.add(category)
-	ns := max(0, int64(t.base+e.At.Sub(t.anchor))) // before the host was started only by another clock
+	ns := max(0, int64(t.base+e.At.Sub(t.anchor))) // only another clock returns a time before the start of the host
 	t.num(`","ts":`, ns/1000)                      // microseconds
 	t.buf = append(t.buf, '.', '0'+byte(ns/100%10), '0'+byte(ns/10%10), '0'+byte(ns%10))
 	t.num(`,"pid":`, int64(t.pid))
 	t.num(`,"tid":`, int64(track(e.Comm, lane)))
 }
 
-// add, num and quoted write text, text and a number, and any text as a string of JSON.
+// add writes text, num text and a number, and quoted any text as a JSON string.
 func (t *Writer) add(text string) { t.buf = append(t.buf, text...) }
 
 func (t *Writer) num(text string, n int64) { t.buf = strconv.AppendInt(append(t.buf, text...), n, 10) }
 
 func (t *Writer) quoted(text string) {
 	b, err := json.Marshal(text)
-	if err != nil { // of no string
+	if err != nil { // never for a string
 		b = []byte(`""`)
 	}
 	t.buf = append(t.buf, b...)

@@ -22,7 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/perfetto"
 )
 
-// event is what the Trace Event Format has of an event, as far as we write it.
+// event has the fields of the Trace Event Format that this package writes.
 type event struct {
 	Ph   string         `json:"ph"`
 	Name string         `json:"name"`
@@ -36,7 +36,7 @@ type event struct {
 	Args map[string]any `json:"args"`
 }
 
-// parse reads a trace strictly: no field that is not known.
+// parse reads a trace and allows no unknown field.
 func parse(t *testing.T, text []byte) (all []event) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -48,8 +48,8 @@ func parse(t *testing.T, text []byte) (all []event) {
 
 type trackOf struct{ pid, tid int }
 
-// check holds a trace against the rules of the format: slices nest on each track and are all
-// closed if the trace is whole, times do not go back on a track, and arrows begin where they end.
+// check tests a trace against the rules of the format: slices nest on each track and are all closed
+// if the trace is whole, times do not decrease on a track, and every arrow that ends has begun.
 func check(t *testing.T, all []event, whole bool) (slices, arrows int) {
 	open, last, named := map[trackOf][]string{}, map[trackOf]float64{}, map[trackOf]bool{}
 	begun, ended := map[uint64]float64{}, map[uint64]float64{}
@@ -77,7 +77,7 @@ func check(t *testing.T, all []event, whole bool) (slices, arrows int) {
 			require.Equal(t, "t", e.S)
 		case "s":
 			require.NotEmpty(t, open[at], "an arrow begins in a slice")
-			if first, again := begun[*e.ID]; !again || *e.Ts < first { // a repair puts again
+			if first, again := begun[*e.ID]; !again || *e.Ts < first { // a repair puts the slot again
 				begun[*e.ID] = *e.Ts
 			}
 		case "f":
@@ -93,7 +93,7 @@ func check(t *testing.T, all []event, whole bool) (slices, arrows int) {
 		require.LessOrEqual(t, len(names), 1, "%v: operations stand beside each other", at)
 		require.True(t, !whole || len(names) == 0, "%v: %v", at, names)
 	}
-	for id, ts := range ended { // a put after its operation's end, which answers a request, begins none
+	for id, ts := range ended { // a put after the end of its operation, which answers a request, begins no arrow
 		require.LessOrEqual(t, begun[id], ts)
 		if begun[id] > 0 {
 			arrows++
@@ -102,7 +102,7 @@ func check(t *testing.T, all []event, whole bool) (slices, arrows int) {
 	return slices, arrows
 }
 
-// trace has ranks work over memory and returns the file that they wrote together.
+// trace has ranks work over memory, and returns the file that they have written together.
 func trace(t *testing.T, size, rounds int, loss float64) []byte {
 	name := filepath.Join(t.TempDir(), "trace.json")
 	head, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
@@ -123,7 +123,8 @@ func trace(t *testing.T, size, rounds int, loss float64) []byte {
 	return text
 }
 
-// work broadcasts four at a time and meets, as one rank, in a file of its own.
+// work is one rank. It broadcasts four messages at a time and enters barriers, and writes to the
+// file through a descriptor of its own.
 func work(t *testing.T, name string, tr *mem.Transport, rounds int) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -163,8 +164,8 @@ func TestTraceKeepsTheRules(t *testing.T) {
 	for rounds, loss := range map[int]float64{40: 0, 2: 0.5} {
 		text = trace(t, size, rounds, loss)
 		slices, arrows := check(t, parse(t, text), true)
-		// Beside the rounds there are the operations of Split: two exchanges and a barrier, of
-		// all ranks.
+		// Besides the rounds there are the operations of Split: two exchanges and a barrier of all
+		// ranks.
 		require.Equal(t, size*(6*rounds+3), slices)
 		require.NotZero(t, arrows)
 	}
@@ -173,8 +174,7 @@ func TestTraceKeepsTheRules(t *testing.T) {
 	}
 }
 
-// What is cut off after any line opens once the end is put there, which readers do
-// themselves.
+// A trace that is cut off after any line opens once the end is added, which readers do themselves.
 func TestTraceThatIsCutOff(t *testing.T) {
 	events, _, found := strings.Cut(string(trace(t, 3, 3, 0.2)), `{"ph":"M","name":"trace_end"`)
 	require.True(t, found)
@@ -186,14 +186,14 @@ func TestTraceThatIsCutOff(t *testing.T) {
 	}
 }
 
-// An error is told in the end, its text is one of JSON, and is bounded.
+// An error is written at the end; its text is a valid JSON string and is bounded.
 func TestErrorsInATrace(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, perfetto.Begin(&b))
 	w := perfetto.New(&b, perfetto.Options{Process: 3})
 	now := time.Now()
 	w.Event(runtime.Event{Kind: runtime.EventArrived, At: now, Seq: 7, Slot: ir.Signal(2), Peer: 1}) // no track yet, and before its operation
-	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 5})                                // of which nothing is known
+	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 5}) // of an unknown operation
 	w.Event(runtime.Event{Kind: runtime.EventBegan, At: now, Seq: 7, Op: `a"b`, Root: -1})
 	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 7, Err: errors.New("bad \"\n\xff" + strings.Repeat("x", 1<<20))})
 	require.NoError(t, w.Close())
@@ -205,8 +205,8 @@ func TestErrorsInATrace(t *testing.T) {
 	require.Contains(t, fmt.Sprint(all), `a"b`)
 }
 
-// A moment before the host was started is written as that: times of a clock of another kind must
-// not spoil the file.
+// A time before the start of the host is written as 0. Times of another kind of clock must not
+// spoil the file.
 func TestTimesBeforeAll(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, perfetto.Begin(&b))
@@ -218,7 +218,7 @@ func TestTimesBeforeAll(t *testing.T) {
 	check(t, parse(t, b.Bytes()), true)
 }
 
-// failing takes so many bytes.
+// failing accepts left bytes, and then fails.
 type failing struct{ left int }
 
 func (f *failing) Write(p []byte) (int, error) {
@@ -228,7 +228,7 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A disk that is full does not stop the ranks, and is told when the writer is closed.
+// A full disk does not stop the ranks. Close returns the error.
 func TestTraceThatCannotBeWritten(t *testing.T) {
 	w := perfetto.New(&failing{left: 100 << 10}, perfetto.Options{})
 	for seq := range uint64(10000) {
@@ -239,8 +239,8 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	require.ErrorIs(t, perfetto.End(new(failing)), io.ErrShortWrite)
 }
 
-// Little is written soon, too, so that a rank that is killed has told nearly all; and nothing
-// is left to be done when all is written.
+// A small amount is written soon too, so that a rank that is killed has written nearly all. When
+// all is written, no timer is left.
 func TestLittleIsWrittenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b guarded
@@ -259,7 +259,7 @@ func TestLittleIsWrittenSoon(t *testing.T) {
 	})
 }
 
-// guarded is a buffer that a timer writes to while a test looks at it.
+// guarded is a buffer that a timer writes to while a test reads it.
 type guarded struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -277,7 +277,7 @@ func (g *guarded) Len() int {
 	return g.b.Len()
 }
 
-// BenchmarkEvent is what a rank pays for an arrival that is traced.
+// BenchmarkEvent measures what a traced arrival costs a rank.
 func BenchmarkEvent(b *testing.B) {
 	w := perfetto.New(io.Discard, perfetto.Options{})
 	e := runtime.Event{At: time.Now(), Seq: 1, Op: "barrier/hsb", Root: -1, Slot: ir.Signal(1), Peer: 3}

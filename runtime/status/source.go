@@ -9,10 +9,10 @@ import (
 
 // Report is what is known about one process of a job.
 type Report struct {
-	Process int             `json:"process"` // rank of the process in the job
+	Process int             `json:"process"`        // rank of the process in the job
 	Note    string          `json:"note,omitempty"` // why States is empty or old: the process is joining, or does not answer
-	URL     string          `json:"url,omitempty"` // of the status page of the process, if it has one
-	States  []runtime.State `json:"states"` // one for each communicator of the process
+	URL     string          `json:"url,omitempty"`  // of the status page of the process, if it has one
+	States  []runtime.State `json:"states"`         // one for each communicator of the process
 }
 
 // Source returns the reports of the processes of a job, in the order of their ranks. When ctx ends,
