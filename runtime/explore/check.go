@@ -17,8 +17,8 @@ func (s *system) ended(w *world) bool {
 	return true
 }
 
-// early reports what must not be about e, which is about to happen, in view of
-// the other ranks: a call that returns too soon.
+// early returns the problem if e, which is about to happen, is a call that returns too early,
+// judged by the states of the other ranks. It returns "" if there is none.
 func (s *system) early(w *world, e event) (problem string) {
 	if e.kind() != evReturn {
 		return ""
@@ -47,8 +47,8 @@ func (s *system) early(w *world, e event) (problem string) {
 	return ""
 }
 
-// sound reports what must not be about the state of rank: an error that nothing
-// gives reason for, or one that does not tell which rank it is about.
+// sound returns the problem with the state of rank: an error that has no cause, or an error that
+// does not name the rank that it is about. It returns "" if there is none.
 func (s *system) sound(w *world, rank int) (problem string) {
 	l := s.local(w, rank)
 	if l.gone() || l.broken == nil {
@@ -68,8 +68,8 @@ func (s *system) sound(w *world, rank int) (problem string) {
 	return fmt.Sprintf("rank %d fails and does not name rank %d, which is why: %s", rank, w.fault-1, text)
 }
 
-// disagreement reports what must not be about an error of rank, when one rank
-// makes other calls than the others.
+// disagreement returns the problem with an error of rank when one rank makes other calls than the
+// others.
 func (s *system) disagreement(rank int, text string) (problem string) {
 	for _, good := range []error{core.ErrMismatch, core.ErrPeerLeft} {
 		if strings.Contains(text, good.Error()) {

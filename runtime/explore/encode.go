@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// append appends w as bytes: first the three budgets, then all else.
+// append appends the encoding of w to dst: first the budgets, then everything else.
 func (w *world) append(dst []byte) []byte { return w.appendWith(dst, appendList) }
 
-// appendOnce is append without the messages of a lane that wait in it already.
+// appendOnce is like append, but encodes a message that waits several times in a lane once only.
 func (w *world) appendOnce(dst []byte) []byte {
 	return w.appendWith(dst, func(dst []byte, lane []uint32) []byte {
 		var once []uint32
@@ -35,7 +35,7 @@ func (w *world) appendWith(dst []byte, appendLane func([]byte, []uint32) []byte)
 	return appendList(dst, w.notes)
 }
 
-// budgets is the length of what append starts with.
+// budgets is the number of bytes that the budgets take at the start of an encoding.
 const budgets = 3
 
 func appendList(dst []byte, list []uint32) []byte {
@@ -46,7 +46,7 @@ func appendList(dst []byte, list []uint32) []byte {
 	return dst
 }
 
-// read makes w what append has written; it returns the rest.
+// read sets w to the state that append has encoded in src, and returns the rest of src.
 func (w *world) read(src []byte) []byte {
 	w.losses, w.doubles, w.early, w.fault = src[0], src[1], src[2], src[3]
 	src = src[4:]

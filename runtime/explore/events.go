@@ -5,8 +5,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// options returns what can happen in w: what will, if it is not delayed for
-// ever, and what need not. If nothing will, alarms do.
+// options returns the events that can happen in w. The events in will do happen unless they are
+// delayed forever; those in may need not happen. If will is empty, alarms are added to it.
 func (s *system) options(w *world, will, may []event) ([]event, []event) {
 	will = s.arrivals(w, will)
 	if !s.Full {
@@ -21,7 +21,7 @@ func (s *system) options(w *world, will, may []event) ([]event, []event) {
 	return will, s.faults(w, may)
 }
 
-// arrivals are the frames, datagrams and news that ranks take.
+// arrivals appends the frames, datagrams and news that ranks can take.
 func (s *system) arrivals(w *world, will []event) []event {
 	for to := range s.Ranks {
 		if s.local(w, to).gone() {
@@ -54,8 +54,9 @@ func (s *system) arrivals(w *world, will []event) []event {
 	return will
 }
 
-// waits reports whether e has to wait: it says that a rank has closed, of which not all is
-// taken, or how it has ended, before which its driver looks for flags.
+// waits reports whether e has to wait. News that a rank has closed, or how it has ended, waits
+// until everything from that rank is taken. If there are flags, the driver of the receiving rank
+// looks for them before it takes the news.
 func (s *system) waits(w *world, e event) bool {
 	if len(w.flags) > 0 && len(s.looks(w, e.rank(), nil)) > 0 {
 		return true
@@ -84,8 +85,8 @@ func (l *local) isOver(seq uint64) bool {
 	return call >= 0 && l.over.has(call)
 }
 
-// processes are what processes do by themselves. Those that are not eager make no
-// call while they have one open.
+// processes appends the events by which processes make progress themselves. If eager is false, a
+// process makes no call while it has one open.
 func (s *system) processes(w *world, will []event, eager bool) []event {
 	for rank := range s.Ranks {
 		l := s.local(w, rank)
@@ -107,7 +108,7 @@ func (s *system) processes(w *world, will []event, eager bool) []event {
 	return will
 }
 
-// rings are the alarms that make a difference.
+// rings appends the alarms that would change something.
 func (s *system) rings(w *world, may []event) []event {
 	for rank := range s.Ranks {
 		for _, a := range s.local(w, rank).alarms {
@@ -121,7 +122,7 @@ func (s *system) rings(w *world, may []event) []event {
 	return may
 }
 
-// newsOf reports whether rank is about to be told what became of other.
+// newsOf reports whether news about other is under way to rank.
 func (s *system) newsOf(w *world, rank, other int) bool {
 	for _, n := range w.notes {
 		if e := event(n); e.rank() == rank && int(e.of()) == other {
@@ -131,7 +132,7 @@ func (s *system) newsOf(w *world, rank, other int) bool {
 	return false
 }
 
-// faults are what the network and the machines may do wrong.
+// faults appends the faults of the network and of the machines.
 func (s *system) faults(w *world, may []event) []event {
 	for i, g := range w.grams {
 		if i > 0 && w.grams[i-1] == g {

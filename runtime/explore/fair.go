@@ -2,15 +2,14 @@ package explore
 
 import "slices"
 
-// continuation runs the system on when the network delivers again: everything
-// that can arrive does, nothing is lost any more, calls return, and alarms ring
-// when nothing else can happen, all of them in turn. Processes return from all
-// that they have open before they make another call: a call that would end only
-// if a process went on is one that waits for ever.
+// continuation runs the system on with a network that delivers again. Everything that can arrive
+// does, nothing more is lost, calls return, and when nothing else can happen, all alarms ring in
+// turn. Processes return from all open calls before they make another call: a call that would end
+// only if a process went on waits forever.
 //
-// It is one way on of many. But each state on each other way has been met by
-// the search too, and from there a continuation ends as well: a run that never
-// ended would have to leave out for ever what could happen at every moment.
+// A continuation is only one of many ways on. But the search also reaches every state on the other
+// ways, and the continuation from there ends as well. A run that never ended would thus have to
+// delay forever an event that is possible at every moment.
 type continuation struct {
 	*search
 	w      world
@@ -21,9 +20,9 @@ type continuation struct {
 	bytes  []byte
 }
 
-// check runs on from w, which is state at, and notes a violation if calls do not
-// end. What else goes wrong on the way is left to the search, which comes to it
-// by a shorter way, unless it is stopped before.
+// check runs on from w, which is state at, and records a violation if calls do not end. Other
+// problems on the way are left to the search, which reaches them by a shorter way, unless it is
+// stopped before.
 func (c *continuation) check(w *world, at uint32) {
 	c.w.copyFrom(w)
 	c.passed, c.events = c.passed[:0], c.events[:0]
@@ -42,7 +41,7 @@ func (c *continuation) check(w *world, at uint32) {
 	}
 }
 
-// run returns what goes wrong, or "", and whether it is that calls do not end.
+// run returns the problem, or "". forever reports that the problem is a call that does not end.
 func (c *continuation) run() (problem string, forever bool) {
 	for {
 		known, again := c.pass()
@@ -62,9 +61,9 @@ func (c *continuation) run() (problem string, forever bool) {
 	}
 }
 
-// pass notes the present state. What budgets are left makes no difference from
-// here on. Two states count as one if they differ only in how often a message waits in
-// a lane: a repair is put again and again to a rank that never takes it.
+// pass records the present state. The remaining budgets make no difference to a continuation. Two
+// states that differ only in how often a message waits in a lane count as one, because a repair is
+// put again and again to a rank that never takes it.
 func (c *continuation) pass() (known, again bool) {
 	c.bytes = c.w.append(c.bytes[:0])
 	k := c.good.hash(c.bytes[budgets:])
@@ -87,7 +86,7 @@ func (c *continuation) pass() (known, again bool) {
 	return false, false
 }
 
-// move has the first thing happen that will.
+// move lets the first of the events that will happen do so.
 func (c *continuation) move() (moved bool, problem string) {
 	c.will = c.processes(&c.w, c.arrivals(&c.w, c.will[:0]), false)
 	if len(c.will) == 0 {
@@ -98,8 +97,7 @@ func (c *continuation) move() (moved bool, problem string) {
 	return true, problem
 }
 
-// round has every alarm ring once, and after each everything happen that it
-// brings about.
+// round lets every alarm ring once, and after each alarm everything that it causes.
 func (c *continuation) round() (problem string) {
 	for rank := range c.Ranks {
 		for _, a := range c.local(&c.w, rank).alarms {

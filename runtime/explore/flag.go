@@ -8,12 +8,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Flags stand in their lines as soon as they are written, or, in remote windows, some time
-// later, those of one rank to another in order; at any moment after that the driver of a rank
-// looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
-// window that is of its offset.
+// The model of flags. A flag stands in its line as soon as it is written. In a remote window it
+// stands there some time later, and the flags from one rank to another keep their order. The driver
+// of a rank may look at its flags at any moment after that. A flag is represented by a message: its
+// slot is the line, and its offset is the rank that owns the window.
 
-// flagbox is an outbox by which flags go too.
+// flagbox is an outbox that also sends flags.
 type flagbox struct {
 	*outbox
 	rank int
@@ -33,7 +33,7 @@ func (b flagbox) Waits() bool { return b.sys.Windows.Remote }
 // Post implements [core.FlagNet].
 func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f, nil) }
 
-// Lay implements [core.ShelfNet]. There are not so many operations that a line is used again.
+// Lay implements [core.ShelfNet]. There are too few operations for a line to be used again.
 func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
 	b.raise(f.From, line, f, body)
 	return false, true
@@ -60,16 +60,16 @@ func (b flagbox) raise(of, line int, f wire.Flag, body []byte) {
 	b.sent = append(b.sent, send{to: uint8(of), flag: true, msg: b.sys.intern(m)})
 }
 
-// reaches reports whether flags of a rank reach another.
+// reaches reports whether flags of rank from reach rank to.
 func (s *system) reaches(from, to int) bool {
 	return from < s.Windows.Ranks && to < s.Windows.Ranks && from != to
 }
 
-// net returns the way out of a rank's core that keeps what is sent in b.
+// net returns a network for the core of a rank. What the core sends is collected in b.
 func (s *system) net(rank int, b *outbox) core.Net {
 	switch {
 	case s.Windows.Ranks > 0 && s.Windows.Remote:
-		return struct{ core.FlagNet }{flagbox{b, rank}} // no chunks stand there
+		return struct{ core.FlagNet }{flagbox{b, rank}} // chunks do not stand in remote windows
 	case s.Windows.Ranks > 0:
 		return flagbox{b, rank}
 	}
@@ -81,13 +81,13 @@ func lineOf(rank, line int) uint32 { return uint32(rank*wire.WindowLines + line)
 
 func (m *message) lineOf() uint32 { return lineOf(m.offset, int(m.header.Slot)) }
 
-// flag returns the message as the flag that it is.
+// flag returns the flag that m represents.
 func (m *message) flag() wire.Flag {
 	h := &m.header
 	return wire.Flag{Seq: h.Seq, Mark: uint64(h.Print)<<32 | uint64(h.Epoch), From: h.From}
 }
 
-// raise has a flag stand in its line. The list has pairs of lines and messages, by line.
+// raise puts a flag into its line. w.flags holds pairs of a line and a message, ordered by line.
 func (s *system) raise(w *world, msg uint32) {
 	at := s.messages[msg].lineOf()
 	for i := 0; i < len(w.flags); i += 2 {
@@ -103,7 +103,7 @@ func (s *system) raise(w *world, msg uint32) {
 	w.flags = append(w.flags, at, msg)
 }
 
-// looks are the flags that a rank finds when it looks.
+// looks appends the flags that a rank finds when it looks.
 func (s *system) looks(w *world, rank int, will []event) []event {
 	l := s.local(w, rank)
 	if l.gone() {
@@ -119,7 +119,7 @@ func (s *system) looks(w *world, rank int, will []event) []event {
 	return will
 }
 
-// awaits returns where among the awaited flags m is, -1 if it is not.
+// awaits returns the index of m among the flags that the rank awaits, or -1.
 func (l *local) awaits(m *message) int {
 	a := l.core.Awaits()
 	return slices.IndexFunc(a.Flags, func(p core.Awaited) bool {
@@ -127,15 +127,14 @@ func (l *local) awaits(m *message) int {
 	})
 }
 
-// differs reports whether m is the note of another rank that has called something else than this
-// one.
+// differs reports whether m is the note of a rank that has called another operation than this rank.
 func (l *local) differs(m *message) bool {
 	h := &m.header
 	mine, called := l.core.Called(h.Seq)
 	return called && h.Slot >= wire.CallLine && h.From != l.rank && h.Print != mine
 }
 
-// find has the driver of l find a flag.
+// find lets the driver of l find flag m.
 func (l *local) find(m *message) {
 	switch i := l.awaits(m); {
 	case i >= 0:

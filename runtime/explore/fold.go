@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// tree folds numbers of 4 bytes so that the result shows what has been folded in which order and with
-// which brackets: it is neither associative nor does it commute.
+// tree folds numbers of 4 bytes so that the result shows which numbers were folded in which order
+// and with which brackets. It is neither associative nor commutative.
 var tree = core.Fold{Name: "tree", Element: pieceBytes, Kernel: func(dst, a, b []byte) {
 	for i := 0; i < len(dst); i += pieceBytes {
 		x, y := binary.LittleEndian.Uint32(a[i:]), binary.LittleEndian.Uint32(b[i:])
@@ -26,8 +26,8 @@ func (s *system) contribution(i, rank, k int) (part []byte) {
 	return part
 }
 
-// results returns the chunks of call i by their numbers, nil for those that nothing makes and no rank
-// holds. What every rank contributes is folded as the fixpoint of the schedule has it.
+// results returns the chunks of call i by number, with nil for a chunk that no operation produces
+// and no rank holds. The contributions are folded as the fixpoint of the schedule says.
 func (s *system) results(i int, of *ir.Schedule) ([][]byte, error) {
 	res, err := fixpoint.Run(of, fixpoint.Model{})
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// local is one rank: its core and the process that calls it. It is not written
+// local is the state of one rank: its core and the process that calls the core. It is not modified
 // once it has been interned.
 type local struct {
 	core   *core.Core
 	rank   int
 	script []*call
-	buf    []byte         // the process's memory for messages: a part for each call that may be open
+	buf    []byte         // memory of the process for messages: a part for each call that may be open
 	begun  int            // calls entered
-	over   set16          // calls returned from, well
-	taken  [MaxRanks]byte // origin -> its messages that the process has taken
-	failed string         // why the last call ended otherwise
+	over   set16          // calls that have returned without error
+	taken  [MaxRanks]byte // by origin: number of its messages that the process has taken
+	failed string         // the error of the last call, if it failed
 	closed bool
-	quit   bool // it has closed though it had failed
+	quit   bool // the process has closed after a failure
 	dead   bool
 
-	// What follows from the above, for quick looks.
-	whole      set16 // calls that are open, or were when it died or failed, whose message is all there
+	// Derived from the fields above.
+	whole      set16 // calls whose message is complete and that are open, or were open when the rank died or failed
 	ready      set16 // open calls that may return
 	canCancel  set16
 	canEnter   bool
@@ -32,10 +32,10 @@ type local struct {
 	canClose   bool
 	broken     error // the core's error
 	alarms     []core.Alarm
-	unfinished bool // its calls have not ended: it has neither closed, died nor failed
+	unfinished bool // the calls have not ended: the rank has neither closed, died nor failed
 }
 
-// set16 is a set of calls, from 0.
+// set16 is a set of calls, numbered from 0.
 type set16 uint16
 
 func (s set16) has(call int) bool   { return s>>call&1 == 1 }
@@ -45,12 +45,12 @@ func firstCalls(n int) set16        { return 1<<n - 1 }
 // inside reports whether the process has a call open.
 func (l *local) inside() bool { return l.over != firstCalls(l.begun) && l.failed == "" }
 
-// isOpen reports whether call, from 0, is open.
+// isOpen reports whether a call, numbered from 0, is open.
 func (l *local) isOpen(call int) bool {
 	return call < l.begun && !l.over.has(call) && l.failed == ""
 }
 
-// oldest returns the first call that has not been returned from.
+// oldest returns the first call that has not returned.
 func (l *local) oldest() int {
 	call := 0
 	for l.over.has(call) {
@@ -59,31 +59,31 @@ func (l *local) oldest() int {
 	return call
 }
 
-// callOf returns the call that is operation seq.
+// callOf returns the index of the call whose operation is seq, or -1.
 func (l *local) callOf(seq uint64) int {
 	return slices.IndexFunc(l.script, func(c *call) bool { return c.seq == seq })
 }
 
-// partOf returns the process's memory for a call.
+// partOf returns the memory of the process for a call.
 func (l *local) partOf(sys *system, call int) []byte {
 	size := len(l.buf) / sys.Open
 	at := call % sys.Open * size
 	return l.buf[at : at+size]
 }
 
-// bytesOf returns the process's memory for the blocks of a call.
+// bytesOf returns the part of that memory that holds the blocks of the call.
 func (l *local) bytesOf(sys *system, call int) []byte {
 	out, in := l.script[call].sizes(l.rank)
 	return l.partOf(sys, call)[:out+in]
 }
 
-// has reports whether the process has all that it wants of a call.
+// has reports whether the process has received everything that it wants of a call.
 func (l *local) has(sys *system, call int) bool {
 	c := l.script[call]
 	return bytes.Equal(c.buffers(l.rank, l.bytesOf(sys, call)).Out, c.contents(c.Schedule.Wanted(l.rank)))
 }
 
-// gone reports whether nothing reaches the rank any more.
+// gone reports whether the rank has closed or died, so that nothing reaches it.
 func (l *local) gone() bool { return l.closed || l.dead }
 
 // clone returns a copy of l whose core sends by net.
@@ -97,7 +97,7 @@ func (l *local) clone(sys *system, net core.Net) *local {
 	return &n
 }
 
-// key tells l from all other states of its rank.
+// key appends an encoding that distinguishes l from all other states of its rank.
 func (l *local) key(dst []byte) []byte {
 	dst = append(dst, byte(l.rank))
 	if l.closed {
@@ -121,7 +121,7 @@ func flag(b bool) byte {
 	return 0
 }
 
-// look fills in what follows from the rest of l.
+// look computes the derived fields of l.
 func (l *local) look(sys *system) {
 	l.canEnter, l.canFail, l.canClose, l.ready, l.canCancel = false, false, false, 0, 0
 	l.alarms = nil
@@ -132,7 +132,7 @@ func (l *local) look(sys *system) {
 	l.broken = l.core.Err()
 	l.alarms = l.core.Alarms(nil)
 	if !l.inside() && l.begun == len(l.script) && l.broken != nil {
-		l.unfinished = false // the process will never know
+		l.unfinished = false // the process cannot learn of it
 	}
 	if !l.unfinished {
 		l.canClose = sys.Quit
@@ -154,7 +154,7 @@ func (l *local) look(sys *system) {
 		!l.script[l.begun].isMessage() && !l.script[l.begun-1].isMessage() && l.core.Vacant()
 }
 
-// lookAt fills in what follows for an open call.
+// lookAt computes the derived fields for an open call.
 func (l *local) lookAt(sys *system, call int) {
 	ready := false
 	c := l.script[call]

@@ -7,7 +7,7 @@ import (
 // message is a frame under way, or a datagram that carries a part of one.
 type message struct {
 	header wire.Header
-	loose  bool // a datagram
+	loose  bool // whether it is a datagram
 	offset int
 	body   string
 }
@@ -17,14 +17,14 @@ const everybody = 0xff
 
 // send is one message that a step has sent.
 type send struct {
-	to    uint8 // or everybody
+	to    uint8 // rank, or everybody
 	loose bool  // by datagram
-	flag  bool  // it stands in a window, in the line that the message tells
+	flag  bool  // stands in a window, in the line that the message names
 	msg   uint32
 }
 
-// outbox is the network of one core during one step: it keeps what is sent.
-// Frames leave at once.
+// outbox is the network of one core during one step. It collects what the core sends. Frames leave
+// at once.
 type outbox struct {
 	sys  *system
 	sent []send
@@ -42,7 +42,7 @@ func (b *outbox) Mcast(f *wire.Frame) { b.cut(everybody, f) }
 // Datagram implements [core.Net].
 func (b *outbox) Datagram(to int, f *wire.Frame) { b.cut(uint8(to), f) }
 
-// cut cuts f into datagrams, as a transport does. A request fits into one.
+// cut cuts f into datagrams, as a transport does. A request fits into one datagram.
 func (b *outbox) cut(to uint8, f *wire.Frame) {
 	size := pieceBytes
 	if f.Kind != wire.FrameSlot {
@@ -70,7 +70,7 @@ func (b *outbox) keep(to uint8, loose bool, f *wire.Frame, offset int, body []by
 	}
 }
 
-// left notes that a frame has left its rank.
+// left records that a frame has left its rank.
 func left(f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--

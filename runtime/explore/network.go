@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// send sends one message of a rank.
+// send adds one message of a rank to w.
 func (s *system) send(w *world, from int, out *send) {
 	if out.flag && !s.Windows.Remote {
 		s.raise(w, out.msg)
@@ -35,14 +35,14 @@ func (s *system) send(w *world, from int, out *send) {
 	}
 }
 
-// refuses reports whether a connection from one rank to another, which has gone,
-// fails and tells so: it is dead, or its goodbye is still on its way.
+// refuses reports whether a new connection from rank from to rank to, which is gone, fails with an
+// error. It does if to is dead, or if the news that to has closed is still under way.
 func (s *system) refuses(w *world, from, to int) bool {
 	_, goodbye := slices.BinarySearch(w.notes, uint32(newEvent(evLeft, from, uint32(to))))
 	return s.local(w, to).dead || goodbye
 }
 
-// put puts a message into its lane, or way.
+// put appends a message to a lane.
 func (s *system) put(w *world, from, to int, way wire.Lane, msg uint32) {
 	if lane := &w.lanes[s.lane(from, to, way)]; !s.merges(w, to, *lane, msg) {
 		*lane = append(*lane, msg)
@@ -56,7 +56,7 @@ func (s *system) connect(w *world, a, b int) {
 	}
 }
 
-// crash ends rank without a word. Those that are connected to it will notice.
+// crash ends rank without a message. The ranks that are connected to it will notice.
 func (s *system) crash(w *world, rank int) {
 	l := *s.local(w, rank)
 	l.dead, l.failed = true, ""
@@ -65,8 +65,7 @@ func (s *system) crash(w *world, rank int) {
 	s.part(w, rank, newEvent(evLost, 0, uint32(rank)))
 }
 
-// part empties the ways to rank, which has gone, and has the others be told by
-// note.
+// part empties the lanes to rank, which is gone, and adds the news for the other ranks.
 func (s *system) part(w *world, rank int, note event) {
 	for other := range s.Ranks {
 		for lane := range ways {

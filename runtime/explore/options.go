@@ -8,70 +8,70 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// ErrInput is wrapped by errors about options that make no sense.
+// ErrInput is wrapped by errors about invalid options.
 var ErrInput = errors.New("explore: invalid option")
 
 // Call is one call that every rank makes.
 type Call struct {
-	// Schedule is what a broadcast or a barrier runs. Without one the call is a
-	// rootless message: Origin publishes it, all others take it.
+	// Schedule is the schedule of a collective. Without a schedule, the call is a rootless message:
+	// Origin publishes it and all other ranks take it.
 	Schedule *ir.Schedule
 	Origin   int
 	Overlay  core.Overlay // the trees of rootless messages; the same in all calls
-	// Flush, without a schedule, has Origin wait until what it has published is everywhere; the
-	// others do nothing.
+	// Flush, in a call without a schedule, makes Origin wait until everything that it has published
+	// has arrived everywhere. The other ranks do nothing.
 	Flush bool
-	// Acked says that the root may return only when every rank has the message.
+	// Acked says that the root may return only after every rank has the message.
 	Acked bool
 }
 
-// Options say what is explored.
+// Options configure an exploration.
 type Options struct {
 	Ranks int    // 1 … MaxRanks
-	Calls []Call // made by every rank, one after the other; then it closes
+	Calls []Call // made by every rank, one after the other; then the rank closes
 
-	// Odd, if not nil, are the calls that OddRank makes in place of Calls: all
-	// others are to find out.
+	// Odd, if not nil, are the calls that OddRank makes instead of Calls. All other ranks must
+	// notice.
 	Odd     []Call
 	OddRank int
 
-	// Open is how many calls a process has open at most, default 1: it makes another
-	// one before those have returned, and returns from them in any order. Rootless
-	// messages are taken and published while no other call is open.
+	// Open is the greatest number of calls that a process has open; default 1. The process makes
+	// another call before those have returned, and returns from open calls in any order. It takes
+	// and publishes rootless messages only while no other call is open.
 	Open int
 
-	Losses     int  // datagrams that are lost at most; Unbounded: any number
-	Duplicates int  // datagrams that are doubled at most
-	Early      int  // alarms that ring at most while something else can happen; else they are free
+	Losses     int  // most datagrams that are lost; Unbounded: any number
+	Duplicates int  // most datagrams that are duplicated
+	Early      int  // most alarms that ring while something else can happen; other alarms are free
 	Crash      bool // one rank may die at any moment
-	Cancel     bool // one process may give up an operation at any moment; with Crash: one fault of either kind
-	Quit       bool // a process whose call has failed closes
+	Cancel     bool // one process may cancel an operation at any moment; with Crash: one fault of either kind
+	Quit       bool // a process closes after a call has failed
 
 	NoMulticast bool             // the network loses all datagrams
-	Windows     Windows          // signals of barriers that are flags, and chunks that stand in windows
+	Windows     Windows          // ranks whose signals of barriers are flags and whose chunks stand in windows
 	Pieces      int              // datagrams of a chunk; default 1
-	Window      int              // chunks of a multicast that receivers can take in unread; 0: any number
+	Window      int              // chunks of a multicast that receivers can buffer; 0: any number
 	Delay       core.DelayPolicy // when the root of a multicast starts
-	CastWindow  int              // rootless messages of one origin under way; default 1
+	CastWindow  int              // rootless messages that one origin may have under way; default 1
 
-	States int  // distinct states at most; default DefaultStates
-	Full   bool // leave out nothing: every moment of messages that change nothing, too; see the package comment
+	States int  // greatest number of distinct states; default DefaultStates
+	Full   bool // leave nothing out, not even the moments of messages that change nothing; see the package comment
 
-	// Progress, if not nil, is called now and then.
+	// Progress, if not nil, is called from time to time.
 	Progress func(Report)
 }
 
 // Windows says which ranks have windows.
 type Windows struct {
-	Ranks  int  // the first so many: signals of barriers among them are flags, chunks of broadcasts by puts stand in windows
-	Remote bool // and share no memory: a flag takes time to its line, none stands for several ranks, and no chunks do
+	Ranks  int  // the first so many: signals of their barriers are flags, and chunks of their broadcasts by puts stand in windows
+	Remote bool // they share no memory: a flag takes time to reach its line, no flag serves several ranks, and chunks do not stand in windows
 }
 
-// The limits of an exploration.
+// Limits and defaults of an exploration.
 const (
 	MaxRanks      = 6
 	MaxCalls      = 16
-	MaxChunks     = 32 // beyond, a request's reach would depend on durations
+	MaxChunks     = 32 // with more, how far a request reaches would depend on durations
 	MaxPieces     = 8
 	Unbounded     = -1
 	DefaultStates = 5_000_000

@@ -7,20 +7,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// reduction is what a search leaves out: moments at which messages arrive that change nothing.
-// An arrival that changes nothing at its rank is taken away before all else, and a slot that is
-// put again while the same waits in its lane is not put there a second time.
+// reduction records what a search leaves out: the moments at which messages arrive that change
+// nothing. An arrival that changes nothing at its rank is taken before all other events, and a slot
+// that is put again while the same slot waits in its lane is not added to the lane.
 //
-// Both are right only if these messages change nothing later either. That is part of what is
-// under test, so the search does not take it for granted. It notes what it has left out, and
-// tries each such message in every state that the rank comes to after that. See mattered.
+// Both are correct only if these messages change nothing later either. The exploration tests
+// exactly such properties, so the search does not assume it. It records each message that it has
+// left out, and tries it in every state that the rank reaches after that. See mattered.
 type reduction struct {
-	early  map[uint64]struct{}  // arrivals that were taken before all else, each with its rank's state
-	merged map[event]struct{}   // arrivals of slots that waited in their lanes already when they were put again
-	kept   map[arrival]struct{} // arrivals that are not to be left out
+	early  map[uint64]struct{}  // arrivals that were taken first, each with the state of its rank
+	merged map[event]struct{}   // arrivals of slots that were put again while they waited in their lanes
+	kept   map[arrival]struct{} // arrivals that must not be left out
 }
 
-// arrival is the arrival of a message at a rank, in words that two searches have in common.
+// arrival is the arrival of a message at a rank, in a form that is the same in two searches.
 type arrival struct {
 	message
 	to int
@@ -32,9 +32,9 @@ func newReduction() reduction {
 
 func (s *system) arrival(e event) arrival { return arrival{s.messages[e.of()], e.rank()} }
 
-// mayLeaveOut reports whether it is worth trying to leave out e. A datagram whose operation is
-// not over may often change something later: that a multicast is heard, or has been heard before
-// the operation began, has an effect on what the rank asks for.
+// mayLeaveOut reports whether it is worthwhile to try to leave out e. A datagram of an operation
+// that is not over often changes something later: whether a multicast is heard, or was heard before
+// the operation began, influences what the rank requests.
 func (s *system) mayLeaveOut(w *world, e event) bool {
 	h := &s.messages[e.of()].header
 	if h.Kind != wire.FrameSlot || e.kind() == evDatagram && !s.local(w, e.rank()).isOver(h.Seq) {
@@ -44,7 +44,7 @@ func (s *system) mayLeaveOut(w *world, e event) bool {
 	return !kept
 }
 
-// idle returns an arrival of a slot that changes nothing, if there is one, and notes it.
+// idle returns an arrival of a slot that changes nothing, if there is one, and records it.
 func (s *system) idle(w *world, arrivals []event) (e event, some bool) {
 	for _, e := range arrivals {
 		if k := e.kind(); k != evPut && k != evDatagram || !s.mayLeaveOut(w, e) {
@@ -58,8 +58,8 @@ func (s *system) idle(w *world, arrivals []event) (e event, some bool) {
 	return 0, false
 }
 
-// merges reports whether a message that is put to a rank need not stand in its lane since the same
-// waits there, and notes it.
+// merges reports whether a message that is put to a rank need not be added to its lane because the
+// same message waits there. If so, merges records the arrival.
 func (s *system) merges(w *world, to int, lane []uint32, msg uint32) bool {
 	e := newEvent(evPut, to, msg)
 	if s.Full || !slices.Contains(lane, msg) || !s.mayLeaveOut(w, e) {
@@ -69,19 +69,20 @@ func (s *system) merges(w *world, to int, lane []uint32, msg uint32) bool {
 	return true
 }
 
-// mattered returns the arrivals that were left out although they could have changed something.
-// There are none if each changes nothing in any state that its rank can come to after the one in
-// which it was taken, by whatever has happened to the rank anywhere in the search.
+// mattered returns the arrivals that were left out although they could have changed something. It
+// returns none if each of them changes nothing in any state that its rank can reach from the state
+// in which it was taken, by any event of the rank anywhere in the search.
 //
-// Then every run of the whole system is one that the search has met, with arrivals that change
-// nothing put in at other moments. For take the first event of a run that the search has not met.
-// It is no arrival that was left out: those change nothing in any state in which the search has
-// met the rank since. For any other event it makes no difference that such messages are gone: they
-// only hold up what waits behind them in their lanes, and timers, which are free once nothing is
-// under way. So the event was possible in the search, and the search has met it.
+// If it returns none, the search has met every run of the whole system, except that arrivals that
+// change nothing happen at other moments. Proof: take the first event of a run that the search has
+// not met. It is no arrival that was left out, because those change nothing in any state in which
+// the search has met the rank since. For any other event it makes no difference that the left-out
+// messages are absent: they only delay messages behind them in their lanes, and alarms, which are
+// free once nothing is under way. So the event was possible in the search, and the search has met
+// it.
 func (s *system) mattered() map[arrival]struct{} {
-	next := make(map[uint32][]uint32) // a rank's state -> those that an event leads to from there
-	after := make(map[event][]uint32) // an arrival -> states from which on it must change nothing
+	next := make(map[uint32][]uint32) // by state of a rank: the states to which its events lead
+	after := make(map[event][]uint32) // by arrival: the states from which on it must change nothing
 	for key, out := range s.outcomes {
 		from, e := uint32(key>>32), event(key)
 		if out.held {
@@ -106,8 +107,8 @@ func (s *system) mattered() map[arrival]struct{} {
 	return found
 }
 
-// changesNothing reports whether e changes nothing in the given states of its rank and in all that
-// they lead to.
+// changesNothing reports whether e changes nothing in the given states of its rank and in all
+// states that they lead to.
 func (s *system) changesNothing(e event, states []uint32, next map[uint32][]uint32) bool {
 	seen := make(map[uint32]bool)
 	for todo := slices.Clone(states); len(todo) > 0; {
@@ -125,8 +126,8 @@ func (s *system) changesNothing(e event, states []uint32, next map[uint32][]uint
 	return true
 }
 
-// again returns the system as it is before a search, which is not to leave out what the last one
-// must not have left out. After maxSearches it leaves out nothing.
+// again returns a new system for another search, which does not leave out what the last search left
+// out wrongly. After maxSearches, the search leaves out nothing.
 func (s *system) again(mattered map[arrival]struct{}, searches int) (*system, error) {
 	o := s.Options
 	o.Full = searches == maxSearches
@@ -140,5 +141,5 @@ func (s *system) again(mattered map[arrival]struct{}, searches int) (*system, er
 	return n, nil
 }
 
-// maxSearches is how many searches leave something out before one is made that does not.
+// maxSearches is the number of searches with a reduction, before one that leaves nothing out.
 const maxSearches = 3

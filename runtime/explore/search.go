@@ -6,51 +6,51 @@ import (
 	"slices"
 )
 
-// Report is what an exploration has found.
+// Report is the result of an exploration.
 type Report struct {
 	States      int        // distinct states met
 	Transitions int        // events tried
-	Depth       int        // events on the longest shortest way to a state
+	Depth       int        // greatest distance of a state from the first one, in events
 	Local       int        // distinct states of single ranks
-	Complete    bool       // all states have been met: the bound has not been reached
-	Violation   *Violation // nil: there is none among the states met
+	Complete    bool       // all states were met: no bound was reached
+	Violation   *Violation // nil if none of the states met has one
 
-	// Searches counts how often the search was made. A search leaves out moments at which messages
-	// arrive that change nothing, shows that they change nothing at any later moment either, and
-	// is made again with those for which that does not hold. See Options.Full.
+	// Searches is the number of searches made. A search leaves out the moments at which messages
+	// arrive that change nothing, and then tests whether they change nothing at any later moment
+	// either. If one does change something, the search is repeated without leaving it out. See
+	// Options.Full.
 	Searches int
 }
 
-// Violation is something that must not be, and how it comes about.
+// Violation is a violated property, with the events that lead to it.
 type Violation struct {
 	Problem string
-	Story   []string // the events, one a line: there is no shorter way
-	Forever []string // calls do not end: what happens from there on, until it repeats
+	Story   []string // the events, one a line; no shorter sequence leads to the violation
+	Forever []string // if calls do not end: the events that follow, until they repeat
 }
 
-// search meets states breadth first, so that the first violation is one of the
-// nearest.
+// search meets states breadth first, so that the first violation it finds is one of the nearest.
 type search struct {
 	*system
 	report  Report
-	seen    *set // states
-	good    *set // states, spent budgets aside, whose fair continuation ends all calls
+	seen    *set // the states met
+	good    *set // states, without their budgets, whose fair continuation ends all calls
 	parents []uint32
 	events  []event
-	level   []byte // states to be expanded, one after the other
+	level   []byte // encoded states to be expanded, one after the other
 	next    []byte
-	at      uint32 // the number of the state that is being expanded: they are in the order in which they were met
+	at      uint32 // number of the state that is being expanded; states are numbered in the order in which they were met
 	base    *world
 	try     *world
 	bytes   []byte
 	options []event
 	risks   []event
 	fair    continuation
-	ahead   func() // notes the first violation that a fair continuation has come to
+	ahead   func() // records the first violation that a fair continuation has met
 }
 
-// Run explores. The error is of the options, or of ctx; what is wrong with a
-// system is in the report.
+// Run explores. Its error is about the options or comes from ctx; a violation is in the report and
+// not an error.
 func Run(ctx context.Context, o Options) (Report, error) {
 	sys, err := newSystem(o)
 	if err != nil {
@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r, err
 }
 
-// explore searches, and again as long as what the search has left out could have made a
+// explore searches, and repeats the search as long as something that was left out could have made a
 // difference.
 func (s *system) explore(ctx context.Context) (*search, Report, error) {
 	for searches := 1; ; searches++ {
@@ -86,7 +86,7 @@ func newSearch(sys *system) *search {
 	return x
 }
 
-// stretch is how many states are expanded between two looks at ctx.
+// stretch is the number of states that are expanded between two checks of ctx.
 const stretch = 1 << 12
 
 func (x *search) run(ctx context.Context) (Report, error) {
@@ -107,10 +107,10 @@ func (x *search) run(ctx context.Context) (Report, error) {
 	return x.result(), nil
 }
 
-// over reports whether the search ends, though there are states to be expanded.
+// over reports whether the search ends although there are states to be expanded.
 func (x *search) over() bool { return x.report.Violation != nil || x.seen.n >= x.States }
 
-// expandLevel expands the states that were met last: all of one distance.
+// expandLevel expands the states of the last level, which all have one distance.
 func (x *search) expandLevel(ctx context.Context) error {
 	x.level, x.next = x.next, x.level[:0]
 	for rest := x.level; len(rest) > 0 && !x.over(); x.at++ {
@@ -134,7 +134,7 @@ func (x *search) result() Report {
 	return r
 }
 
-// meet notes a state, which e has led to, unless it is known.
+// meet records the state that e has led to, unless it is known.
 func (x *search) meet(w *world, parent uint32, e event) {
 	x.bytes = w.append(x.bytes[:0])
 	if !x.seen.add(x.seen.hash(x.bytes)) {
@@ -146,7 +146,7 @@ func (x *search) meet(w *world, parent uint32, e event) {
 	x.fair.check(w, uint32(len(x.parents)-1))
 }
 
-// expand has everything happen that can in x.base, each by itself.
+// expand tries every event that can happen in x.base, each by itself.
 func (x *search) expand() {
 	x.options, x.risks = x.system.options(x.base, x.options[:0], x.risks[:0])
 	for _, e := range x.options {
@@ -177,8 +177,8 @@ func (x *search) follow(e event) {
 	x.meet(x.try, x.at, e)
 }
 
-// violated notes a violation: the events to state at and then more. If forever is
-// set, those are not how it comes about but how nothing comes of it.
+// violated records a violation: the events that lead to state at, and then more. If forever is set,
+// more is the repetition that follows instead of the last events before the violation.
 func (x *search) violated(problem string, at uint32, more []event, forever bool) {
 	var events []event
 	for ; at > 0; at = x.parents[at] {

@@ -2,11 +2,11 @@ package explore
 
 import "hash/maphash"
 
-// set is a set of states, of each of which it keeps 128 bits of two hashes. Of n
-// states two are taken for one with a probability below n²/2¹²⁹: of a hundred
-// million once in 10²².
+// set is a set of states. It stores 128 bits of two hashes for each. Among n states, the
+// probability that two are mistaken for one is below n²/2¹²⁹: for a hundred million states, one in
+// 10²².
 type set struct {
-	slots [][2]uint64 // a power of two of them; zero is an empty one
+	slots [][2]uint64 // their number is a power of two; zero is an empty slot
 	n     int
 	seeds [2]maphash.Seed
 }
@@ -22,7 +22,7 @@ func (s *set) hash(b []byte) [2]uint64 {
 	return [2]uint64{maphash.Bytes(s.seeds[0], b) | 1, maphash.Bytes(s.seeds[1], b)}
 }
 
-// find returns where k is, or would be.
+// find returns the slot of k, or the slot where k would be added.
 func (s *set) find(k [2]uint64) (at int, found bool) {
 	mask := len(s.slots) - 1
 	for at = int(k[1]) & mask; s.slots[at] != [2]uint64{}; at = (at + 1) & mask {
@@ -38,7 +38,7 @@ func (s *set) has(k [2]uint64) bool {
 	return found
 }
 
-// add adds k and reports whether it is new.
+// add adds k, and reports whether it is new.
 func (s *set) add(k [2]uint64) bool {
 	at, found := s.find(k)
 	if found {

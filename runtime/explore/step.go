@@ -9,35 +9,34 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// An event is one thing that happens, in 32 bits: what, at which rank, and of
-// what.
+// event is one event in 32 bits: its kind, the rank at which it happens, and what it is about.
 type event uint32
 
 type eventKind uint8
 
 const (
-	evEnter       eventKind = iota // the process calls
-	evReturn                       // a call returns; of: the call, from 0
-	evFail                         // a call returns an error, and all that are open with it; of: the call
+	evEnter       eventKind = iota // the process enters its next call
+	evReturn                       // a call returns; of: the call, numbered from 0
+	evFail                         // a call returns an error, and with it all open calls; of: the call
 	evClose                        // the process closes its communicator
-	evPut                          // the head of a lane arrives; of: the message
+	evPut                          // the first message of a lane arrives; of: the message
 	evDatagram                     // a datagram arrives; of: the message
-	evLeft                         // the rank hears that another has left; of: which
-	evLost                         // the rank notices that another is dead; of: which
-	evUnreachable                  // a connection to a dead rank fails; of: which
-	evRing                         // an alarm rings; of: kind and index
+	evLeft                         // the rank learns that another has left; of: the other rank
+	evLost                         // the rank notices that another is dead; of: the other rank
+	evUnreachable                  // a connection to a dead rank fails; of: the other rank
+	evRing                         // an alarm rings; of: its kind and index
 	evLose                         // a datagram to the rank is lost; of: the message
-	evDouble                       // a datagram to the rank is doubled; of: the message
+	evDouble                       // a datagram to the rank is duplicated; of: the message
 	evCrash                        // the rank dies
-	evCancel                       // the process gives up a call; of: the call
+	evCancel                       // the process cancels a call; of: the call
 	evLook                         // the rank finds a flag; of: the message
-	evPlace                        // a flag comes to its line in the rank's window; of: the message
+	evPlace                        // a flag arrives in its line of the rank's window; of: the message
 )
 
 const (
 	maxOf     = 1<<24 - 1
-	alarmBits = 15 // of an alarm's index
-	seqBits   = 5  // of its operation
+	alarmBits = 15 // of the index of an alarm
+	seqBits   = 5  // of the operation of an alarm
 )
 
 func newEvent(k eventKind, rank int, of uint32) event {
@@ -58,16 +57,16 @@ func (e event) alarm() core.Alarm {
 	}
 }
 
-// outcome is what an event does to the rank that it happens at.
+// outcome is the effect of an event on the rank at which it happens.
 type outcome struct {
-	next    uint32 // the rank's state afterwards
+	next    uint32 // the new state of the rank
 	held    bool   // nothing has happened: the frame or datagram has to wait
 	idle    bool   // the state is the same and nothing has been sent
 	sent    []send
-	problem string // what must not be
+	problem string // a violated property, or ""
 }
 
-// step returns what e does at its rank in state id. It is worked out once.
+// step returns the effect of e on its rank in state id. It computes each effect once.
 func (s *system) step(id uint32, e event) *outcome {
 	key := stepKey(id, e)
 	out := s.outcomes[key]
@@ -94,7 +93,7 @@ func (s *system) work(id uint32, e event) *outcome {
 	return out
 }
 
-// try has e happen to l. A panic of the core is a problem like others.
+// try applies e to l. It reports a panic of the core as a problem.
 func (s *system) try(l *local, e event, out *outcome) (problem string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -111,10 +110,10 @@ func (s *system) try(l *local, e event, out *outcome) (problem string) {
 	return problem
 }
 
-// scribbled reports whether memory has been written to that is of no open call.
+// scribbled reports whether memory that belongs to no open call has been written to.
 func (s *system) scribbled(l *local) bool {
 	for at := range s.Open {
-		call := l.begun - 1 - at // those that may be open have different parts
+		call := l.begun - 1 - at // calls that may be open at once have different parts
 		if (call < 0 || !l.isOpen(call)) && !uniform(l.partOf(s, call+s.Open), spent) {
 			return true
 		}
@@ -192,7 +191,7 @@ func (s *system) enter(l *local) {
 	l.core.Begin(c.plans[l.rank], mem)
 }
 
-// leave returns from an open call, well, and checks what it has brought.
+// leave returns from an open call without error, and checks the call's results.
 func (s *system) leave(l *local, call int) (problem string) {
 	c, buf := l.script[call], l.bytesOf(s, call)
 	l.over = l.over.with(call)
@@ -211,7 +210,7 @@ func (s *system) leave(l *local, call int) (problem string) {
 	return problem
 }
 
-// compare reports where what a call has brought is not what the rank wants.
+// compare returns the problem if the output of a call differs from what the rank wants.
 func (s *system) compare(l *local, call int, out []byte) (problem string) {
 	c := l.script[call]
 	wanted := c.Schedule.Wanted(l.rank)
@@ -243,8 +242,8 @@ func (s *system) leaveMessage(l *local, c *call) (problem string) {
 	return ""
 }
 
-// message returns message n, from 0, of an origin, nil if there is none. Between
-// origins there is no order.
+// message returns message n of an origin, numbered from 0, or nil if there is none. Messages of
+// different origins have no order.
 func (l *local) message(origin, n int) []byte {
 	for _, c := range l.script {
 		if c.isMessage() && !c.Flush && c.Origin == origin {
@@ -266,7 +265,7 @@ func (l *local) published(call int) (n uint64) {
 	return n
 }
 
-// mismatch returns where a and b, of one length, differ first; -1: nowhere.
+// mismatch returns the first index at which a and b, of equal length, differ, or -1.
 func mismatch(a, b []byte) int {
 	for i := range a {
 		if a[i] != b[i] {
@@ -276,7 +275,7 @@ func mismatch(a, b []byte) int {
 	return -1
 }
 
-// pieceAt returns the piece of b that holds byte at.
+// pieceAt returns the piece of b that contains byte at.
 func pieceAt(b []byte, at int) []byte {
 	at -= at % pieceBytes
 	return b[at:min(at+pieceBytes, len(b))]
@@ -284,8 +283,8 @@ func pieceAt(b []byte, at int) []byte {
 
 func (c *call) chunkAt(at, pieces int) int { return at / (pieces * pieceBytes) }
 
-// fail returns from an open call with err, and so from all that are open, as a
-// communicator does.
+// fail returns from an open call with err, and from all other open calls too, as a communicator
+// does.
 func (s *system) fail(l *local, call int, err error) {
 	c := l.script[call]
 	l.failed = err.Error()
@@ -295,7 +294,7 @@ func (s *system) fail(l *local, call int, err error) {
 	}
 }
 
-// deliver offers the head of a lane to l.
+// deliver offers m, the first message of a lane, to l.
 func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 	h := m.header
 	s.misread(l, &h)
@@ -313,7 +312,7 @@ func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 	return ""
 }
 
-// misread has l take a message for another one, if a test says so.
+// misread makes l take a message for another one, if a test has set mistake.
 func (s *system) misread(l *local, h *wire.Header) {
 	if s.mistake != nil {
 		s.mistake(l, h)

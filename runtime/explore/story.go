@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// tell tells events from the beginning in plain words, one a line.
+// tell describes events from the beginning in plain words, one a line.
 func (s *system) tell(events []event) []string {
 	w := s.initial()
 	var lines []string
@@ -27,7 +27,7 @@ func (s *system) tell(events []event) []string {
 	return lines
 }
 
-// sentence says what e is, which is about to happen in w.
+// sentence describes e, which is about to happen in w.
 func (s *system) sentence(w *world, e event) string {
 	rank, l := e.rank(), s.local(w, e.rank())
 	switch e.kind() {
@@ -103,7 +103,7 @@ func (s *system) thing(e event) string {
 	return fmt.Sprintf("%s%s from %d to %d", how, s.content(m), m.header.From, e.rank())
 }
 
-// content names what a message carries.
+// content names the content of a message.
 func (s *system) content(m *message) string {
 	h := &m.header
 	operation := ""
@@ -143,7 +143,7 @@ func (s *system) content(m *message) string {
 	}[h.Kind] + operation
 }
 
-// runs spells what a request is for.
+// runs lists the chunks or signals that a request asks for.
 func runs(body, unit string) string {
 	var units []string
 	for ; len(body) >= 8; body = body[8:] {
@@ -155,7 +155,7 @@ func runs(body, unit string) string {
 	return strings.Join(units, ", ")
 }
 
-// consequences says what a rank sends upon e, which is about to happen in w.
+// consequences says what a rank sends when e, which is about to happen in w, happens.
 func (s *system) consequences(w *world, e event) string {
 	out := s.step(w.ranks[e.rank()], e)
 	var parts []string
@@ -178,7 +178,7 @@ func (s *system) consequences(w *world, e event) string {
 	return fmt.Sprintf("; rank %d %s", e.rank(), strings.Join(parts, ", "))
 }
 
-// waiting says which calls do not end.
+// waiting names the calls that do not end.
 func (s *system) waiting(w *world) string {
 	var parts []string
 	for rank := range w.ranks {
@@ -193,7 +193,7 @@ func (s *system) waiting(w *world) string {
 	return strings.Join(parts, ", ")
 }
 
-// callName is how call n, from 1, is called in stories.
+// callName is the name of call n, numbered from 1, in stories.
 func (l *local) callName(n int) string {
 	if len(l.script) == 1 {
 		return l.script[n-1].name()

@@ -12,13 +12,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// system is what is explored: the ranks and what they are to do. States of
-// ranks and messages are interned, so that the state of the whole is a short
-// list of numbers, and what a rank does in a state is worked out once.
+// system is the system under exploration: the ranks and their calls. States of ranks and messages
+// are interned, so that the state of the whole is a short list of numbers, and the effect of an
+// event on a rank's state is computed once.
 type system struct {
 	Options
-	scripts [][]*call // rank -> its calls
-	parted  int       // the first call that the odd rank makes otherwise
+	scripts [][]*call // the calls of each rank
+	parted  int       // the first call in which the odd rank differs
 
 	locals   []*local
 	localIDs map[string]uint32
@@ -28,28 +28,28 @@ type system struct {
 	scratch  []byte
 	reduction
 
-	// tamper, if not nil, may change a message that is sent, and returns how many
-	// copies are: tests make networks worse by it.
+	// tamper, if not nil, may change a message that is sent, and returns how many copies are sent.
+	// Tests use it to make the network faulty.
 	tamper func(*message) int
-	// mistake, if not nil, may change the header of a message that a rank is about to take: tests
-	// make ranks worse by it.
+	// mistake, if not nil, may change the header of a message that a rank is about to take. Tests
+	// use it to make ranks faulty.
 	mistake func(*local, *wire.Header)
 }
 
-// call is a call in readiness.
+// call is a prepared call.
 type call struct {
 	Call
 	root          int
 	plans         []*core.Plan // by rank
-	seq           uint64       // operation; 0 for rootless messages
-	message       []byte       // all blocks one behind the other, or a rootless message
-	block         int          // bytes of a block; 0 for a barrier and for rootless messages
-	contributions [][]byte     // by rank, what it contributes to a call that folds
+	seq           uint64       // number of the operation; 0 for rootless messages
+	message       []byte       // all blocks one after the other, or a rootless message
+	block         int          // length of a block in bytes; 0 for a barrier and for rootless messages
+	contributions [][]byte     // by rank: what it contributes to a call that folds
 }
 
 func (c *call) isMessage() bool { return c.Schedule == nil }
 
-// synchronizes reports whether nobody may return from the call before all have entered it.
+// synchronizes reports whether no rank may return from the call before all have entered it.
 func (c *call) synchronizes() bool { return c.Schedule != nil && c.Schedule.Synchronizes() }
 
 func (c *call) name() string {
@@ -62,17 +62,17 @@ func (c *call) name() string {
 	return c.Schedule.Name()
 }
 
-// What bytes of a process's memory are before a message is received into them,
-// and once a call has returned.
+// The content of a process's memory before a message is received into it, and after a call has
+// returned.
 const (
 	blank = 0xEE
 	spent = 0xDD
 )
 
-// pieceBytes is the payload of a datagram.
+// pieceBytes is the length of a datagram's payload in bytes.
 const pieceBytes = 4
 
-// timeouts of cores, in nanoseconds; no length matters.
+// Timeouts of the cores in nanoseconds. Their lengths have no effect.
 const (
 	base  = core.Time(1 << 20)
 	stall = core.Time(1 << 30)
@@ -111,7 +111,7 @@ func (c *call) same(d *call) bool {
 	for i, of := range []*call{c, d} {
 		fmt.Fprintln(&texts[i], of.name(), of.Origin)
 		if !of.isMessage() {
-			_ = ir.WriteText(&texts[i], of.Schedule) // a buffer takes everything
+			_ = ir.WriteText(&texts[i], of.Schedule) // a buffer accepts every write
 		}
 	}
 	return bytes.Equal(texts[0].Bytes(), texts[1].Bytes())
@@ -133,7 +133,7 @@ func (s *system) prepareAll(calls []Call) (script []*call, err error) {
 	return script, nil
 }
 
-// prepare compiles a call. Every piece of every message has bytes of its own.
+// prepare compiles a call. Every piece of every message has distinct bytes.
 func (s *system) prepare(i int, c Call) (*call, error) {
 	r := &call{Call: c}
 	if r.isMessage() {
@@ -177,7 +177,7 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 	return r, nil
 }
 
-// given returns chunk k of call i where a rank holds it at enter.
+// given returns chunk k of call i, as a rank holds it when it enters.
 func (s *system) given(i, k int) (chunk []byte) {
 	for piece := range s.Pieces {
 		chunk = append(chunk, byte(i+1), byte(k+1), byte(piece), 0xA5)
@@ -185,7 +185,8 @@ func (s *system) given(i, k int) (chunk []byte) {
 	return chunk
 }
 
-// sizes returns the bytes of a rank's output and input. A single block is sent from where it is received.
+// sizes returns the lengths of a rank's output and input in bytes. A rank with a single block sends
+// it from where it receives it.
 func (c *call) sizes(rank int) (out, in int) {
 	if c.block == 0 {
 		return 0, 0
@@ -200,7 +201,7 @@ func (c *call) sizes(rank int) (out, in int) {
 	return out, in
 }
 
-// held returns what a rank has at enter.
+// held returns what a rank has when it enters.
 func (c *call) held(rank int) []byte {
 	if c.contributions != nil {
 		return c.contributions[rank]
@@ -216,7 +217,7 @@ func (c *call) contents(of ir.Chunks) (all []byte) {
 	return all
 }
 
-// buffers returns the output and input of a rank in its memory for the call.
+// buffers returns the output and input of a rank, which lie in its memory for the call.
 func (c *call) buffers(rank int, memory []byte) core.Buffers {
 	if c.block == 0 {
 		return core.Buffers{}
@@ -232,7 +233,7 @@ func (c *call) buffers(rank int, memory []byte) core.Buffers {
 	return mem
 }
 
-// stand has signals and chunks stand in windows, where there are any.
+// stand makes signals and chunks stand in windows, if there are windows.
 func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 	reaches := func(other int) bool { return s.reaches(rank, other) }
 	programs := func(rank int) ir.Program { return of.Programs[rank] }
@@ -246,7 +247,7 @@ func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 	}
 }
 
-// newLocal returns a rank before its first call.
+// newLocal returns the state of a rank before its first call.
 func (s *system) newLocal(rank int) *local {
 	longest := 0
 	for _, c := range s.scripts[rank] {
@@ -308,7 +309,7 @@ func (s *system) intern(m message) uint32 {
 	return id
 }
 
-// hasMessages reports whether there are rootless messages among the calls. Who
-// waits for one asks nobody whether it is still there: all ranks are taken to be
-// connected then.
+// hasMessages reports whether the calls include rootless messages. A rank that waits for a rootless
+// message has no rank to ask whether it is still alive, so all ranks are then taken to be
+// connected.
 func (s *system) hasMessages() bool { return s.overlay() != core.Overlay(nowhere{}) }

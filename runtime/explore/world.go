@@ -6,17 +6,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// world is the state of the whole: ranks, and what is under way.
+// world is the state of the whole: the ranks, and what is under way between them.
 type world struct {
-	ranks []uint32   // rank -> its state
-	lanes [][]uint32 // by sender, receiver and lane, or flagWay -> messages in order
+	ranks []uint32   // the state of each rank
+	lanes [][]uint32 // by sender, receiver and lane (or flagWay): messages in order
 	grams []uint32   // datagrams under way: receiver and message, sorted
-	notes []uint32   // what ranks have not been told: events, sorted
-	flags []uint32   // what stands in windows: lines and messages, by line
+	notes []uint32   // news that ranks have not received yet: events, sorted
+	flags []uint32   // what stands in windows: pairs of a line and a message, by line
 	links uint64     // pairs of ranks of which one has put something to the other; kept only if ranks may die
-	fault uint8      // 1 + the rank that has died or given up a call
+	fault uint8      // 1 + the rank that has died or canceled a call, or 0
 
-	losses, doubles, early uint8 // so many there have been
+	losses, doubles, early uint8 // how many there have been
 }
 
 func (s *system) initial() *world {
@@ -32,7 +32,7 @@ func (s *system) initial() *world {
 	return w
 }
 
-// Flags to remote windows have a way of their own, beside the lanes.
+// Flags to remote windows travel on a lane of their own.
 const (
 	flagWay = wire.Lanes
 	ways    = wire.Lanes + 1
@@ -49,7 +49,7 @@ func (s *system) link(a, b int) uint64 { return 1 << (min(a, b)*s.Ranks + max(a,
 
 func gram(to int, msg uint32) uint32 { return uint32(to)<<24 | msg }
 
-// copyFrom makes w like src.
+// copyFrom makes w a copy of src.
 func (w *world) copyFrom(src *world) {
 	w.ranks = append(w.ranks[:0], src.ranks...)
 	if w.lanes == nil {
@@ -65,8 +65,8 @@ func (w *world) copyFrom(src *world) {
 	w.losses, w.doubles, w.early = src.losses, src.doubles, src.early
 }
 
-// apply has e happen in w. It reports what must not be, and done is false if
-// nothing has happened: a frame has to wait.
+// apply applies e to w. problem is the violated property, or "". done is false if nothing has
+// happened because a frame has to wait.
 func (s *system) apply(w *world, e event) (problem string, done bool) {
 	rank := e.rank()
 	switch e.kind() {
@@ -113,7 +113,7 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 	return problem, true
 }
 
-// consume takes away what e has brought.
+// consume removes the message or the news that e has delivered.
 func (s *system) consume(w *world, e event) {
 	switch rank := e.rank(); e.kind() {
 	case evPut:
@@ -126,7 +126,7 @@ func (s *system) consume(w *world, e event) {
 	case evDatagram:
 		w.grams = without(w.grams, gram(rank, e.of()))
 	case evLost, evUnreachable:
-		// What was still under way on these connections is gone with them.
+		// What was still under way on these connections is lost with them.
 		for lane := range ways {
 			i := s.lane(int(e.of()), rank, lane)
 			w.lanes[i] = w.lanes[i][:0]
@@ -137,7 +137,7 @@ func (s *system) consume(w *world, e event) {
 	}
 }
 
-// with and without insert into a sorted list, and remove one from it.
+// with returns a sorted list with n inserted, and without returns one with one n removed.
 func with(list []uint32, n uint32) []uint32 {
 	i, _ := slices.BinarySearch(list, n)
 	return slices.Insert(list, i, n)
