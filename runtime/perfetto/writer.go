@@ -14,14 +14,14 @@ import (
 
 // Options configure a Writer.
 type Options struct {
-	Process int // rank of this process, which names its tracks
+	Process int         // rank of this process, which names its tracks
 	Clock   clock.Clock // clock of the communicator; default clock.System
 }
 
 const (
-	full   = 32 << 10 // number of bytes at which the buffer is written
+	full   = 32 << 10               // number of bytes at which the buffer is written
 	delay  = 200 * time.Millisecond // after which the buffer is written in any case, so that a trace that is cut off lacks little
-	maxErr = 1 << 10 // greatest length of an error text in bytes
+	maxErr = 1 << 10                // greatest length of an error text in bytes
 )
 
 // Writer writes the events of a process. It buffers at most about 32 KiB of them.
@@ -29,7 +29,7 @@ type Writer struct {
 	w      io.Writer
 	pid    int
 	clock  clock.Clock
-	anchor time.Time // a moment by clock,
+	anchor time.Time     // a moment by clock,
 	base   time.Duration // and the same moment by the monotonic clock of the host
 
 	mu    sync.Mutex

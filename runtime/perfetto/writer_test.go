@@ -193,7 +193,7 @@ func TestErrorsInATrace(t *testing.T) {
 	w := perfetto.New(&b, perfetto.Options{Process: 3})
 	now := time.Now()
 	w.Event(runtime.Event{Kind: runtime.EventArrived, At: now, Seq: 7, Slot: ir.Signal(2), Peer: 1}) // no track yet, and before its operation
-	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 5}) // of an unknown operation
+	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 5})                                // of an unknown operation
 	w.Event(runtime.Event{Kind: runtime.EventBegan, At: now, Seq: 7, Op: `a"b`, Root: -1})
 	w.Event(runtime.Event{Kind: runtime.EventEnded, At: now, Seq: 7, Err: errors.New("bad \"\n\xff" + strings.Repeat("x", 1<<20))})
 	require.NoError(t, w.Close())
