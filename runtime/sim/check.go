@@ -10,34 +10,35 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// checker holds a run to the promises of a communicator:
+// checker checks that a run keeps the promises of a communicator:
 //
-//   - a collective leaves at every rank the bytes of each block that the rank wants, changes none that
-//     it sends, and writes nothing into a buffer after its call has returned;
-//   - a barrier is left by nobody before all have entered;
-//   - the root of an acknowledged broadcast returns when all have the message;
-//   - rootless messages come exactly once, in their origin's order, unchanged, and are
-//     everywhere when a flush returns;
-//   - a call fails only if a rank has died, and then every call ends; nobody calls a
-//     rank lost that lives;
-//   - all that outlive others name the same ranks as lost, and those that are taken for lost and come back are told that;
-//   - all that agree do so on the same, on the votes of all that are left, and call nobody gone
-//     that is not;
-//   - everything ends within a bound once the network is whole;
-//   - queues and memory are bounded, and nothing is sent by a closed core.
+//   - A collective leaves at every rank the bytes of each block that the rank wants, changes no
+//     block that the rank sends, and writes nothing into a buffer after its call has returned.
+//   - No rank leaves a barrier before all have entered it.
+//   - The root of an acknowledged broadcast returns only when all ranks have the message.
+//   - Rootless messages arrive exactly once, unchanged, in the order of their origin. When a flush
+//     returns, they have arrived everywhere.
+//   - A call fails only if a rank has died, and then every call ends. No rank calls a living rank
+//     lost.
+//   - All survivors name the same ranks as lost. A rank that was taken for lost and comes back is
+//     told so.
+//   - All ranks that agree get the same outcome, which combines the votes of all remaining ranks
+//     and calls no remaining rank gone.
+//   - Everything ends within a bound once the network is free of faults.
+//   - Queues and memory are bounded, and a closed core sends nothing.
 type checker struct {
 	w         *world
 	violation *Violation
-	entries   []int      // by step: ranks that have entered
-	blocks    [][][]byte // by step and block: what is moved
+	entries   []int      // by step: number of ranks that have entered
+	blocks    [][][]byte // by step and block: the content
 	acked     map[string]bool
 	calls     []Call
-	enters    [][]Time          // by rank and step: when it entered
-	hasty     bool              // a process has closed before all it sent could arrive, or all knew what it has agreed on
-	outcomes  [][]*core.Outcome // by step and rank: what they have agreed on
-	shared    []byte            // where Scenario.Shared says so, all buffers
-	disagreed bool              // a process has called something else than the others
-	named     [][]int           // by rank: whom its calls have called lost
+	enters    [][]Time          // by rank and step: time of entry
+	hasty     bool              // a process has closed before everything it sent could arrive, or before all knew what it has agreed on
+	outcomes  [][]*core.Outcome // by step and rank: outcomes of agreements
+	shared    []byte            // with Scenario.Shared: the memory of all buffers
+	disagreed bool              // a process has made another call than the others
+	named     [][]int           // by rank: ranks that its calls have called lost
 }
 
 func (c *checker) init(w *world) {
@@ -59,21 +60,21 @@ func (c *checker) init(w *world) {
 	}
 }
 
-// fail notes the first violation, which ends the run.
+// fail records the first violation, which ends the run.
 func (c *checker) fail(format string, args ...any) {
 	if c.violation == nil {
 		c.violation = &Violation{c.w.now, fmt.Sprintf(format, args...)}
 	}
 }
 
-// entered notes that a call begins.
+// entered records that a call begins.
 func (c *checker) entered(p *process) {
 	c.entries[p.step]++
 	c.enters[p.rank][p.step] = c.w.now
 	c.w.note(noteEnter, p.rank, nil, p.step)
 }
 
-// returned notes a call other than a request that has returned without error.
+// returned records a call, other than a request, that has returned without error.
 func (c *checker) returned(p *process) { c.note(p, p.step) }
 
 func (c *checker) note(p *process, step int) {
@@ -82,7 +83,7 @@ func (c *checker) note(p *process, step int) {
 	c.checkHeld(p)
 }
 
-// agreed checks what a process has agreed on with others.
+// agreed checks the outcome of an agreement at a process.
 func (c *checker) agreed(p *process, out core.Outcome) {
 	c.note(p, p.step)
 	c.outcomes[p.step][p.rank] = &out
@@ -90,7 +91,8 @@ func (c *checker) agreed(p *process, out core.Outcome) {
 		if first == nil || c.hasty || c.w.apart(rank, p.rank) || c.w.procs[rank].state == crashed {
 			continue
 		}
-		// A rank that goes on after another has found it silent first takes what came before that.
+		// A rank that goes on after another rank has found it silent first handles what arrived
+		// before.
 		late := c.w.stopped(rank) && slices.Contains(out.Lost, rank) || c.w.stopped(p.rank) && slices.Contains(first.Lost, p.rank)
 		if !late && !reflect.DeepEqual(*first, out) {
 			c.fail("rank %d has agreed on %+v in step %d, rank %d on %+v", p.rank, out, p.step, rank, *first)
@@ -137,8 +139,8 @@ func (c *checker) failed(p *process, err error) {
 	c.checkNamed(p, err)
 }
 
-// checkNamed checks whom the calls of a process call lost: all that are left the same ranks, if these were silent, and
-// one that was stopped itself.
+// checkNamed checks which rank the failed call of a process calls lost. All remaining ranks must
+// name the same silent ranks; a rank that was stopped itself may differ.
 func (c *checker) checkNamed(p *process, err error) {
 	rank, lost := lostIn(err)
 	if !lost || c.hasty || c.w.comm.Silence == 0 {
@@ -146,7 +148,7 @@ func (c *checker) checkNamed(p *process, err error) {
 	}
 	var all *core.LostError
 	switch {
-	case rank == p.rank && c.w.hushed(rank): // it is told
+	case rank == p.rank && c.w.hushed(rank): // the rank is told that it was lost
 	case !errors.As(err, &all):
 		c.fail("rank %d does not name all that are lost: %v", p.rank, err)
 	case c.w.stopped(p.rank):
@@ -161,7 +163,7 @@ func (c *checker) checkNamed(p *process, err error) {
 	}
 }
 
-// lostIn returns the rank that is lost according to an error.
+// lostIn returns the rank that an error calls lost.
 func lostIn(err error) (rank int, lost bool) {
 	var about *core.RankError
 	if !errors.Is(err, core.ErrPeerLost) || !errors.As(err, &about) {
@@ -176,7 +178,7 @@ func (c *checker) finished(p *process) {
 	c.checkHeld(p)
 }
 
-// checkHeld checks that a core keeps no more than it may.
+// checkHeld checks that a core stores no more than its limits allow.
 func (c *checker) checkHeld(p *process) {
 	usage, comm := p.core.Usage(), &c.w.comm
 	for _, h := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// contents returns the blocks that a step moves, by their numbers.
+// contents returns the blocks of a step, indexed by their numbers.
 func (c *checker) contents(step int) [][]byte {
 	if c.blocks[step] == nil {
 		o := &c.w.sc.Script[step]
@@ -24,7 +24,7 @@ func (c *checker) contents(step int) [][]byte {
 	return c.blocks[step]
 }
 
-// length returns the bytes of a block.
+// length returns the length of a block in bytes.
 func (o *Op) length(sc *Scenario, step, block int) int {
 	if !o.Counted {
 		return o.Bytes
@@ -33,7 +33,7 @@ func (o *Op) length(sc *Scenario, step, block int) int {
 	return r.below(o.Bytes + 1)
 }
 
-// joined returns the bytes of some blocks, one behind the other.
+// joined returns the bytes of some blocks, concatenated.
 func (c *checker) joined(step int, some ir.Blocks) (all []byte) {
 	for i := range some.Count {
 		all = append(all, c.contents(step)[some.At(i)]...)
@@ -41,7 +41,7 @@ func (c *checker) joined(step int, some ir.Blocks) (all []byte) {
 	return all
 }
 
-// held and wanted are the blocks of o that a rank has to send and to get.
+// held returns the blocks of o that a rank sends, and wanted those that it receives.
 func (w *world) held(rank int, o *Op) ir.Blocks {
 	row := o.row()
 	return row.Held(w.sc.Ranks, o.Root, rank)
@@ -52,8 +52,8 @@ func (w *world) wanted(rank int, o *Op) ir.Blocks {
 	return row.Wanted(w.sc.Ranks, o.Root, rank)
 }
 
-// buffersFor returns what a rank calls with. Where there is one block it stands in one place, as in a
-// broadcast.
+// buffersFor returns the buffers that a rank passes to the call. A single block uses one place for
+// input and output, as in a broadcast.
 func (c *checker) buffersFor(p *process, o *Op) core.Buffers {
 	c.checkScribble(p)
 	row := o.row()
@@ -92,7 +92,8 @@ func (c *checker) buffersFor(p *process, o *Op) core.Buffers {
 	return mem
 }
 
-// counts returns the lengths of some blocks as a rank takes them to be that calls o, and their sum.
+// counts returns the lengths of some blocks as the rank that calls o takes them to be, and their
+// sum.
 func (c *checker) counts(step int, o *Op, some ir.Blocks) (lengths []int, sum int) {
 	for i := range some.Count {
 		n := o.length(c.w.sc, step, some.At(i))
@@ -101,7 +102,7 @@ func (c *checker) counts(step int, o *Op, some ir.Blocks) (lengths []int, sum in
 	return lengths, sum
 }
 
-// buffer returns n bytes of zeros, in memory that no call writes to any more.
+// buffer returns n zero bytes, in memory that no call writes to any more.
 func (c *checker) buffer(p *process, n int) []byte {
 	if c.w.sc.Shared {
 		if len(c.shared) < n {
@@ -121,7 +122,8 @@ func (c *checker) buffer(p *process, n int) []byte {
 	return buf
 }
 
-// checkBytes checks what a call has brought, and that it has left alone what it was to send.
+// checkBytes checks the results of a call, and that the call has not changed the blocks that the
+// rank sends.
 func (c *checker) checkBytes(p *process, r *request) {
 	if c.w.sc.Shared || c.disagreed {
 		return
@@ -138,7 +140,7 @@ func (c *checker) checkBytes(p *process, r *request) {
 
 func (c *checker) checkBuffer(p *process, r *request, what string, got, want []byte) {
 	if len(got) > len(want) && len(want) == 0 {
-		return // a broadcast's, where the rank holds nothing
+		return // a broadcast, in which the rank holds nothing
 	}
 	if !bytes.Equal(got, want) {
 		at := 0
@@ -149,8 +151,9 @@ func (c *checker) checkBuffer(p *process, r *request, what string, got, want []b
 	}
 }
 
-// checkAll checks that all ranks have what is acknowledged, whose root is done
-// with r. Those whose calls have failed since had it, or the root would not know.
+// checkAll checks, when the root has finished the acknowledged operation r, that all ranks have the
+// message. A rank whose call has failed since then must have had it, or the root would not have
+// finished.
 func (c *checker) checkAll(root *process, r *request) {
 	for _, p := range c.w.procs {
 		if p == root || p.state == crashed || p.err != nil || c.w.sc.Shared || c.disagreed {
@@ -166,7 +169,7 @@ func (c *checker) checkAll(root *process, r *request) {
 	}
 }
 
-// scribbled is what a buffer holds that is its process's again.
+// scribbled fills a buffer once it belongs to its process again.
 const scribbled = 0xEE
 
 func (c *checker) scribble(p *process, r *request) {
@@ -176,7 +179,7 @@ func (c *checker) scribble(p *process, r *request) {
 	mem := [][]byte{r.mem.Out, r.mem.In}
 	row := r.op.row()
 	if row.Inputs != nil && r.op.inPlace(c.w.sc, r.step, p.rank) || row.Inputs == nil && row.Blocks(c.w.sc.Ranks) == 1 && !r.op.Counted {
-		mem = mem[:1] // both are one
+		mem = mem[:1] // input and output are the same memory
 	}
 	for _, buf := range mem {
 		for i := range buf {

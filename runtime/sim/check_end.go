@@ -2,7 +2,7 @@ package sim
 
 import "slices"
 
-// bound is until when everything has to be over.
+// bound returns the time by which everything must have ended.
 func (w *world) bound() Time {
 	at := w.sc.Calm
 	for i := range w.sc.Faults {
@@ -14,7 +14,7 @@ func (w *world) bound() Time {
 	return at + orElse(w.sc.Limit, 600*Second)
 }
 
-// over reports whether all processes have come to their ends.
+// over reports whether all processes have ended.
 func (w *world) over() bool {
 	for _, p := range w.procs {
 		if !p.over() {
@@ -28,9 +28,10 @@ func (p *process) over() bool {
 	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
 }
 
-// forgiven reports whether a process may wait for ever, a rank having died and nobody being lost by
-// silence: with a rootless message, if the rank's host has died, so that its connections do not
-// end; or if all ranks that it may ask have left in good order.
+// forgiven reports whether a process may wait forever. It may if a rank has died and the scenario
+// does not detect silence, in two cases: it waits for a rootless message and the host of the dead
+// rank has died, so that its connections do not end; or all ranks that it may ask have left
+// regularly.
 func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
@@ -42,11 +43,11 @@ func (p *process) forgiven() bool {
 	return p.w.comm.Silence == 0 && p.alone()
 }
 
-// asked is how many ranks after it, in rings of more, a rank may ask what they do;
-// see package core.
+// asked is the number of ranks that follow a rank in the ring and that it may ask about an
+// operation, in rings with more ranks than that; see package core.
 const asked = 16
 
-// alone reports whether a rank of a large group has nobody to ask.
+// alone reports whether a rank of a large group has no rank to ask.
 func (p *process) alone() bool {
 	ranks := p.w.sc.Ranks
 	if ranks <= asked+1 {
@@ -60,7 +61,7 @@ func (p *process) alone() bool {
 	return true
 }
 
-// stuck says who has not come to its end.
+// stuck records as a violation which processes have not ended.
 func (w *world) stuck(why string) {
 	for _, p := range w.procs {
 		if p.forgiven() {
@@ -77,7 +78,7 @@ func (w *world) stuck(why string) {
 	w.fail("%s", why)
 }
 
-// where says where a process stands.
+// where describes the position of a process in its script.
 func (p *process) where() string {
 	switch {
 	case p.state == absent:

@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// took checks a rootless message.
+// took checks a rootless message that a process has taken.
 func (c *checker) took(p *process, m *core.Message) {
 	c.w.note(noteTook, p.rank, nil, m.Origin)
 	if m.Seq != p.taken[m.Origin] {
@@ -20,8 +20,8 @@ func (c *checker) took(p *process, m *core.Message) {
 	}
 }
 
-// checkFlushed checks that all ranks have what a rank has flushed, but for those that have left
-// or whose calls have failed.
+// checkFlushed checks that all ranks have what a rank has flushed, except those that have left or
+// whose calls have failed.
 func (c *checker) checkFlushed(p *process) {
 	for _, other := range c.w.procs {
 		if other == p || other.state >= closing || other.err != nil {
@@ -33,7 +33,7 @@ func (c *checker) checkFlushed(p *process) {
 	}
 }
 
-// letter makes message seq of a rank, of at most most bytes.
+// letter returns message seq of a rank, with at most most bytes.
 func (c *checker) letter(dst []byte, origin int, seq uint64, most int) []byte {
 	r := seeded(c.w.sc.Seed, 'm', uint64(origin), seq)
 	n := r.below(most + 1)
@@ -45,7 +45,7 @@ func (c *checker) letter(dst []byte, origin int, seq uint64, most int) []byte {
 	return dst
 }
 
-// letterBytes returns how long message seq of a rank may be.
+// letterBytes returns the greatest length of message seq of a rank in bytes.
 func (c *checker) letterBytes(origin int, seq uint64) int {
 	for i := range c.w.sc.Script {
 		o := &c.w.sc.Script[i]
@@ -60,7 +60,7 @@ func (c *checker) letterBytes(origin int, seq uint64) int {
 	return 0
 }
 
-// expected returns how many messages a rank is to get from steps before one.
+// expected returns how many messages a rank receives from the steps before step.
 func (c *checker) expected(p *process, step int) (n int) {
 	for i := range c.w.sc.Script[:step] {
 		switch o := &c.w.sc.Script[i]; {

@@ -1,10 +1,10 @@
 package sim
 
-// A confirmation tells the sender of a lane that a packet has come. It is a packet
-// of its own where the network says how many bytes it takes, and tells then, as
-// selective acknowledgements do, what was sent before and must be lost.
+// A confirmation tells the sender of a lane that a packet has arrived. If Net.Confirm gives its
+// length, it is a packet of its own, and it also reports, as selective acknowledgements do, which
+// earlier packets must be lost.
 
-// confirm has the receiver's system confirm a packet.
+// confirm sends the confirmation of a packet from the receiver's system.
 func (l *lane) confirm(w *world, p *packet) {
 	if w.net.Confirm == 0 || w.hostOf[l.from] == w.hostOf[l.to] {
 		w.at(w.now+w.tripTo(l.to, l.from), event{kind: confirm, lane: l, arg: p.load})
@@ -17,8 +17,8 @@ func (l *lane) confirm(w *world, p *packet) {
 	w.launch(c)
 }
 
-// acknowledge takes a confirmation at the sender. One that was lost is made up for by the
-// next, since it says how much has come in all.
+// acknowledge handles a confirmation at the sender. The next confirmation makes up for a lost one,
+// since it says how much has arrived in all.
 func (l *lane) acknowledge(w *world, c *packet) {
 	n, sentAt, num := c.num-l.known, c.sentAt, c.offset
 	w.packets.put(c)
@@ -35,8 +35,8 @@ func (l *lane) acknowledge(w *world, c *packet) {
 	}
 }
 
-// unheard is the loss of a confirmation: if no later one comes, the sender asks in
-// vain and is told again.
+// unheard handles the loss of a confirmation. If no later confirmation arrives, the sender asks
+// again and gets another one.
 func (w *world) unheard(c *packet) {
 	c.tries++
 	w.at(w.now+w.net.Resend, event{kind: tellAgain, pkt: c})

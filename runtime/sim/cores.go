@@ -2,10 +2,10 @@ package sim
 
 import "slices"
 
-// Cores that all processes share take one piece of work after the other, as they
-// come free; nothing is taken off a core before it is done.
+// The cores that all processes share. Each takes one piece of work after the other when it becomes
+// free, and finishes a piece of work without interruption.
 
-// coreFree returns when a process may work.
+// coreFree returns the time at which a process may work.
 func (w *world) coreFree() Time {
 	if len(w.cores) == 0 {
 		return 0
@@ -13,7 +13,7 @@ func (w *world) coreFree() Time {
 	return slices.Min(w.cores)
 }
 
-// work has a process work from now on, and returns until when.
+// work lets a process work from now on, and returns when it is done.
 func (w *world) work(took Time) Time {
 	if len(w.cores) > 0 {
 		w.cores[slices.Index(w.cores, w.coreFree())] = w.now + took

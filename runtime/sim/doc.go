@@ -1,22 +1,18 @@
-// Package sim runs whole communicators on a simulated network: one [core.Core]
-// a rank, hosts with links, a switch, reliable lanes, sockets that overflow, and
-// processes that compute, pause, come late and die. All of it is one goroutine
-// and one queue of events in a total order, so that a [Scenario] always runs the
-// same: time, faults and bytes come from its seed alone.
+// Package sim runs whole communicators on a simulated network: one [core.Core] for each rank, hosts
+// with links, a switch, reliable lanes, sockets that overflow, and processes that compute, pause,
+// start late and die. A run is one goroutine with one queue of events in a total order, so a
+// [Scenario] always runs the same: times, faults and bytes depend on its seed alone.
 //
-// It has two uses. [Run] on a scenario that [Draw] has made from a seed checks
-// that a communicator keeps its promises whatever the network does (the checks
-// stand in check.go); [Soak] does so for many seeds and [Shrink] makes what
-// fails small. And Run on a scenario of one's own predicts when calls return and
-// what crosses each link, or shows what ranks do about faults that it states.
+// The package has two uses. [Run], on a scenario that [Draw] has drawn from a seed, checks that a
+// communicator keeps its promises whatever the network does (check.go has the checks). [Soak] does
+// so for many seeds, and [Shrink] reduces a failing scenario. Run on a hand-written scenario
+// predicts when calls return and what crosses each link, or shows how ranks react to given faults.
 //
-// Processes drive their cores as runtime.Comm does: they poll when something
-// has come while they are inside a call, and a background does so after a while
-// if they are not.
+// Processes drive their cores as runtime.Comm does: inside a call they poll when something has
+// arrived, and outside calls a background goroutine polls after a while.
 //
-// What is left out: lanes have a bounded number of bytes under way in place of a
-// system's congestion control, and hosts forward between their own ranks without a
-// link. A lane's first window, its confirmations on the wire, turns as in
-// runtime/tcp, token buckets and cores that all processes share are there where
-// a scenario's Net says so.
+// The simulation simplifies two things: a lane has a bounded number of bytes under way instead of a
+// system's congestion control, and ranks on one host exchange packets without a link. The fields of
+// the scenario's Net add further detail where needed: a lane's first window, confirmations on the
+// wire, turns as in runtime/tcp, token buckets, and cores that all processes share.
 package sim

@@ -8,13 +8,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Draw makes the scenario of a seed, of at most most ranks. The same seed gives
-// the same scenario; what its ranks do and what goes wrong is drawn so that every
-// call could end well if nobody died.
+// Draw draws a scenario of at most most ranks from a seed. The same seed gives the same scenario.
+// The steps and faults are drawn so that every call could succeed if no rank died.
 func Draw(seed uint64, most int) *Scenario {
 	r := seeded(seed, 'd')
 	s := &Scenario{Seed: seed, Eager: r.chance(400), Close: r.chance(900), Limit: 120 * Second}
-	s.Ranks = 1 + min(r.below(most), r.below(most+4)) // small ones are quicker
+	s.Ranks = 1 + min(r.below(most), r.below(most+4)) // mostly few ranks, which run faster
 	if r.chance(250) {
 		s.Hosts = 1 + r.below(s.Ranks)
 	}
@@ -30,9 +29,9 @@ func Draw(seed uint64, most int) *Scenario {
 	return s
 }
 
-// drawSilences has some ranks fall silent together in some scenarios: their hosts vanish, their processes are stopped and
-// go on later, or the network is cut. Only the ranks themselves can find that. All
-// other faults are too short to count as silence.
+// drawSilences makes some ranks fall silent together in some scenarios: their hosts vanish, their
+// processes are stopped and continue later, or the network is cut. Only the ranks themselves can
+// detect that. All other faults are too short to count as silence.
 func (s *Scenario) drawSilences(r *random) {
 	if s.Ranks < 2 || r.chance(800) {
 		return
@@ -115,7 +114,7 @@ func drawComm(r *random) Comm {
 	return c
 }
 
-// algorithms returns the names of a collective's.
+// algorithms returns the names of the algorithms of a collective.
 func algorithms(collective string) (names []string) {
 	for _, a := range schedule.AlgorithmsOf(collective) {
 		names = append(names, a.Name)
@@ -136,7 +135,7 @@ func (s *Scenario) drawScript(r *random) {
 			s.Script = append(s.Script, Op{Kind: OpCompute, Time: pick(r, Millisecond, 10*Millisecond, 100*Millisecond)})
 		case 7:
 			s.drawRootless(r)
-		default: // the same again, so that operations follow each other
+		default: // the same step again, so that operations follow each other
 			if n := len(s.Script); n > 0 && s.Script[n-1].Kind != OpPublish {
 				s.Script = append(s.Script, s.Script[n-1])
 			}
@@ -165,9 +164,8 @@ func drawBytes(r *random) int {
 	}
 }
 
-// drawBlocks has ranks call a collective that moves several blocks, or folds, whatever the table says of
-// them.
-// What a rank holds or wants is together as long as a broadcast.
+// drawBlocks adds a call of a collective that moves several blocks, or folds. The blocks that a
+// rank holds or wants are together as long as the message of a broadcast.
 func (s *Scenario) drawBlocks(r *random) {
 	rows := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool {
 		return row.Published || row.Blocks == nil || row.Blocks(2) < 2 && row.Inputs == nil || len(algorithms(row.Name)) == 0
@@ -188,10 +186,10 @@ func (s *Scenario) drawBlocks(r *random) {
 	}
 	o.Counted = o.Counted && row.Inputs == nil
 	if _, err := o.spec(s); err != nil {
-		o.Hosts = 0 // not all algorithms know of hosts
+		o.Hosts = 0 // not all algorithms know hosts
 	}
 	if _, err := o.spec(s); err != nil {
-		o.Counted = false // not all can do without the lengths of others
+		o.Counted = false // not all algorithms work without the lengths of other ranks
 	}
 	s.Script = append(s.Script, o)
 }
@@ -209,8 +207,8 @@ func (s *Scenario) drawBarrier(r *random) {
 	s.Script = append(s.Script, o)
 }
 
-// drawRootless has ranks publish, flush or not, and then take. Where no goroutine takes messages
-// meanwhile, no more are published than windows allow.
+// drawRootless adds steps in which ranks publish, flush or not, and then take. If no goroutine
+// takes messages meanwhile, no more messages are published than the windows allow.
 func (s *Scenario) drawRootless(r *random) {
 	c := s.Comm.filled()
 	o := Op{Kind: OpPublish, Root: r.below(s.Ranks+1) - 1, Count: 1 + r.below(3*c.CastWindow), Bytes: r.below(c.CastBytes/2 + 1)}
@@ -225,8 +223,8 @@ func (s *Scenario) drawRootless(r *random) {
 	s.Script = append(s.Script, Op{Kind: OpTake})
 }
 
-// flushing has ranks flush. Among so many that not all hear of each other's goodbyes they meet
-// before one leaves.
+// flushing adds a flush. In groups so large that a rank does not learn of every goodbye, a barrier
+// follows before any rank leaves.
 func (s *Scenario) flushing() []Op {
 	ops := []Op{{Kind: OpFlush}}
 	if s.Ranks > asked+1 {
@@ -235,8 +233,8 @@ func (s *Scenario) flushing() []Op {
 	return ops
 }
 
-// drawOpen has ranks start several operations before they wait for one, and wait
-// for all here and there.
+// drawOpen lets ranks start several operations before they wait for one, and adds steps that wait
+// for all.
 func (s *Scenario) drawOpen(r *random) {
 	if r.chance(500) {
 		return
@@ -247,7 +245,7 @@ func (s *Scenario) drawOpen(r *random) {
 	}
 }
 
-// drawFaults has things go wrong for a while, and then no more.
+// drawFaults adds faults for a limited time.
 func (s *Scenario) drawFaults(r *random) {
 	if r.chance(100) {
 		return
@@ -275,7 +273,7 @@ func (s *Scenario) drawFaults(r *random) {
 	}
 }
 
-// drawAmount fills in what a fault of a kind has beside its time.
+// drawAmount draws the fields of a fault that depend on its kind.
 func (s *Scenario) drawAmount(r *random, f Fault) Fault {
 	switch f.Kind {
 	case FaultBurst:

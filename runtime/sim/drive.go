@@ -1,27 +1,27 @@
 package sim
 
-// A process drives its core as runtime.Comm does; see drive.go there. While it
-// is inside a call, or its background serves, it polls whenever something has
-// come, ticks after each poll for which Timed holds, and ticks before it parks.
+// A process drives its core as runtime.Comm does; see drive.go there. While it is inside a call, or
+// its background runs, it polls whenever something has arrived, ticks after each poll for which
+// Timed holds, and ticks before it parks.
 
-// driver is what that needs.
+// driver is the state for that.
 type driver struct {
-	busy    Time // it works until then
-	due     Time // when it looks next, at the latest; 0: nothing is scheduled
+	busy    Time // the process works until then
+	due     Time // the latest time of the next look; 0: none is scheduled
 	work    int  // frames and datagrams since the last poll, in and out
-	serving bool // the background drives
-	entered int  // calls so far
-	looked  int  // entered, when the background last looked
-	quiet   Time // until it looks again
-	running bool // run is under way
-	idle    int  // looks in a row at the same time that found nothing
+	serving bool // the background drives the core
+	entered int  // number of calls so far
+	looked  int  // value of entered when the background last looked
+	quiet   Time // time until the background looks again
+	running bool // run is active
+	idle    int  // consecutive looks at one time that found nothing
 	idleAt  Time
 }
 
-// maxQuiet is that of runtime.Comm.
+// maxQuiet is the same as in runtime.Comm.
 const maxQuiet = 50
 
-// driving reports whether the process looks at what comes.
+// driving reports whether the process looks at what arrives.
 func (p *process) driving() bool {
 	switch p.state {
 	case calling:
@@ -32,7 +32,7 @@ func (p *process) driving() bool {
 	return false
 }
 
-// lookAt has the process look at a time, at the latest.
+// lookAt schedules a look of the process at a time at the latest.
 func (p *process) lookAt(at Time) {
 	at = max(at, p.w.now)
 	if p.due != 0 && p.due <= at && p.due > p.w.now {
@@ -42,7 +42,7 @@ func (p *process) lookAt(at Time) {
 	p.w.at(at, event{kind: look, rank: p.rank})
 }
 
-// run does what there is to do now.
+// run does everything that is to be done now.
 func (p *process) run() {
 	if p.running || p.w.violation != nil {
 		return
@@ -83,7 +83,7 @@ func (p *process) poll() bool {
 	return p.core.Sent() || moved
 }
 
-// move is the transport's Poll, in the order of runtime/mcast.
+// move does what the transport's Poll does, in the order of runtime/mcast.
 func (p *process) move() bool {
 	moved := p.cast()
 	moved = p.handAll() || moved
@@ -95,7 +95,7 @@ func (p *process) move() bool {
 	return p.handAll() || moved
 }
 
-// park has the process woken in time, and reports whether it has to poll first.
+// park schedules the next wakeup, and reports whether the process has to poll first.
 func (p *process) park() (again bool) {
 	if p.core.Sent(); p.core.Waits() {
 		p.core.Tick(p.w.now)
@@ -115,8 +115,7 @@ func (p *process) park() (again bool) {
 	return false
 }
 
-// maxSpins is how often in a row a core may say that something is due now, and
-// do nothing.
+// maxSpins is how often in a row a core may say that something is due now and then do nothing.
 const maxSpins = 1000
 
 func (p *process) spin() {
@@ -147,7 +146,7 @@ func (p *process) leave() {
 	}
 }
 
-// lookBack is the background's look whether calls have been made since its last.
+// lookBack is the background's check whether calls have been made since the last check.
 func (p *process) lookBack() {
 	if p.state != calling && p.state != computing {
 		return

@@ -6,12 +6,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// How a rank learns that another has ended.
+// noticeKind is how a rank learns that another has ended.
 type noticeKind uint8
 
 const (
-	peerEnded   noticeKind = iota // its connections end: in good order or not
-	peerRefused                   // it takes no connections
+	peerEnded   noticeKind = iota // its connections end, regularly or not
+	peerRefused                   // it accepts no connections
 	peerSilent                    // it confirms nothing
 )
 
@@ -22,11 +22,11 @@ var (
 	errSilent  = errors.New("it confirms nothing")
 )
 
-// linger is how long a process that closes waits while nothing of what is to be sent is
-// taken.
+// linger is how long a closing process waits while none of its remaining data is accepted.
 const linger = 2 * Second
 
-// hear takes a notice; what has left is told when all that it sent is read.
+// hear handles a notice. The core is told that a peer has left only when everything it sent is
+// read.
 func (p *process) hear(peer int, n noticeKind) {
 	if p.gone[peer] || !p.alive() {
 		return
@@ -52,7 +52,7 @@ type loss struct {
 	err  error
 }
 
-// tellEnds tells the core who has left and who is lost.
+// tellEnds tells the core which ranks have left and which are lost.
 func (p *process) tellEnds() (moved bool) {
 	lost := p.lost
 	p.lost = nil
@@ -101,7 +101,7 @@ func (p *process) forget(peer int) {
 	}
 }
 
-// dropTo forgets what is queued for a peer that takes nothing any more.
+// dropTo discards what is queued for a peer that accepts nothing any more.
 func (p *process) dropTo(peer int) {
 	for k := range wire.Lanes {
 		if l := p.out[index(peer, k)]; l != nil {
@@ -123,14 +123,14 @@ func (p *process) peers() (all []int) {
 	return all
 }
 
-// close ends the process as runtime.Comm does.
+// close closes the process as runtime.Comm does.
 func (p *process) close() {
 	p.w.note(noteClose, p.rank, nil, 0)
 	p.healthy = p.core.Close(errClosed)
 	p.core.Goodbye(p.healthy)
 	p.sealed = true
 	p.state = closing
-	for _, l := range p.ready { // what comes is read and thrown away from now on
+	for _, l := range p.ready { // from now on, arriving data is read and discarded
 		l.clear()
 		l.reopen(p.w)
 	}
@@ -142,7 +142,7 @@ func (p *process) close() {
 	p.part()
 }
 
-// part goes on closing.
+// part continues to close.
 func (p *process) part() {
 	all := true
 	for _, l := range p.out {
@@ -156,7 +156,7 @@ func (p *process) part() {
 	}
 }
 
-// unsent returns how many bytes and frames have not come to their receivers' systems.
+// unsent returns how many bytes and frames have not reached their receivers' systems.
 func (p *process) unsent() (n int) {
 	for _, l := range p.out {
 		if l == nil || l.dead {
@@ -171,8 +171,8 @@ func (p *process) unsent() (n int) {
 	return n
 }
 
-// giveUp ends the wait of close if nothing has become less since it was last asked:
-// who has not got everything sees a loss.
+// giveUp ends the wait of close if nothing has been sent since the last check. A rank that has not
+// received everything then sees a loss.
 func (p *process) giveUp() {
 	if p.state != closing {
 		return

@@ -6,20 +6,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Faults are looked up when a packet passes the switch or a process wakes.
+// Faults are evaluated when a packet passes the switch or a process wakes.
 
-// active returns whether f happens now.
+// active reports whether f is active now.
 func (w *world) active(f *Fault) bool { return f.From <= w.now && w.now < f.Until }
 
-// concerns reports whether f is of a host.
+// concerns reports whether f concerns a host.
 func (f *Fault) concerns(host int) bool { return f.Host < 0 || f.Host == host }
 
-// meets reports whether f is of a packet to a host.
+// meets reports whether f concerns a packet to a host.
 func (f *Fault) meets(p *packet, host int) bool {
 	return f.concerns(host) && (f.Way == "" || f.Way == p.way()) && (len(f.Chunks) == 0 || slices.Contains(f.Chunks, p.chunk()))
 }
 
-// strikes draws whether a fault of a kind meets a packet to a host.
+// strikes draws whether a fault of kind k affects a packet to a host.
 func (w *world) strikes(k FaultKind, p *packet, host int) bool {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
@@ -30,7 +30,7 @@ func (w *world) strikes(k FaultKind, p *packet, host int) bool {
 	return false
 }
 
-// lostTo draws whether a packet is lost on its way between hosts.
+// lostTo draws whether a packet is lost on its way between two hosts.
 func (w *world) lostTo(p *packet, from, to int) bool {
 	if w.now < w.hosts[to].burst {
 		return true
@@ -53,7 +53,7 @@ func (w *world) lostTo(p *packet, from, to int) bool {
 	return false
 }
 
-// detour draws how much longer a packet to a host is under way.
+// detour draws the additional delay of a packet to a host.
 func (w *world) detour(p *packet, to int) (extra Time) {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
@@ -64,7 +64,7 @@ func (w *world) detour(p *packet, to int) (extra Time) {
 	return extra
 }
 
-// slowness returns how many times longer the links of a host take.
+// slowness returns the factor by which the links of a host are slower.
 func (w *world) slowness(host int) int {
 	slow := 1
 	for i := range w.sc.Faults {
@@ -76,7 +76,7 @@ func (w *world) slowness(host int) int {
 	return slow
 }
 
-// pausedUntil returns until when a process does nothing, 0 if it may run.
+// pausedUntil returns the time until which a process is paused, or 0 if it may run.
 func (w *world) pausedUntil(rank int) Time {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
@@ -87,8 +87,8 @@ func (w *world) pausedUntil(rank int) Time {
 	return 0
 }
 
-// hushed reports whether a rank, or any if rank is -1, gives no sign of life for as long as
-// makes it lost: its process is paused, or nothing passes between its host and others.
+// hushed reports whether a rank, or any rank if rank is -1, gives no sign of life for long enough
+// to be lost: its process is paused, or nothing passes between its host and others.
 func (w *world) hushed(rank int) bool {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
@@ -102,14 +102,15 @@ func (w *world) hushed(rank int) bool {
 	return false
 }
 
-// stopped reports whether a rank's process has been paused for so long that it is lost.
+// stopped reports whether a rank's process was paused for long enough to be lost.
 func (w *world) stopped(rank int) bool {
 	return slices.ContainsFunc(w.sc.Faults, func(f Fault) bool {
 		return f.Kind == FaultPause && f.Rank == rank && w.comm.Silence > 0 && f.Until-f.From >= w.comm.Silence
 	})
 }
 
-// apart reports whether a partition has kept two ranks from each other for so long that each is lost to the other.
+// apart reports whether a partition separated two ranks for long enough that each is lost to the
+// other.
 func (w *world) apart(a, b int) bool {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
@@ -131,7 +132,7 @@ func (w *world) beginning(rank int) Time {
 	return at
 }
 
-// twist returns what a rank calls in a step: not always what the others do.
+// twist returns what a rank calls in a step. A fault may make it differ from the other ranks' call.
 func (w *world) twist(rank, step int) Op {
 	o := w.sc.Script[step]
 	for i := range w.sc.Faults {
@@ -165,7 +166,7 @@ func (w *world) died() bool {
 	return false
 }
 
-// die ends a process without goodbye. Its system tells the connected, unless it
+// die ends a process without a goodbye. Its system notifies the connected ranks, unless the host
 // has died too.
 func (p *process) die(f *Fault) {
 	if !p.alive() {

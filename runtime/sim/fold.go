@@ -11,7 +11,7 @@ var sum = core.Fold{Name: "sum of bytes", Element: 1, Commutes: true, Kernel: fu
 	}
 }}
 
-// contribution returns what a rank contributes in a step, and behind it the blocks that it holds.
+// contribution returns what a rank contributes in a step, followed by the blocks that it holds.
 func (c *checker) contribution(step, rank int, o *Op) []byte {
 	row := o.row()
 	own := make([]byte, row.Inputs(c.w.sc.Ranks)*o.Bytes)
@@ -32,7 +32,7 @@ func (c *checker) given(step, block int, o *Op) []byte {
 	return b
 }
 
-// brought returns what a call brings its rank.
+// brought returns the expected results of a call at its rank.
 func (c *checker) brought(p *process, r *request) (all []byte) {
 	row, wanted := r.op.row(), c.w.wanted(p.rank, &r.op)
 	if row.Inputs == nil {
@@ -52,7 +52,7 @@ func (c *checker) brought(p *process, r *request) (all []byte) {
 	return all
 }
 
-// inPlace reports whether a rank passes one buffer for its contribution and for its result.
+// inPlace reports whether a rank passes one buffer for its contribution and its result.
 func (o *Op) inPlace(sc *Scenario, step, rank int) bool {
 	row := o.row()
 	return step%2 == 0 && row.Inputs(sc.Ranks) == 1 && row.Wanted(sc.Ranks, o.Root, rank).Count == 1

@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lane carries the puts of one rank to another, in order. Frames wait in queue
-// until the sender's system has room for them, and from there go in segments.
+// lane carries the puts of one rank to another, in order. Frames wait in queue until the sender's
+// system has room for them, and are then sent in segments.
 type lane struct {
 	from, to int
 	kind     wire.Lane
@@ -16,12 +16,12 @@ type lane struct {
 
 	queue   ring[outgoing]
 	sys     ring[*packet] // segments that have not been sent
-	unacked int           // bytes that the sender's system keeps: not sent, or not confirmed
-	fly     int           // of those, under way
+	unacked int           // bytes in the sender's system: not sent, or not confirmed
+	fly     int           // bytes of unacked that are under way
 	next    int           // number of the next segment
 	heard   Time          // when it began to wait for a confirmation
 	window
-	lost []*packet // that were, and have not been sent again
+	lost []*packet // lost packets that have not been sent again
 
 	arrivals
 	in     ring[*packet]
@@ -30,23 +30,23 @@ type lane struct {
 	reading
 }
 
-// arrivals are what the receiver's system has of a lane.
+// arrivals describes what the receiver's system has of a lane.
 type arrivals struct {
-	came   int       // bytes, in any order
-	known  int       // of those, that the sender has been told of
+	came   int       // bytes that have arrived, in any order
+	known  int       // bytes of came that are confirmed to the sender
 	expect int       // number of the segment that it waits for
-	early  []*packet // what has overtaken that one, by number
+	early  []*packet // segments that arrived before that one, by number
 }
 
-// reading is how far the receiver is with a lane.
+// reading describes how far the receiver has read a lane.
 type reading struct {
 	cur     wire.Header // the frame that is being read
-	got     int         // bytes of it
-	dropped bool        // it is thrown away
+	got     int         // bytes of it that are read
+	dropped bool        // the frame is discarded
 	shut    bool        // the sender waits for the receiver to read
 }
 
-// outgoing is a frame of which some bytes are with the system.
+// outgoing is a frame that is partly with the system.
 type outgoing struct {
 	frame wire.Frame
 	done  int
@@ -59,8 +59,8 @@ func (o *outgoing) sent() {
 	}
 }
 
-// hand gives the system as much as it has room for, and reports whether that
-// was anything. frames is how many frames were handed over to their ends.
+// hand passes as many bytes to the system as it has room for, and reports whether there were any.
+// frames is the number of frames that were passed completely.
 func (l *lane) hand(w *world) (moved bool, frames int) {
 	room := l.turn(w)
 	for l.opened && l.queue.Len() > 0 && l.unacked < w.net.Buffer && room > 0 {
@@ -90,8 +90,8 @@ func (l *lane) hand(w *world) (moved bool, frames int) {
 	return moved, frames
 }
 
-// transmit sends what the windows allow: so much may be under way, and the
-// receiver's system keeps so much.
+// transmit sends as much as the windows allow: the limit on bytes under way, and the buffer of the
+// receiver's system.
 func (l *lane) transmit(w *world) {
 	l.shut = false
 	for l.sys.Len() > 0 && !l.dead {
@@ -116,11 +116,10 @@ func (l *lane) transmit(w *world) {
 	}
 }
 
-// maxTries bounds the doublings of the time until a packet is sent again.
+// maxTries bounds how often the time until the next retransmission of a packet doubles.
 const maxTries = 4
 
-// retry sends a lost packet again after a while, until the receiver is given
-// up.
+// retry schedules the retransmission of a lost packet, until the receiver is given up.
 func (w *world) retry(p *packet) {
 	l := p.lane
 	l.narrow(&w.net)
@@ -129,14 +128,14 @@ func (w *world) retry(p *packet) {
 	p.tries++
 }
 
-// timeout sends packet number num again, if it has not been meanwhile.
+// timeout sends packet number num again, unless that has been done already.
 func (l *lane) timeout(w *world, p *packet, num int) {
 	if slices.Contains(l.lost, p) && p.num == num {
 		l.again(w, p)
 	}
 }
 
-// again queues a packet that was lost, before all that come after it.
+// again queues a lost packet before all later ones.
 func (l *lane) again(w *world, p *packet) {
 	l.lost = slices.DeleteFunc(l.lost, func(o *packet) bool { return o == p })
 	if l.dead {
@@ -157,8 +156,8 @@ func (l *lane) again(w *world, p *packet) {
 	l.transmit(w)
 }
 
-// ask has the sender's system find that the receiver, whose buffer was full when it was last
-// heard, does not answer its questions for room.
+// ask makes the sender's system notice that the receiver, whose buffer was full at its last sign of
+// life, does not answer its questions for room.
 func (l *lane) ask(w *world) {
 	w.at(w.now+w.net.GiveUp, event{kind: notice, rank: l.from, arg: l.to, note: peerSilent})
 }
@@ -192,7 +191,7 @@ func (l *lane) receive(w *world, p *packet) {
 	}
 }
 
-// confirmed notes that the receiver's system has so many bytes more.
+// confirmed records that the receiver's system has received n more bytes.
 func (l *lane) confirmed(w *world, n int) {
 	l.fly -= n
 	l.unacked -= n
@@ -210,8 +209,8 @@ func (l *lane) confirmed(w *world, n int) {
 	}
 }
 
-// read hands frames to the sink until one is held or nothing more is here, and
-// reports whether anything moved and how many frames came to their ends.
+// read passes frames to the sink until one is held or nothing is left. moved reports whether
+// anything was read, and frames is the number of frames that were read completely.
 func (l *lane) read(w *world, s wire.Sink) (moved bool, frames int) {
 	for l.in.Len() > 0 {
 		p := *l.in.At(0)
@@ -243,7 +242,7 @@ func (l *lane) read(w *world, s wire.Sink) (moved bool, frames int) {
 	return moved, frames
 }
 
-// reopen tells a sender that waits for it that there is room again.
+// reopen tells a waiting sender that there is room again.
 func (l *lane) reopen(w *world) {
 	if l.shut {
 		l.shut = false
@@ -251,10 +250,10 @@ func (l *lane) reopen(w *world) {
 	}
 }
 
-// idle reports whether all that was put has come to the receiver's system.
+// idle reports whether everything that was put has reached the receiver's system.
 func (l *lane) idle() bool { return l.dead || l.queue.Len() == 0 && l.unacked == 0 }
 
-// drop forgets what is queued at the sender, and takes nothing more.
+// drop discards what is queued at the sender, and ends the lane.
 func (l *lane) drop() {
 	l.dead = true
 	for l.queue.Len() > 0 {
@@ -266,7 +265,7 @@ func (l *lane) drop() {
 	}
 }
 
-// clear forgets what the receiver has not read.
+// clear discards what the receiver has not read.
 func (l *lane) clear() {
 	for l.in.Len() > 0 {
 		l.in.Pop()

@@ -5,17 +5,17 @@ import (
 	"github.com/schedgen/schedgen/sim/queue"
 )
 
-// Link is one direction of a host's connection to the switch.
+// Link describes one direction of a host's connection to the switch.
 type Link = link.Link[Time]
 
-// LinkCount is what crossed a link.
+// LinkCount counts what crossed a link.
 type LinkCount = link.Count[Time]
 
-// pipe is a link in use, departure when some bytes leave its queue.
+// pipe is a link in use, and departure the time at which some bytes leave its queue.
 type (
 	pipe      = link.Pipe[Time]
 	departure = link.Departure[Time]
 )
 
-// ring is a queue whose memory is used again.
+// ring is a queue that reuses its memory.
 type ring[T any] = queue.Ring[T]

@@ -6,12 +6,12 @@ import "github.com/schedgen/schedgen/runtime/wire"
 type host struct {
 	up, down pipe
 	ranks    []int
-	burst    Time // what comes to it before then is lost
+	burst    Time // packets that arrive before then are lost
 	dead     bool
 }
 
-// launch sends a packet from its host. A packet of a lane that finds the queue
-// full is sent again after a while; datagrams look first.
+// launch sends a packet from its host. A packet of a lane that finds the queue full is sent again
+// after a while; senders of datagrams check for room first.
 func (w *world) launch(p *packet) {
 	from := w.hostOf[p.from]
 	h := &w.hosts[from]
@@ -47,7 +47,7 @@ func (w *world) branch(p *packet) {
 	w.packets.put(p)
 }
 
-// forward sends a packet to host to, unless that loses it.
+// forward sends a packet to host to, unless the packet is lost.
 func (w *world) forward(p *packet, from, to int) {
 	h := &w.hosts[to]
 	if w.lostTo(p, from, to) || w.tamper.loses != nil && w.tamper.loses(p) {
@@ -75,8 +75,8 @@ func (w *world) forward(p *packet, from, to int) {
 	}
 }
 
-// lose is the end of a datagram on its way to a host, and a delay for a packet
-// of a lane.
+// lose handles the loss of a packet on its way to a host. A datagram is gone; a packet of a lane is
+// sent again later.
 func (w *world) lose(p *packet, to int) {
 	w.note(noteLost, p.from, &p.head, to)
 	switch {
@@ -89,7 +89,7 @@ func (w *world) lose(p *packet, to int) {
 	}
 }
 
-// arrive hands a packet to the ranks on a host that it is for.
+// arrive delivers a packet to its receivers on a host.
 func (w *world) arrive(p *packet, to int) {
 	if w.hosts[to].dead {
 		w.lose(p, to)
@@ -111,8 +111,8 @@ func (w *world) arrive(p *packet, to int) {
 	w.packets.put(p)
 }
 
-// mangle returns a datagram of the same sender that no checksum has caught: its
-// fields do not fit together, and its bytes are garbage.
+// mangle returns a corrupted datagram of the same sender that passed the checksum: its fields are
+// inconsistent, and its bytes are garbage.
 func (w *world) mangle(p *packet) *packet {
 	m := w.packets.get(&p.head, p.body)
 	m.from, m.to, m.size, m.offset = p.from, p.to, p.size, p.offset

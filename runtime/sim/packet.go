@@ -5,8 +5,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What travels is packets: of datagrams, each with its part of a frame, and of
-// lanes. Sizes on the wire count the heads of Ethernet, IP, UDP or TCP, and ours.
+// Lengths of packets in bytes. A packet carries a datagram, with its part of a frame, or a segment
+// of a lane. Lengths on the wire include the headers of Ethernet, IP, UDP or TCP, and this program.
 const (
 	gramHead    = 14 + 20 + 8 + 48
 	segmentHead = 14 + 20 + 32
@@ -23,18 +23,18 @@ type packet struct {
 	offset int
 	body   []byte
 
-	lane  *lane // nil: a datagram
+	lane  *lane // nil for a datagram
 	num   int   // of its segment in the lane
 	load  int   // bytes of the lane's window
-	first bool  // of its frame
+	first bool  // first segment of its frame
 	last  bool
 	tries int
 
-	sentAt   Time // when it was last
-	confirms bool // num bytes of lane have come, the last in packet offset, which was sent at sentAt
+	sentAt   Time // time of the last transmission
+	confirms bool // num bytes of lane have arrived, the last of them in packet offset, which was sent at sentAt
 }
 
-// packets are reused with their memory.
+// packets reuses packets with their memory.
 type packets struct{ free []*packet }
 
 func (ps *packets) get(h *wire.Header, body []byte) *packet {
@@ -48,14 +48,14 @@ func (ps *packets) get(h *wire.Header, body []byte) *packet {
 	return p
 }
 
-// put gives one reference back.
+// put releases one reference.
 func (ps *packets) put(p *packet) {
 	if p.refs--; p.refs == 0 {
 		ps.free = append(ps.free, p)
 	}
 }
 
-// way is how p is sent.
+// way returns how p is sent.
 func (p *packet) way() Way {
 	switch {
 	case p.lane != nil:
@@ -66,7 +66,7 @@ func (p *packet) way() Way {
 	return ByDatagram
 }
 
-// chunk is the number of the chunk that p is of, -1 if it is of none.
+// chunk returns the number of the chunk that p belongs to, or -1.
 func (p *packet) chunk() int {
 	if p.head.Slot.Kind() == ir.KindChunk {
 		return p.head.Slot.Index()
@@ -74,5 +74,5 @@ func (p *packet) chunk() int {
 	return -1
 }
 
-// room is what a datagram takes of a receiver's buffer.
+// room returns the bytes that a datagram takes of a receiver's buffer.
 func (p *packet) room() int { return max(len(p.body), leastRoom) }

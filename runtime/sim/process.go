@@ -8,7 +8,7 @@ import (
 type processState uint8
 
 const (
-	absent    processState = iota // it has not begun
+	absent    processState = iota // has not begun
 	calling                       // inside a call
 	computing                     // between calls, or at the end of its script
 	closing
@@ -30,36 +30,36 @@ type process struct {
 	ending
 }
 
-// sender is a process's way out.
+// sender is the sending side of a process.
 type sender struct {
 	out     []*lane // by receiver and lane; nil until used
-	waiting []*lane // with frames that the system has not taken
-	direct  outlet  // datagrams to one rank, which go first
+	waiting []*lane // lanes with frames that the system has not taken
+	direct  outlet  // datagrams to one rank, which are sent first
 	group   outlet  // multicasts
 }
 
-// receiver is a process's way in.
+// receiver is the receiving side of a process.
 type receiver struct {
-	ready   []*lane // with something unread, in the order in which they became so
+	ready   []*lane // lanes with unread data, in the order in which it arrived
 	grams   ring[*packet]
-	inRoom  int // bytes of grams that the socket's buffer keeps
+	inRoom  int // bytes of grams in the socket's buffer
 	stash   []*packet
 	overrun int // datagrams lost because the buffer was full
 }
 
-// ending is how others end, and how this one does.
+// ending records which peers have ended, and how this process ends.
 type ending struct {
 	gone    []bool
 	leaving []int
 	lost    []loss
-	late    []bool // those that have not got everything in time
+	late    []bool // ranks that have not received everything in time
 	healthy bool
-	behind  int // what was still to be sent when that was last looked at
+	behind  int // what was still to be sent at the last check
 	silent  bool
 	sealed  bool // nothing may be sent any more
 }
 
 func index(rank int, l wire.Lane) int { return rank*int(wire.Lanes) + int(l) }
 
-// alive reports whether the process runs, or will.
+// alive reports whether the process runs, or will run.
 func (p *process) alive() bool { return p.state != closed && p.state != crashed }

@@ -14,7 +14,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// seeded returns the source for one purpose of a seed.
+// seeded returns a generator for one purpose of a seed.
 func seeded(seed uint64, purpose ...uint64) random {
 	h := mix(seed + 0x9e3779b97f4a7c15)
 	for _, p := range purpose {
@@ -23,16 +23,16 @@ func seeded(seed uint64, purpose ...uint64) random {
 	return random(h)
 }
 
-// below returns a number of [0, n); n > 0.
+// below returns a number in [0, n). n must be positive.
 func (r *random) below(n int) int { return int(r.next() % uint64(n)) }
 
-// upTo returns a time of [0, most].
+// upTo returns a time in [0, most].
 func (r *random) upTo(most Time) Time { return Time(r.next() % uint64(most+1)) }
 
 // chance is true n times in a thousand.
 func (r *random) chance(n int) bool { return n > 0 && r.below(1000) < n }
 
-// fill writes random bytes.
+// fill fills b with random bytes.
 func (r *random) fill(b []byte) {
 	for len(b) >= 8 {
 		x := r.next()
@@ -46,5 +46,5 @@ func (r *random) fill(b []byte) {
 	}
 }
 
-// pick returns one of some.
+// pick returns one of its arguments.
 func pick[T any](r *random, of ...T) T { return of[r.below(len(of))] }

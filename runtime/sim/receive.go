@@ -18,7 +18,7 @@ func (p *process) receive(pkt *packet) {
 	p.run()
 }
 
-// readAll takes what has come by the lanes.
+// readAll reads what has arrived by the lanes.
 func (p *process) readAll() (moved bool) {
 	lanes := p.ready
 	p.ready = nil
@@ -33,7 +33,7 @@ func (p *process) readAll() (moved bool) {
 	return moved
 }
 
-// maxStash bounds the datagrams that are held, as in runtime/mcast.
+// Limits on the datagrams that are held, as in runtime/mcast.
 const (
 	maxStash      = 4096
 	maxStashBytes = 1 << 20
@@ -49,7 +49,7 @@ func (p *process) offerStash() (moved bool) {
 	return moved
 }
 
-// takeGrams offers the datagrams that have come.
+// takeGrams offers the datagrams that have arrived.
 func (p *process) takeGrams() (moved bool) {
 	for burst := 0; burst < maxBurst && p.grams.Len() > 0 && !p.stashFull(); burst++ {
 		g := p.grams.Pop()
@@ -65,7 +65,7 @@ func (p *process) stashFull() bool {
 	return len(p.stash) >= maxStash || len(p.stash)*(p.w.net.Datagram+1) > maxStashBytes
 }
 
-// offer shows a datagram to the core and reports whether it has been taken.
+// offer offers a datagram to the core, and reports whether the core has taken it.
 func (p *process) offer(g *packet) bool {
 	h := g.head
 	if p.core.Fragment(&h, g.offset, g.body) == wire.Hold {
@@ -76,7 +76,7 @@ func (p *process) offer(g *packet) bool {
 	return true
 }
 
-// readFrame notes a frame that was read.
+// readFrame records that a frame was read.
 func (p *process) readFrame(h *wire.Header, dropped bool) {
 	p.work++
 	what := noteGot

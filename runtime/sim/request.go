@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// request is an operation that a process has started. Blocking calls start one
-// and wait for it, as those of runtime.Comm do.
+// request is an operation that a process has started. Blocking calls start one and wait for it, as
+// those of runtime.Comm do.
 type request struct {
 	step int
 	op   Op
@@ -16,7 +16,7 @@ type request struct {
 	seq  uint64 // 0: it has not begun, because too many are open
 }
 
-// width returns how many requests a rank has open at most.
+// width returns the greatest number of open requests of a rank.
 func (w *world) width(rank int) int {
 	if w.sc.Full {
 		return max(w.sc.Open, 1)
@@ -25,8 +25,8 @@ func (w *world) width(rank int) int {
 	return 1 + r.below(max(w.sc.Open, 1))
 }
 
-// startRequest starts the operation of the present step. If the rank has as many
-// open as it may, it waits for the oldest, for some, or for all.
+// startRequest starts the operation of the present step. If the rank has as many open requests as
+// it may, it waits for the oldest, for some, or for all.
 func (p *process) startRequest(o *Op) {
 	p.open = append(p.open, &request{step: p.step, op: *o, plan: p.planFor(o), mem: p.w.buffersFor(p, o)})
 	width := p.w.width(p.rank)
@@ -41,7 +41,7 @@ func (p *process) startRequest(o *Op) {
 	p.until = p.open[r.below(len(p.open))].step + 1
 }
 
-// requestOf returns the request of a step, nil if none is open.
+// requestOf returns the request of a step, or nil if none is open.
 func (p *process) requestOf(step int) *request {
 	for _, r := range p.open {
 		if r.step == step {
@@ -51,8 +51,8 @@ func (p *process) requestOf(step int) *request {
 	return nil
 }
 
-// serveRequests begins those that may and ends those that are complete, and
-// reports whether there were any.
+// serveRequests begins the requests that may begin and ends those that are complete, and reports
+// whether there were any.
 func (p *process) serveRequests() (moved bool) {
 	for i := 0; i < len(p.open); {
 		switch r := p.open[i]; {
@@ -65,7 +65,7 @@ func (p *process) serveRequests() (moved bool) {
 			p.w.finishedRequest(p, r)
 			moved = true
 		case r.seq == 0:
-			return moved // and so have none behind it
+			return moved // later requests have not begun either
 		default:
 			i++
 		}
@@ -78,8 +78,7 @@ func (p *process) begins(r *request) {
 	r.seq, _ = p.core.Seq()
 }
 
-// endAll ends the requests that cannot be completed, because of err, and returns
-// the error of the first.
+// endAll ends the requests that err prevents from completing, and returns the error of the first.
 func (p *process) endAll(err error) error {
 	if len(p.open) == 0 {
 		return err

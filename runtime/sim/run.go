@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Result is what became of a run.
+// Result is the result of a run.
 type Result struct {
-	Violation error           // the first promise that was not kept; nil: none
-	Digest    uint64          // hash of all that happened: the same scenario gives the same
+	Violation error           // the first broken promise; nil: none
+	Digest    uint64          // hash of everything that happened, which is the same for the same scenario
 	Events    int             // steps of the simulation
-	End       Time            // when the last process had come to its end
+	End       Time            // when the last process had ended
 	Calls     []Call          // in the order of their returns
 	Up, Down  []LinkCount     // by host
 	Cores     []core.Counters // by rank
@@ -29,7 +29,7 @@ type Call struct {
 	Err           error
 }
 
-// Violation is a promise of a communicator that was not kept.
+// Violation is a broken promise of a communicator.
 type Violation struct {
 	At   Time
 	Text string
@@ -47,11 +47,11 @@ type world struct {
 	now     Time
 	events  events
 	ties    random
-	random  random // of faults
+	random  random // for faults
 	packets packets
 	hosts   []host
 	hostOf  []int
-	cores   []Time // until when each works
+	cores   []Time // when each becomes free
 	procs   []*process
 	trace   trace
 	checker
@@ -59,17 +59,17 @@ type world struct {
 	steps  int
 }
 
-// tamper is how tests break a run.
+// tamper lets tests break a run.
 type tamper struct {
 	wrap     func(rank int, n core.Net) core.Net
 	programs func(o *Op) *ir.Schedule
-	loses    func(p *packet) bool // packets that vanish
-	over     func(w *world)       // is told when all is over
+	loses    func(p *packet) bool // selects packets that vanish
+	over     func(w *world)       // called when everything has ended
 }
 
-// Run runs a scenario. trace, if not nil, gets a line for each thing that
-// happens. An error means that the scenario cannot be run, or trace not written;
-// a promise that was not kept is in the result.
+// Run runs a scenario. It writes a line to trace for each event, unless trace is nil. An error
+// means that the scenario is invalid or that trace could not be written; a broken promise is in the
+// result.
 func Run(sc *Scenario, trace io.Writer) (*Result, error) {
 	return run(sc, trace, tamper{})
 }
@@ -93,7 +93,7 @@ func run(sc *Scenario, trace io.Writer, t tamper) (*Result, error) {
 	return w.result(), w.trace.err
 }
 
-// build makes hosts and processes, and says when they begin and die.
+// build creates hosts and processes, and schedules when they begin and die.
 func (w *world) build() error {
 	spec, err := schedule.New(w.comm.Anycast, schedule.Params{Ranks: w.sc.Ranks})
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *world) build() error {
 	return nil
 }
 
-// spread puts the ranks on hosts.
+// spread distributes the ranks over the hosts.
 func (w *world) spread() {
 	hosts := orElse(w.sc.Hosts, w.sc.Ranks)
 	w.hosts = make([]host, hosts)
@@ -150,7 +150,7 @@ func (w *world) id() (id [16]byte) {
 	return id
 }
 
-// config is what runtime.Comm would give a core.
+// config returns the configuration that runtime.Comm would give a core.
 func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config {
 	n, c := &w.net, &w.comm
 	caps := wire.Caps{Hosts: len(w.hosts)}
@@ -164,7 +164,7 @@ func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config 
 	}
 }
 
-// at has something happen at a time.
+// at schedules an event.
 func (w *world) at(t Time, e event) {
 	e.at = t
 	if !w.net.Ordered {
@@ -173,7 +173,7 @@ func (w *world) at(t Time, e event) {
 	w.events.push(e)
 }
 
-// tripTo is how long something small is under way between two ranks.
+// tripTo returns how long a short packet takes from one rank to another.
 func (w *world) tripTo(from, to int) Time {
 	if w.hostOf[from] == w.hostOf[to] {
 		return w.net.Loop
@@ -181,10 +181,10 @@ func (w *world) tripTo(from, to int) Time {
 	return w.net.Up.Delay + w.net.Down.Delay + 1
 }
 
-// maxSteps bounds a run, so that one that does not come to rest is found.
+// maxSteps bounds a run, so that an endless run is found.
 const maxSteps = 1 << 30
 
-// loop runs until all processes have come to their ends.
+// loop runs until all processes have ended.
 func (w *world) loop() {
 	bound := w.bound()
 	for w.violation == nil && !w.over() {
@@ -204,7 +204,7 @@ func (w *world) loop() {
 	}
 }
 
-// happen does what an event is.
+// happen executes an event.
 func (w *world) happen(e *event) {
 	switch e.kind {
 	case atSwitch:
@@ -239,7 +239,7 @@ func (w *world) happen(e *event) {
 	}
 }
 
-// laneOpened goes on with what waited for a connection.
+// laneOpened continues what waited for a connection.
 func (p *process) laneOpened(l *lane) {
 	if p.state == closing {
 		p.part()
@@ -248,7 +248,7 @@ func (p *process) laneOpened(l *lane) {
 	p.run()
 }
 
-// proceed goes on with the script, when the process is not paused.
+// proceed continues the script, unless the process is paused.
 func (p *process) proceed() {
 	later := max(p.w.pausedUntil(p.rank), p.busy)
 	switch {

@@ -12,64 +12,64 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// Scenario is all that a run depends on. Its JSON form replays it.
+// Scenario is the complete input of a run. Its JSON form replays the run.
 type Scenario struct {
 	Seed   uint64  `json:"seed"`
 	Ranks  int     `json:"ranks"`
-	Hosts  int     `json:"hosts,omitempty"` // ranks lie on them in even blocks; 0: one rank on each
+	Hosts  int     `json:"hosts,omitempty"` // ranks are spread evenly over the hosts; 0: one rank on each
 	Net    Net     `json:"net"`
 	Comm   Comm    `json:"comm"`
 	Script []Op    `json:"script"`
 	Faults []Fault `json:"faults,omitempty"`
-	Open   int     `json:"open,omitempty"`  // each rank has as many requests open as it draws, up to this; default 1: it waits for each
-	Full   bool    `json:"full,omitempty"`  // each rank has Open requests open all the time, and waits for the oldest
-	Calm   Time    `json:"calm,omitempty"`  // from then on there are no faults
-	Limit  Time    `json:"limit,omitempty"` // everything has ended so long after that; default 10 minutes
-	Eager  bool    `json:"eager,omitempty"` // a goroutine of each process takes rootless messages as they come
+	Open   int     `json:"open,omitempty"`  // most open requests of a rank, which draws their number; default 1: it waits for each
+	Full   bool    `json:"full,omitempty"`  // each rank always has Open requests open, and waits for the oldest
+	Calm   Time    `json:"calm,omitempty"`  // faults end by then
+	Limit  Time    `json:"limit,omitempty"` // everything must end within this time after Calm; default 10 minutes
+	Eager  bool    `json:"eager,omitempty"` // a goroutine of each process takes rootless messages as they arrive
 	Close  bool    `json:"close,omitempty"` // processes close after the script; otherwise they stay
-	Shared bool    `json:"shared,omitempty"`
-	// Shared has all ranks use one buffer, for predictions of long messages:
-	// their bytes are not checked then.
+	// Shared makes all ranks use one buffer, for predictions of long messages. Their bytes are then
+	// not checked.
+	Shared bool `json:"shared,omitempty"`
 }
 
-// Net is the network and the systems of the hosts.
+// Net describes the network and the systems of the hosts.
 type Net struct {
 	Up   Link `json:"up"`   // from a host to the switch
 	Down Link `json:"down"` // from the switch to a host
-	Loop Time `json:"loop,omitempty"`
 	// Loop is how long a packet takes between ranks of one host; default 5 µs.
+	Loop Time `json:"loop,omitempty"`
 
 	Multicast bool `json:"multicast,omitempty"`
-	Datagram  int  `json:"datagram,omitempty"` // bytes of a datagram's payload; default 1424
-	Room      int  `json:"room,omitempty"`     // bytes that a socket for datagrams takes in; default 4 MiB
-	SendRoom  int  `json:"send_room,omitempty"`
-	// SendRoom is how many bytes of datagrams a sender has in its link's queue
-	// at most; default 32 KiB.
+	Datagram  int  `json:"datagram,omitempty"` // payload of a datagram in bytes; default 1424
+	Room      int  `json:"room,omitempty"`     // receive buffer of a socket for datagrams in bytes; default 4 MiB
+	// SendRoom is the greatest number of bytes of datagrams that a sender has in its link's queue;
+	// default 32 KiB.
+	SendRoom int `json:"send_room,omitempty"`
 
-	Segment int  `json:"segment,omitempty"` // bytes of a lane's packet; default 1448
-	Flight  int  `json:"flight,omitempty"`  // bytes of a lane that are sent and not confirmed; default 64 KiB
-	Buffer  int  `json:"buffer,omitempty"`  // bytes that the system keeps of a lane at either end; default 128 KiB
-	Resend  Time `json:"resend,omitempty"`  // until a lost packet of a lane is sent again, then twice as long; default 12 ms
-	GiveUp  Time `json:"give_up,omitempty"` // until a rank that confirms nothing is lost; default 10 s
-	Cost    Time `json:"cost,omitempty"`    // that a process needs for a frame or a datagram, in or out
-	Ordered bool `json:"ordered,omitempty"` // what happens at the same time does so in the order in which it was caused
+	Segment int  `json:"segment,omitempty"` // payload of a packet of a lane in bytes; default 1448
+	Flight  int  `json:"flight,omitempty"`  // most bytes of a lane that are sent and not confirmed; default 64 KiB
+	Buffer  int  `json:"buffer,omitempty"`  // buffer of the system for a lane at either end, in bytes; default 128 KiB
+	Resend  Time `json:"resend,omitempty"`  // time until a lost packet of a lane is sent again, doubled each time; default 12 ms
+	GiveUp  Time `json:"give_up,omitempty"` // time until a rank that confirms nothing is lost; default 10 s
+	Cost    Time `json:"cost,omitempty"`    // time that a process needs for a frame or a datagram, in or out
+	Ordered bool `json:"ordered,omitempty"` // simultaneous events happen in the order in which they were caused
 
-	First int `json:"first,omitempty"`
-	// First is how many bytes of a lane may be under way when it begins, or has
-	// been at rest for Resend; what is confirmed adds to them. Default Flight.
-	Steady  bool `json:"steady,omitempty"` // losses do not narrow a lane's window, as with BBR
-	Confirm int  `json:"confirm,omitempty"`
-	// Confirm is how many bytes on the wire confirm a packet of a lane. They wait
-	// in the links' queues and may be lost, and tell of packets that they have
-	// overtaken, which are then sent again at once. Default: nothing on the wire,
-	// and only time tells of losses.
-	Turn int `json:"turn,omitempty"`
-	// Turn is how many bytes a process has under way to other hosts when long
-	// frames begin to wait, as in runtime/tcp; 0: they never do.
-	Cores int `json:"cores,omitempty"` // that all processes share; 0: each has its own
+	// First is the number of bytes of a lane that may be under way when the lane begins, or has been
+	// idle for Resend. Confirmed bytes add to it. Default Flight.
+	First  int  `json:"first,omitempty"`
+	Steady bool `json:"steady,omitempty"` // losses do not narrow a lane's window, as with BBR
+	// Confirm is the length on the wire of the confirmation of a packet of a lane, in bytes.
+	// Confirmations wait in the links' queues and may be lost. They also report packets that they have
+	// overtaken, which are then sent again at once. By default confirmations use no bytes, and only
+	// timeouts reveal losses.
+	Confirm int `json:"confirm,omitempty"`
+	// Turn is the number of bytes that a process has under way to other hosts when long frames begin
+	// to wait, as in runtime/tcp; 0: they never wait.
+	Turn  int `json:"turn,omitempty"`
+	Cores int `json:"cores,omitempty"` // number of cores that all processes share; 0: each process has its own
 }
 
-// Comm is what runtime.Config says; zero values stand for its defaults.
+// Comm holds fields of runtime.Config. A zero value selects the default there.
 type Comm struct {
 	Anycast    string           `json:"anycast,omitempty"`
 	Delay      core.DelayPolicy `json:"delay,omitempty"`
@@ -85,21 +85,21 @@ type Comm struct {
 	Idle       Time             `json:"idle,omitempty"`
 }
 
-// OpKind is what a process does in one step of its script.
+// OpKind is the kind of a step of a script.
 type OpKind string
 
-// The steps. All ranks have the same script. The name of each collective of the table is a step, too
-// ([ir.Collective]), but for those whose messages are published: blocks of Bytes under Algorithm, from
-// or to Root if it has one.
+// The kinds of steps. All ranks have the same script. The name of each collective of
+// [ir.Collective] is a kind too, except collectives that publish messages. Such a step moves blocks
+// of Bytes by Algorithm, from or to Root if the collective has one.
 const (
 	OpBcast   OpKind = "bcast"
 	OpBarrier OpKind = "barrier"
-	OpWait    OpKind = "wait"    // until all requests have ended that the rank has open
+	OpWait    OpKind = "wait"    // until all open requests of the rank have ended
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
-	OpTake    OpKind = "take"    // until all that was published before is here
-	OpFlush   OpKind = "flush"   // until all that this rank published before is everywhere
-	OpCompute OpKind = "compute" // for up to Time, each rank for as long as it draws
-	OpAgree   OpKind = "agree"   // with all that are left, also if calls have failed before
+	OpTake    OpKind = "take"    // until all messages that were published before have arrived here
+	OpFlush   OpKind = "flush"   // until all messages that this rank published before have arrived everywhere
+	OpCompute OpKind = "compute" // for up to Time; each rank draws its own duration
+	OpAgree   OpKind = "agree"   // with all remaining ranks, even if calls have failed before
 )
 
 // Op is one step.
@@ -111,45 +111,45 @@ type Op struct {
 	Degree    int    `json:"degree,omitempty"`
 	FanIn     int    `json:"fan_in,omitempty"`
 	FanOut    int    `json:"fan_out,omitempty"`
-	Hosts     int    `json:"hosts,omitempty"` // that the schedule knows of
+	Hosts     int    `json:"hosts,omitempty"` // number of hosts that the schedule knows
 	Bytes     int    `json:"bytes,omitempty"`
 	Counted   bool   `json:"counted,omitempty"` // each block has a length of its own, drawn up to Bytes, as in MPI's v-forms
 	Count     int    `json:"count,omitempty"`
 	Time      Time   `json:"time,omitempty"`
 }
 
-// FaultKind is what goes wrong.
+// FaultKind is the kind of a fault.
 type FaultKind string
 
-// The faults.
+// The kinds of faults.
 const (
 	FaultLoss      FaultKind = "loss"      // packets to Host are lost, PerMille of them
-	FaultBurst     FaultKind = "burst"     // likewise, and after each all others for Amount
+	FaultBurst     FaultKind = "burst"     // likewise, and after each loss all other packets for Amount
 	FaultReorder   FaultKind = "reorder"   // packets to Host take up to Amount longer
-	FaultDuplicate FaultKind = "duplicate" // datagrams to Host come twice
-	FaultCorrupt   FaultKind = "corrupt"   // datagrams to Host come with other fields and bytes than they were sent with
+	FaultDuplicate FaultKind = "duplicate" // datagrams to Host arrive twice
+	FaultCorrupt   FaultKind = "corrupt"   // datagrams to Host arrive with altered fields and bytes
 	FaultSlow      FaultKind = "slow"      // both links of Host take Amount times as long
 	FaultPartition FaultKind = "partition" // nothing passes between the hosts of Side and the others
 	FaultPause     FaultKind = "pause"     // the process Rank does nothing
 	FaultLate      FaultKind = "late"      // the process Rank begins at Until
 	FaultCrash     FaultKind = "crash"     // the process Rank dies at From; its connections end after Amount
-	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From: nothing tells of it
-	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, or with blocks of another length, or by another algorithm if it has neither
+	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From, without any notice
+	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, with blocks of another length, or by another algorithm if it has neither
 )
 
-// Fault is what goes wrong, from From until Until.
+// Fault is a fault that is active from From until Until.
 type Fault struct {
 	Kind     FaultKind `json:"kind"`
 	Rank     int       `json:"rank,omitempty"`
 	Host     int       `json:"host,omitempty"` // -1: all
-	Side     uint64    `json:"side,omitempty"` // hosts as bits
+	Side     uint64    `json:"side,omitempty"` // bit set of hosts
 	From     Time      `json:"from,omitempty"`
 	Until    Time      `json:"until,omitempty"`
 	PerMille int       `json:"per_mille,omitempty"`
 	Amount   Time      `json:"amount,omitempty"`
 
-	// Faults of packets meet those of one way and of some chunks only, if they
-	// say so: with 1000 per mille just these, each time.
+	// Way and Chunks, if set, restrict a fault of packets to one way and to some chunks. With
+	// PerMille 1000 it affects exactly these packets, every time.
 	Way    Way   `json:"way,omitempty"`
 	Chunks []int `json:"chunks,omitempty"`
 }
@@ -164,18 +164,17 @@ const (
 	ByPut       Way = "put"       // packets of lanes
 )
 
-// ErrScenario is wrapped by errors about scenarios that cannot be run.
+// ErrScenario is wrapped by errors about invalid scenarios.
 var ErrScenario = errors.New("invalid scenario")
 
-// The bounds of scenarios.
+// Limits of scenarios.
 const (
 	maxRanks = 4096
 	maxBytes = 1 << 30
 	maxOpen  = 1 << 10
 )
 
-// ReadScenario reads one scenario in JSON; fields that it does not have are
-// errors.
+// ReadScenario reads one scenario in JSON. An unknown field is an error.
 func ReadScenario(r io.Reader) (*Scenario, error) {
 	var s Scenario
 	dec := json.NewDecoder(r)
@@ -186,8 +185,8 @@ func ReadScenario(r io.Reader) (*Scenario, error) {
 	return &s, s.check()
 }
 
-// row returns what the collective of a step is. It is the zero row, without blocks, of a step that
-// is no collective.
+// row returns the collective of a step. For a step that is no collective it returns the zero row,
+// without blocks.
 func (o *Op) row() ir.Collective {
 	row, _ := ir.CollectiveNamed(string(o.Kind))
 	return row
@@ -228,7 +227,7 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	return spec, nil
 }
 
-// chunks cuts a message as runtime.Comm does.
+// chunks returns the number of chunks into which runtime.Comm cuts the message.
 func (s *Scenario) chunks(o *Op) int {
 	row := o.row()
 	m := selection.Message{
@@ -249,7 +248,7 @@ func orElse[T comparable](v, other T) T {
 	return v
 }
 
-// datagramBytes fills a frame of Ethernet.
+// datagramBytes is the payload of a datagram that fills an Ethernet frame.
 const datagramBytes = 1424
 
 // filled returns the network with its defaults.

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// check refuses what cannot be run.
+// check returns an error if the scenario cannot be run.
 func (s *Scenario) check() error {
 	switch {
 	case s.Ranks < 1 || s.Ranks > maxRanks:
@@ -39,7 +39,7 @@ func (s *Scenario) check() error {
 	return nil
 }
 
-// checkNumbers refuses negative and absurd numbers of network and communicator.
+// checkNumbers returns an error for a negative or excessive number of Net or Comm.
 func (s *Scenario) checkNumbers() error {
 	n, c := &s.Net, &s.Comm
 	for _, f := range []struct {
@@ -112,7 +112,7 @@ func (s *Scenario) checkFault(f *Fault) error {
 	return fmt.Errorf("no fault %q", f.Kind)
 }
 
-// checkPackets refuses packets that there are not.
+// checkPackets returns an error if the fault selects packets that do not exist.
 func (f *Fault) checkPackets() error {
 	switch f.Way {
 	case "", ByMulticast, ByDatagram, ByPut:

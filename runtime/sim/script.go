@@ -6,27 +6,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// script is where a process is in its script.
+// script is the position of a process in its script.
 type script struct {
-	step    int        // of the scenario's script
-	op      Op         // the present one, as this rank calls it
+	step    int        // index in the scenario's script
+	op      Op         // the present step, as this rank calls it
 	open    []*request // started and not ended, in order
 	until   int        // the present call waits until the requests of all steps before this one have ended
 	spare   [][]byte   // buffers that must not be written any more
 	left    int        // messages still to publish in this step
-	flush   uint64     // messages that the present call waits for to be everywhere
+	flush   uint64     // number of messages that must have arrived everywhere before the present call ends
 	sent    uint64     // messages published
 	taken   []uint64   // by origin: messages taken
 	got     int        // messages taken in all
 	err     error      // why its calls have failed
 	ballot  uint64     // the agreement that it waits for
-	settled Time       // when it closes, though others may not know what it has agreed on with them; 0: it does not close yet
-	ended   bool       // it has come to the end of its script
+	settled Time       // when it closes, though others may not know what it has agreed on with them; 0: not yet
+	ended   bool       // it has reached the end of its script
 	scratch []byte
 	plans   map[Op]*core.Plan
 }
 
-// begin is the first thing that a process does.
+// begin starts a process.
 func (p *process) begin() {
 	p.state = computing
 	p.quiet = p.w.comm.Idle
@@ -34,7 +34,7 @@ func (p *process) begin() {
 	p.next()
 }
 
-// next begins the step that the process has come to.
+// next begins the next step of the process.
 func (p *process) next() {
 	for p.w.violation == nil && p.alive() {
 		atEnd := p.step == len(p.w.sc.Script)
@@ -61,7 +61,7 @@ func (p *process) next() {
 	}
 }
 
-// stillAgrees goes on to the next agreement, since that works after calls have failed, and
+// stillAgrees moves on to the next agreement, because agreements work after calls have failed, and
 // reports whether there is one.
 func (p *process) stillAgrees() bool {
 	for at := p.step; at < len(p.w.sc.Script); at++ {
@@ -101,8 +101,8 @@ func (p *process) start(o *Op) {
 	}
 }
 
-// advance does what the present call can do without polling, and reports whether
-// that was anything.
+// advance does what the present call can do without polling, and reports whether there was
+// anything.
 func (p *process) advance() bool {
 	p.takeMail()
 	moved := p.serveRequests()
@@ -188,13 +188,13 @@ func (p *process) broken(err error) {
 	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})
 }
 
-// failed notes that calls fail from now on.
+// failed records that calls fail from now on.
 func (p *process) failed(err error) {
 	p.err = err
 	p.w.failed(p, err)
 }
 
-// finish is the end of the script.
+// finish handles the end of the script.
 func (p *process) finish() {
 	if p.ended {
 		return
@@ -209,8 +209,8 @@ func (p *process) finish() {
 	}
 }
 
-// settles waits, before it closes, until others know what it has agreed on with them, and
-// reports whether that is to be waited for.
+// settles waits, before the process closes, until other ranks know what it has agreed on with them.
+// It reports whether the process has to wait.
 func (p *process) settles() bool {
 	if p.settled > 0 || p.core.Confirmed() || p.core.Excluded() != nil {
 		return false
@@ -223,11 +223,11 @@ func (p *process) settles() bool {
 	return true
 }
 
-// opSettle is what a process does before it closes.
+// opSettle is the step of a process before it closes.
 const opSettle OpKind = "settle"
 
-// takeMail takes messages that have come: all if a goroutine does that, or as
-// many as the present call is for.
+// takeMail takes messages that have arrived: all of them if a goroutine does that, or as many as
+// the present call is for.
 func (p *process) takeMail() {
 	for p.core.Mail() > 0 && (p.w.sc.Eager || p.wantsMail()) {
 		m := p.core.Take()
@@ -248,7 +248,7 @@ func (p *process) publish(o *Op) {
 	p.left--
 }
 
-// planFor returns the plan of a step, compiled at its first use.
+// planFor returns the plan of a step, which is compiled at its first use.
 func (p *process) planFor(o *Op) *core.Plan {
 	if plan := p.plans[*o]; plan != nil {
 		return plan
@@ -281,7 +281,7 @@ func (p *process) compile(o *Op) (*core.Plan, error) {
 	return plan, nil
 }
 
-// programs returns what the ranks do in a collective step.
+// programs returns the programs of the ranks in a collective step.
 func (w *world) programs(o *Op) (ir.Header, func(rank int) ir.Program, error) {
 	if w.tamper.programs != nil {
 		s := w.tamper.programs(o)

@@ -2,8 +2,8 @@ package sim
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// maxQueued bounds the frames that wait in one lane of a sender: a core that
-// exceeds it sends without regard to what has left.
+// maxQueued bounds the frames that wait in one lane of a sender. A core that exceeds it does not
+// wait for its frames to leave.
 const maxQueued = 1 << 14
 
 // Put implements [core.Net].
@@ -23,7 +23,7 @@ func (p *process) Put(to int, f *wire.Frame) {
 	}
 }
 
-// Taken implements [wire.Taker], in segments.
+// Taken implements [wire.Taker]. It counts segments.
 func (p *process) Taken(to int) uint64 {
 	if l := p.out[index(to, wire.LaneOps)]; l != nil {
 		return uint64(l.next)
@@ -78,12 +78,12 @@ func (p *process) Datagram(to int, f *wire.Frame) {
 	p.queueCast(&p.direct, to, f)
 }
 
-// outlet is a socket for datagrams, and what waits to be sent from it.
+// outlet is a socket for datagrams with its queue.
 type outlet struct {
 	queue  ring[outgoing]
-	to     ring[int]       // of those
-	inLink ring[departure] // what is in the link's queue
-	bytes  int             // of that
+	to     ring[int]       // receivers of the datagrams in queue
+	inLink ring[departure] // datagrams in the link's queue
+	bytes  int             // bytes in the link's queue
 }
 
 func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
@@ -100,7 +100,7 @@ func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
 	}
 }
 
-// sends notes a frame, which must be none of a core that has ended.
+// sends records a frame. A core that has ended must not send one.
 func (p *process) sends(what noteKind, to int, f *wire.Frame) {
 	p.w.note(what, p.rank, &f.Header, to)
 	if p.sealed {
@@ -108,14 +108,13 @@ func (p *process) sends(what noteKind, to int, f *wire.Frame) {
 	}
 }
 
-// maxBurst is how many datagrams go in one poll, as in runtime/mcast.
+// maxBurst is the greatest number of datagrams sent in one poll, as in runtime/mcast.
 const maxBurst = 64
 
-// overrunPause is how long a sender waits that has found its link's queue full.
+// overrunPause is how long a sender waits after it has found its link's queue full.
 const overrunPause = 500 * Microsecond
 
-// cast sends datagrams as far as the sockets' buffers allow, and reports whether
-// any have gone.
+// cast sends datagrams as far as the sockets' buffers allow, and reports whether there were any.
 func (p *process) cast() bool {
 	moved := p.castFrom(&p.direct)
 	return p.castFrom(&p.group) || moved
@@ -144,8 +143,8 @@ func (out *outlet) pop() {
 	out.to.Pop()
 }
 
-// roomToSend reports whether a datagram may be sent now; otherwise the process
-// looks again when it may.
+// roomToSend reports whether a datagram may be sent now. If not, it schedules a look of the process
+// for the time at which it may.
 func (p *process) roomToSend(out *outlet, size int) bool {
 	w := p.w
 	if len(w.hosts) == 1 {
@@ -179,7 +178,7 @@ func (p *process) throw(out *outlet, o *outgoing, to, n int) {
 	}
 }
 
-// handAll gives the lanes what their systems take.
+// handAll passes to the systems what they take from the lanes.
 func (p *process) handAll() (moved bool) {
 	kept := p.waiting[:0]
 	for _, l := range p.waiting {
@@ -194,7 +193,7 @@ func (p *process) handAll() (moved bool) {
 	return moved
 }
 
-// abandon forgets what is queued of operations; see [wire.Transport].
+// abandon discards the queued frames of operations; see [wire.Transport].
 func (p *process) abandon() {
 	for _, out := range [...]*outlet{&p.direct, &p.group} {
 		for out.queue.Len() > 0 {

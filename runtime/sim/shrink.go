@@ -2,10 +2,9 @@ package sim
 
 import "slices"
 
-// Shrink makes a scenario that fails smaller for as long as it still does, with
-// at most so many trials: fewer ranks, steps and faults, smaller numbers, and
-// defaults in place of what was drawn. It returns the smallest that it has found
-// and how many trials that took.
+// Shrink reduces a failing scenario as long as it still fails, in at most trials trials. It tries
+// fewer ranks, steps and faults, smaller numbers, and defaults instead of drawn values. It returns
+// the smallest scenario that it has found, and the number of trials.
 func Shrink(sc *Scenario, fails func(*Scenario) bool, trials int) (*Scenario, int) {
 	s := shrinker{best: sc.clone(), fails: fails, left: trials}
 	for smaller := true; smaller && s.left > 0; {
@@ -31,7 +30,7 @@ func (sc *Scenario) clone() *Scenario {
 	return &c
 }
 
-// try keeps a change of the best scenario if that can be run and still fails.
+// try keeps a change of the best scenario if the changed scenario can be run and still fails.
 func (s *shrinker) try(change func(*Scenario)) bool {
 	if s.left == 0 {
 		return false
@@ -48,8 +47,7 @@ func (s *shrinker) try(change func(*Scenario)) bool {
 	return true
 }
 
-// without tries to leave parts of a list out: halves first, then ever shorter runs
-// of it.
+// without tries to remove parts of a list: halves first, then ever shorter runs.
 func (s *shrinker) without(length func() int, cut func(sc *Scenario, lo, hi int)) (better bool) {
 	for n := length() / 2; n > 0; n /= 2 {
 		for lo := 0; lo+n <= length(); {
@@ -88,7 +86,7 @@ func (s *shrinker) ranks() bool {
 	return s.best.Hosts > 0 && s.try(func(sc *Scenario) { sc.Hosts = 0 })
 }
 
-// restrict leaves only the first ranks of a scenario.
+// restrict keeps only the first ranks of a scenario.
 func (sc *Scenario) restrict(ranks int) {
 	sc.Ranks, sc.Hosts = ranks, min(sc.Hosts, ranks)
 	for i := range sc.Script {
@@ -98,7 +96,7 @@ func (sc *Scenario) restrict(ranks int) {
 	sc.Faults = slices.DeleteFunc(sc.Faults, func(f Fault) bool { return f.Rank >= ranks || f.Host >= ranks })
 }
 
-// sizes tries smaller numbers of steps and faults.
+// sizes tries smaller numbers in steps and faults.
 func (s *shrinker) sizes() (better bool) {
 	for i := range s.best.Script {
 		for _, number := range []func(*Op) *int{
@@ -122,7 +120,7 @@ func (s *shrinker) sizes() (better bool) {
 	return better
 }
 
-// lower tries 0 and then ever smaller steps down for a number.
+// lower tries 0 for a number, and then ever smaller reductions.
 func lower[N int | int64 | Time](s *shrinker, at func(*Scenario) *N) (better bool) {
 	if *at(s.best) <= 0 {
 		return false
@@ -138,7 +136,7 @@ func lower[N int | int64 | Time](s *shrinker, at func(*Scenario) *N) (better boo
 	return better
 }
 
-// defaults tries what is not drawn.
+// defaults tries default values.
 func (s *shrinker) defaults() (better bool) {
 	for _, c := range []struct {
 		set    func(*Scenario) bool // whether there is anything to set

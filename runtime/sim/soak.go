@@ -5,8 +5,8 @@ import "errors"
 // ErrUnrepeatable is the failure of a scenario whose two runs differ.
 var ErrUnrepeatable = errors.New("two runs of one scenario differ: something depends on more than its seed")
 
-// Check runs a scenario twice. The result is that of the first run; its violation
-// is also that the second run was another.
+// Check runs a scenario twice and returns the result of the first run. If the second run differs,
+// that is a violation too.
 func Check(sc *Scenario) (*Result, error) { return check(sc, tamper{}) }
 
 func check(sc *Scenario, t tamper) (*Result, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// noteKind is what a trace tells of.
+// noteKind is the kind of a line of a trace.
 type noteKind uint8
 
 const (
@@ -36,15 +36,14 @@ var noteNames = [...]string{
 	"closes", "has ended", "dies", "hears the goodbye of", "loses",
 }
 
-// trace is the hash of all that has happened, and its text for whoever wants to
-// read it.
+// trace is the hash of everything that has happened, and optionally its text.
 type trace struct {
 	digest uint64
-	out    io.Writer // nil: nobody
-	err    error     // of out
+	out    io.Writer // nil: no text
+	err    error     // from out
 }
 
-// note adds a line. h is the frame that it is about, nil if none.
+// note adds a line. h is the frame that it is about, or nil.
 func (w *world) note(what noteKind, rank int, h *wire.Header, n int) {
 	t := &w.trace
 	t.digest = mix(t.digest ^ uint64(w.now)<<8 ^ uint64(what)<<56 ^ uint64(rank)<<40)
@@ -68,7 +67,7 @@ var lone = [len(noteNames)]bool{noteMcast: true, noteOverrun: true, noteClose: t
 var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "cast", "credit", "leave", "want", "taken", "call", "entered",
 	"absent", "listen", "watch", "alive", "agree", "flush", "flushed", "passed", "clash", "dispute"}
 
-// spell is the part of a line about a frame.
+// spell returns the part of a line about a frame.
 func spell(h *wire.Header) string {
 	if h == nil {
 		return ""

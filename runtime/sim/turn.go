@@ -2,13 +2,13 @@ package sim
 
 import "math"
 
-// longFrames is from how many bytes in a lane on it waits for its turn, as in
+// longFrames is the number of bytes in a lane from which on the lane waits for its turn, as in
 // runtime/tcp.
 const longFrames = 4 << 10
 
-// turn returns how many bytes a lane may hand to the system: of long frames, what
-// is missing from Net.Turn bytes under way to other hosts or, if it is alone, with
-// the system. (runtime/tcp has more with the system where lines are long.)
+// turn returns how many bytes a lane may pass to the system. For long frames this is the difference
+// between Net.Turn and the bytes under way to other hosts or, if the lane is the only one, the
+// bytes with the system. (runtime/tcp has more bytes with the system where lines are long.)
 func (l *lane) turn(w *world) int {
 	if w.net.Turn == 0 || w.hostOf[l.from] == w.hostOf[l.to] || !l.long() {
 		return math.MaxInt
@@ -29,7 +29,7 @@ func (l *lane) turn(w *world) int {
 	return 0
 }
 
-// long reports whether what waits in a lane is long.
+// long reports whether the frames that wait in a lane are long.
 func (l *lane) long() bool {
 	n := 0
 	for i := 0; i < l.queue.Len() && n < longFrames; i++ {

@@ -1,17 +1,17 @@
 package sim
 
-// window is how much of a lane may be under way: it doubles while what is sent
-// comes, up to half of what was lost with last, and then grows by a segment for
-// each window that has come; a loss halves it, unless Net.Steady says otherwise.
+// window is the number of bytes of a lane that may be under way. It doubles while packets arrive,
+// up to half of its value at the last loss, and then grows by a segment for each window that has
+// arrived. A loss halves it, unless Net.Steady is set.
 type window struct {
 	wide  int
-	until int  // that it doubles
-	used  Time // when it last sent
+	until int  // limit of the doubling
+	used  Time // time of the last transmission
 }
 
 func newWindow(n *Net) window { return window{wide: n.First, until: n.Flight} }
 
-// rest begins anew after a pause.
+// rest resets the window after a pause.
 func (v *window) rest(now Time, n *Net) {
 	if now-v.used > n.Resend {
 		v.wide = min(v.wide, n.First)
