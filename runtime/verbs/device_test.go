@@ -41,7 +41,7 @@ func adapter(t testing.TB) string {
 	return name
 }
 
-// connect returns a maker of transports over one port, configured like base.
+// connect returns a function that creates transports over one port, configured like base.
 func connect(base verbs.Config) transporttest.Make {
 	return func(t testing.TB, size int) []wire.Transport {
 		base.Device = adapter(t)
@@ -75,7 +75,7 @@ func joinAll(t testing.TB, size int, edit func(rank int, c *verbs.Config)) []*ve
 	return trs
 }
 
-// What is wrong with a port is told by errors that can be told apart.
+// Each problem with a port has its own error.
 func TestPorts(t *testing.T) {
 	name := adapter(t)
 	for _, c := range []struct {
@@ -95,8 +95,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// A limit on locked memory is named. Root is not bound by it but for the capability, which
-// a thread of its own gives up here.
+// The error names a limit on locked memory. The limit binds root only without the capability, which
+// one thread gives up here.
 func TestLockedMemory(t *testing.T) {
 	name := adapter(t)
 	var limit unix.Rlimit
@@ -105,7 +105,7 @@ func TestLockedMemory(t *testing.T) {
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit)) }()
 	errs := make(chan error, 1)
 	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends
+		goruntime.LockOSThread() // never unlocked, so that the thread ends
 		err := forbidLocking()
 		if err == nil {
 			_, err = verbs.Join(context.Background(), verbs.Config{Device: name, TCP: tcp.Config{Size: 1}})

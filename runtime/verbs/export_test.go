@@ -1,4 +1,4 @@
 package verbs
 
-// Managed has the connection manager of RDMA join groups.
+// Managed makes the connection manager of RDMA join groups.
 func (c *Config) Managed() { c.managed = true }

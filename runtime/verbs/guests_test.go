@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuests runs the tests that need an adapter in virtual machines that have one in
-// software, if SCHEDGEN_GUESTS=1 asks for that: it takes qemu, a C compiler, libibverbs-dev,
-// librdmacm-dev and some minutes.
+// TestGuests runs the tests that need an adapter in virtual machines with a software adapter, if
+// SCHEDGEN_GUESTS=1 is set. It needs qemu, a C compiler, libibverbs-dev, librdmacm-dev and several
+// minutes.
 //
 //	SCHEDGEN_GUESTS=1 go test -timeout 20m -run TestGuests -v ./runtime/verbs
 //
-// With -short those of several hosts alone.
+// With -short, it runs only the tests of several hosts.
 func TestGuests(t *testing.T) {
 	if os.Getenv("SCHEDGEN_GUESTS") != "1" {
 		t.Skip("SCHEDGEN_GUESTS=1 asks for virtual machines")
@@ -36,7 +36,7 @@ func TestGuests(t *testing.T) {
 	for _, g := range []struct {
 		name  string
 		short bool
-		fails string // what the command says where it is to fail
+		fails string // part of the command's output, if it is to fail
 		args  []string
 	}{
 		{"one host", false, "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
@@ -56,7 +56,7 @@ func TestGuests(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, filepath.Join(bin, "guests"), in(bin, g.args)...)
-			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its guests
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the command then ends its guests
 			text, err := cmd.CombinedOutput()
 			if g.fails == "" {
 				require.NoError(t, err, "%s", text)
@@ -69,7 +69,7 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// suite is how the tests that match run are run in guests.
+// suite returns the command that runs the tests that match run in guests.
 func suite(guests, memory, run string) []string {
 	return []string{
 		"--guests", guests, "--memory", memory, "--timeout", "10m", "--add", "verbs.test", "--", "env", device + "=rxe0",
@@ -77,8 +77,8 @@ func suite(guests, memory, run string) []string {
 	}
 }
 
-// in replaces the names of programs of ours by where they are: what is added, and the
-// command itself if it is ours.
+// in replaces the names of our programs by their paths: added programs, and the command itself if
+// it is one of them.
 func in(bin string, args []string) []string {
 	for i, a := range args {
 		if i > 0 && (args[i-1] == "--add" || args[i-1] == "--" && a != "env") {

@@ -21,9 +21,9 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// TestHosts is one rank of several, which all run it, each on a host of its own with the
-// same variables but for SCHEDGEN_RANK: every algorithm, those that multicast while
-// datagrams are lost, in a group that was joined in one way or the other.
+// TestHosts is one of several ranks, each on a host of its own, that all run it with the same
+// variables except SCHEDGEN_RANK. It runs every algorithm, those that multicast with lost
+// datagrams, in a group joined either way.
 func TestHosts(t *testing.T) {
 	name := adapter(t)
 	if os.Getenv("SCHEDGEN_COORDINATOR") == "" {
@@ -63,12 +63,12 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// exercises are of collectives that have calls of their own. The others are exercised by [moves].
+// exercises covers the collectives that have calls of their own. [moves] covers the others.
 var exercises = map[string]func(context.Context, *runtime.Comm) error{
 	schedule.Bcast: func(ctx context.Context, c *runtime.Comm) error {
 		for i, size := range []int{0, 1, 3000, 100_000, 7, 20_000} {
 			want := bytesOf(i, size)
-			got, err := c.BcastBytes(ctx, want, i%c.Size()) // the others' bytes do not count
+			got, err := c.BcastBytes(ctx, want, i%c.Size()) // the other ranks' bytes are ignored
 			if err != nil {
 				return err
 			}
@@ -106,8 +106,8 @@ var exercises = map[string]func(context.Context, *runtime.Comm) error{
 	},
 }
 
-// moves returns the exercise of a collective that moves or folds blocks: blocks of several sizes, from
-// several roots if it has any. Every byte is compared.
+// moves returns the exercise of a collective that moves or folds blocks: blocks of several sizes,
+// from several roots if it has a root. It compares every byte.
 func moves(collective string) func(context.Context, *runtime.Comm) error {
 	return func(ctx context.Context, c *runtime.Comm) error {
 		row, ok := ir.CollectiveNamed(collective)
@@ -144,7 +144,7 @@ func moves(collective string) func(context.Context, *runtime.Comm) error {
 	}
 }
 
-// bytesOf returns bytes that depend on i alone.
+// bytesOf returns n bytes that depend on i alone.
 func bytesOf(i, n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(b)

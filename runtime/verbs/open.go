@@ -15,7 +15,7 @@ func open(cfg *Config, layout func(rdma.Address) rdma.Layout) (rdma.Adapter, err
 	return ibv.Open(p, layout)
 }
 
-// Check reports why no port can be opened, nil if one can.
+// Check returns an error if no port can be opened for cfg.
 func Check(cfg Config) error {
 	p, err := cfg.port()
 	if err != nil {

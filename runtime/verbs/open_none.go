@@ -8,7 +8,7 @@ func open(cfg *Config, _ func(rdma.Address) rdma.Layout) (rdma.Adapter, error) {
 	return nil, Check(*cfg)
 }
 
-// Check reports why no port can be opened, nil if one can.
+// Check returns an error if no port can be opened for cfg.
 func Check(cfg Config) error {
 	if _, err := cfg.port(); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Two jobs that have drawn one group, and one key of it, hear each other's multicasts, and
-// take nothing of them.
+// Two jobs that have drawn the same group and the same key receive each other's multicasts, and
+// accept none of them.
 func TestTwoJobsInOneGroup(t *testing.T) {
 	const size, burst = 2, 16
 	datagrams := heavy.Or(20_000, 1_000_000)
@@ -68,7 +68,7 @@ func TestTwoJobsInOneGroup(t *testing.T) {
 	require.Greater(t, foreign, uint64(datagrams/2))
 }
 
-// census counts datagrams by whose they are.
+// census counts datagrams by job.
 type census struct {
 	job          byte
 	right, wrong int

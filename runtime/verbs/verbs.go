@@ -1,15 +1,16 @@
-// Package verbs is the transport over InfiniBand and RoCE: network adapters that move
-// memory by themselves. What is put goes over a reliable queue pair for each pair of
-// ranks that puts something, what is multicast over an unreliable one a rank, which on RoCE is in an IPv4
-// group, and on InfiniBand in one that the subnet manager makes.
+// Package verbs is the transport over InfiniBand and RoCE, whose network adapters access memory
+// themselves. Puts use a reliable queue pair for each pair of ranks of which one puts something to
+// the other. Multicasts use one unreliable queue pair for each rank. On RoCE, the multicast group
+// is an IPv4 group; on InfiniBand, the subnet manager creates it.
 //
-// It needs libibverbs and librdmacm, and so cgo: a program is built with it by the tag verbs,
+// The package needs libibverbs and librdmacm, and therefore cgo. The build tag verbs includes it in
+// a program,
 //
 //	go build -tags verbs …
 //
-// where Debian's libibverbs-dev and librdmacm-dev are installed. Without the tag all of this is there, but
-// Join fails with [ErrNotBuilt]. Packages rdma and ibv, which are internal, say how it
-// works; docs/verbs.md tells how to run it, with hardware and without.
+// if Debian's libibverbs-dev and librdmacm-dev are installed. Without the tag the package compiles,
+// but Join fails with [ErrNotBuilt]. The internal packages rdma and ibv describe the
+// implementation. docs/verbs.md describes how to run it, with hardware and without.
 package verbs
 
 import (
@@ -27,43 +28,43 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Config says how a rank finds the others, and which port it sends by.
+// Config says how a rank finds the others, and which port it uses.
 type Config struct {
-	// TCP is how the ranks meet, connect, and notice deaths. Nothing that is sent goes over it. Key and
-	// Encrypt are refused: what an adapter moves is not sealed.
+	// TCP says how the ranks meet, connect, and notice deaths. No message uses it. Join refuses Key
+	// and Encrypt, because an adapter cannot encrypt what it moves.
 	TCP tcp.Config
 
-	// Device names the adapter, as ibv_devices or rdma link do, and perhaps, behind a
-	// colon, the number of its port, which else is 1: mlx5_0, mlx5_0:2. Empty means the
-	// first one whose port 1 is active.
+	// Device is the name of the adapter as ibv_devices or rdma link show it, such as mlx5_0,
+	// optionally with the number of the port: mlx5_0:2. The default port is 1. Empty selects the
+	// first adapter whose port 1 is active.
 	Device string
-	// Address is the IPv4 address, of those of the port's network interface, that a RoCE
-	// port is known by; without it the first.
+	// Address selects the IPv4 address of the port's network interface by which a RoCE port is
+	// known. By default this is the first one.
 	Address netip.Addr
 
 	managed bool // see [ibv.Config]
 
-	// Loss is the probability with which this rank drops a datagram that it has
-	// received, drawn from a generator seeded by Seed and the rank.
+	// Loss is the probability with which this rank drops a received datagram, for tests. The random
+	// numbers depend on Seed and the rank.
 	Loss float64
 	Seed uint64
 }
 
-// MaxSize is the largest number of ranks.
+// MaxSize is the greatest number of ranks.
 const MaxSize = rdma.MaxSize
 
-// Why a rank cannot join, or is lost.
+// Reasons why a rank cannot join, or is lost.
 var (
 	ErrNotBuilt = errors.New("this program is built without verbs (go build -tags verbs, with cgo and Debian's libibverbs-dev and librdmacm-dev)")
-	ErrNoDevice = ibv.ErrNoDevice // none at all
-	ErrDevice   = ibv.ErrDevice   // none of that name
+	ErrNoDevice = ibv.ErrNoDevice // the system has no device
+	ErrDevice   = ibv.ErrDevice   // there is no device of that name
 	ErrPort     = ibv.ErrPort     // the device has no such port
 	ErrInactive = ibv.ErrInactive // the port is down
 	ErrAddress  = ibv.ErrAddress  // the port has no such address
-	ErrLocked   = ibv.ErrLocked   // a limit on locked memory
-	ErrQueue    = ibv.ErrQueue    // a queue pair is in error: the peer is gone, or out of reach
-	ErrLinks    = rdma.ErrLinks   // ranks on InfiniBand and on Ethernet
-	ErrKey      = rdma.ErrKey     // Key or Encrypt
+	ErrLocked   = ibv.ErrLocked   // the limit on locked memory is too low
+	ErrQueue    = ibv.ErrQueue    // a queue pair is in error: the peer is gone, or unreachable
+	ErrLinks    = rdma.ErrLinks   // some ranks use InfiniBand and others Ethernet
+	ErrKey      = rdma.ErrKey     // Key or Encrypt is set
 )
 
 // Transport is one rank's end of a communicator.
@@ -75,8 +76,8 @@ type Transport struct {
 	group rdma.Group
 }
 
-// Join builds the communicator as [tcp.Join] does. A rank connects with another when a schedule is
-// to put something there, or something is put. The group is chosen at random by rank 0.
+// Join builds the communicator as [tcp.Join] does. A rank connects to another when a schedule will
+// put something to it, or when something is put. Rank 0 draws the group at random.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := rdma.Join(ctx, rdma.Config{
 		Options: stream.Options(cfg.TCP), Loss: cfg.Loss, Seed: cfg.Seed,
@@ -88,7 +89,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	return &Transport{t, t, t, t, t.Group()}, nil
 }
 
-// port is what cfg says of the port.
+// port returns the port that cfg selects.
 func (c *Config) port() (p ibv.Config, err error) {
 	name, number, found := strings.Cut(c.Device, ":")
 	p = ibv.Config{Device: name, Port: 1}
@@ -104,5 +105,5 @@ func (c *Config) port() (p ibv.Config, err error) {
 	return p, nil
 }
 
-// Group returns the group in which all ranks are, on RoCE an IPv4 address.
+// Group returns the group of all ranks; on RoCE it is an IPv4 address.
 func (t *Transport) Group() netip.Addr { return netip.AddrFrom16(t.group).Unmap() }

@@ -13,11 +13,11 @@ import (
 
 const patience = 60 * time.Second
 
-// device names the adapter of the tests that need one. bench/guests makes some where there
-// is none.
+// device names the variable with the adapter for tests that need one. bench/guests creates software
+// adapters.
 const device = "SCHEDGEN_VERBS_DEVICE"
 
-// What cannot be is told before any rank is waited for.
+// Impossible configurations are refused before the rank waits for others.
 func TestRefusals(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rdma"
 )
 
-// Open opens a port, and makes what layout asks for, which is called with its address.
+// Open opens a port. It calls layout with the port's address and creates what layout returns.
 func Open(cfg Config, layout func(rdma.Address) rdma.Layout) (rdma.Adapter, error) {
 	p, err := find(&cfg)
 	if err != nil {
@@ -48,7 +48,7 @@ func find(cfg *Config) (*port, error) {
 	return choose(unsafe.Slice(list, int(n)), cfg)
 }
 
-// choose opens the port that cfg names, or the first that will do.
+// choose opens the port that cfg names, or the first suitable port.
 func choose(devices []*C.struct_ibv_device, cfg *Config) (*port, error) {
 	var names []string
 	var last error
@@ -82,7 +82,7 @@ func openPort(d *C.struct_ibv_device, name string, cfg *Config) (*port, error) {
 	return p, nil
 }
 
-// openError says what the system's number of an error means here.
+// openError returns what an error number of the system means here.
 func openError(errno syscall.Errno, number int) error {
 	switch errno {
 	case syscall.ENXIO:
@@ -95,7 +95,7 @@ func openError(errno syscall.Errno, number int) error {
 	return fmt.Errorf("open port %d: %w", number, errno)
 }
 
-// Check opens the port that Open would, and closes it.
+// Check opens the port that Open would open, and closes it.
 func Check(cfg Config) error {
 	p, err := find(&cfg)
 	if err != nil {

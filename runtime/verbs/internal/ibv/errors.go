@@ -1,10 +1,10 @@
-// Package ibv opens a port of a network adapter by libibverbs, and does with it what
-// package rdma asks for. It is C but for little, and empty without the build tag verbs.
+// Package ibv opens a port of a network adapter with libibverbs, and implements the adapter of
+// package rdma. Most of it is C, and without the build tag verbs it has no adapter.
 package ibv
 
 import "errors"
 
-// What may be wrong with an adapter.
+// Problems with an adapter.
 var (
 	ErrNoDevice = errors.New("this system has no RDMA device (a software one: rdma link add rxe0 type rxe netdev eth0)")
 	ErrDevice   = errors.New("there is no such RDMA device")
@@ -17,11 +17,11 @@ var (
 
 // Config says which port to open.
 type Config struct {
-	Device string   // such as mlx5_0; empty for the first that has an active port
+	Device string   // such as mlx5_0; empty for the first with an active port
 	Port   int      // from 1
-	GID    [16]byte // by which the port is to be known; zero for the first that will do
+	GID    [16]byte // by which the port is known; zero for the first suitable one
 
-	// Managed has the connection manager of RDMA join groups on Ethernet as on
-	// InfiniBand. Else a socket does, which takes less of a system.
+	// Managed makes the connection manager of RDMA join groups on Ethernet, as on InfiniBand. By
+	// default a socket joins them, which requires less of the system.
 	Managed bool
 }

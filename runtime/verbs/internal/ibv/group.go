@@ -26,15 +26,17 @@ import (
 // joinTime bounds how long the connection manager, and the subnet manager that it asks, may take.
 const joinTime = 30 * time.Second
 
-// Groups beside that of all ranks have numbers below this.
+// The numbers of further groups, besides the group of all ranks, are below this.
 const _ = -(uint(rdma.MostGroups) ^ C.sg_most_groups)
 
-// managedMTU is what the packets of a group that is made so may have on InfiniBand: it takes after
-// the group of IP's broadcasts, which has that unless somebody has changed it.
+// managedMTU is the greatest payload of a packet in bytes for a group that the connection manager
+// creates on InfiniBand. It is the default of the group of IP broadcasts, whose parameters such a
+// group copies.
 const managedMTU = 2048
 
-// Attach implements [rdma.Adapter]. On Ethernet a group is joined twice: by the queue pair, which
-// takes what the interface lets in, and by the system, so that it does, and that switches know.
+// Attach implements [rdma.Adapter]. On Ethernet, two members join a group: the queue pair, which
+// receives what the interface lets in; and the system, so that the interface lets it in and
+// switches know.
 func (p *port) Attach(group rdma.Group, key uint32) error {
 	var to *C.union_ibv_gid
 	if group != (rdma.Group{}) {
@@ -44,7 +46,7 @@ func (p *port) Attach(group rdma.Group, key uint32) error {
 		}
 	}
 	if p.c.member != nil && !p.ethernet() {
-		key = uint32(p.c.managed_key) // all members of a group have one, which its maker chooses
+		key = uint32(p.c.managed_key) // all members of a group use one key, which its creator chooses
 	}
 	if errno := C.sg_attach(p.c, to, C.uint32_t(key)); errno != 0 {
 		return fmt.Errorf("attach to group %x: %w", group, syscall.Errno(errno))
@@ -52,7 +54,7 @@ func (p *port) Attach(group rdma.Group, key uint32) error {
 	return nil
 }
 
-// join has the system join the group of all ranks: by a socket, or by the connection manager.
+// join makes the system join the group of all ranks, by a socket or by the connection manager.
 func (p *port) join(group rdma.Group) (err error) {
 	if p.ethernet() && !p.managed {
 		p.joined, err = p.socketIn(group)
@@ -70,7 +72,7 @@ func (p *port) join(group rdma.Group) (err error) {
 	return nil
 }
 
-// socketIn returns a socket that is in a group, -1 and an error if there is none.
+// socketIn returns a socket that is in a group, or -1 and an error.
 func (p *port) socketIn(group rdma.Group) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -83,7 +85,7 @@ func (p *port) socketIn(group rdma.Group) (int, error) {
 	return fd, nil
 }
 
-// joinManaged has the connection manager begin to join a group.
+// joinManaged makes the connection manager begin to join a group.
 func (p *port) joinManaged(m **C.struct_sg_member, group rdma.Group) error {
 	local := p.ipv4()
 	if local == nil {
@@ -95,7 +97,8 @@ func (p *port) joinManaged(m **C.struct_sg_member, group rdma.Group) error {
 	return nil
 }
 
-// errKey is when a group has a key of its own: the queue pair has one for all of its groups.
+// errKey: a further group has another key than the first one, but the queue pair has one key for
+// all groups.
 var errKey = errors.New("the group's key is not that of the first group")
 
 // Join implements [rdma.Adapter].
@@ -140,24 +143,24 @@ func (p *port) Joined(number int) (bool, error) {
 func (p *port) Leave(number int) {
 	C.sg_leave_group(p.c, &p.c.further[number])
 	if fd, ok := p.further[number]; ok {
-		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+		unix.Close(fd) // a failure here has no consequences
 		delete(p.further, number)
 	}
 }
 
 func (p *port) ethernet() bool { return p.c.attr.link_layer == C.IBV_LINK_LAYER_ETHERNET }
 
-// multicasts reports whether the port can join groups: on InfiniBand only where its network interface
-// has an IPv4 address.
+// multicasts reports whether the port can join groups. On InfiniBand, that requires an IPv4 address
+// of its network interface.
 func (p *port) multicasts() bool { return p.ethernet() || p.ipv4() != nil }
 
-// ipv4 returns the IPv4 address that the port is known by, nil if it has none.
+// ipv4 returns the IPv4 address by which the port is known, or nil if it has none.
 func (p *port) ipv4() net.IP {
 	gid := *(*[16]byte)(unsafe.Pointer(&p.c.gid.gid))
 	if p.ethernet() {
 		return net.IP(gid[12:])
 	}
-	list, _ := net.Interfaces() // where they cannot be had there is none
+	list, _ := net.Interfaces() // an error means that there is none
 	for _, ifi := range list {
 		if len(ifi.HardwareAddr) == 20 && bytes.Equal(ifi.HardwareAddr[4:], gid[:]) {
 			return firstIPv4(ifi)

@@ -27,26 +27,26 @@ type port struct {
 	name    string
 	c       *C.struct_sg_port // nil: closed
 	regions []region
-	managed bool        // on Ethernet, too, the connection manager joins groups
+	managed bool        // the connection manager joins groups on Ethernet too
 	joined  int         // socket by which the system is in the group; -1: none
-	further map[int]int // likewise for further groups, by number: a socket is in 20 at most
+	further map[int]int // likewise for further groups, by number: a socket can be in 20 groups only
 }
 
 var _ rdma.Adapter = (*port)(nil)
 
-// region is memory, and its registration.
+// region is memory with its registration.
 type region struct {
 	memory []byte
-	mr     *C.struct_ibv_mr // nil: it has none
+	mr     *C.struct_ibv_mr // nil: not registered
 }
 
-// C reads works and writes completions where Go has them.
+// C reads works and writes completions in Go's layout.
 const (
 	_ = -(unsafe.Sizeof(rdma.Work{}) ^ C.sizeof_struct_sg_work)
 	_ = -(unsafe.Sizeof(rdma.Completion{}) ^ C.sizeof_struct_sg_completion)
 )
 
-// build makes what all queue pairs share, and the unreliable one.
+// build creates the unreliable queue pair, and what all queue pairs share.
 func (p *port) build(l rdma.Layout) error {
 	layout := C.struct_sg_layout{
 		size: C.int(l.Size), sends: C.int(l.Sends), receives: C.int(l.Receives), gram_sends: C.int(l.GramSends), gram_receives: C.int(l.GramReceives),
@@ -57,7 +57,7 @@ func (p *port) build(l rdma.Layout) error {
 	return nil
 }
 
-// Allocate maps memory, and registers it.
+// Allocate maps memory and registers it.
 func (p *port) Allocate(n int) (r rdma.Region, err error) {
 	memory, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *port) Allocate(n int) (r rdma.Region, err error) {
 	return rdma.Region{Memory: memory, Base: base, Local: uint32(mr.lkey), Remote: uint32(mr.rkey)}, nil
 }
 
-// Open makes the queue pair for a rank.
+// Open creates the queue pair for a rank.
 func (p *port) Open(rank int) (number uint32, err error) {
 	if errno := C.sg_pair(p.c, C.int(rank)); errno != 0 {
 		return 0, fmt.Errorf("device %s: %w", p.name, p.lockedOr(syscall.Errno(errno), 0))
@@ -81,8 +81,8 @@ func (p *port) Open(rank int) (number uint32, err error) {
 	return uint32(p.pair(rank).qp_num), nil
 }
 
-// lockedOr says of a lack of memory what the limit is, and how much is registered with so many bytes
-// more.
+// lockedOr adds to an error for lack of memory the limit and how many bytes would be registered
+// with bytes more.
 func (p *port) lockedOr(errno syscall.Errno, bytes int) error {
 	var limit unix.Rlimit
 	if errno != syscall.ENOMEM || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
@@ -118,7 +118,7 @@ func (p *port) Address() rdma.Address {
 	return a
 }
 
-// address is what C takes for a.
+// address converts a to C.
 func address(a *rdma.Address) *C.struct_sg_address {
 	c := &C.struct_sg_address{lid: C.uint16_t(a.LID)}
 	*(*[16]byte)(unsafe.Pointer(&c.gid)) = a.GID
@@ -146,7 +146,7 @@ func (p *port) Disconnect(rank int) { C.sg_disconnect(p.c, C.int(rank)) }
 
 var errTake = errors.New("the completion queue is of no use any more")
 
-// Exchange implements [rdma.Adapter], in one call of C.
+// Exchange implements [rdma.Adapter] in one call of C.
 func (p *port) Exchange(works []rdma.Work, found []rdma.Completion) (posted, done int, failed, err error) {
 	var e C.struct_sg_exchanged
 	errno := C.sg_exchange(p.c, (*C.struct_sg_work)(unsafe.Pointer(unsafe.SliceData(works))), C.int(len(works)),
