@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Library is the library, ready to be loaded.
+// Library is a compiled library that can be loaded.
 type Library struct {
 	Path   string // of the shared object
-	Tables string // the folder of the files of tables
+	Tables string // folder of the files of tables
 }
 
 // TablesOf returns the path of the file of tables for a number of ranks.
@@ -24,9 +24,9 @@ func (l *Library) TablesOf(ranks int) string {
 	return filepath.Join(l.Tables, fmt.Sprintf("%d.tables", ranks))
 }
 
-// Build compiles the library with the machine's C compiler, unless the user's cache has it: for the same
-// sources, the same compiler and the same command, which is the path of schedgen. The library runs it to
-// make tables. cc is the compiler, by default cc or gcc.
+// Build compiles the library with the machine's C compiler, unless the user's cache has it already
+// for the same sources, compiler and command. command is the path of schedgen, which the library
+// runs to make tables. cc is the compiler; by default the first found of cc, gcc and clang.
 func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
 	cc, err := findCompiler(cc)
 	if err != nil {
@@ -70,7 +70,7 @@ func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", cc, err, firstLine(out))
 	}
-	// Several processes may build at once: each renames what it has made.
+	// Several processes may build at once. Each renames its own result.
 	return l, os.Rename(filepath.Join(work, "libschedgen.so"), l.Path)
 }
 
@@ -97,7 +97,7 @@ func sortedNames(files map[string][]byte) []string {
 	return names
 }
 
-// literal returns a text as C has it.
+// literal returns a text as a C string literal.
 func literal(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -121,7 +121,8 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// WriteTables writes the file of tables for a number of ranks, which appears whole or not at all.
+// WriteTables writes the file of tables for a number of ranks. The file appears whole or not at
+// all.
 func WriteTables(path string, ranks int) error {
 	words, err := Tables(ranks)
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	goruntime "runtime"
 )
 
-// BuildGo builds the engine go with the machine's Go toolchain, from the source that this program was
-// built from, unless the user's cache has it from the same program, which is at command. It returns the
-// path of a shared object for the library's SCHEDGEN_MPI_GO.
+// BuildGo builds the engine go with the machine's Go toolchain, from the source that this program
+// was built from, unless the user's cache has it already from the same program. command is the path
+// of the program. BuildGo returns the path of a shared object for the variable SCHEDGEN_MPI_GO of
+// the library.
 func BuildGo(ctx context.Context, cache, command string) (string, error) {
 	path, err := pathOfGo(cache, command)
 	if err != nil {
@@ -47,7 +48,7 @@ func BuildGo(ctx context.Context, cache, command string) (string, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, firstLine(out))
 	}
-	// Several processes may build at once: each renames what it has made.
+	// Several processes may build at once. Each renames its own result.
 	return path, os.Rename(built, path)
 }
 
@@ -63,7 +64,7 @@ func FindGo(cache, command string) (string, error) {
 	return path, nil
 }
 
-// pathOfGo returns where the engine go is, or will be, that belongs to the program at command.
+// pathOfGo returns the path of the engine go of the program at command, whether it exists or not.
 func pathOfGo(cache, command string) (string, error) {
 	about, err := os.Stat(command)
 	if err != nil {
@@ -73,7 +74,7 @@ func pathOfGo(cache, command string) (string, error) {
 	return filepath.Join(cache, "go-"+hex.EncodeToString(h[:])[:16], "libschedgen-go.so"), nil
 }
 
-// sourceOfGo returns the folder of the engine's source, where the compiler has found this file.
+// sourceOfGo returns the folder of the engine's source, beside the source of this file.
 func sourceOfGo() (string, error) {
 	_, file, _, _ := goruntime.Caller(0)
 	dir := filepath.Join(filepath.Dir(file), "goengine")

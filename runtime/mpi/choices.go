@@ -2,10 +2,10 @@ package mpi
 
 import "github.com/schedgen/schedgen/schedule"
 
-// Operation is the number of an operation in tables, as enum operation of tables.h has it.
+// Operation is the number of an operation in tables, as in enum operation of tables.h.
 type Operation int
 
-// The operations. Those whose names end in V have blocks of different lengths.
+// The operations. The blocks of those whose names end in V have different lengths.
 const (
 	Barrier Operation = iota
 	Bcast
@@ -24,23 +24,23 @@ const (
 	AlltoallV
 )
 
-// Choice is a schedule for blocks of some length. Of several choices for an operation the last one
-// counts whose Least is not more than the bytes of a block.
+// Choice is a schedule for blocks from some length on. For a given block, the last choice of an
+// operation whose Least does not exceed the block's length applies.
 type Choice struct {
 	Operation Operation
-	Least     int // bytes
+	Least     int // length of a block in bytes
 	Algorithm string
-	Params    schedule.Params // Ranks is left out
-	Auto      int             // engine auto takes it among so many ranks at most: measured to be no slower than the MPIs; 0: never
-	Most      int             // ranks beyond which it is left out; 0: none
+	Params    schedule.Params // without Ranks
+	Auto      int             // greatest number of ranks for which engine auto uses it, as measured to be no slower than the MPIs; 0: never
+	Most      int             // number of ranks beyond which it is left out; 0: no limit
 }
 
-// Choices returns what the library takes over, by engine c. Auto is for those that were faster than the
-// MPI's own, or as fast, in all of these: Open MPI 4.1 and MPICH 4.0, shared memory and TCP, 2, 4 and 8 ranks
-// (bench/mpi/turn.c; docs/mpi.md has the others). Where contributions must be folded in the order of the
-// ranks, choices with another order do not count.
+// Choices returns the schedules by which engine c serves operations. Auto is set for those that
+// were no slower than the MPI's own operations in all of these: Open MPI 4.1 and MPICH 4.0, shared
+// memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/mpi.md has the others). If contributions
+// must be folded in the order of the ranks, choices with another order do not apply.
 func Choices() []Choice {
-	// A message to each other rank is as many rules: tables of more ranks would be too long.
+	// A message to each other rank takes as many rules: the tables of more ranks would be too long.
 	const everyRank = 64
 	return []Choice{
 		{Operation: Barrier, Algorithm: "barrier/dissemination", Params: schedule.Params{Degree: 2}},

@@ -16,14 +16,14 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// mpis are the implementations of MPI that Debian has.
+// mpis are the implementations of MPI in Debian.
 var mpis = []string{"openmpi", "mpich"}
 
 // world starts programs under one MPI with the library.
 type world struct {
 	mpi     string
 	library *Library
-	preload string // libraries for the ranks
+	preload string // libraries that the ranks load first
 	env     []string
 }
 
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withGo has the ranks use the engine go, from the first operation of a communicator on.
+// withGo makes the ranks use the engine go, from the first operation of a communicator on.
 func (w *world) withGo(t *testing.T) {
 	t.Helper()
 	path, err := goEngine()
@@ -59,7 +59,7 @@ func (w *world) withGo(t *testing.T) {
 	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path, "SCHEDGEN_MPI_JOIN=0")
 }
 
-// newWorld builds the library, and skips the test if the MPI is not there.
+// newWorld builds the library. It skips the test if the MPI is not installed.
 func newWorld(t *testing.T, mpi string) *world {
 	t.Helper()
 	for _, tool := range []string{"mpicc." + mpi, "mpirun." + mpi} {
@@ -74,7 +74,8 @@ func newWorld(t *testing.T, mpi string) *world {
 	}
 	w := &world{mpi: mpi, library: library, preload: library.Path, env: []string{"SCHEDGEN_MPI=c", "SCHEDGEN_MPI_REPORT=1"}}
 	if mpi == "mpich" {
-		// Ranks that wait keep their cores without this; and version 4.0.2 crashes in its own MPI_Reduce.
+		// Without this, waiting ranks keep their cores; and version 4.0.2 crashes in its own
+		// MPI_Reduce.
 		yield := filepath.Join(t.TempDir(), "yield.so")
 		out, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", yield, "../../bench/mpi/yield.c", "-ldl").CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -96,7 +97,7 @@ func (w *world) compile(t *testing.T, compiler, file string, flags ...string) st
 	return program
 }
 
-// run runs a program and returns what it writes. A rank that hangs is an error after two minutes.
+// run runs a program and returns its output. It fails after two minutes if a rank hangs.
 func (w *world) run(t *testing.T, ranks int, env []string, program ...string) (string, error) {
 	t.Helper()
 	args := []string{"--oversubscribe", "--allow-run-as-root", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1"}
@@ -126,15 +127,16 @@ func eachMPI(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// someMPI runs a test under the first MPI, or under each in the long set of tests.
+// someMPI runs a test under the first MPI, or under each if SCHEDGEN_HEAVY is set.
 func someMPI(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, mpi := range heavy.Or(mpis[:1:1], mpis) {
 		t.Run(mpi, func(t *testing.T) { test(t, newWorld(t, mpi)) })
 	}
 }
 
-// Every operation leaves in memory what MPI's own does, and every choice is taken. Tests of every day
-// take long messages, and so every choice, under one MPI: ranks of the other keep the cores busy.
+// Every operation has the same result in memory as the MPI's own, and every choice is used.
+// Everyday tests use long messages, and thus every choice, under one MPI only, because the ranks of
+// the other keep the cores busy.
 func TestOperations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -165,7 +167,7 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// So does the engine go. Engine c serves communicators beyond the number that it takes.
+// The same holds for the engine go. Engine c serves the communicators beyond its limit.
 func TestOperationsByGo(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
@@ -291,7 +293,7 @@ func TestHazardsOfGo(t *testing.T) {
 	})
 }
 
-// If one rank has no engine go, none uses it, and the rank says why.
+// If one rank has no engine go, no rank uses it, and that rank says why.
 func TestGoThatIsMissing(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
@@ -338,7 +340,7 @@ func TestBuildGoRefuses(t *testing.T) {
 	require.EqualError(t, err, "there is no Go toolchain")
 }
 
-// Without tables MPI serves everything, at all ranks; a command makes tables that are missing.
+// Without tables the MPI performs everything, at all ranks. A command makes missing tables.
 func TestTablesThatAreMissing(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
@@ -367,7 +369,8 @@ func TestTablesThatAreMissing(t *testing.T) {
 	})
 }
 
-// A profiler that stands behind the library sees what is left to the MPI, and only that.
+// A profiler that is loaded behind the library sees exactly the operations that are left to the
+// MPI.
 func TestProfilers(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		profiler := w.compile(t, "mpicc", "profiler.c", "-shared", "-fPIC")
@@ -381,7 +384,7 @@ func TestProfilers(t *testing.T) {
 	})
 }
 
-// A program that is no MPI program does not notice the library.
+// The library does not affect a program that does not use MPI.
 func TestOtherPrograms(t *testing.T) {
 	library, err := Build(t.Context(), t.TempDir(), "", "")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// Operations that do not block do what MPI's own do, whatever they are completed by. Engine c leaves them
-// to the MPI.
+// Nonblocking operations have the same effect as the MPI's own, whichever function completes them.
+// Engine c leaves them to the MPI.
 func TestNonblocking(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "nonblocking.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow")

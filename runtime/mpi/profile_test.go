@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A profile counts what the ranks call, whoever performs it.
+// A profile counts the calls of the ranks, whichever engine performs them.
 func TestProfile(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "profile.c", "-Wall", "-Wextra", "-Werror")
@@ -65,7 +65,7 @@ func TestProfile(t *testing.T) {
 	})
 }
 
-// A program in Fortran is profiled, too.
+// A program in Fortran is profiled too.
 func TestProfileOfFortran(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpif90", "fortran.f90", "-cpp", "-DMODERN")

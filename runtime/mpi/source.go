@@ -10,7 +10,7 @@ import (
 //go:embed src
 var files embed.FS
 
-// sources returns the files of the library by their names. The compiler gets library.c.
+// sources returns the files of the library by name. The compiler gets library.c.
 func sources() (map[string][]byte, error) {
 	all := map[string][]byte{"interpreter.h": []byte(engine.Interpreter)}
 	names, err := fs.ReadDir(files, "src")

@@ -10,14 +10,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// The form of tables: see tables.h.
+// The format of tables; see tables.h.
 const (
 	magic     = 0x73636867
 	version   = 1
 	headWords = 5
 	nameWords = 8
 
-	// MaxRanks is the most ranks that tables are made for.
+	// MaxRanks is the greatest number of ranks for which Tables makes tables.
 	MaxRanks = 4096
 )
 
@@ -27,8 +27,8 @@ const (
 	flagAuto
 )
 
-// Tables returns the tables of the library for a number of ranks: the words of tables.h, in the order of
-// bytes of this machine.
+// Tables returns the tables of the library for a number of ranks, from 2 to MaxRanks: the words of
+// tables.h in the byte order of this machine.
 func Tables(ranks int) ([]byte, error) {
 	if ranks < 2 || ranks > MaxRanks {
 		return nil, fmt.Errorf("tables for %d ranks: must be 2 to %d", ranks, MaxRanks)
@@ -64,8 +64,8 @@ func Tables(ranks int) ([]byte, error) {
 
 // tables collects plans. Choices that name the same schedule share its plans.
 type tables struct {
-	words []int32            // of plans and of their places
-	plans map[string][]int32 // by what names a schedule: its entry, without the operation and its least length
+	words []int32            // plans and their places
+	plans map[string][]int32 // keyed by what identifies a schedule: its entry without the operation and Least
 }
 
 // entry returns the words of a choice. Its plans follow head words.
@@ -104,7 +104,7 @@ func (t *tables) entry(c Choice, ranks, head int) ([]int32, error) {
 	return entry, nil
 }
 
-// nameOf returns a name as words, cut if it is too long.
+// nameOf returns a name as words, truncated if it is too long.
 func nameOf(name string) []int32 {
 	var text [4 * nameWords]byte
 	copy(text[:], name)

@@ -24,7 +24,7 @@ func words(t *testing.T, ranks int) []int32 {
 	return all
 }
 
-// Every plan lies within the words, and its tables are as long as it says.
+// Every plan lies within the words, and its tables have the lengths that it states.
 func TestTables(t *testing.T) {
 	for _, ranks := range []int{2, 3, 7, 16, 64, 65, 300} {
 		w := words(t, ranks)

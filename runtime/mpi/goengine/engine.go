@@ -1,10 +1,12 @@
-// Command goengine is package runtime for a library in C: built as a shared object, it joins the ranks
-// of an MPI communicator and performs collectives among them. The library of package mpi opens it.
+// Command goengine is package runtime as a library for C. It is built as a shared object, joins the
+// ranks of an MPI communicator, and performs collectives among them. The library of package mpi
+// opens it.
 //
 //	go build -buildmode=c-shared -o libschedgen-go.so github.com/schedgen/schedgen/runtime/mpi/goengine
 //
-// Each communicator has its own connections and its own memory, so threads that use different ones do
-// not meet here, and folds, which may be functions of the program, run on the thread that calls.
+// Each communicator has its own connections and its own memory, so threads that use different
+// communicators do not contend here. Folds, which may be functions of the program, run on the
+// calling thread.
 package main
 
 /*
@@ -40,35 +42,36 @@ import (
 
 func main() {}
 
-// communicator is one of the library's.
+// communicator is a communicator of the library.
 type communicator struct {
 	comm *runtime.Comm
-	fold runtime.Fold         // of the call that runs
-	call *C.struct_sg_go_call // that runs
+	fold runtime.Fold         // of the running call
+	call *C.struct_sg_go_call // the running call
 
 	requests requests
 }
 
-// comms are the communicators by their numbers, and listener is where rank 0 of the next one waits.
+// comms holds the communicators by number, and listeners where rank 0 of a new communicator
+// listens.
 var (
 	lock      sync.Mutex
 	comms     [most]*communicator
-	listeners = make(map[string]net.Listener) // by what sg_go_listen has answered
+	listeners = make(map[string]net.Listener) // keyed by the answer of sg_go_listen
 )
 
-// What sg_go_join returns in place of a number. The library in C has the same.
+// sg_go_join returns these instead of a number. The library in C has the same constants.
 const (
 	joinFailed  = -1
 	joinStopped = -2
 )
 
-// most is how many communicators may be open.
+// most is the greatest number of open communicators.
 const most = 64
 
-// complain says on the standard error what is wrong.
+// complain writes err to the standard error.
 func complain(err error) { fmt.Fprintln(os.Stderr, "schedgen:", err) }
 
-// text puts s where C has room for n bytes.
+// text copies s to C memory with room for n bytes, and reports whether it fits.
 func text(s string, to *C.char, n C.int) bool {
 	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), int(n))
 	if len(s) >= len(room) {
@@ -79,8 +82,9 @@ func text(s string, to *C.char, n C.int) bool {
 	return true
 }
 
-// sg_go_listen has rank 0 of a communicator wait for the others. It writes what these need to find it: its
-// addresses and a word that no other communicator has. together says that all ranks are on this host.
+// sg_go_listen makes rank 0 of a communicator listen for the others. It writes to to what the
+// others need to find it: its addresses, and a word that identifies the communicator. together says
+// that all ranks are on this host.
 //
 //export sg_go_listen
 func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
@@ -101,7 +105,7 @@ func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	where := net.JoinHostPort(addresses, port) + " " + rand.Text()
 	if !text(where, to, n) {
-		_ = l.Close() // nobody knows of it
+		_ = l.Close() // no other rank knows of it
 		complain(fmt.Errorf("this host has too many addresses: %s", addresses))
 		return -1
 	}
@@ -111,9 +115,10 @@ func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
 	return 0
 }
 
-// sg_go_join makes a communicator of so many ranks, which meet where rank 0 listens. It returns the
-// communicator's number, or joinFailed or joinStopped. Callers call progress while they wait. threads says
-// that several threads may call at once. sg_go_join asks stop, again and again, whether to give up.
+// sg_go_join creates a communicator of size ranks, which meet where rank 0 listens. It returns the
+// communicator's number, or joinFailed or joinStopped. While a call of the communicator waits, it
+// calls progress. threads says that several threads may call at once. While it joins, sg_go_join
+// repeatedly calls stop, which says whether to give up.
 //
 //export sg_go_join
 func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progress, stop, with unsafe.Pointer) C.int {
@@ -138,7 +143,7 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progres
 	defer lock.Unlock()
 	number := slices.Index(comms[:], nil)
 	if number < 0 {
-		_ = comm.Close() // it has done nothing
+		_ = comm.Close() // it has performed no operation
 		complain(fmt.Errorf("more than %d communicators", most))
 		return joinFailed
 	}
@@ -146,13 +151,13 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progres
 	return C.int(number)
 }
 
-// makePlaces has Go run on as many threads as there are callers, and one more: those that wait keep their
-// places for a while, and the background, and what wakes them, need one too.
+// makePlaces makes Go run on as many threads as there are callers, plus one. Waiting callers keep
+// their threads for a while, and the background and the code that wakes callers need one as well.
 func makePlaces(threads bool) {
 	lock.Lock()
 	defer lock.Unlock()
 	callers := 1
-	if threads { // each communicator may have its own
+	if threads { // each communicator may have its own thread
 		for _, c := range comms {
 			if c != nil {
 				callers++
@@ -166,14 +171,15 @@ func makePlaces(threads bool) {
 
 const spare = 2
 
-// sg_go_barrier is a barrier. Like all operations it returns 0, or another number after it has said what is wrong.
+// sg_go_barrier performs a barrier. Like all operations it returns 0, or another number after it
+// has reported the error.
 //
 //export sg_go_barrier
 func sg_go_barrier(number C.int) C.int {
 	return answer(comms[number].comm.Barrier(context.Background()))
 }
 
-// sg_go_bcast broadcasts bytes.
+// sg_go_bcast broadcasts a number of bytes.
 //
 //export sg_go_bcast
 func sg_go_bcast(number C.int, buffer unsafe.Pointer, bytes C.size_t, root C.int) C.int {
@@ -188,7 +194,7 @@ func sg_go_run(number C.int, call *C.struct_sg_go_call) C.int {
 	return answer(c.comm.Do(context.Background(), c.callOf(call)))
 }
 
-// callOf returns a call as package runtime has it.
+// callOf converts a call to the form of package runtime.
 func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	do := runtime.Call{
 		Collective: names[call.operation], Root: int(call.root),
@@ -217,7 +223,7 @@ func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	return do
 }
 
-// lengths returns the lengths of blocks; nil if there is one block or none, which needs no length.
+// lengths returns the lengths of blocks, or nil if there is at most one block, which needs no length.
 func lengths(of *C.size_t, blocks C.int) []int {
 	if blocks < 2 {
 		return nil
@@ -229,14 +235,14 @@ func lengths(of *C.size_t, blocks C.int) []int {
 	return all
 }
 
-// kernel folds by the function of the call that runs.
+// kernel folds with the function of the running call.
 func (c *communicator) kernel(dst, a, b []byte) {
 	if len(dst) > 0 {
 		C.sg_go_fold(c.call, unsafe.Pointer(&dst[0]), unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), C.size_t(len(dst)))
 	}
 }
 
-// sg_go_close leaves a communicator, all of whose operations have ended at all ranks.
+// sg_go_close closes a communicator after all its operations have ended at all ranks.
 //
 //export sg_go_close
 func sg_go_close(number C.int) C.int {

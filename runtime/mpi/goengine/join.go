@@ -22,22 +22,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// patience is how long ranks take to meet at most: all of them are there and call join.
+// patience is the longest time for ranks to meet, which all call join at about the same time.
 const patience = 30 * time.Second
 
-// errStopped says that joining was given up since another rank could not join.
+// errStopped says that joining was given up because another rank could not join.
 var errStopped = errors.New("another rank could not join")
 
 // member is a rank that joins.
 type member struct {
 	rank, size     int
-	where, network string       // where rank 0 waits, and the network interface of this host
+	where, network string       // where rank 0 listens, and the network interface of this host
 	listener       net.Listener // of rank 0
 	meanwhile      func()
 }
 
-// joinUnless joins, but gives up with errStopped when stop says so. It asks stop on the caller's own thread, for
-// MPI may not be called on another. After notice it says what it waits for.
+// joinUnless joins, but gives up with errStopped when stop returns true. It calls stop on the
+// caller's own thread, because MPI may not be called on another. If joining takes longer than
+// notice, it reports what it waits for.
 func joinUnless(stop func() bool, m member) (*runtime.Comm, error) {
 	type outcome struct {
 		comm *runtime.Comm
@@ -45,7 +46,7 @@ func joinUnless(stop func() bool, m member) (*runtime.Comm, error) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	var here atomic.Bool // callers wait, and no longer the goroutine that joins
+	var here atomic.Bool // calls wait now, instead of the goroutine that joins
 	joined, meanwhile := make(chan outcome, 1), m.meanwhile
 	m.meanwhile = func() {
 		if here.Load() {
@@ -84,7 +85,7 @@ const (
 	notice   = 2 * time.Second
 )
 
-// join makes a communicator of ranks that meet where rank 0 waits.
+// join creates a communicator of ranks that meet where rank 0 listens.
 func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	key, encrypt, err := launch.Key(os.Getenv)
 	if err != nil {
@@ -101,12 +102,13 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	}
 	return runtime.Join(ctx, runtime.Config{
 		Transport: transport,
-		Silence:   -1, // a rank that is stopped is not lost: what dies is the MPI's to notice
+		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile: m.meanwhile,
 	})
 }
 
-// connect makes the transport: shared memory within a host and TCP between hosts, or what SCHEDGEN_TRANSPORT says.
+// connect creates the transport: shared memory within a host and TCP between hosts, or the one that
+// SCHEDGEN_TRANSPORT selects.
 func connect(ctx context.Context, cfg tcp.Config, network string) (wire.Transport, error) {
 	switch name := os.Getenv("SCHEDGEN_TRANSPORT"); name {
 	case "tcp":
@@ -122,7 +124,8 @@ func connect(ctx context.Context, cfg tcp.Config, network string) (wire.Transpor
 	}
 }
 
-// addressesOf returns the addresses by which other hosts may reach this one: those of one network interface, or of all.
+// addressesOf returns the addresses by which other hosts may reach this one: those of one network
+// interface, or of all.
 func addressesOf(network string) ([]string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -152,7 +155,7 @@ func addressesOf(network string) ([]string, error) {
 	return all, nil
 }
 
-// names are those of the collectives.
+// names are the names of the collectives.
 var names = [...]string{
 	mpi.Barrier: "barrier", mpi.Bcast: "bcast", mpi.Reduce: "reduce", mpi.Allreduce: "allreduce", mpi.ReduceScatter: "reduce-scatter",
 	mpi.Scan: "scan", mpi.Exscan: "exscan", mpi.Allgather: "allgather", mpi.Gather: "gather", mpi.Scatter: "scatter", mpi.Alltoall: "alltoall",

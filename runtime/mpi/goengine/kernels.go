@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/fold"
 )
 
-// Elements and operations that package fold knows, in the order of types.h of the library.
+// Elements and operations that package fold supports, in the order of types.h of the library.
 var (
 	elements = [...]reflect.Type{
 		reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64](),
@@ -18,10 +18,11 @@ var (
 	operations = [...]fold.Op{fold.Sum, fold.Prod, fold.Min, fold.Max, fold.LAnd, fold.LOr, fold.LXor, fold.And, fold.Or, fold.Xor}
 )
 
-// anOperation is the name of all folds: ranks may describe the same elements by different types.
+// anOperation is the name of all folds, because ranks may describe the same elements by different
+// types.
 const anOperation = "an operation of MPI"
 
-// folds are those of the library's numbers: 1 + 10·element + operation.
+// folds maps the library's numbers, 1 + 10·element + operation, to folds.
 var folds = func() (all [1 + len(elements)*len(operations)]*runtime.Fold) {
 	for i, typ := range elements {
 		for k, op := range operations {

@@ -12,14 +12,14 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// requests are a communicator's operations that have been started and have not ended, by their tokens.
+// requests holds the started operations of a communicator that have not ended, by token.
 type requests struct {
 	mu   sync.Mutex
 	open map[uint64]*runtime.Request
 }
 
-// sg_go_start starts a collective, which goes on by itself. When it has ended, its note is put before
-// those to which ended points. A program's own function cannot fold in it.
+// sg_go_start starts a collective, which runs in the background. When it ends, its note is added to
+// the front of the list at ended. It cannot fold with a function of the program.
 //
 //export sg_go_start
 func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_note, ended *C.uintptr_t) C.int {
@@ -28,7 +28,7 @@ func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_n
 	do.Ended = func(err error) {
 		note.err = answer(err)
 		c.requests.mu.Lock()
-		defer c.requests.mu.Unlock() // who finds no request finds the note
+		defer c.requests.mu.Unlock() // a caller that finds no request finds the note
 		over = true
 		delete(c.requests.open, token)
 		put(note, (*uintptr)(unsafe.Pointer(ended)))
@@ -48,7 +48,7 @@ func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_n
 	return 0
 }
 
-// put puts a note before others. Once it is there, the library may free it.
+// put adds a note to the front of a list. The library may free the note as soon as it is there.
 func put(note *C.struct_sg_go_note, first *uintptr) {
 	for {
 		next := atomic.LoadUintptr(first)
@@ -59,7 +59,7 @@ func put(note *C.struct_sg_go_note, first *uintptr) {
 	}
 }
 
-// request returns the operation of a token, nil if it has ended.
+// request returns the operation of a token, or nil if it has ended.
 func request(number C.int, token C.uint64_t) *runtime.Request {
 	lock.Lock()
 	c := comms[number]
@@ -72,7 +72,7 @@ func request(number C.int, token C.uint64_t) *runtime.Request {
 	return c.requests.open[uint64(token)]
 }
 
-// sg_go_wait waits until an operation has ended. Its note says how.
+// sg_go_wait waits until an operation has ended. Its note has the result.
 //
 //export sg_go_wait
 func sg_go_wait(number C.int, token C.uint64_t) C.int {
@@ -82,7 +82,7 @@ func sg_go_wait(number C.int, token C.uint64_t) C.int {
 	return 0
 }
 
-// sg_go_test looks once for what has come for an operation.
+// sg_go_test handles once what has arrived for an operation.
 //
 //export sg_go_test
 func sg_go_test(number C.int, token C.uint64_t) C.int {
