@@ -2,14 +2,15 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// What a rank says of the communicator, and not of an operation or a message, goes over TCP to those that
-// it is not connected with: a goodbye to ranks that it has put nothing to, or an agreement among all,
-// makes no queue pairs, for which there may be no time any more. The lane stays in order. Notes take the same
-// lane of TCP, and a rank's first message goes by the queue pair when the other has answered
-// such a note: so the other has taken all that came before it over TCP.
+// What a rank says about the communicator, as opposed to an operation or a message, goes over TCP
+// to ranks that it has no queue pair for. A goodbye to ranks to which nothing was put, or an
+// agreement among all ranks, thus creates no queue pairs, for which there may be no time any more.
+// The lane keeps its order: notes use the same lane of TCP, and a rank sends its first message by
+// the queue pair only after the other rank has answered such a note, and so has received everything
+// that was sent before over TCP.
 
-// beside reports whether frames of kind k, on LaneControl, go over TCP where no queue pair has been
-// asked for.
+// beside reports whether frames of kind k on LaneControl go over TCP if no queue pair has been
+// requested.
 func beside(k wire.FrameKind) bool {
 	switch k {
 	case wire.FrameProbe, wire.FrameAbort, wire.FrameLeave, wire.FrameWatch, wire.FrameAlive, wire.FrameAgree, wire.FramePassed, wire.FrameClash, wire.FrameDispute:
@@ -25,14 +26,14 @@ func (t *Transport) putBeside(to int, f *wire.Frame) {
 	t.speak(to, f)
 }
 
-// speak puts f to a rank over TCP, where the next Poll looks.
+// speak puts f to a rank over TCP, and makes the next Poll serve TCP.
 func (t *Transport) speak(to int, f *wire.Frame) {
 	t.way.puts.Put(to, f)
 	t.way.polls = servePolls
 	t.park.pending.Store(true)
 }
 
-// pass hands what was put beside to the sink.
+// pass passes a frame that was put over TCP to the sink.
 func (w *way) pass(h *wire.Header, body []byte) {
 	w.t.stats.GotFrames++
 	w.t.stats.GotBytes += uint64(h.Len)

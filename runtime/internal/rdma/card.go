@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
-// MaxSize is the largest number of ranks: works and their completions have 16 bits for a rank,
-// one value of which is [Everybody].
+// MaxSize is the greatest number of ranks. Works and their completions have 16 bits for a rank, one
+// value of which is [Everybody].
 const MaxSize = Everybody
 
-// card is what a rank tells the others of itself when the communicator is built. Integers
-// are big-endian:
+// card is what a rank tells the others about itself when the communicator is built. Integers are
+// big-endian:
 //
 //	 0 version u8   1 flags u8 (1: Ethernet, 2: words have their highest byte first, 4: it multicasts)   2 local identifier u16   4 MTU u16
 //	 6 global identifier [16]   22 key of its region u32   26 its address u64
@@ -26,8 +26,8 @@ type card struct {
 	key     uint32
 	base    uint64
 	gram    uint32
-	group   Group  // rank 0's: where all multicast
-	qkey    uint32 // likewise
+	group   Group  // of rank 0: the group of all multicasts
+	qkey    uint32 // of rank 0: the key of the group
 }
 
 const (
@@ -73,19 +73,19 @@ func decodeCard(b []byte) (c card, err error) {
 	return c, nil
 }
 
-// order says how the words of a rank's memory lie in it: a flag is written as it is, and only
-// who reads it makes words of it.
+// order is the byte order of words in a rank's memory. A flag is written as it is in the sender's
+// memory, and its reader interprets the words.
 type order uint8
 
-// ownOrder is 1 where the highest byte comes first.
+// ownOrder is 1 if the highest byte is first.
 var ownOrder = order(binary.NativeEndian.AppendUint16(nil, 1)[1])
 
 var errOrder = errors.New("their memory has words of different byte order")
 
-// ErrLinks is when ranks are not on one network.
+// ErrLinks: the ranks are not on one network.
 var ErrLinks = errors.New("ports of InfiniBand and of Ethernet reach each other by no cable")
 
-// decodeCards checks the cards of all ranks against each other.
+// decodeCards decodes the cards of all ranks and checks that they fit together.
 func decodeCards(blobs [][]byte) ([]card, error) {
 	cards := make([]card, len(blobs))
 	for rank, b := range blobs {
@@ -103,12 +103,13 @@ func decodeCards(blobs [][]byte) ([]card, error) {
 	return cards, nil
 }
 
-// multicasts reports whether all ranks can multicast: else none does.
+// multicasts reports whether all ranks can multicast. If one cannot, none does.
 func multicasts(cards []card) bool {
 	return !slices.ContainsFunc(cards, func(c card) bool { return !c.address.Multicasts })
 }
 
-// agree returns what every rank can send and take as datagrams: the smallest of all.
+// agree returns the least payload of a datagram and the least room for datagrams of all ranks, in
+// bytes.
 func agree(cards []card) (payload, room int) {
 	payload = biggestGram
 	grams := 0
@@ -118,12 +119,12 @@ func agree(cards []card) (payload, room int) {
 			grams = n
 		}
 	}
-	return payload, grams * payload / 2 // what goes to one rank takes its part
+	return payload, grams * payload / 2 // the other half is for datagrams to one rank
 }
 
-// drawGroup chooses a group of which nobody else knows, and a key of it. On InfiniBand 14
-// bytes are random (paper 000, section 3.1), on Ethernet, where it is an IPv4 group, three.
-// The key's first bit is not set: keys with it are for those whom the system trusts.
+// drawGroup draws a group that nobody else knows, and its key. On InfiniBand, 14 bytes are random
+// (paper 000, section 3.1); on Ethernet, where it is an IPv4 group, three. The highest bit of the
+// key is not set, because keys with that bit are for privileged users.
 func drawGroup(random io.Reader, ethernet bool) (g Group, key uint32, err error) {
 	var b [18]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -133,7 +134,7 @@ func drawGroup(random io.Reader, ethernet bool) (g Group, key uint32, err error)
 	return groupOf(b[:14], ethernet), key, nil
 }
 
-// groupOf returns the group of 14 random bytes.
+// groupOf makes a group of 14 random bytes.
 func groupOf(b []byte, ethernet bool) (g Group) {
 	if ethernet {
 		return Group{10: 0xFF, 11: 0xFF, 12: 239, 13: b[0], 14: b[1], 15: b[2]}

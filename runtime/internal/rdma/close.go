@@ -11,12 +11,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// crashTime bounds how long Close without goodbye takes to say so. Who is not told finds
-// it out by asking.
+// crashTime bounds how long Close without a goodbye tries to tell the peers. A peer that is not
+// told finds out when it asks.
 const crashTime = 20 * time.Millisecond
 
-// Close ends the communicator for this rank; see [wire.Transport]. It fails
-// if frames could not be sent in time; their receivers see a loss then.
+// Close ends the communicator for this rank; see [wire.Transport]. It returns an error if frames
+// could not be sent in time; their receivers then see a loss.
 func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
@@ -40,8 +40,8 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return err
 }
 
-// bid has a last word be said to all that this rank connects with, and returns those to which not all
-// could be sent.
+// bid sends a last word to all connected peers, and returns the ranks to which not everything could
+// be sent.
 func (t *Transport) bid() (late []int) {
 	t.each(func(p *pair) {
 		if p.unwritten() == 0 {
@@ -56,7 +56,7 @@ func (t *Transport) bid() (late []int) {
 	return late
 }
 
-// bidTo has a last word be said over the queue pair, or, if it does not carry any yet, over TCP.
+// bidTo sends a last word over the queue pair or, if that cannot be used yet, over TCP.
 func (t *Transport) bidTo(p *pair, k wire.FrameKind, n note) {
 	if p.link.progress == open {
 		p.last = []wire.FrameKind{k}
@@ -65,7 +65,7 @@ func (t *Transport) bidTo(p *pair, k wire.FrameKind, n note) {
 	}
 }
 
-// unsaid is 1 as long as the peer's adapter has not taken the last word.
+// unsaid returns 1 as long as the peer's adapter has not accepted the last word.
 func (p *pair) unsaid() int {
 	if p.end.gone || len(p.last) == 0 && !p.end.said {
 		return 0
@@ -73,7 +73,7 @@ func (p *pair) unsaid() int {
 	return 1
 }
 
-// each calls f for the peers that are there and that this rank connects with.
+// each calls f for the connected peers that have not ended.
 func (t *Transport) each(f func(*pair)) {
 	for _, p := range t.begun {
 		if p.end.how == 0 {
@@ -82,8 +82,8 @@ func (t *Transport) each(f func(*pair)) {
 	}
 }
 
-// work keeps sending, and throws away what comes so that two ranks that close do not wait
-// for each other, until nothing is left, or nothing has become less for linger.
+// work continues to send, and discards what arrives, until nothing is left or nothing has been sent
+// for linger. It discards what arrives so that two closing ranks do not wait for each other.
 func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 	patience := clock.Patience{Limit: linger}
 	for {
@@ -100,7 +100,7 @@ func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 	}
 }
 
-// release gives back all that the transport has taken, but TCP.
+// release frees everything that the transport has allocated, except TCP.
 func (t *Transport) release() error {
 	t.grams.groups.leaveAll()
 	t.closed = true
@@ -112,7 +112,7 @@ func (t *Transport) release() error {
 	return t.adapter.Close()
 }
 
-// nobody is the sink of a transport that is being closed.
+// nobody is the sink of a closing transport.
 type nobody struct{}
 
 func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }

@@ -11,25 +11,25 @@ import (
 
 // end is how the connection with a peer ends.
 type end struct {
-	how  wire.End // 0: it goes on
-	err  error    // why, unless it is wire.Closed
-	told bool     // the sink knows
-	said bool     // this rank has said its last word
-	gone bool     // which the peer's adapter has taken
+	how  wire.End // 0: it has not ended
+	err  error    // the cause, unless how is wire.Closed
+	told bool     // the sink has been told
+	said bool     // this rank has sent its last word
+	gone bool     // the peer's adapter has accepted the last word
 }
 
 var errCrashed = errors.New("its end was closed without a goodbye, or before everything was sent")
 
-// pulseEvery is how often connected peers are looked after from which nothing is waited for: by a
-// write into a word of their memory that nobody reads. The peer's adapter answers, and not
-// the process: so that says whether the process and its host are there, and
-// costs the process nothing.
+// pulseEvery is the interval at which connected peers are checked from which nothing is expected.
+// The check writes into a word of their memory that nobody reads. The peer's adapter answers, and
+// not its process: the answer shows that the process and its host exist, and costs the process
+// nothing.
 const pulseEvery = time.Second
 
-// mostPulses is how many peers are asked at a time.
+// mostPulses is the greatest number of peers checked at a time.
 const mostPulses = 64
 
-// finish notes how the connection with p ends; this Poll, or a later one, tells the sink.
+// finish records how the connection with p ends. This Poll or a later one tells the sink.
 func (t *Transport) finish(p *pair, how wire.End, err error) {
 	if p.end.told || how <= p.end.how {
 		return
@@ -45,8 +45,8 @@ func (t *Transport) finish(p *pair, how wire.End, err error) {
 	t.park.pending.Store(true)
 }
 
-// fail notes that the queue pair for a rank is of no use any more, or, of this rank, that
-// the adapter is not. A peer that has said goodbye may be gone.
+// fail records that the queue pair for a rank is unusable or, for this rank, that the adapter is. A
+// peer that has said goodbye may be gone.
 func (t *Transport) fail(rank int, err error) {
 	p := &t.peers[rank]
 	if p.end.how == 0 {
@@ -55,14 +55,13 @@ func (t *Transport) fail(rank int, err error) {
 	p.end.gone = true
 }
 
-// known reports whether all is known that will be of how p has ended: what it sent before
-// is taken.
+// known reports whether everything that p has sent before its end has been taken.
 func (p *pair) known() bool { return p.end.how == wire.Broken || len(p.aside) == 0 }
 
 // tells reports whether the next tellEnds has something to tell.
 func (t *Transport) tells() bool { return slices.ContainsFunc(t.ending, (*pair).known) }
 
-// tellEnds tells the sink of the peers of which all is known.
+// tellEnds tells the sink which peers have ended, if everything they sent has been taken.
 func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 	list := t.ending
 	t.ending = nil
@@ -78,7 +77,7 @@ func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// drop gives up the queue pair with p.
+// drop destroys the queue pair for p.
 func (t *Transport) drop(p *pair) {
 	p.end.told = true
 	p.clear()
@@ -89,7 +88,7 @@ func (t *Transport) drop(p *pair) {
 	}
 }
 
-// beat asks some peers whether they are there, if that was long ago.
+// beat checks whether some peers exist, if the last check is long ago.
 func (t *Transport) beat() {
 	now := t.clock.Now()
 	if now.Sub(t.park.pulsed) < pulseEvery {
@@ -104,7 +103,7 @@ func (t *Transport) beat() {
 	}
 }
 
-// ping asks p's adapter.
+// ping checks whether p's adapter answers.
 func (t *Transport) ping(p *pair) {
 	peer, at := &t.way.cards[p.rank], uint64(t.plan.word())
 	p.pulse = true

@@ -7,11 +7,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A flag is written into the window of its receiver with immediate data. The receiver finds it by
-// a load as soon as it is placed. The completion wakes it if it sleeps, and else is taken with
-// others later: so nobody has to know who sleeps. Adapters promise nothing of the order in
-// which the words of a write are placed before it completes, so a line is sealed; the bytes
-// of an aligned word come together.
+// A flag is written into the window of its receiver with immediate data. The receiver finds it by a
+// load as soon as it is placed. The completion wakes a sleeping receiver, and is otherwise taken
+// with others later, so the sender need not know whether the receiver sleeps. Adapters guarantee no
+// order in which the words of a write are placed before the write completes, so a line is sealed;
+// the bytes of an aligned word are placed together.
 
 // flagged is a flag that waits to be written.
 type flagged struct {
@@ -22,7 +22,7 @@ type flagged struct {
 // Windows implements [wire.Transport].
 func (t *Transport) Windows() wire.Windows { return t }
 
-// Window implements [wire.Windows]: others can write here, and not read.
+// Window implements [wire.Windows]. Other ranks can write there, and cannot read.
 func (t *Transport) Window(rank int) []wire.Line {
 	if rank != t.rank {
 		return nil
@@ -38,8 +38,8 @@ func lineAt(memory []byte, at int) *wire.Line {
 // Reaches implements [wire.Windows].
 func (t *Transport) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && rank < t.size }
 
-// Flag implements [wire.Windows]. Flags wait for places of the receiver as messages do. A line
-// is written again only when its flag has been seen, so no two wait for one.
+// Flag implements [wire.Windows]. Flags wait for places of the receiver as messages do. A line is
+// written again only after its flag has been seen, so no two flags wait for one line.
 func (t *Transport) Flag(to, line int, f wire.Flag) {
 	t.Open(to)
 	p := &t.peers[to]
@@ -54,7 +54,7 @@ func (t *Transport) Flag(to, line int, f wire.Flag) {
 	t.touch(p)
 }
 
-// Post implements [wire.Windows]: nobody could read it.
+// Post implements [wire.Windows]. It does nothing, because nobody could read the flag.
 func (t *Transport) Post(int, []int, wire.Flag) {}
 
 // writeFlag posts the first flag that waits for p.

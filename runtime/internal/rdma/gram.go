@@ -7,23 +7,23 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// mostCast is how many datagrams a Poll sends at a time, so that puts are served in between.
+// mostCast is the greatest number of datagrams sent at a time, so that puts are served in between.
 const mostCast = 64
 
-// grams is what is sent by the unreliable queue pair, and comes by it.
+// grams is the traffic of the unreliable queue pair.
 type grams struct {
 	queue   fragment.Queue
-	posted  uint32 // datagrams, counted from the first
+	posted  uint32 // number of datagrams
 	done    uint32
-	sends   int  // that may be on their way to the adapter
-	dead    bool // the queue pair is in error: all is lost
-	casts   bool // it multicasts
+	sends   int  // datagrams that may be under way to the adapter
+	dead    bool // the queue pair is in error: everything is lost
+	casts   bool // the port multicasts
 	mark    fragment.Mark
-	payload int // agreed bytes of a datagram
-	room    int // agreed bytes that are taken in without a Poll
+	payload int // agreed payload of a datagram in bytes
+	room    int // agreed number of bytes that are received without a Poll
 	inline  int // bytes that the adapter copies
 	group   Group
-	groups  groups   // others to which communicators multicast
+	groups  groups   // further groups to which communicators multicast
 	sources []source // by rank
 	current fragment.Part
 	stashes fragment.Stashes
@@ -37,8 +37,8 @@ type source struct {
 	number uint32
 }
 
-// Mcast queues the unreliable transfer of f to all other ranks, or to those of the group that its
-// communicator uses.
+// Mcast queues the unreliable transfer of f to all other ranks, or to the ranks of the group that
+// f's communicator uses.
 func (t *Transport) Mcast(f *wire.Frame) {
 	to := everybody
 	if g := t.grams.groups.of[f.Comm]; g != nil {
@@ -65,8 +65,8 @@ func (t *Transport) enqueue(to int, f *wire.Frame) {
 	}
 }
 
-// reach makes the address of a rank to which the first datagram goes. Where that cannot be the
-// datagram is lost.
+// reach creates the address of a rank for the first datagram. If that fails, the datagram is lost
+// and reach returns false.
 func (t *Transport) reach(to int) bool {
 	l := &t.peers[to].link
 	if !l.reached {
@@ -81,7 +81,7 @@ func (t *Transport) reach(to int) bool {
 // ready reports whether more can be sent without waiting.
 func (g *grams) ready() bool { return !g.queue.Empty() && int(g.posted-g.done) < g.sends }
 
-// cast makes datagrams of what is queued.
+// cast sends queued datagrams.
 func (t *Transport) cast() (moved bool) {
 	for n := 0; n < mostCast && t.grams.ready(); n++ {
 		t.castOne(&t.grams)
@@ -115,14 +115,14 @@ func (t *Transport) castOne(g *grams) {
 	g.queue.Sent(g.payload, &t.stats)
 }
 
-// fail gives the unreliable queue pair up: what goes by it may be lost, and now it is.
+// fail marks the unreliable queue pair as unusable. Its frames may be lost, and now are.
 func (g *grams) fail(stats *wire.Stats) {
 	stats.Unsendable += 1 + uint64(len(g.queue.Waiting()))
 	g.dead = true
 	g.queue.Clear()
 }
 
-// leave stops what may be lost.
+// leave stops the traffic that may be lost.
 func (g *grams) leave() {
 	g.dead = true
 	g.queue.Clear()
@@ -143,7 +143,7 @@ func (t *Transport) postGramReceive(i int) {
 	})
 }
 
-// sort sorts one datagram, of the queue pair with number from.
+// sort handles one datagram from queue pair from.
 func (t *Transport) sort(b []byte, from uint32, s wire.Sink) {
 	g, p := &t.grams, &t.grams.current
 	switch f := t.examine(b, from); {
@@ -159,7 +159,7 @@ func (t *Transport) sort(b []byte, from uint32, s wire.Sink) {
 	}
 }
 
-// examine reads the head of a datagram into grams.current.
+// examine reads the header of a datagram into grams.current.
 func (t *Transport) examine(b []byte, from uint32) fragment.Fault {
 	if len(b) < GRHLen {
 		return fragment.Foreign
@@ -177,8 +177,8 @@ func (t *Transport) examine(b []byte, from uint32) fragment.Fault {
 	return fragment.Sound
 }
 
-// sent reports whether what stands before a datagram says that it comes from here: that is
-// a global route header of InfiniBand, or, in its last 20 bytes, a header of IPv4.
+// sent reports whether the header before a datagram names s as the sender. The header is a global
+// route header of InfiniBand or has an IPv4 header in its last 20 bytes.
 func (s *source) sent(b []byte) bool {
 	if isIPv4(s.gid) {
 		return [4]byte(b[32:36]) == [4]byte(s.gid[12:])

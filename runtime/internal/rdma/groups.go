@@ -11,33 +11,35 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Communicators of some of the ranks have groups of their own, in which the one unreliable queue pair
-// is besides that of all ranks: an adapter counts the queue pairs in a group, and not the groups of one.
-// All groups have the key of the first.
+// Communicators of some of the ranks have groups of their own. The one unreliable queue pair is in
+// these groups and in that of all ranks, because an adapter limits the queue pairs in a group, and
+// not the groups of a queue pair. All groups use the key of the first.
 
-// everybody is in the place of a rank to which datagrams go. Numbers below that are of groups.
+// everybody replaces the receiving rank of a datagram for all ranks. Lower numbers stand for
+// groups.
 const everybody = -1
 
-// toGroup is in the place of a rank to which datagrams go, of those for a group.
+// toGroup returns the number that replaces the receiving rank of a datagram for a group.
 func toGroup(number int) int { return everybody - 1 - number }
 
 const (
-	// joiningPause is how long a rank waits at most while it joins a group.
+	// joiningPause is the longest wait of a rank while it joins a group.
 	joiningPause = time.Millisecond
-	// joinTime is how long it takes at most to join: on InfiniBand the subnet manager is asked.
+	// joinTime is the longest time to join: on InfiniBand the subnet manager is involved.
 	joinTime = 3 * time.Second
-	// refusedTime is how long a rank for which that was not enough joins no further group: the next would take as long.
+	// refusedTime is how long a rank joins no further group after a join has timed out, because the
+	// next would time out too.
 	refusedTime = time.Minute
 )
 
-// groups are those that communicators have, or will have.
+// groups are the groups that communicators use, or will use.
 type groups struct {
 	of      [1 << 8]*group // by communicator
-	numbers []*group       // by number; those that are left stay until their numbers are used again
-	next    int            // number that is tried first: the one that has been left for the longest time
-	joining int            // how many no communicator uses yet
+	numbers []*group       // by number; groups that were left stay until their numbers are used again
+	next    int            // the number to try first, which has been unused for the longest time
+	joining int            // number of groups that no communicator uses yet
 	wakes   atomic.Bool    // joining > 0, for Wait
-	until   time.Time      // no further group is joined
+	until   time.Time      // until then no further group is joined
 }
 
 // group is a [wire.Group].
@@ -45,10 +47,10 @@ type group struct {
 	t       *Transport
 	at      Group
 	number  int // -1: none was free
-	comm    int // that uses it; -1: none yet
+	comm    int // communicator that uses it; -1: none yet
 	since   time.Time
 	failed  error
-	settled bool // it is not being joined any more
+	settled bool // the join has ended
 	left    bool
 }
 
@@ -95,7 +97,7 @@ func (t *Transport) JoinGroup(name wire.GroupName, _ []int) (wire.Group, error) 
 	return g, nil
 }
 
-// free returns a number that no group has, and nothing that is queued; -1 if there is none.
+// free returns a number without a group and without queued datagrams, or -1 if there is none.
 func (gs *groups) free(t *Transport) int {
 	for i := range gs.numbers {
 		number := (gs.next + i) % len(gs.numbers)
@@ -140,7 +142,7 @@ func (g *group) Use(comm uint8) {
 	g.comm, g.t.grams.groups.of[comm] = int(comm), g
 }
 
-// settle notes that the group is not being joined any more.
+// settle records that the join of the group has ended.
 func (g *group) settle() {
 	if gs := &g.t.grams.groups; !g.settled {
 		g.settled = true

@@ -14,18 +14,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
 
-// Config says how a rank finds the others, and what it sends by.
+// Config says how a rank finds the others, and which port it uses.
 type Config struct {
 	stream.Options
-	// Open opens a port that has what layout asks for, which is called with its address.
+	// Open opens a port, calls layout with the port's address, and creates what layout returns.
 	Open func(layout func(Address) Layout) (Adapter, error)
-	// Loss is the probability with which this rank drops a datagram that it has
-	// received, drawn from a generator seeded by Seed and the rank.
+	// Loss is the probability with which this rank drops a received datagram. The random numbers
+	// depend on Seed and the rank.
 	Loss float64
 	Seed uint64
 }
 
-// ErrKey is when ranks have a key: an adapter moves memory as it is.
+// ErrKey: the ranks have a key, but an adapter moves memory without encryption.
 var ErrKey = errors.New("what adapters move is not sealed: a Key, and Encrypt, are for other transports")
 
 func (c *Config) check() error {
@@ -42,7 +42,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// Join has the ranks meet. They connect later, as schedules need it.
+// Join makes the ranks meet. They connect later, as schedules require.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if cfg.Listener != nil {
 		defer cfg.Listener.Close()
@@ -119,7 +119,7 @@ func (t *Transport) openPort(cfg *Config) (err error) {
 	return nil
 }
 
-// card returns what this rank tells of itself.
+// card returns the card of this rank.
 func (t *Transport) card(random io.Reader) (*card, error) {
 	c := &card{address: t.adapter.Address(), order: ownOrder, key: t.own.Remote, base: t.own.Base, gram: t.adapter.Gram()}
 	var err error
@@ -163,7 +163,7 @@ func (t *Transport) ready() error {
 	return nil
 }
 
-// watch has the adapter watched where TCP is.
+// watch adds the adapter to the reactor of TCP.
 func (t *Transport) watch() error {
 	t.park.watch = t.way.puts.Reactor().Descriptor(t.adapter.FD(), t)
 	t.park.pulsed = t.clock.Now()

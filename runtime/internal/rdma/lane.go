@@ -6,15 +6,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// laneWindow is how many bytes of a lane, heads of records among them, a rank keeps that
-// its sink has not taken.
+// laneWindow is the greatest number of bytes of a lane, including headers of records, that a rank
+// stores for its sink.
 const laneWindow = 64 << 10
 
-// leastPiece is the shortest piece that a body is cut into, unless it ends there.
+// leastPiece is the least length of a piece of a body, except the last piece.
 const leastPiece = 512
 
-// laneIndex returns the index of a lane among those of a pair: each communicator has one
-// of its own for operations, and all share the one of control, which is the last.
+// laneIndex returns the index of a lane in a pair. Each communicator has a lane of its own for
+// operations. All communicators share the control lane, which is the last.
 func laneIndex(l wire.Lane, comm uint8) int {
 	if l == wire.LaneControl {
 		return maxLanes - 1
@@ -29,21 +29,21 @@ type outLane struct {
 	lane   wire.Lane
 	comm   uint8
 	queue  frames
-	begun  bool   // the head of the first frame is sent
-	offset int    // bytes of its body that are
-	cut    bool   // the receiver is to be told that a frame does not come whole
-	sent   uint32 // bytes, modulo 2^32
-	taken  uint32 // of those, by the receiver's sink
-	listed bool   // it is among the pair's ready lanes
+	begun  bool   // the header of the first frame has been sent
+	offset int    // bytes of its body that have been sent
+	cut    bool   // the receiver must be told that a frame will not be completed
+	sent   uint32 // bytes sent, modulo 2^32
+	taken  uint32 // bytes of sent that the receiver's sink has taken
+	listed bool   // the lane is in the pair's ready list
 }
 
 // idle reports whether everything is sent.
 func (o *outLane) idle() bool { return o.queue.n == 0 && !o.cut }
 
-// room returns how many bytes the receiver still keeps.
+// room returns how many more bytes the receiver can store.
 func (o *outLane) room() int { return laneWindow - int(o.sent-o.taken) }
 
-// need returns how many bytes there must be room for, so that what is next is sent.
+// need returns how many bytes of room the next record needs.
 func (o *outLane) need() int {
 	if o.cut {
 		return recordLen
@@ -54,7 +54,7 @@ func (o *outLane) need() int {
 // stuck reports whether the lane has to wait for its receiver.
 func (o *outLane) stuck() bool { return o.room() < o.need() }
 
-// fill writes records of what is next into b, and returns how many bytes of it they take.
+// fill writes the next records into b, and returns their length in bytes.
 func (o *outLane) fill(b []byte, stats *wire.Stats) (n int) {
 	for !o.idle() && !o.stuck() && o.need() <= len(b)-n {
 		if o.cut {
@@ -76,7 +76,7 @@ func (o *outLane) fill(b []byte, stats *wire.Stats) (n int) {
 	return n
 }
 
-// writeFrame writes a piece of f, with its head if that has not gone before.
+// writeFrame writes a piece of f, with the header if it has not been written before.
 func (o *outLane) writeFrame(b []byte, f *wire.Frame, piece []byte) int {
 	h := wire.Header{Kind: kindMore, Lane: o.lane, Comm: o.comm}
 	if !o.begun {
@@ -96,7 +96,7 @@ func (o *outLane) write(b []byte, h *wire.Header, piece []byte) int {
 	return n
 }
 
-// abandon forgets what is queued.
+// abandon discards what is queued.
 func (o *outLane) abandon() {
 	if o.begun {
 		o.cut = true
@@ -105,14 +105,14 @@ func (o *outLane) abandon() {
 	o.queue.clear()
 }
 
-// forget gives back memory that holds nothing.
+// forget frees memory that holds nothing.
 func (o *outLane) forget() {
 	if o.queue.n == 0 {
 		o.queue = frames{}
 	}
 }
 
-// unwritten returns how many bytes are not sent, and 1 for each frame.
+// unwritten returns the number of unsent bytes, plus 1 for each frame.
 func (o *outLane) unwritten() (n int) {
 	if o.cut {
 		n = 1
@@ -127,20 +127,20 @@ func (o *outLane) unwritten() (n int) {
 type inLane struct {
 	lane wire.Lane
 	comm uint8
-	head wire.Header // of the frame that comes, or is held
-	open bool        // a part of it has been taken
-	drop bool        // the rest is of no use to the sink
-	done int         // bytes of its body that have been taken
+	head wire.Header // of the frame that is arriving, or is held
+	open bool        // a part of the frame has been taken
+	drop bool        // the sink does not need the rest
+	done int         // bytes of the body that have been taken
 
-	stash []byte // records that the sink has held, and those behind them
-	at    int    // of these bytes, that it has taken
+	stash []byte // held records, and those after them
+	at    int    // bytes of stash that the sink has taken
 
 	taken uint32 // bytes that the sink has taken, modulo 2^32
-	told  uint32 // of those, that the sender knows of
-	owing bool   // it is among those of which the sender is to be told
+	told  uint32 // bytes of taken that the sender knows of
+	owing bool   // the lane is in the pair's owes list
 }
 
-// forget gives back memory that holds nothing.
+// forget frees memory that holds nothing.
 func (l *inLane) forget() {
 	if !l.held() {
 		l.stash, l.at = nil, 0
@@ -150,7 +150,7 @@ func (l *inLane) forget() {
 // held reports whether records wait for the sink.
 func (l *inLane) held() bool { return l.at < len(l.stash) }
 
-// take offers a record to the sink; false means that it holds it back.
+// take offers a record to the sink. It returns false if the sink holds it.
 func (l *inLane) take(r *record, piece []byte, s wire.Sink, stats *wire.Stats) (bool, error) {
 	if err := l.begin(r); err != nil {
 		return false, err
@@ -185,7 +185,7 @@ func (l *inLane) take(r *record, piece []byte, s wire.Sink, stats *wire.Stats) (
 	return true, nil
 }
 
-// begin checks that r may follow what has come before, and begins a frame.
+// begin checks that r may follow the previous record, and begins a frame.
 func (l *inLane) begin(r *record) error {
 	switch {
 	case r.Kind == kindMore || r.Kind == kindCut:
@@ -206,7 +206,7 @@ func (l *inLane) begin(r *record) error {
 	return nil
 }
 
-// keep puts a whole record behind those that wait.
+// keep adds a whole record to the waiting ones.
 func (l *inLane) keep(raw []byte) error {
 	if len(l.stash)-l.at+len(raw) > laneWindow {
 		return fmt.Errorf("%w: more of a lane than was allowed", errNoMessage)
@@ -219,7 +219,7 @@ func (l *inLane) keep(raw []byte) error {
 	return nil
 }
 
-// offer offers what waits to the sink again, and reports whether it has taken some.
+// offer offers the waiting records to the sink again, and reports whether it has taken some.
 func (l *inLane) offer(from int, s wire.Sink, stats *wire.Stats) (moved bool, err error) {
 	var r record
 	for l.held() {

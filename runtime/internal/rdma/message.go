@@ -9,26 +9,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A message begins with messageMagic u32. Records follow. Integers are big-endian:
+// A message begins with messageMagic u32, followed by records. Integers are big-endian. The header
+// of a record:
 //
 //	 0 kind u8   1 lane u8   2 communicator u8   3 flags u8   4 piece u32
 //	 8 epoch u32   12 slot u32   16 seq u64
 //	24 arg u32   28 print u32   32 len u32
 //
-// and then piece bytes, which a body of len bytes begins or goes on with. Records whose
-// kind is none of frames:
+// After the header, piece bytes follow, with which a body of len bytes begins or continues. Kinds
+// of records that are not kinds of frames:
 //
-//	more      goes on with the body that the lane's last frame has begun
-//	cut       the rest of that body does not come
+//	more      continues the body of the lane's last frame
+//	cut       the rest of that body will not arrive
 //	took      arg = bytes of the lane that the sink has taken, counted from the first, modulo 2^32
-//	goodbye   nothing more comes
-//	crash     likewise, but something is missing
+//	goodbye   the last record
+//	crash     the last record, but something is missing
 const (
 	messageMagic = 0x5CED0F02 // the last byte is the version
 	messageHead  = 4
 	recordLen    = 36
 
-	kindCrash   = wire.FrameKind(0xFA) // the first of them
+	kindCrash   = wire.FrameKind(0xFA) // the first of these kinds
 	kindTook    = wire.FrameKind(0xFB)
 	kindMore    = wire.FrameKind(0xFC)
 	kindCut     = wire.FrameKind(0xFD)
@@ -37,7 +38,7 @@ const (
 
 var errNoMessage = errors.New("not a message of a rank")
 
-// record is the head of a record, and how many bytes follow it.
+// record is the header of a record with the length of its piece.
 type record struct {
 	wire.Header
 	piece int
@@ -55,8 +56,8 @@ func encodeRecord(b []byte, h *wire.Header, piece int) {
 	binary.BigEndian.PutUint32(b[32:], uint32(h.Len))
 }
 
-// decodeRecord reads the record that b begins with into r, except From, and returns the
-// bytes behind its head: its piece, and what follows.
+// decodeRecord reads the record at the start of b into r, except From. It returns the bytes after
+// the header: the record's piece, and what follows.
 func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 	if len(b) < recordLen {
 		return nil, fmt.Errorf("%w: it ends within a head", errNoMessage)
@@ -82,7 +83,7 @@ func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 	return b[recordLen:], nil
 }
 
-// bodyLimit returns how many bytes the body of a frame of kind k may have.
+// bodyLimit returns the greatest length of the body of a frame of kind k in bytes.
 func bodyLimit(k wire.FrameKind) int {
 	switch {
 	case k == wire.FrameSlot || k == wire.FrameCast || k == wire.FrameAgree:

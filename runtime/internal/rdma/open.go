@@ -9,47 +9,49 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Two ranks connect by notes over TCP. Who has something to put makes its queue pair and tells its
-// number. The other makes its own, connects it, and answers; then the first connects, and says
-// so. A rank sends when it knows that the other's queue pair is connected. Two that tell their
-// numbers at the same time use these, and each says when it has connected: so there is never
-// more than one queue pair for a rank, and nobody has to give way.
+// Two ranks connect by notes over TCP. A rank that has something to put creates its queue pair and
+// sends its number. The other rank creates its own queue pair, connects it, and answers. Then the
+// first rank connects and says so. A rank sends when it knows that the other's queue pair is
+// connected. If two ranks send their numbers at the same time, both use these numbers, and each
+// says when it has connected. So there is never more than one queue pair for a rank, and no rank
+// has to give way.
 
-// note is what a rank says of its queue pair, in the Arg of a slot on LaneControl, which no core puts.
+// note is what a rank says about its queue pair, in the Arg of a slot on LaneControl; no core puts
+// such a slot.
 type note uint32
 
 const (
-	noteNumber  note = iota // Body is the sender's number, and where its ring is
+	noteNumber  note = iota // Body has the sender's number, and where its ring is
 	noteAnswer              // likewise; the sender is connected
 	noteReady               // the sender is connected
-	noteGoodbye             // nothing has come by the queue pair, and nothing will
+	noteGoodbye             // nothing was or will be sent by the queue pair
 	noteCrash               // likewise, but something is missing
 )
 
-// offerLen is how many bytes the body of a number has: its 32 bits, the ring's key in 32, and its
-// address in 64, big-endian.
+// offerLen is the length of the body of a noteNumber in bytes: its number in 32 bits, the ring's
+// key in 32, and the ring's address in 64, big-endian.
 const offerLen = 16
 
-// progress is how far two ranks have come.
+// progress is the state of the connection of two ranks.
 type progress uint8
 
 const (
 	apart     progress = iota
-	asking             // this rank has its queue pair, and has told its number
-	connected          // it has the peer's as well: what comes is taken
-	open               // the peer has connected, too
+	asking             // this rank has its queue pair, and has sent its number
+	connected          // this rank knows the peer's number and receives
+	open               // the peer has connected too
 )
 
-// link is how a rank is connected with another.
+// link is the connection of a rank with another.
 type link struct {
 	progress progress
-	reached  bool           // datagrams go there
+	reached  bool           // datagrams can be sent
 	region   Region         // of the pair
-	ring     words          // where the peer has its own
-	offer    [offerLen]byte // the body of the note that comes
+	ring     words          // where the peer has its ring
+	offer    [offerLen]byte // body of the note that is arriving
 }
 
-// words are those of a peer's memory.
+// words locates the memory of a peer.
 type words struct {
 	key  uint32
 	base uint64
@@ -59,11 +61,11 @@ type words struct {
 type way struct {
 	t       *Transport
 	puts    *stream.Transport
-	sink    wire.Sink // of the Poll that serves it
+	sink    wire.Sink // of the Poll that serves TCP
 	cards   []card    // by rank
-	opening int       // links that are neither apart nor open, with ranks that have not ended
-	polls   int       // since it was served
-	last    note      // once this rank closes, its word to those that it does not connect with any more; else 0
+	opening int       // number of links that are neither apart nor open, with ranks that have not ended
+	polls   int       // since TCP was last served
+	last    note      // once this rank closes, its word to ranks that it does not connect with any more; otherwise 0
 	ends    []ended
 }
 
@@ -72,17 +74,17 @@ type ended struct {
 	rank  int
 	how   wire.End
 	err   error
-	looks int // for completions since
+	looks int // number of checks for completions since then
 }
 
-// A rank that does not wait looks at TCP after servePolls Polls. One that has found nothing counts as
-// idleWeight: who looks rarely is not to keep others waiting.
+// A rank that does not wait serves TCP after servePolls Polls. A Poll that has found nothing counts
+// as idleWeight, so that a rank that polls rarely does not keep others waiting.
 const (
 	servePolls = 1 << 10
 	idleWeight = 64
 )
 
-// due reports whether TCP is to be looked at by this Poll.
+// due reports whether this Poll serves TCP.
 func (w *way) due(woken bool) bool {
 	w.polls++
 	return woken || w.opening > 0 || w.polls >= servePolls
@@ -108,7 +110,7 @@ func (t *Transport) ask(p *pair) {
 	t.tellNumber(p, noteNumber, number)
 }
 
-// build makes the queue pair for p, and has it take what p may write.
+// build creates the queue pair for p, and posts the buffers for what p may write.
 func (t *Transport) build(p *pair) (number uint32, err error) {
 	if p.link.region, err = t.adapter.Allocate(t.plan.pair()); err != nil {
 		return 0, fmt.Errorf("memory for rank %d: %w", p.rank, err)
@@ -142,7 +144,7 @@ func (t *Transport) tell(to int, n note, body []byte) {
 
 var errNote = errors.New("not what a rank says that connects")
 
-// hear takes a note of p.
+// hear handles a note of p.
 func (t *Transport) hear(p *pair, n note, body []byte) error {
 	l := &p.link
 	switch {
@@ -168,8 +170,8 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 	return nil
 }
 
-// answer connects with p, which has asked first. A rank that is closing, and has nothing to say to p,
-// does not: it would take nothing, and two that close are not to wait for each other.
+// answer connects with p, which has asked first. A closing rank that has nothing to say to p does
+// not connect: it would take nothing, and two closing ranks must not wait for each other.
 func (t *Transport) answer(p *pair, body []byte) error {
 	if t.way.last != 0 {
 		t.tell(p.rank, t.way.last, nil)
@@ -194,14 +196,14 @@ func (t *Transport) join(p *pair, body []byte) error {
 	return t.adapter.Connect(p.rank, t.way.cards[p.rank].address, binary.BigEndian.Uint32(body))
 }
 
-// opened is called when p can be sent to.
+// opened is called when something can be sent to p.
 func (t *Transport) opened(p *pair) {
 	p.link.progress = open
 	t.way.opening--
 	t.touch(p)
 }
 
-// serve takes what has come over TCP.
+// serve handles what has arrived over TCP.
 func (t *Transport) serve(s wire.Sink) (moved bool) {
 	t.way.polls, t.way.sink = 0, s
 	moved = t.way.puts.Poll(&t.way)
@@ -209,12 +211,12 @@ func (t *Transport) serve(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// lastLooks is how often completions are looked for when TCP has said that a process has gone: what
-// it had sent before is there, or comes within a moment.
+// lastLooks is how often completions are checked after TCP has reported that a process is gone.
+// Everything that the process has sent has arrived by then, or arrives within a moment.
 const lastLooks = 16
 
-// sever takes how TCP's connections have ended. A rank that closes in good order says so by the
-// queue pair, behind all else, or by a note.
+// sever handles the ends of TCP connections. A rank that closes regularly says so by the queue
+// pair, after everything else, or by a note.
 func (t *Transport) sever() {
 	n := 0
 	for _, e := range t.way.ends {
@@ -231,7 +233,7 @@ func (t *Transport) sever() {
 	t.way.ends = t.way.ends[:n]
 }
 
-// Body implements [wire.Sink], of what comes over TCP.
+// Body implements [wire.Sink] for what arrives over TCP.
 func (w *way) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	isNote := h.Kind == wire.FrameSlot && h.Len <= offerLen
 	switch {
@@ -261,7 +263,7 @@ func (w *way) Arrived(h *wire.Header, body []byte) {
 	}
 }
 
-// Fragment implements [wire.Sink]: there are none.
+// Fragment implements [wire.Sink]. TCP has no fragments.
 func (w *way) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
 
 // Ended implements [wire.Sink].

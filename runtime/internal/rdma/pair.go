@@ -6,42 +6,42 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// reserved is how many places of the receiver are kept for messages that say nothing but
-// how many more can come. Were there one or none, two ranks that have used all could each
-// wait for the other to say so. A rank says it by itself when half of its buffers have
-// been posted since it last did; a second such message therefore means that the peer has
-// sent half of them once more meanwhile, which it could only after it had the first.
+// reserved is the number of the receiver's places that are reserved for messages that only say how
+// many more messages may be sent. With one or none, two ranks that have used all places could each
+// wait for the other to say so. A rank sends such a message on its own when half of its buffers
+// have been posted since the last one. A second such message therefore means that the peer has sent
+// half of them again meanwhile, which it could do only after it had received the first.
 const reserved = 2
 
-// pair is what this rank has to do with another.
+// pair is the state of this rank towards another.
 type pair struct {
 	rank   int
-	out    []*outLane // by laneIndex, nil where nothing was put
+	out    []*outLane // by laneIndex, nil if nothing was put
 	in     []*inLane  // likewise
-	flags  []flagged  // that wait to be written, each for another line
-	ready  []*outLane // those that can send
-	owes   []*inLane  // those of which the peer is to be told how much was taken
-	aside  []*inLane  // those of which records wait for the sink
+	flags  []flagged  // flags that wait to be written, each for another line
+	ready  []*outLane // lanes that can send
+	owes   []*inLane  // lanes of which the peer must be told how much was taken
+	aside  []*inLane  // lanes with records that wait for the sink
 	credit credit
 	slots  slots
 	taken  uint64           // bytes of operations that the adapter has taken
-	dirty  bool             // it is among those to which something may be sent
-	last   []wire.FrameKind // the last word, until it is said
-	pulse  bool             // a write that finds out whether the peer's adapter answers is on its way
+	dirty  bool             // the pair is in the list of pairs to which something may be sent
+	last   []wire.FrameKind // the last word, until it is sent
+	pulse  bool             // a write is under way that shows whether the peer's adapter answers
 	link   link
 	end    end
 }
 
-// credit is who may send how many messages, and flags, counted from the first, modulo 2^32.
+// credit counts the messages and flags that may be sent, from the first one, modulo 2^32.
 type credit struct {
 	sent   uint32
-	limit  uint32 // of those, by the peer's word
-	posted uint32 // that the peer may send
-	told   uint32 // of which it knows
+	limit  uint32 // how many this rank may send, as the peer says
+	posted uint32 // how many the peer may send
+	told   uint32 // how many the peer knows that it may send
 }
 
-// word is what the immediate data of a flag, or a message, says: how many the receiver
-// may send, modulo 2^31, and which of both it is.
+// word returns the immediate data of a flag or a message: the number that the receiver may send,
+// modulo 2^31, and a bit for a flag.
 func (c *credit) word(flag bool) uint32 {
 	w := c.posted << 1
 	if flag {
@@ -50,22 +50,22 @@ func (c *credit) word(flag bool) uint32 {
 	return w
 }
 
-// allowed returns how many may be sent by the peer's word, and false if it takes some back or
-// allows more than the given number at a time.
+// allowed returns how many may be sent by the peer's word. ok is false if the peer takes some back
+// or allows more than most at a time.
 func (c *credit) allowed(word uint32, most int) (limit uint32, ok bool) {
 	more := int32(word&^1-c.limit<<1) >> 1
 	limit = c.limit + uint32(more)
 	return limit, more >= 0 && limit-c.sent <= uint32(most)
 }
 
-// isFlag reports whether a flag has come, and not a message.
+// isFlag reports whether word is that of a flag and not of a message.
 func isFlag(word uint32) bool { return word&1 != 0 }
 
 func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
 
-// slots are the buffers that a pair's messages and flags are sent from, used in turn.
+// slots are the buffers from which a pair's messages and flags are sent, in turn.
 type slots struct {
-	posted, done uint32 // messages and flags, counted from the first
+	posted, done uint32 // number of messages and flags
 }
 
 // lane returns the sending end of the lane of f.
@@ -92,7 +92,7 @@ func (p *pair) inLane(r *record) *inLane {
 	return p.in[i]
 }
 
-// list puts o among the lanes that can send.
+// list adds o to the lanes that can send, if it can.
 func (p *pair) list(o *outLane) {
 	if !o.listed && !o.idle() && !o.stuck() {
 		o.listed = true
@@ -100,7 +100,7 @@ func (p *pair) list(o *outLane) {
 	}
 }
 
-// heed takes the peer's word of how much of a lane it has taken.
+// heed records the peer's word of how much of a lane it has taken.
 func (p *pair) heed(r *record) bool {
 	i := laneIndex(r.Lane, r.Comm)
 	if i >= len(p.out) || p.out[i] == nil {
@@ -115,7 +115,7 @@ func (p *pair) heed(r *record) bool {
 	return true
 }
 
-// took notes that the peer may have to be told how much of l was taken.
+// took records that the peer may have to be told how much of l was taken.
 func (p *pair) took(l *inLane) bool {
 	if l.owing || l.taken-l.told < laneWindow/2 {
 		return false
@@ -125,7 +125,7 @@ func (p *pair) took(l *inLane) bool {
 	return true
 }
 
-// clear drops what is queued.
+// clear discards what is queued.
 func (p *pair) clear() {
 	for _, o := range p.out {
 		if o != nil {
@@ -136,7 +136,7 @@ func (p *pair) clear() {
 	p.ready, p.flags = nil, p.flags[:0]
 }
 
-// unwritten returns how much is not sent: bytes, frames and flags.
+// unwritten returns the number of unsent bytes, frames and flags.
 func (p *pair) unwritten() (n int) {
 	n = len(p.flags)
 	for _, o := range p.out {
@@ -147,7 +147,7 @@ func (p *pair) unwritten() (n int) {
 	return n
 }
 
-// forget gives back the memory of a communicator's lane.
+// forget frees the memory of a communicator's lane.
 func (p *pair) forget(comm uint8) {
 	i := laneIndex(wire.LaneOps, comm)
 	if i < len(p.out) && p.out[i] != nil {
@@ -158,7 +158,7 @@ func (p *pair) forget(comm uint8) {
 	}
 }
 
-// abandon forgets what is queued of a communicator's operations.
+// abandon discards what is queued of a communicator's operations.
 func (p *pair) abandon(comm uint8) bool {
 	if comm == 0 {
 		p.flags = p.flags[:0]

@@ -2,23 +2,23 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// plan is how registered memory is used. A region of the rank has first the window, in whose lines
-// others write flags; then a word, which all others write; then the buffers of the
-// unreliable queue pair. A region of each pair has the buffers that its messages are sent from
-// before the ring in which the peer writes.
+// plan is the use of registered memory. The region of the rank has, in this order, the window, in
+// whose lines others write flags; a word that all others write; and the buffers of the unreliable
+// queue pair. The region of a pair has the buffers from which messages are sent, and then the ring
+// in which the peer writes.
 type plan struct {
-	message         int // bytes of a message
+	message         int // greatest length of a message in bytes
 	sends, receives int // of each reliable queue pair
-	gram            int // bytes of a datagram
+	gram            int // greatest length of a datagram in bytes
 	gramSends       int
 	gramReceives    int
 }
 
 const (
-	lineLen = 64 // of a wire.Line: a cache line
+	lineLen = 64 // length of a wire.Line: a cache line
 	wordLen = 64 // likewise
 
-	// gramBytes is about how many bytes of datagrams are taken in without a Poll.
+	// gramBytes is the approximate number of bytes of datagrams that are received without a Poll.
 	gramBytes    = 4 << 20
 	leastGrams   = 256
 	gramSends    = 128
@@ -26,8 +26,8 @@ const (
 	smallestGram = 256  // the smallest
 )
 
-// planFor chooses so that a few ranks can send much at a time, and that one that puts to a
-// thousand takes 64 MiB.
+// planFor chooses the plan so that few ranks can send much at a time, and so that a rank that puts
+// to a thousand others uses 64 MiB.
 func planFor(size, mtu int) plan {
 	p := plan{message: 8 << 10, sends: 16, receives: 32, gram: mtu, gramSends: gramSends}
 	switch {
@@ -47,26 +47,28 @@ func (p *plan) layout(rank, size int) Layout {
 	}
 }
 
-// own is how many bytes the region of the rank has.
+// own returns the length of the region of the rank in bytes.
 func (p *plan) own() int { return p.gramReceive(p.gramReceives) }
 
-// line is where the i-th line of the window is.
+// line returns the offset of the i-th line of the window.
 func (p *plan) line(i int) int { return lineLen * i }
 
-// word is where others write to find out whether the adapter is there. Nobody reads it.
+// word returns the offset of the word that others write to check whether the adapter answers.
+// Nobody reads it.
 func (p *plan) word() int { return p.line(wire.WindowLines) }
 
-// gramSend is where the i-th buffer to send datagrams from begins.
+// gramSend returns the offset of the i-th buffer from which datagrams are sent.
 func (p *plan) gramSend(i int) int { return p.word() + wordLen + p.gram*i }
 
-// gramReceive is where the i-th buffer for datagrams begins, with what stands before them.
+// gramReceive returns the offset of the i-th buffer for datagrams, which starts with room for the
+// header.
 func (p *plan) gramReceive(i int) int { return p.gramSend(p.gramSends) + (GRHLen+p.gram)*i }
 
-// pair is how many bytes the region of a pair has.
+// pair returns the length of the region of a pair in bytes.
 func (p *plan) pair() int { return p.receive(p.receives) }
 
-// send is where the i-th buffer to send from begins.
+// send returns the offset of the i-th sending buffer.
 func (p *plan) send(i int) int { return p.message * i }
 
-// receive is where the i-th place of the ring begins.
+// receive returns the offset of the i-th place of the ring.
 func (p *plan) receive(i int) int { return p.message * (p.sends + i) }

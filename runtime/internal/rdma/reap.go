@@ -6,11 +6,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// mostCompletions is how many completions a Poll takes.
+// mostCompletions is the greatest number of completions that a Poll takes.
 const mostCompletions = 128
 
-// exchange posts what is staged, takes what has completed, and returns how many completions it
-// has found.
+// exchange posts the staged works, handles the completed ones, and returns the number of
+// completions.
 func (t *Transport) exchange(s wire.Sink) int {
 	n := t.hand(t.found)
 	t.park.full = n == len(t.found)
@@ -43,8 +43,8 @@ func (t *Transport) complete(c *Completion, s wire.Sink) {
 	}
 }
 
-// refuse takes a work that has failed. Those that are flushed because another one has
-// failed before tell nothing.
+// refuse handles a failed work. A work that was flushed because another one had failed before gives
+// no new information.
 func (t *Transport) refuse(kind, rank int, c *Completion) {
 	if kind == idGramSend || kind == idGramReceive {
 		t.grams.fail(&t.stats)
@@ -53,8 +53,8 @@ func (t *Transport) refuse(kind, rank int, c *Completion) {
 	t.fail(rank, fmt.Errorf("queue pair to rank %d: %w", rank, t.adapter.Explain(c.Status)))
 }
 
-// receive takes the message in a place of the ring, or notes that a flag has come, and makes the
-// place free again.
+// receive handles the message in a place of the ring, or records that a flag has arrived, and frees
+// the place.
 func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	if p.end.told {
 		return
@@ -73,7 +73,7 @@ func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	}
 }
 
-// look takes the message of n bytes in the i-th place.
+// look handles the message of n bytes in the i-th place.
 func (t *Transport) look(p *pair, i, n int, s wire.Sink) error {
 	if n > t.plan.message {
 		return fmt.Errorf("%w: %d bytes", errNoMessage, n)
@@ -82,12 +82,12 @@ func (t *Transport) look(p *pair, i, n int, s wire.Sink) error {
 	return t.read(p, p.link.region.Memory[at:at+n], s)
 }
 
-// postReceive says that p may write into the i-th place of its ring.
+// postReceive allows p to write into the i-th place of its ring.
 func (t *Transport) postReceive(rank, i int) {
 	t.works = append(t.works, Work{ID: workID(idReceive, rank, uint32(i)), To: uint16(rank), Op: Receive})
 }
 
-// read takes the records of a message.
+// read handles the records of a message.
 func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 	b, err := decodeMessage(b)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 	return nil
 }
 
-// allow takes the peer's word of how many messages it takes.
+// allow records the peer's word of how many messages this rank may send.
 func (t *Transport) allow(p *pair, word uint32) error {
 	limit, ok := p.credit.allowed(word, t.plan.receives)
 	if !ok {
@@ -121,7 +121,7 @@ func (t *Transport) allow(p *pair, word uint32) error {
 	return nil
 }
 
-// take takes one record, which raw is.
+// take handles one record. raw holds its bytes.
 func (t *Transport) take(p *pair, r *record, raw []byte, s wire.Sink) error {
 	switch r.Kind {
 	case kindGoodbye:
@@ -154,7 +154,7 @@ func (t *Transport) take(p *pair, r *record, raw []byte, s wire.Sink) error {
 	return l.keep(raw)
 }
 
-// set notes that records of l wait for the sink.
+// set records that records of l wait for the sink.
 func (t *Transport) set(p *pair, l *inLane) {
 	if len(p.aside) == 0 {
 		t.aside = append(t.aside, p)
@@ -162,7 +162,7 @@ func (t *Transport) set(p *pair, l *inLane) {
 	p.aside = append(p.aside, l)
 }
 
-// offer offers what waits to the sink again.
+// offer offers the waiting records to the sink again.
 func (t *Transport) offer(s wire.Sink) (moved bool) {
 	if len(t.aside) > 0 {
 		list := t.aside

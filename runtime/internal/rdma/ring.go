@@ -2,7 +2,7 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// frames is a queue of frames that reuses its memory. It grows with what its user has
+// frames is a queue of frames that reuses its memory. It grows to the greatest number of frames
 // queued at once and never shrinks.
 type frames struct {
 	list []wire.Frame // length is a power of two
@@ -23,7 +23,7 @@ func (q *frames) push(f *wire.Frame) {
 	q.n++
 }
 
-// pop gives the first frame's body back.
+// pop removes the first frame and releases its body.
 func (q *frames) pop() {
 	discard(q.first())
 	*q.first() = wire.Frame{}

@@ -8,13 +8,13 @@ import (
 
 var errTooLong = fmt.Errorf("verbs: a frame has more than %d bytes", wire.MaxBody)
 
-// Completions are told apart by the first byte of their ID; the rank follows, and then
-// what the kind says.
+// The first byte of a completion's ID is its kind. The rank follows, and then a number that depends
+// on the kind.
 const (
-	idSend        = iota + 1 // how many messages and flags have been posted
-	idPulse                  // nothing
+	idSend        = iota + 1 // number of messages and flags posted
+	idPulse                  // no number
 	idReceive                // number of the buffer
-	idGramSend               // how many datagrams have been posted
+	idGramSend               // number of datagrams posted
 	idGramReceive            // number of the buffer
 )
 
@@ -40,7 +40,7 @@ func (t *Transport) stage() bool {
 	return moved
 }
 
-// hand hands the works over, and takes completions into found. It returns how many.
+// hand posts the works and takes completions into found. It returns the number of completions.
 func (t *Transport) hand(found []Completion) (n int) {
 	for list := t.works; ; list = list[1:] {
 		posted, done, failed, err := t.adapter.Exchange(list, found[n:])
@@ -57,7 +57,7 @@ func (t *Transport) hand(found []Completion) (n int) {
 	return n
 }
 
-// unposted notes that a work was refused: a peer for whose queue pair it is is lost.
+// unposted handles a refused work. The peer of its queue pair is lost.
 func (t *Transport) unposted(w *Work, why error) {
 	kind, rank, _ := splitID(w.ID)
 	if kind == idGramSend || kind == idGramReceive {
@@ -67,8 +67,8 @@ func (t *Transport) unposted(w *Work, why error) {
 	t.fail(rank, fmt.Errorf("post a work: %w", why))
 }
 
-// send writes the flags that wait for p, and makes messages of what else does, as long as it
-// takes some.
+// send writes the flags that wait for p, and makes messages of the other queued data, as long as p
+// accepts them.
 func (t *Transport) send(p *pair) (moved bool) {
 	for p.link.progress == open && p.end.how == 0 && int(p.slots.posted-p.slots.done) < t.plan.sends && p.credit.left() > 0 {
 		due := int(p.credit.posted-p.credit.told) >= t.plan.receives/2
@@ -87,7 +87,7 @@ func (t *Transport) send(p *pair) (moved bool) {
 	return moved
 }
 
-// message posts one message to p, with records if it may have some.
+// message posts one message to p. It contains records if rich is set.
 func (t *Transport) message(p *pair, rich bool) {
 	at := t.slot(p)
 	b := p.link.region.Memory[at : at+t.plan.message]
@@ -104,10 +104,10 @@ func (t *Transport) message(p *pair, rich bool) {
 	})
 }
 
-// slot is where the buffer begins from which what is next goes to p.
+// slot returns the offset of the next sending buffer of p.
 func (t *Transport) slot(p *pair) int { return t.plan.send(int(p.slots.posted) % t.plan.sends) }
 
-// spend has w, whose bytes begin at an offset of the pair's region, take p's next place.
+// spend makes w, whose bytes begin at an offset of the pair's region, take p's next place.
 func (t *Transport) spend(p *pair, at int, w Work) {
 	p.credit.told = p.credit.posted
 	p.credit.sent++
@@ -123,7 +123,7 @@ func (t *Transport) spend(p *pair, at int, w Work) {
 	t.works = append(t.works, w)
 }
 
-// tell writes how much of lanes has been taken.
+// tell writes records that say how much of each lane has been taken.
 func (p *pair) tell(b []byte) (n int) {
 	for len(p.owes) > 0 && len(b)-n >= recordLen {
 		l := p.owes[len(p.owes)-1]
@@ -135,8 +135,8 @@ func (p *pair) tell(b []byte) (n int) {
 	return n
 }
 
-// fill writes records of the lanes that can send, of each in turn as much as there is
-// room for: a lane that has more comes behind the others next time.
+// fill writes records of the lanes that can send, of each in turn as much as there is room for. A
+// lane that has more is put behind the others.
 func (t *Transport) fill(p *pair, b []byte) (n int) {
 	for range len(p.ready) {
 		o := p.ready[0]
@@ -156,7 +156,7 @@ func (t *Transport) fill(p *pair, b []byte) (n int) {
 	return n
 }
 
-// bid writes the last word to p, if all else is said.
+// bid writes the last word to p, if everything else has been sent.
 func (p *pair) bid(b []byte) int {
 	if len(p.last) == 0 || len(p.ready) > 0 || len(b) < recordLen {
 		return 0

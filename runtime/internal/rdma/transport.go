@@ -9,8 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Transport is one rank's end of a communicator. Its methods follow the rules of
-// [wire.Transport].
+// Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	rank, size int
 	clock      clock.Clock
@@ -20,10 +19,10 @@ type Transport struct {
 	plan    plan
 	way     way
 	peers   []pair
-	begun   []*pair // those with a queue pair
-	dirty   []*pair // those to which something may be sent
-	aside   []*pair // those of which something waits for the sink
-	ending  []*pair // those whose end the sink is still to be told
+	begun   []*pair // pairs with a queue pair
+	dirty   []*pair // pairs to which something may be sent
+	aside   []*pair // pairs with records that wait for the sink
+	ending  []*pair // pairs whose end the sink must still be told
 	works   []Work  // to be posted next
 	found   []Completion
 	grams   grams
@@ -34,32 +33,32 @@ type Transport struct {
 
 var _ wire.Transport = (*Transport)(nil)
 
-// park is how the rank waits.
+// park is the state of waiting.
 type park struct {
 	watch   *reactor.Descriptor // of the adapter
 	pending atomic.Bool         // there is more to do without waiting
 	armed   atomic.Bool         // the next completion ends a Wait
-	wanted  atomic.Bool         // the next Poll that finds nothing is to see to that
+	wanted  atomic.Bool         // the next Poll that finds nothing must arm the adapter
 	woken   atomic.Bool         // a Wait has ended
 	full    bool                // the last Poll has taken as many completions as it may
-	idle    int                 // Polls that have found nothing
-	pulsed  time.Time           // when peers were last asked
-	next    int                 // of those with a queue pair, the one that was asked last
+	idle    int                 // number of Polls that have found nothing
+	pulsed  time.Time           // when peers were last checked
+	next    int                 // index in begun of the peer that was checked last
 }
 
-// Rank returns this process's number in the communicator.
+// Rank returns the rank of this process in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.
 func (t *Transport) Size() int { return t.size }
 
-// ID returns the communicator's identity, drawn by rank 0.
+// ID returns the communicator's identity, which rank 0 has drawn.
 func (t *Transport) ID() [16]byte { return t.grams.mark.ID }
 
-// Group returns where the communicator's multicasts go.
+// Group returns the group of the communicator's multicasts.
 func (t *Transport) Group() Group { return t.grams.group }
 
-// Caps says how much of a chunk fits into a datagram.
+// Caps says how much of a chunk fits into a datagram, among other things.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.way.puts.Caps()
 	if t.grams.casts {
@@ -68,19 +67,18 @@ func (t *Transport) Caps() wire.Caps {
 	return caps
 }
 
-// Stats returns the counters; it is called under the same lock as Poll.
+// Stats returns the counters. It is called under the same lock as Poll.
 func (t *Transport) Stats() wire.Stats {
 	s := t.stats
 	s.Rejected = t.way.puts.Stats().Rejected
 	return s
 }
 
-// Wake ends the running Wait, or else the next one.
+// Wake ends the running Wait, or otherwise the next one.
 func (t *Transport) Wake() { t.way.puts.Wake() }
 
-// Wait parks until Poll may find something to do; see [wire.Transport]. It does not
-// look at completions, which would take from who polls: that the next one is told of, it
-// asks of the next Poll.
+// Wait parks until Poll may find something to do; see [wire.Transport]. It takes no completions,
+// because those are for Poll. It asks the next Poll to arm the adapter.
 func (t *Transport) Wait(d time.Duration) {
 	switch {
 	case t.park.pending.Load():
@@ -99,7 +97,7 @@ func (t *Transport) Wait(d time.Duration) {
 	t.park.woken.Store(true)
 }
 
-// idlePolls is after how many polls in vain the clock is read, for a pulse.
+// idlePolls is the number of fruitless Polls after which the clock is read for a pulse.
 const idlePolls = 1 << 12
 
 // Poll sends and receives what is possible now; see [wire.Transport].
@@ -121,7 +119,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// step posts what is staged, takes what has completed, and sends what that causes.
+// step posts the staged works, handles the completed ones, and sends the responses.
 func (t *Transport) step(s wire.Sink) (moved bool) {
 	moved = t.exchange(s) > 0
 	moved = t.offer(s) || moved
@@ -136,8 +134,8 @@ func (t *Transport) step(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// rest does what there is time for when nothing has moved. What completes before the next
-// completion is asked to be told of would not be, so it looks once more.
+// rest does what there is time for when nothing has moved. It looks for completions once more,
+// because the adapter does not signal those that were there before it was armed.
 func (t *Transport) rest(s wire.Sink) (moved bool) {
 	t.way.polls += idleWeight
 	if t.park.idle++; t.park.idle >= idlePolls {
@@ -156,7 +154,7 @@ func (t *Transport) rest(s wire.Sink) (moved bool) {
 	return t.step(s)
 }
 
-// Ready implements [reactor.Source]: the adapter tells of completions.
+// Ready implements [reactor.Source]. The adapter signals completions.
 func (t *Transport) Ready(wire.Sink, bool, bool) bool {
 	t.park.armed.Store(false)
 	if err := t.adapter.Drain(); err != nil {
@@ -165,7 +163,7 @@ func (t *Transport) Ready(wire.Sink, bool, bool) bool {
 	return false
 }
 
-// Abandon forgets what is queued of operations; see [wire.Transport].
+// Abandon discards the queued frames of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	t.grams.queue.Abandon(comm)
 	for _, p := range t.begun {
@@ -175,8 +173,8 @@ func (t *Transport) Abandon(comm uint8) {
 	}
 }
 
-// Forget gives back what there is for a communicator; see [wire.Transport]. Its lanes
-// stay, for the next communicator of that number: frames of both are in order.
+// Forget frees the state of a communicator; see [wire.Transport]. Its lanes stay for the next
+// communicator of that number, because the frames of both are in order.
 func (t *Transport) Forget(comm uint8) {
 	t.grams.stashes.Forget(comm)
 	for _, p := range t.begun {
@@ -210,7 +208,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	t.touch(p)
 }
 
-// touch notes that something may be sent to p.
+// touch records that something may be sent to p.
 func (t *Transport) touch(p *pair) {
 	if p.dirty || p.end.how != 0 {
 		return
@@ -222,5 +220,5 @@ func (t *Transport) touch(p *pair) {
 	}
 }
 
-// Taken implements [wire.Taker], in bytes.
+// Taken implements [wire.Taker]. It counts bytes.
 func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
