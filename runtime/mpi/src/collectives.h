@@ -1,11 +1,9 @@
-/*
- * Collective operations: what their arguments say, as blocks in two buffers.
- */
+/* Collective operations: conversion of their arguments to blocks in two buffers. */
 
-/* Gaps and order of a type's elements in memory. */
+/* Gaps and order of the elements of a type in memory. */
 struct layout {
     int size;
-    int plain; /* the bytes of the type map, in its order, without gaps */
+    int plain; /* the bytes are those of the type map, in its order, without gaps */
     intptr_t extent, lead, trail;
 };
 
@@ -31,9 +29,9 @@ static int layout_of(handle type, struct layout *l)
 }
 
 /*
- * The schedule for an operation of so many bytes a block, and in all, or NULL: MPI serves it. ordered says
- * that contributions must be folded in the order of ranks, and by_go that the
- * engine go may serve the operation, if it serves the communicator.
+ * Returns the schedule for an operation with so many bytes in a block, and in all, or NULL if MPI is to
+ * perform the operation. ordered says that contributions must be folded in the order of the ranks. by_go
+ * says that the engine go may perform the operation if the communicator has joined it.
  */
 static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
 {
@@ -68,7 +66,7 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     return NULL;
 }
 
-/* Tells the error handler of a communicator of an error. */
+/* Reports an error to the error handler of a communicator. */
 static int failed(handle comm, int err)
 {
     if (err == SG_NO_MEMORY)
@@ -130,9 +128,9 @@ static int run_go(struct entry *e, const struct communicator *c, struct sg_go_ca
     return err ? mpi.err_other : 0;
 }
 
-/* Blocks as bytes that follow each other: they are where the program has them, or are packed. */
+/* Blocks as contiguous bytes: either where the program has them, or packed. */
 struct packed {
-    char *at;     /* the bytes of block 0 */
+    char *at;     /* bytes of block 0 */
     char *memory; /* to be freed */
 };
 
@@ -149,7 +147,7 @@ static int pack(const struct communicator *c, struct packed *p, const void *from
     return P_Pack(from, count, type, p->at, (int)bytes, &position, c->inner);
 }
 
-/* Memory for bytes that are unpacked afterwards. */
+/* Allocates memory for bytes that are unpacked afterwards. */
 static int room(struct packed *p, void *to, long long bytes, const struct layout *l)
 {
     p->memory = NULL;
@@ -180,8 +178,8 @@ static void as_bytes(struct sg_call *call, struct use *u, const struct communica
 }
 
 /*
- * Blocks of a rooted operation stand in the order of the ranks. In the tables the root is rank 0, so
- * block b of a buffer there is the one of rank b + root.
+ * Blocks of a rooted operation are in the order of the ranks. In the tables the root is rank 0, so block b
+ * of a buffer is the block of rank b + root.
  */
 static int rotate(struct sg_buffer *b, int root, int ranks, int count)
 {
@@ -201,7 +199,7 @@ static int rotate(struct sg_buffer *b, int root, int ranks, int count)
     return 0;
 }
 
-/* Blocks of different lengths; in the tables, the root is rank 0. */
+/* Blocks of different lengths. In the tables, the root is rank 0. */
 static int spread(struct sg_buffer *b, const int *counts, const int *displacements, int root, int ranks, int unit)
 {
     ptrdiff_t *starts;
@@ -262,7 +260,7 @@ static int broadcast(const struct communicator *c, struct entry *e, void *buffer
     return err;
 }
 
-/* How the engine go folds: by MPI, which makes right = left * right. */
+/* How the engine go folds: by MPI, which computes right = left * right. */
 struct go_fold {
     handle type, op;
     size_t extent;
@@ -289,8 +287,9 @@ static void fold_by_mpi(void *with, void *dst, const void *left, const void *rig
 }
 
 /*
- * Folds in the engine go. It sees elements as bytes from one to the next. So those of a type with gaps are copied to
- * memory that has all of these bytes, and the result from there: nothing is written to the gaps of the program's.
+ * Folds in the engine go. The engine treats an element as the bytes up to the next element. So elements of
+ * a type with gaps are copied to memory that includes the gaps, and the result is copied back; the gaps in
+ * the program's memory are not written.
  */
 static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_call *call, struct use *u, const void *in, void *out,
                       int count, const int *counts, int inputs, ptrdiff_t all, int root, const struct layout *l)
@@ -326,7 +325,7 @@ static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_c
 }
 
 /*
- * Operations that fold: reduce, allreduce, reduce-scatter, scan and exscan. counts is NULL but for a
+ * Operations that fold: reduce, allreduce, reduce-scatter, scan and exscan. counts is NULL, except for a
  * reduce-scatter of blocks of different lengths.
  */
 static int fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts,
@@ -388,8 +387,8 @@ static int fold(const struct communicator *c, struct entry *e, const void *in, v
 }
 
 /*
- * Operations that move blocks of one length, as bytes: gather, scatter, allgather, alltoall. held and wanted
- * are how many blocks the rank has in its buffers. own_in and own_out are the places of its own block.
+ * Operations that move blocks of one length as bytes: gather, scatter, allgather, alltoall. held and wanted
+ * are the numbers of blocks in the rank's buffers. own_in and own_out are the places of its own block.
  */
 struct blocks {
     const void *in;
@@ -401,7 +400,7 @@ struct blocks {
     int bytes; /* of a block */
 };
 
-/* Where the blocks are as bytes, or a copy of them. */
+/* The blocks as bytes: where the program has them, or a copy. */
 struct placed {
     struct packed in, out;
     char *copy;
@@ -436,7 +435,7 @@ static int place(const struct communicator *c, const struct blocks *b, struct pl
     return err;
 }
 
-/* The call of the engine go. What a root scatters to itself in place goes to memory of ours. */
+/* The call for the engine go. What a root scatters to itself in place goes to memory of the library. */
 static int call_of(const struct blocks *b, struct placed *p, int root, struct sg_go_call *go)
 {
     memset(go, 0, sizeof *go);
@@ -481,7 +480,7 @@ static int move(const struct communicator *c, struct entry *e, const struct bloc
     return err;
 }
 
-/* One buffer of an operation whose blocks go straight from their senders to their receivers. */
+/* One buffer of an operation whose blocks go directly from their senders to their receivers. */
 struct side {
     const void *at;
     int count;                         /* of the only block, unless there are counts */
@@ -489,7 +488,7 @@ struct side {
     handle type;
 };
 
-/* Makes a side of one block of another side. */
+/* Makes own the side that consists of one block of another side. */
 static int own_block(struct side *own, const struct side *all, int block)
 {
     struct layout l;
@@ -501,14 +500,14 @@ static int own_block(struct side *own, const struct side *all, int block)
     return err;
 }
 
-/* The blocks of one buffer, as bytes that follow each other for the engine go. */
+/* The blocks of one buffer as contiguous bytes for the engine go. */
 struct line {
-    char *at, *memory; /* memory is a copy, or NULL: they lie so where the program has them */
+    char *at, *memory; /* memory is a copy, or NULL: the blocks are contiguous in the program's memory */
     size_t *lengths, bytes;
     int blocks;
 };
 
-/* Packs elements, or unpacks them, in parts whose lengths an int can tell. */
+/* Packs or unpacks elements in parts whose lengths fit into an int. */
 static int pack_block(handle comm, char *bytes, char *elements, int count, const struct layout *l, handle type, int unpacks)
 {
     int most = l->size ? (1 << 30) / l->size : count, err = 0, n;
@@ -523,7 +522,7 @@ static int pack_block(handle comm, char *bytes, char *elements, int count, const
     return err;
 }
 
-/* The element of a side where a block begins, and how many it has. */
+/* The first element of a block of a side, and the number of its elements. */
 static char *block_at(const struct side *s, const struct layout *l, int block, int *count)
 {
     *count = s->counts ? s->counts[block] : s->count;
@@ -531,8 +530,8 @@ static char *block_at(const struct side *s, const struct layout *l, int block, i
 }
 
 /*
- * Lines up the blocks of a side: packs says that they are sent, copies that they must not stay where they are.
- * A block that begins where the one before ends needs no copy, if its elements have no gaps.
+ * Makes the blocks of a side contiguous. packs says that they are sent, copies that they must be in memory of
+ * the library. Blocks that are contiguous in the program's memory need no copy, if their elements have no gaps.
  */
 static int line_up(const struct communicator *c, struct line *b, const struct side *s, int packs, int copies)
 {
@@ -570,7 +569,7 @@ static int line_up(const struct communicator *c, struct line *b, const struct si
     return err;
 }
 
-/* Puts the blocks of a copy where the program wants them. */
+/* Copies the blocks from a copy to the program's memory. */
 static int put_back(handle comm, const struct line *b, const struct side *s)
 {
     struct layout l;
@@ -592,8 +591,8 @@ static struct sg_go_call lined_up(const struct line *from, const struct line *to
 }
 
 /*
- * Operations whose blocks have lengths of their own, in the engine go. in_place says that the rank's own
- * block is in both sides: a root that scatters it leaves it there.
+ * Operations with blocks of different lengths in the engine go. in_place says that the rank's own block is in
+ * both sides; a root that scatters leaves it there.
  */
 static int move_by_go(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place)
 {
@@ -614,7 +613,7 @@ static int move_by_go(const struct communicator *c, struct entry *e, const struc
     return err;
 }
 
-/* An allgather of blocks of different lengths, as bytes. Every rank knows all of the lengths. */
+/* An allgather of blocks of different lengths, as bytes. Every rank knows all lengths. */
 static int move_all(const struct communicator *c, struct entry *e, const void *in, int in_count, handle in_type, const struct layout *in_layout,
                     void *out, const int *counts, const int *displacements, handle out_type, const struct layout *out_layout, int bytes)
 {
@@ -668,9 +667,9 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
 }
 
 /*
- * Operations whose blocks go straight: gatherv, scatterv, alltoallv. Only the two ends of a message know how
- * long it is, and each describes it by a type of its own. own is how many elements a rank receives from
- * itself.
+ * Operations whose blocks go directly: gatherv, scatterv, alltoallv. Only the two ends of a message know
+ * its length, and each describes it by its own type. own is the number of elements that a rank receives
+ * from itself.
  */
 static int move_straight(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int own, int root, int in_place)
 {

@@ -1,21 +1,21 @@
 /*
- * Communicators. One is known by an attribute, which the first collective operation on it sets: so
- * split, dup, create and free need no care. The attribute is not copied, and its deletion frees what
- * belongs to it.
+ * Communicators. The library identifies a communicator by an attribute, which the first collective
+ * operation on the communicator sets. So split, dup, create and free need no special treatment: the
+ * attribute is not copied, and its deletion frees its data.
  *
- * Whether an operation is taken over depends only on facts that are the same at all ranks of its
- * communicator: its size, whether it is an inter-communicator, whether all ranks have tables, and what
- * the operation's arguments say at all ranks.
+ * Whether the library performs an operation depends only on facts that are the same at all ranks of the
+ * communicator: its size, whether it is an inter-communicator, whether all ranks have tables, and what the
+ * operation's arguments say at all ranks.
  */
 struct communicator {
-    handle inner; /* for our messages */
+    handle inner; /* for the library's messages */
     int rank, size;
-    struct tables *tables; /* NULL: the engine c takes nothing over */
-    struct rules *rules;   /* of engine auto, or NULL: the tables say what it takes */
+    struct tables *tables; /* NULL: the engine c performs nothing */
+    struct rules *rules;   /* of engine auto, or NULL: the tables decide */
     int together;          /* all ranks are on one host */
-    int go;                /* its number in the engine go, or one of those below */
-    unsigned operations;   /* so many have begun before it joins the engine go */
-    struct communicator *next; /* of those that have */
+    int go;                /* number in the engine go, or a constant below */
+    unsigned operations;   /* number of operations begun before it joins the engine go */
+    struct communicator *next; /* in the list of those that have joined */
 };
 
 /* Why a communicator is not in the engine go. */
@@ -25,8 +25,8 @@ static enum engine engine;
 static int reports;
 
 /*
- * To join takes milliseconds, so a communicator of the program's own does so when it has had some
- * operations: the same number at all ranks.
+ * Joining takes milliseconds, so a communicator of the program joins after this number of operations, which
+ * is the same at all ranks.
  */
 static unsigned go_after = 32;
 static void join(struct communicator *c);
@@ -35,15 +35,15 @@ static void leave_all(void);
 static void wait_for_ends(int go);
 
 /*
- * While engines are measured, the one that serves, whatever the rules say: on the thread that measures. Ranks
- * would disagree about what other threads call.
+ * While engines are measured: the engine that performs operations on the measuring thread, whatever the
+ * rules say. For calls of other threads the ranks would disagree.
  */
 enum { NOT_MEASURED = -1 };
 static __thread int measured = NOT_MEASURED;
-static double tune_seconds; /* how long to measure for, before the first operation among all ranks; 0: not */
+static double tune_seconds; /* how long to measure before the first operation among all ranks; 0: do not measure */
 static void tune(struct communicator *c, double seconds);
 
-/* Operations of the engine go, for the report: those that block, and those that do not. */
+/* Operations of the engine go, for the report: blocking and nonblocking ones. */
 enum { NONBLOCKING = OPERATIONS, FORMS = 2 * OPERATIONS };
 static struct entry go_entries[FORMS];
 
@@ -59,28 +59,31 @@ static unsigned joins_done;
 static unsigned long long joins_nanoseconds;
 
 static int key; /* of the attribute */
-static int finished;                /* MPI_Finalize has begun: MPI frees what is left */
-static unsigned long deletions; /* of attributes: what a thread remembers from before is stale */
+static int finished;                /* MPI_Finalize has begun: MPI frees the rest */
+static unsigned long deletions; /* number of deleted attributes, by which a thread knows that what it remembers is stale */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int started;
-static int resolved; /* MPI's functions are known, which a profile needs, too */
+static int resolved; /* MPI's functions are known; a profile needs them too */
 
-/* A function of MPI that we have called calls no function of ours: a profiler might. */
+/*
+ * The library is in a call of MPI. Functions of the library that are called meanwhile, as by a profiler,
+ * leave their operations to MPI.
+ */
 static __thread int inside;
 
-/* Why operations are not taken over. */
+/* Why the library leaves operations to MPI. */
 enum reason { ONE_RANK, INTER, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, REASONS };
 static const char *const reason_texts[REASONS] = {
     "of one rank", "between two groups", "without tables", "left to MPI by rules", "folded in another order", "too long",
     "that only engine go begins", "on a communicator that is not in engine go", "with elements or an operation that engine go does not fold",
 };
 
-/* The attributes of communicators that MPI serves, by reason. */
+/* The attributes of communicators whose operations MPI performs, by reason. */
 static struct communicator passed[REASONS];
 static int is_passed(const struct communicator *c) { return (uintptr_t)c - (uintptr_t)passed < sizeof passed; }
 
-/* What the report tells, beside the counts of entries. */
+/* Numbers for the report, besides the counts of entries. */
 static unsigned long passes[FORMS][REASONS];
 static int world_rank;
 
@@ -90,7 +93,7 @@ static void note_passed(int op, enum reason why)
         __atomic_fetch_add(&passes[op][why], 1, __ATOMIC_RELAXED);
 }
 
-/* The name of an operation and of its form. */
+/* The name of an operation and its form. */
 static const char *form_name(int op, char *text, size_t size)
 {
     snprintf(text, size, "%s%s", op < NONBLOCKING ? "" : "i", operation_names[op % NONBLOCKING]);
@@ -164,7 +167,7 @@ static int finalize(handle comm, int k, void *value, void *extra)
     return 0;
 }
 
-/* Begins at the first collective operation, when MPI is there, whoever has initialized it. */
+/* Runs at the first collective operation, when MPI is initialized, whoever initialized it. */
 static void start(void)
 {
     pthread_mutex_lock(&start_lock);
@@ -199,7 +202,7 @@ static void start(void)
     pthread_mutex_unlock(&start_lock);
 }
 
-/* Whether all ranks say yes. */
+/* Reports whether yes is true at all ranks. */
 static int all_say(int yes, handle inner)
 {
     int all = 0;
@@ -207,8 +210,8 @@ static int all_say(int yes, handle inner)
 }
 
 /*
- * Gets tables to all ranks, or to none: rank 0 reads the file and broadcasts it, unless all have them.
- * Several communicators of as many ranks may do so at once, in several threads.
+ * Gives tables to all ranks, or to none: rank 0 reads the file and broadcasts it, unless all ranks have the
+ * tables. Several threads may do so at once, for communicators of the same size.
  */
 static struct tables *agree_on_tables(handle inner, int rank, int size)
 {
@@ -233,7 +236,10 @@ static struct tables *agree_on_tables(handle inner, int rank, int size)
     return all_say(kept != NULL, inner) ? kept : NULL;
 }
 
-/* A number that processes on one host have in common, and hardly any others: of the system's start and its network. */
+/*
+ * A number that processes on one host share, and processes on different hosts hardly ever: a hash of the
+ * system's start and network.
+ */
 static int host_number(void)
 {
     char text[256] = "";
@@ -254,7 +260,7 @@ static int host_number(void)
     return (int)(h & INT_MAX);
 }
 
-/* Whether all ranks are on one host: the least number is the greatest. */
+/* Reports whether all ranks are on one host: whether the least number equals the greatest. */
 static int on_one_host(handle inner)
 {
     int host[2] = {host_number()}, least[2];
@@ -262,7 +268,7 @@ static int on_one_host(handle inner)
     return !P_Allreduce(host, least, 2, mpi.type_int, mpi.op_min, inner) && least[0] == ~least[1];
 }
 
-/* Where the rules are for so many ranks. */
+/* The path of the rules for a number of ranks. */
 static void rules_path(char *path, size_t size, int ranks, int together)
 {
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
@@ -270,7 +276,7 @@ static void rules_path(char *path, size_t size, int ranks, int together)
     snprintf(path, size, "%s/%d-%s-%s.rules", tables_dir(), ranks, mpi.word, where);
 }
 
-/* Gets the rules that rank 0 has to all ranks. Returns NULL if it has none. */
+/* Broadcasts the rules of rank 0. Returns NULL if rank 0 has none. */
 static struct rules *agree_on_rules(handle inner, int rank, int size, int together)
 {
     struct rules *r = malloc(sizeof *r);
@@ -292,8 +298,9 @@ static struct rules *agree_on_rules(handle inner, int rank, int size, int togeth
 }
 
 /*
- * Makes a communicator of the same ranks. dup would call functions of the program's attributes. MPI may have
- * no communicator left, which is no error of the program's: all ranks get that answer, and MPI serves them.
+ * Creates a communicator of the same ranks. MPI_Comm_dup would call functions of the program's attributes.
+ * If MPI cannot create another communicator, that is no error of the program: all ranks get that answer,
+ * and MPI performs their operations.
  */
 static int split(handle comm, int rank, handle *inner)
 {
@@ -313,7 +320,7 @@ static int split(handle comm, int rank, handle *inner)
     return err;
 }
 
-/* Makes the attribute of a communicator. All of its ranks do so in the same operation. */
+/* Creates the attribute of a communicator. All its ranks do so in the same operation. */
 static struct communicator *make(handle comm)
 {
     struct communicator *c = &passed[NO_TABLES], *new;
@@ -346,7 +353,9 @@ static struct communicator *make(handle comm)
     return c;
 }
 
-/* The attribute of a communicator, which is made by the first operation that blocks; NULL: the library is off. */
+/*
+ * The attribute of a communicator, which the first blocking operation creates. NULL if the library is off.
+ */
 static struct communicator *reach(handle comm)
 {
     static __thread handle last;
@@ -387,7 +396,7 @@ static struct communicator *reach(handle comm)
     return c;
 }
 
-/* The communicator that an operation is taken over on, or NULL: MPI serves it. */
+/* The communicator of an operation that the library performs, or NULL if MPI is to perform it. */
 static struct communicator *enter(enum operation op, handle comm)
 {
     struct communicator *c = reach(comm);
@@ -399,9 +408,9 @@ static struct communicator *enter(enum operation op, handle comm)
 }
 
 /*
- * The communicator for an operation that does not block: one that has joined the engine go, for the engine c
- * goes on in calls of its own only. Nothing is made here, since a rank that begins such an operation does not
- * wait for others.
+ * The communicator of a nonblocking operation. It must have joined the engine go, because the engine c
+ * makes progress only in its own calls. No attribute is created here, because a rank that begins such an
+ * operation does not wait for others.
  */
 static struct communicator *enter_nonblocking(enum operation op, handle comm)
 {

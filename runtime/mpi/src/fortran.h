@@ -1,9 +1,9 @@
 /*
- * The functions that programs in Fortran call, by the names that compilers make. Those of MPICH call the
- * functions in C, and find those of this library. Those of Open MPI call PMPI_ functions, so they are done
- * here: they turn handles into those of C and know the addresses that stand for MPI_IN_PLACE and MPI_BOTTOM.
- * In module mpi_f08 of Open MPI a handle is a structure of one integer, which has the same address, and
- * the last argument may be missing.
+ * The functions that programs in Fortran call, under the names that compilers use. Those of MPICH call the
+ * functions in C and so reach this library. Those of Open MPI call PMPI_ functions, so the library
+ * implements them: it converts handles to those of C and knows the addresses of MPI_IN_PLACE and
+ * MPI_BOTTOM. In module mpi_f08 of Open MPI a handle is a structure of one integer, which has the same
+ * address, and the last argument may be missing.
  */
 static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int);
 static int (*c2f_request)(handle);
@@ -22,7 +22,7 @@ static void find_names(const void **found, const char *lower, const char *upper)
     found[4] = NULL;
 }
 
-/* Whether handles are converted here: the MPI is Open MPI. */
+/* Reports whether handles are converted here, that is, whether the MPI is Open MPI. */
 static int converts(void)
 {
     static volatile int known_now;
@@ -55,7 +55,7 @@ static void *address(void *p)
     return p;
 }
 
-/* The next function in Fortran, whatever the compiler calls it. */
+/* The next function in Fortran, under whichever name the compiler uses. */
 static void *next_fortran(const char *lower, const char *upper)
 {
     static const char *const tails[] = {"_", "__", "", "_f08_"};
@@ -97,7 +97,7 @@ static void *next_fortran(const char *lower, const char *upper)
     ALIAS(mpi_##lower##_f08_, fortran_##lower, arguments) \
     ALIAS(MPI_##UPPER, fortran_##lower, arguments)
 
-/* Open MPI's calls PMPI_Finalize, and a profile is to be told before that. */
+/* Open MPI's function calls PMPI_Finalize, and the profile must be informed before. */
 static void fortran_finalize(int *err)
 {
     static void (*next)(int *);
@@ -196,9 +196,9 @@ FORTRAN(ialltoallv, IALLTOALLV, (void *in, int *n, int *d, int *t, void *out, in
         (in, n, d, t, out, m, e, s, comm, q, err), BEGUN(MPI_Ialltoallv(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM, &begun)))
 
 /*
- * Functions that wait or test: those of Open MPI, and of module mpi_f08 of MPICH, call PMPI_ functions. What is
- * done before they are called is done for the handles in Fortran. Those of mpi_f08 have names and statuses of
- * their own, and so have their next ones.
+ * Functions that wait or test. Those of Open MPI, and those of module mpi_f08 of MPICH, call PMPI_
+ * functions. The work before the call is done for the handles in Fortran. The functions of mpi_f08 have
+ * their own names and statuses, and so their own next functions.
  */
 static void *next_wait(int modern, const char *lower, const char *upper)
 {
@@ -210,7 +210,7 @@ static void *next_wait(int modern, const char *lower, const char *upper)
     return p ? p : next_fortran(lower, upper);
 }
 
-/* Does something with requests as C has them. */
+/* Calls a function with requests converted to C. */
 static int with_requests(int (*what)(int, const void *), int n, const int *q)
 {
     handle few[64], *all = few;
@@ -256,7 +256,7 @@ static int wait_before(int n, const void *requests)
     WAIT_FORM(1, modern_, lower, UPPER, arguments, values, before) \
     WAIT_NAMES(lower, UPPER, arguments)
 
-/* One of several: until one is there, they are tested. done is what says that one is. */
+/* Waits for one of several requests by testing them until one is complete. done is the condition. */
 #define WAIT_SOME_FORM(modern, prefix, lower, UPPER, test, TEST, arguments, values, test_arguments, test_values, done) \
     static void prefix##lower arguments \
     { \
@@ -298,7 +298,7 @@ FORTRAN_WAIT_SOME(waitany, WAITANY, testany, TESTANY, (int *n, int *q, int *inde
 FORTRAN_WAIT_SOME(waitsome, WAITSOME, testsome, TESTSOME, (int *n, int *q, int *done, int *indices, void *statuses, int *err),
                   (n, q, done, indices, statuses, err), (int *, int *, int *, int *, void *, int *), (n, q, done, indices, statuses, err), *done)
 
-/* Those of Open MPI call PMPI_Init. */
+/* Open MPI's functions call PMPI_Init. */
 #define BEGIN_FORM(modern, prefix, lower, UPPER, arguments, values) \
     static void prefix##lower arguments \
     { \

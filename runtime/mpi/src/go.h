@@ -1,32 +1,34 @@
 /*
  * The engine go: package runtime as a library in Go (runtime/mpi/goengine), with its own shared memory and
- * connections. It is opened by the first communicator that is to use it. All ranks of a communicator do, or
- * none: then the engine c serves it.
+ * connections. The first communicator that is to use it opens it. Either all ranks of a communicator use
+ * it, or none does; then the engine c performs the operations.
  */
-/* A collective, as the library in Go has it, too. */
+/* A collective operation. The library in Go has the same structure. */
 struct sg_go_call {
     int operation, root;
     void *dst;
     const void *src;
     size_t dst_bytes, src_bytes;
     size_t element;
-    const int *counts; /* of elements, by block of src, or NULL: all blocks have the same length */
-    int blocks, own;   /* how many counts there are, and which is that of dst */
-    const size_t *dst_lengths, *src_lengths; /* of blocks that have lengths of their own, in bytes; or NULL */
-    int dst_blocks, src_blocks, counted;     /* how many there are; whether blocks have lengths of their own */
-    int commutes;                            /* fold does */
-    int kernel;        /* the engine's own for the type and the operation; 0: fold */
+    const int *counts; /* elements in each block of src, or NULL: all blocks have the same length */
+    int blocks, own;   /* number of counts, and the index of dst's count */
+    const size_t *dst_lengths, *src_lengths; /* in bytes, of blocks of different lengths; or NULL */
+    int dst_blocks, src_blocks, counted;     /* numbers of blocks; whether their lengths differ */
+    int commutes;                            /* whether fold commutes */
+    int kernel;        /* number of the engine's kernel for the type and the operation; 0: use fold */
     void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
     void *with;
 };
 
-/* What joining the engine answers in place of a number: it failed, or was stopped since another rank failed. */
+/* Results of joining other than a number: it failed, or it was stopped because another rank failed. */
 enum { GO_FAILED = -1, GO_STOPPED = -2 };
 
-/* An operation that has been started. When it has ended, the engine puts it before others that have. */
+/*
+ * A started operation. When it has ended, the engine adds it to the front of the list of ended operations.
+ */
 struct sg_go_note {
     uintptr_t next;
-    uint64_t token; /* no other has it */
+    uint64_t token; /* unique */
     int err;
 };
 
@@ -47,15 +49,15 @@ GO_FUNCTIONS(DECLARE)
 enum { ADDRESS = 1024, MOST_GO = 16 };
 
 static pthread_mutex_t go_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct communicator *joined; /* in the engine go */
-static int joins;                   /* how many, and how many are under way */
+static struct communicator *joined; /* list of the communicators in the engine go */
+static int joins;                   /* their number, including those that are joining */
 
 static int is_go(const struct entry *e) { return (uintptr_t)e - (uintptr_t)go_entries < sizeof go_entries; }
 
-/* A child of the program has none of Go's threads: what it calls, MPI serves. */
+/* A child process has none of Go's threads. MPI performs its operations. */
 static void in_child(void) { engine = OFF; }
 
-/* Calls Go with signals held back. */
+/* Calls Go with signals blocked. */
 #define GO(result, call) \
     do { \
         sigset_t old_mask; \
@@ -64,7 +66,7 @@ static void in_child(void) { engine = OFF; }
         let_through(holds, &old_mask); \
     } while (0)
 
-/* Opens the library once. Returns what is wrong, or NULL. */
+/* Opens the library once. Returns the error, or NULL. */
 static const char *open_go(void)
 {
     static int tried;
@@ -75,7 +77,7 @@ static const char *open_go(void)
         void *library = NULL;
         sigset_t old;
         prepare_signals();
-        pthread_sigmask(SIG_BLOCK, &held_back, &old); /* threads that Go starts now inherit that */
+        pthread_sigmask(SIG_BLOCK, &held_back, &old); /* threads that Go starts now inherit the mask */
         if (!path || !*path)
             wrong = "SCHEDGEN_MPI_GO names no library";
         else if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !(wrong = dlerror()))
@@ -97,7 +99,7 @@ static const char *open_go(void)
     return wrong;
 }
 
-/* Keeps a place for one more communicator. */
+/* Reserves a place for one more communicator. */
 static int reserve(void)
 {
     int ok;
@@ -125,7 +127,10 @@ static void keep(struct communicator *c, int add)
     pthread_mutex_unlock(&go_lock);
 }
 
-/* While a rank waits in Go, messages of MPI go on. No message has this source and this tag on this communicator. */
+/*
+ * Lets MPI make progress while a rank waits in Go. No message has this source and this tag on this
+ * communicator.
+ */
 static void progress(void *with)
 {
     struct communicator *c = with;
@@ -133,7 +138,10 @@ static void progress(void *with)
     P_Iprobe(c->rank, 0, c->inner, &found, mpi.status_ignore);
 }
 
-/* Whether all ranks can join. The first of those that cannot says why, if that is more than their number. */
+/*
+ * Reports whether all ranks can join. The first rank that cannot prints the reason, unless the reason is only
+ * that too many communicators have joined.
+ */
 static int all_can(struct communicator *c, int reserved)
 {
     const char *wrong = open_go();
@@ -145,10 +153,13 @@ static int all_can(struct communicator *c, int reserved)
     return first == INT_MAX;
 }
 
-/* What a rank that could not join sends to all others, which would wait for it. No other messages are under way then. */
+/*
+ * A rank that could not join sends this to all others, which would wait for it. No other messages are under
+ * way then.
+ */
 enum { FAILED_TAG = 1 };
 
-/* Whether a rank could not join: the others ask this while they try to. */
+/* Reports whether a rank could not join. The other ranks ask while they join. */
 static int another_failed(void *with)
 {
     struct communicator *c = with;
@@ -157,9 +168,9 @@ static int another_failed(void *with)
 }
 
 /*
- * Whether all ranks have joined. id is this rank's number in the engine, or what go_join answered. A rank that
- * could not join tells all others before it meets them, since they may still wait for it. requests has room for
- * a request and a number of each rank.
+ * Reports whether all ranks have joined. id is this rank's number in the engine, or the error of go_join. A
+ * rank that could not join tells all others before it meets them here, because they may still wait for it.
+ * requests has room for a request and a number for each rank.
  */
 static int all_joined(struct communicator *c, int id, char *requests)
 {
@@ -185,14 +196,14 @@ static int all_joined(struct communicator *c, int id, char *requests)
     return 0;
 }
 
-/* Has a communicator join: all of its ranks do so in the same operation. */
+/* Makes a communicator join. All its ranks do so in the same operation. */
 static void join(struct communicator *c)
 {
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
     char where[ADDRESS] = "";
     int reserved = reserve(), id = GO_STOPPED, level = 0, ok;
     unsigned long long begin = nanoseconds();
-    char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and what ranks tell */
+    char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and the numbers that ranks send */
     c->go = GO_NEVER;
     if (!network)
         network = "";
@@ -224,7 +235,7 @@ static void join(struct communicator *c)
     }
 }
 
-/* Leaves the engine, when all ranks have ended all operations. */
+/* Leaves the engine when all ranks have ended all operations. */
 static void leave(struct communicator *c)
 {
     int ok;
@@ -233,7 +244,10 @@ static void leave(struct communicator *c)
     keep(c, 0);
 }
 
-/* A barrier of MPI, begun before it is waited for: several communicators need not be left in the same order. */
+/*
+ * Begins a barrier of MPI before it waits for it, because ranks need not leave several communicators in the
+ * same order.
+ */
 static void leave_one(struct communicator *c)
 {
     char request[sizeof(handle)];

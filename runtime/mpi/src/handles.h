@@ -1,16 +1,16 @@
 /*
- * What differs between implementations of MPI, and the functions of the one that is in this process.
+ * The differences between implementations of MPI, and the functions of the implementation in this process.
  *
- * There is no mpi.h here: one library serves all of them. A handle travels in a register as a number
- * of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In memory, such as
- * in an array of requests, it has `handle_size` bytes. A pointer to a status is never more than the
- * constant that ignores it.
+ * The library does not use mpi.h, so that one binary serves all of them. A handle in a register is a number
+ * of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In memory, as in an
+ * array of requests, it has `handle_size` bytes. A pointer to a status is always the constant that ignores
+ * it.
  */
 typedef uintptr_t handle;
 
 struct constants {
-    const char *library;  /* how its text of MPI_Get_library_version begins, or what it contains */
-    const char *word;     /* in names of files */
+    const char *library;  /* the beginning of its text of MPI_Get_library_version, or a part of it */
+    const char *word;     /* for names of files */
     size_t handle_size;
     handle comm_world, comm_self, comm_null, type_null, op_null, type_byte, type_int, op_min, errors_return, request_null;
     const char *names[10]; /* of the variables whose addresses are these handles, in this order, or NULL */
@@ -28,7 +28,7 @@ static const struct constants known[] = {
      {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34},
 };
 
-/* The standard ABI of MPI 5, whatever is behind it; known by the name of its library. */
+/* The standard ABI of MPI 5, for any implementation. It is recognized by the name of its library. */
 static const struct constants standard = {
     "", "abi", sizeof(void *), 0x101, 0x102, 0x100, 0x200, 0x20, 0x247, 0x209, 0x22, 0x143, 0x180,
     {NULL}, (void *)1, NULL, -1, 101, 2, 16, 39,
@@ -87,7 +87,7 @@ static struct constants mpi;
 FUNCTIONS(DECLARE)
 #undef DECLARE
 
-/* Where MPI's library is, if the loader keeps it out of the global scope, as Python does. */
+/* MPI's library, if the loader keeps it out of the global scope, as Python does. */
 static void *mpi_library;
 
 static int is_mpi(struct dl_phdr_info *info, size_t size, void *found)
@@ -119,14 +119,14 @@ static void *symbol(const char *name)
     return p;
 }
 
-/* A variable of MPI. The program may have a copy of it, which RTLD_NEXT would pass over. */
+/* A variable of MPI. The program may have a copy of it, which RTLD_NEXT would skip. */
 static void *variable(const char *name)
 {
     void *p = dlsym(RTLD_DEFAULT, name);
     return p ? p : symbol(name);
 }
 
-/* A handle in a register: of one that is an int, the upper half means nothing. */
+/* A handle in a register. If handles are ints, the upper half has no meaning. */
 static handle whole(handle h) { return mpi.handle_size == sizeof(int) ? (handle)(unsigned)h : h; }
 
 /* A handle in memory. */
@@ -135,7 +135,7 @@ static handle read_handle(const void *at)
     return mpi.handle_size == sizeof(int) ? (handle)*(const unsigned *)at : *(const handle *)at;
 }
 
-/* Finds MPI's functions and constants. Returns what is missing, or NULL. */
+/* Finds MPI's functions and constants. Returns the name of a missing one, or NULL. */
 static const char *resolve(void)
 {
     static char version[8192]; /* at least MPI_MAX_LIBRARY_VERSION_STRING of all of them */

@@ -1,14 +1,12 @@
-/*
- * What the interpreter needs, by functions of MPI: see interpreter.h.
- */
+/* The functions that the interpreter needs, implemented with MPI; see interpreter.h. */
 struct use {
     const struct communicator *comm;
-    handle type[2]; /* of elements that are sent, and of those that are received */
+    handle type[2]; /* of the elements that are sent, and of those that are received */
     handle op;
-    int own;        /* elements that the rank receives from itself, if the types differ */
-    int shift;      /* what is added to ranks of the tables, modulo their number: the root */
+    int own;        /* number of elements that the rank receives from itself, if the types differ */
+    int shift;      /* the root, which is added to ranks of the tables, modulo their number */
     int plain;      /* bytes of an element without gaps, if both types are the same, or 0 */
-    int slots;      /* how many of the requests are those of receives */
+    int slots;      /* number of requests for receives */
     char *requests; /* of receives by slot, then of sends */
 };
 
@@ -68,8 +66,9 @@ static int sg_reduce(struct sg_call *call, const void *left, void *right, int co
 }
 
 /*
- * Copies elements. Where the two types differ, they are those of the send and of the receive buffer, and
- * so is what is copied. No message of a schedule goes from a rank to itself: tag 0 is free for that.
+ * Copies elements. If the two types differ, they are those of the send and the receive buffer, and elements
+ * are copied from the former to the latter. No message of a schedule goes from a rank to itself, so tag 0
+ * is free for that.
  */
 static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
 {

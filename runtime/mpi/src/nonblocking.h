@@ -1,6 +1,6 @@
 /*
- * Collective operations that do not block, in the engine go: see requests.h. What decides whether one is taken
- * over is known to all ranks. Packing is a rank's own matter.
+ * Nonblocking collective operations in the engine go; see requests.h. Whether the library performs one
+ * depends on facts that all ranks know. Whether blocks are packed is each rank's own decision.
  */
 static struct entry *choose_nonblocking(enum operation op, long long all)
 {
@@ -21,7 +21,7 @@ static int keep_type(struct pending *p, handle type)
     return P_Type_commit(&p->type);
 }
 
-/* Has bytes unpacked at the end, to elements of a type. */
+/* Makes bytes be unpacked into elements of a type when the operation ends. */
 static int unpack_at_end(struct pending *p, const char *from, int size, void *to, int count, handle type)
 {
     p->from = from;
@@ -31,7 +31,7 @@ static int unpack_at_end(struct pending *p, const char *from, int size, void *to
     return keep_type(p, type);
 }
 
-/* Starts an operation, or frees what it has if there has been an error. */
+/* Starts an operation, or frees its data if there was an error. */
 static int start_or_free(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *go, long long bytes, void *request, int err)
 {
     if (!err)
@@ -82,7 +82,7 @@ static int start_move(const struct communicator *c, struct entry *e, const struc
     return start_or_free(p, c, e, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted), request, err);
 }
 
-/* An operation whose blocks have lengths of their own. */
+/* An operation with blocks of different lengths. */
 static int start_line(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place, void *request)
 {
     struct pending *p = calloc(1, sizeof *p);
@@ -110,7 +110,7 @@ static int start_line(const struct communicator *c, struct entry *e, const struc
     return err;
 }
 
-/* A fold by a kernel of the engine's. counts is NULL if all blocks have the same length. */
+/* A fold by a kernel of the engine. counts is NULL if all blocks have the same length. */
 static int start_fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts, int inputs, int kernel,
                       int root, long long all, const struct layout *l, void *request)
 {
@@ -157,7 +157,7 @@ MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *r
     return failed(comm, start_broadcast(c, e, buffer, count, type, root, &l, request));
 }
 
-/* What is common to operations that fold. all is how many elements a contribution has. */
+/* What operations that fold have in common. all is the number of elements of a contribution. */
 static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root,
                                              int *kernel, struct layout *l)
 {

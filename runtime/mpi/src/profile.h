@@ -1,12 +1,12 @@
 /*
- * What a program spends on collective operations. If SCHEDGEN_MPI_PROFILE is set, every operation is
- * timed, whoever performs it, and at MPI_Finalize rank 0 prints a table. If the variable names a file,
- * with a slash in the name, rank 0 writes JSON there.
+ * The time that a program spends in collective operations. If SCHEDGEN_MPI_PROFILE is set, every operation
+ * is timed, whichever library performs it, and rank 0 prints a table in MPI_Finalize. If the variable names
+ * a file, with a slash in the name, rank 0 writes JSON there.
  *
- * Operations are counted by their lengths: those from 2^(i-1) to 2^i - 1 bytes are one line. A length is
- * that of the message, of the contribution of a rank, or of one block; of operations with blocks of
- * different lengths it is what this rank sends. Times are summed over the ranks. The time of an operation
- * that does not block ends when the call returns.
+ * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length is that
+ * of the message, of the contribution of a rank, or of one block; for operations with blocks of different
+ * lengths it is the number of bytes that this rank sends. Times are summed over the ranks. The time of a
+ * nonblocking operation ends when the call returns.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
 
@@ -50,7 +50,7 @@ static void profile_add(int operation, long long bytes, unsigned long long nanos
     __atomic_fetch_add(&line->nanoseconds, nanoseconds, __ATOMIC_RELAXED);
 }
 
-/* The bytes of elements, 0 if that cannot be told: MPI is to say what is wrong. */
+/* The number of bytes of elements, or 0 if it cannot be determined; MPI then reports the error. */
 static long long profiled_bytes(long long count, handle type)
 {
     int size = 0;
@@ -71,7 +71,7 @@ static long long profiled_sum(const int *counts, handle comm)
     return all;
 }
 
-/* Begins to time an operation; the result says whether it counts. */
+/* Begins to time an operation. The result says whether the operation counts. */
 static int profile_enter(struct timespec *from)
 {
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) && !inside)
@@ -90,7 +90,7 @@ static const char *profiled_name(int operation, char *text, size_t size)
     return text;
 }
 
-/* The sums of all ranks at rank 0, by a binomial tree. wall is the time since each rank's process began. */
+/* Sums over all ranks to rank 0, by a binomial tree. wall is the time since each rank's process began. */
 static int profile_sum(handle comm, int rank, int size, unsigned long long *wall)
 {
     static struct profile_line theirs[PROFILED][LENGTHS];
@@ -135,7 +135,7 @@ static void profile_json(FILE *f, int ranks, double wall)
     fprintf(f, "\n]}\n");
 }
 
-/* A line of the table: calls and times of one rank in the mean. */
+/* A line of the table: calls and times of one rank on average. */
 static void profile_print(const char *name, const char *length, const struct profile_line *line, int ranks, double wall)
 {
     double seconds = (double)line->nanoseconds * 1e-9;
@@ -167,7 +167,7 @@ static void profile_table(int ranks, double wall)
     profile_print("all", "", &all, ranks, wall);
 }
 
-/* All ranks call it, before MPI ends. */
+/* All ranks call this function before MPI ends. */
 static void profile_end(void)
 {
     unsigned long long wall = since(&profile_start);
@@ -197,7 +197,7 @@ static void profile_end(void)
     inside--;
 }
 
-/* A function of MPI that does nothing but profile what take_ does. bytes is its length. */
+/* A function of MPI that only profiles take_. bytes is the length of the operation. */
 #define PROFILE(name, operation, bytes, arguments, values) \
     __attribute__((visibility("default"))) int MPI_##name arguments \
     { \
@@ -240,7 +240,7 @@ PROFILE(Scatterv, SCATTERV, out == mpi.in_place ? 0 : profiled_bytes(m, s),
 PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_sum(n, comm), t),
         (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s, handle comm), (in, n, d, t, out, m, e, s, comm))
 
-/* Operations that are never taken over. */
+/* Operations that the library never performs. */
 #define PASSED(name, operation, bytes, arguments, values) \
     static int take_##name arguments { PASS(name, arguments, values); } \
     PROFILE(name, operation, bytes, arguments, values)
@@ -281,7 +281,7 @@ STARTED(Ialltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_
         (in, n, d, t, out, m, e, s, comm, q))
 
 /*
- * With engine go MPI_COMM_WORLD joins it when MPI begins: an operation that does not block could not do so.
+ * With engine go, MPI_COMM_WORLD joins it when MPI begins, because a nonblocking operation could not join.
  */
 static void arrive(void)
 {
@@ -318,8 +318,8 @@ EXPORT MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 }
 
 /*
- * MPI_Finalize is stood before for the profile, and to measure engines in a program without a collective
- * operation among all ranks: what else ends then is told by an attribute.
+ * The library defines MPI_Finalize for the profile, and to measure engines in a program without a
+ * collective operation among all ranks. An attribute announces the end for everything else.
  */
 __attribute__((visibility("default"))) int MPI_Finalize(void)
 {

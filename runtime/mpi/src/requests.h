@@ -1,32 +1,32 @@
 /*
- * Operations that the engine go has begun and that go on by themselves. To the program each is a generalized
- * request of MPI. Only a thread of the program may tell MPI that it is complete. So the functions that wait
- * for requests, or test them, first complete those of ours that have ended; while none of ours is under way
- * they are MPI's alone.
+ * Operations that the engine go has begun and continues in the background. To the program each is a
+ * generalized request of MPI. Only a thread of the program may tell MPI that it is complete. So the
+ * functions that wait for requests, or test them, first complete the library's operations that have ended.
+ * While no such operation is open, these functions only call MPI.
  */
 struct pending {
-    struct sg_go_note note; /* first: Go knows its address */
+    struct sg_go_note note; /* first, because Go knows its address */
     handle request;
-    int go;                 /* the number of the communicator */
+    int go;                 /* number of the communicator */
     struct entry *entry;
     long long bytes;
     unsigned long long begin;
-    char *memory[2];        /* of packed blocks, freed at the end */
-    const char *from;       /* what is unpacked at the end, unless it is NULL: so many elements of a type */
+    char *memory[2];        /* of packed blocks; freed at the end */
+    const char *from;       /* what is unpacked at the end, or NULL: count elements of a type */
     void *to;
     int size, count;
-    handle type;            /* a copy: the program may free its own before */
-    struct line line;       /* blocks with lengths of their own, which are put back at the end if line.memory is there */
-    struct side side;       /* where they go, with type */
-    int stays;              /* they do not */
+    handle type;            /* a copy, because the program may free its own before */
+    struct line line;       /* blocks of different lengths; copied to side at the end if line.memory is set */
+    struct side side;       /* destination of these blocks, with type */
+    int stays;              /* the blocks are not copied */
     struct pending *next;   /* with the same hash */
-    int users;              /* MPI, until it frees the request, and we, while it is in a bucket */
+    int users;              /* MPI, until it frees the request, and the library, while it is in a bucket */
 };
 
 enum { BUCKETS = 1024 };
-static struct pending *buckets[BUCKETS]; /* those that MPI does not know to be complete */
-static int under_way;                    /* how many there are */
-static uintptr_t ended;                  /* those that Go has put here, by their notes */
+static struct pending *buckets[BUCKETS]; /* operations that MPI does not know to be complete */
+static int under_way;                    /* their number */
+static uintptr_t ended;                  /* list of ended operations, filled by Go */
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct pending **bucket(handle request) { return &buckets[(request >> 4 ^ request) % BUCKETS]; }
@@ -47,7 +47,7 @@ static int free_pending(void *extra)
     return 0;
 }
 
-/* To cancel a collective operation is an error of the program's; it goes on. */
+/* It is an error to cancel a collective operation; the operation continues. */
 static int cancel_pending(void *extra, int complete)
 {
     (void)extra, (void)complete;
@@ -66,8 +66,9 @@ static void release_pending(struct pending *p)
 }
 
 /*
- * Tells MPI that an operation that has ended is complete. Until then it is in its bucket: MPICH does not want to
- * wait for it. MPI may give its handle to another one at once, which then stands before it there.
+ * Tells MPI that an ended operation is complete. Until then the operation is in its bucket, because MPICH
+ * should not be made to wait for it. MPI may give its handle to another operation at once, which is then before it in
+ * the bucket.
  */
 static void complete(struct pending *p)
 {
@@ -109,7 +110,7 @@ static void complete_ended(void)
     inside--;
 }
 
-/* Starts an operation in the engine go. p has what is to be done at its end. */
+/* Starts an operation in the engine go. p says what to do at its end. */
 static int start_go(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *call, long long bytes, void *request)
 {
     static uint64_t tokens;
@@ -142,7 +143,7 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
     return 0;
 }
 
-/* An operation of ours that is not complete. */
+/* An operation of the library that is not complete. */
 struct mine {
     int go;
     uint64_t token;
@@ -164,7 +165,7 @@ static int find_mine(handle request, struct mine *m)
 
 static handle request_at(const void *requests, int i) { return read_handle((const char *)requests + (size_t)i * mpi.handle_size); }
 
-/* Waits until all operations of ours among requests are complete. Messages of MPI go on meanwhile. */
+/* Waits until all operations of the library among requests are complete. MPI makes progress meanwhile. */
 static void wait_for_mine(int n, const void *requests)
 {
     struct mine m;
@@ -181,7 +182,10 @@ static void wait_for_mine(int n, const void *requests)
     (void)ok;
 }
 
-/* Looks for what has come for operations of ours among requests. Returns how many of them are not complete. */
+/*
+ * Checks for what has arrived for operations of the library among requests. Returns how many are not
+ * complete.
+ */
 static int test_mine(int n, const void *requests)
 {
     struct mine m;
@@ -202,7 +206,10 @@ static int test_mine(int n, const void *requests)
     return found;
 }
 
-/* Lets others run, longer the longer nothing has come; meanwhile the engine goes on in the background. */
+/*
+ * Lets other threads run, longer the longer nothing has arrived. Meanwhile the engine continues in the
+ * background.
+ */
 static void pause_after(int rounds)
 {
     struct timespec t = {0, 20000};
@@ -217,7 +224,10 @@ static void pause_after(int rounds)
     nanosleep(&t, NULL);
 }
 
-/* Waits until the operations of a communicator have ended, or of all: -1. All ranks have begun them, or will. */
+/*
+ * Waits until the operations of a communicator have ended, or those of all for -1. All ranks have begun
+ * them, or will.
+ */
 static void wait_for_ends(int go)
 {
     struct pending *p;

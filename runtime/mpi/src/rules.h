@@ -1,16 +1,17 @@
 /*
- * Rules of engine auto: what serves an operation, by its bytes. They are measured (tune.h) for one MPI, one
- * number of ranks, and one way in which the ranks are on hosts, and stand in a file beside the tables:
+ * Rules of engine auto: which engine performs an operation of a given length. They are measured (tune.h)
+ * for one MPI, one number of ranks, and ranks on one or several hosts, and are in a file beside the tables:
  *
  *     schedgen rules 1
  *     allreduce 0 go
  *     allreduce 32768 mpi
  *
- * A line holds from so many bytes on until the next line of that operation. Where no line holds, MPI serves.
- * Bytes are those of a block; of operations that fold, those of a contribution.
+ * A line applies from its number of bytes on, up to the next line of that operation. If no line applies,
+ * MPI performs the operation. The number is the length of a block, or of a contribution for operations that
+ * fold.
  */
 
-/* The ways of this library. */
+/* The engines. */
 enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
 
 static const char *const rule_words[] = {"mpi", "c", "go"};
@@ -18,7 +19,7 @@ static const char *const rule_words[] = {"mpi", "c", "go"};
 enum { MOST_RULES = 16 };
 
 struct rules {
-    int go; /* some rule is for the engine go */
+    int go; /* a rule selects the engine go */
     int count[OPERATIONS];
     struct {
         int least;
@@ -46,7 +47,9 @@ static void add_rule(struct rules *r, enum operation op, int least, enum engine 
     r->go |= by == GO_ENGINE;
 }
 
-/* Reads rules. Returns 0 if the file is there and is one of rules; a line that says nothing is passed over. */
+/*
+ * Reads rules. Returns 0 if the file exists and is a file of rules. Lines with unknown content are ignored.
+ */
 static int read_rules(const char *path, struct rules *r)
 {
     FILE *f = fopen(path, "re");
@@ -70,7 +73,7 @@ static int read_rules(const char *path, struct rules *r)
     return found ? 0 : -1;
 }
 
-/* Writes rules, whole or not at all. Returns 0, or the number of an error. */
+/* Writes rules, completely or not at all. Returns 0, or an error number. */
 static int write_rules(const char *path, const struct rules *r)
 {
     char work[4200];

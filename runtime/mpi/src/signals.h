@@ -1,11 +1,11 @@
 /*
- * Signals while Go runs. Code in Go has small stacks, on which no handler of the program's may run. So a
- * thread that calls Go blocks signals meanwhile, if a handler stays on the stack that it finds, and has a
- * stack for the others that is larger than Go's. Threads of Go's own block all signals that come at any moment
- * but SIGPROF, on which Go insists. Its handler is therefore called by one of ours, which hands a signal that
- * comes to a thread of Go's on to the program's first thread.
+ * Signals while Go runs. Code in Go has small stacks, on which no handler of the program may run. So a
+ * thread blocks signals while it is in Go if a handler runs on the current stack. For the other handlers,
+ * it has a signal stack larger than Go's. Threads of Go block all asynchronous signals except SIGPROF,
+ * which Go requires. So a handler of the library receives SIGPROF, and forwards a signal that arrives at a
+ * thread of Go to the program's first thread.
  */
-static int stays;       /* a handler stays on the stack that it finds */
+static int stays;       /* a handler runs on the current stack */
 static int go_is_there; /* the library in Go is open, or about to be */
 static sigset_t held_back;
 static pthread_key_t stack_key;
@@ -20,7 +20,7 @@ static int real_sigaction(int signal, const struct sigaction *act, struct sigact
     return next(signal, act, old);
 }
 
-/* Is called for SIGPROF. A thread of Go's is known by the size of its stack for handlers. */
+/* The handler of SIGPROF. It recognizes a thread of Go by the size of its signal stack. */
 static void on_profile(int signal, siginfo_t *info, void *context)
 {
     stack_t stack;
@@ -34,7 +34,10 @@ static void on_profile(int signal, siginfo_t *info, void *context)
         profiler.sa_handler(signal);
 }
 
-/* Whether a handler is one of the MPI or of a library below it. Those are short, and return. */
+/*
+ * Reports whether a handler belongs to the MPI or to a library below it. Such handlers are short, and
+ * return.
+ */
 static int is_of_mpi(void (*handler)(int))
 {
     static const char *const names[] = {"libmpi", "libopen-", "libucs", "libprrte", "libpmix"};
@@ -51,7 +54,7 @@ static int is_of_mpi(void (*handler)(int))
     return 0;
 }
 
-/* Notes a handler of the program. */
+/* Records a handler of the program. */
 static void note_handler(int signal, const struct sigaction *act)
 {
     struct sigaction ours = *act;
@@ -79,7 +82,7 @@ static void look_at(int signal)
         note_handler(signal, &act);
 }
 
-/* Before Go is there. What is blocked then, its threads block. */
+/* Runs before Go is loaded. Go's threads block what is blocked then. */
 static void prepare_signals(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -133,7 +136,7 @@ static void drop_stack(void *at)
         munmap(at, HANDLER_STACK);
 }
 
-/* Gives the thread a stack for handlers, unless it has one. */
+/* Gives the thread a signal stack, unless it has one. */
 static void need_stack(void)
 {
     static __thread int has;

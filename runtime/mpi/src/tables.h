@@ -1,6 +1,6 @@
 /*
- * Tables of schedules. schedgen writes a file of them for each number of ranks, see package
- * runtime/mpi. The file is words of 4 bytes:
+ * Tables of schedules. schedgen writes a file for each number of ranks; see package runtime/mpi. The file
+ * consists of words of 4 bytes:
  *
  *     magic, version, ranks, entries, words in all
  *     entry 0 ...     ENTRY words each: operation, least bytes, flags, first plan, name (NAME words);
@@ -27,14 +27,14 @@ static const char *const operation_names[OPERATIONS] = {
     "allgatherv", "gatherv", "scatterv", "alltoallv",
 };
 
-/* A schedule for some number of ranks, as this rank of it runs. */
+/* A schedule for a number of ranks, with its statistics at this rank. */
 struct entry {
     enum operation operation;
-    int least; /* bytes from which on it is taken */
+    int least; /* least length in bytes */
     int flags;
     char name[4 * NAME + 1];
     const int *first; /* by rank: the word at which its plan begins */
-    unsigned long taken; /* operations, for the report */
+    unsigned long taken; /* number of operations, for the report */
     unsigned long long bytes, nanoseconds;
 };
 
@@ -43,11 +43,11 @@ struct tables {
     int ranks, entries;
     int *words;
     struct entry *entry;               /* by operation, then by the least bytes */
-    struct entry *of[OPERATIONS + 1]; /* the first of each operation */
+    struct entry *of[OPERATIONS + 1]; /* the first entry of each operation */
     struct tables *next;
 };
 
-/* Where the files are, and who writes them; variables of the environment say otherwise. */
+/* Where the files are, and the command that writes them. Environment variables override both. */
 #ifndef SCHEDGEN_TABLES
 #define SCHEDGEN_TABLES ""
 #endif
@@ -74,7 +74,10 @@ static struct tables *tables_of(int ranks)
     return t;
 }
 
-/* Keeps words as tables. Returns NULL, and frees them, if they are not tables for so many ranks. */
+/*
+ * Keeps words as tables. Returns NULL, and frees the words, if they are not tables for this number of
+ * ranks.
+ */
 static struct tables *keep_tables(int *w, long size, int ranks)
 {
     struct tables *t = NULL;
@@ -153,7 +156,7 @@ static int *read_words(const char *path, long *size)
     return words;
 }
 
-/* Lets schedgen write the file of a number of ranks. The child must not have this library. */
+/* Makes schedgen write the file for a number of ranks. The child process must not load this library. */
 static void write_tables(const char *command, const char *path, int ranks)
 {
     char number[16];
@@ -176,7 +179,7 @@ static void write_tables(const char *command, const char *path, int ranks)
     free(env);
 }
 
-/* The words of the tables for a number of ranks, from the file of the user's cache; NULL if there are none. */
+/* The words of the tables for a number of ranks, from the file in the user's cache, or NULL. */
 static int *find_words(int ranks, long *size)
 {
     const char *dir = tables_dir(), *command = getenv("SCHEDGEN_MPI_COMMAND");

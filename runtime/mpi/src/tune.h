@@ -1,16 +1,19 @@
 /*
- * Measures which engine serves which operation fastest, among all ranks, for the rules of engine auto
- * (rules.h). Blocks of calls of MPI and of both engines follow each other, so all meet the same load, as in
- * bench/mpi/turn.c. The time of a call is that of the rank which takes longest.
+ * Measures which engine performs each operation fastest, among all ranks, for the rules of engine auto
+ * (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same load, as in
+ * bench/mpi/turn.c. The time of a call is that of the slowest rank.
  */
 enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 10, TUNE_WAYS = GO_ENGINE + 1 };
 
 static const int tune_lengths[TUNE_LENGTHS] = {8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
 
-/* An engine is taken if it needs at most this part of MPI's time, by its 10th percentile and its median. */
+/*
+ * An engine is selected if it needs at most this fraction of MPI's time, by the 10th percentile and by the
+ * median.
+ */
 static const double tune_part = 0.95;
 
-/* What was measured of one way, in nanoseconds. */
+/* The measurements of one engine in nanoseconds. */
 struct tuned {
     int p10, median;
 };
@@ -21,7 +24,7 @@ static int ascending_int(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One call. bytes is what rules count. */
+/* One call. bytes is the length that rules use. */
 static int tune_call(enum operation op, int bytes, const struct communicator *c, char *in, char *out)
 {
     const handle world = mpi.comm_world, byte = mpi.type_byte, type = mpi.type_int, least = mpi.op_min;
@@ -52,7 +55,9 @@ static int tune_call(enum operation op, int bytes, const struct communicator *c,
     }
 }
 
-/* Measures all ways for one length until the time is over, which rank 0 says. Returns an error of MPI. */
+/*
+ * Measures all engines for one length until the time is over; rank 0 decides when. Returns an error of MPI.
+ */
 static int tune_length(enum operation op, int bytes, const struct communicator *c, char *in, char *out, unsigned long long time,
                        struct tuned result[TUNE_WAYS])
 {
@@ -100,7 +105,7 @@ static int tune_better(const struct tuned r[TUNE_WAYS], int way)
     return r[way].p10 <= tune_part * r[OFF].p10 && r[way].median <= tune_part * r[OFF].median;
 }
 
-/* The fastest way of those that are better than MPI at both lengths. */
+/* The fastest engine of those that are better than MPI at both lengths. */
 static enum engine tune_choice(const struct tuned a[TUNE_WAYS], const struct tuned b[TUNE_WAYS])
 {
     double best = 0, time;
@@ -115,7 +120,7 @@ static enum engine tune_choice(const struct tuned a[TUNE_WAYS], const struct tun
     return (enum engine)found;
 }
 
-/* Sets the rules of one operation from what was measured at n lengths. Between two of them both must agree. */
+/* Sets the rules of one operation from measurements at n lengths. Between two lengths both must agree. */
 static void tune_rules(struct rules *r, enum operation op, struct tuned results[TUNE_LENGTHS][TUNE_WAYS], int n)
 {
     int i;
@@ -124,7 +129,7 @@ static void tune_rules(struct rules *r, enum operation op, struct tuned results[
         add_rule(r, op, tune_lengths[i], tune_choice(results[i], results[i + 1 < n ? i + 1 : i]));
 }
 
-/* Prints what was found for one length: the times of both engines in parts of MPI's. */
+/* Prints the result for one length: the times of both engines as fractions of MPI's. */
 static void tune_print(enum operation op, int bytes, const struct tuned r[TUNE_WAYS], int go, int percent)
 {
     fprintf(stderr, "schedgen: tune: %3d %%  %-14s %8d B  MPI %10.2f us  c %5.2f", percent, operation_names[op], bytes, r[OFF].median * 1e-3,
@@ -134,7 +139,9 @@ static void tune_print(enum operation op, int bytes, const struct tuned r[TUNE_W
     fputc('\n', stderr);
 }
 
-/* Whether an operation is measured at a length: blocks for and from all ranks must fit into memory. */
+/*
+ * Reports whether an operation is measured at a length: blocks for and from all ranks must fit into memory.
+ */
 static int tune_fits(enum operation op, int bytes, int ranks)
 {
     if (op == REDUCE_SCATTER)
@@ -143,8 +150,8 @@ static int tune_fits(enum operation op, int bytes, int ranks)
 }
 
 /*
- * Measures all operations among all ranks, keeps the rules, and has rank 0 write them. seconds is about how long
- * that takes. All ranks call it in the same operation.
+ * Measures all operations among all ranks, keeps the rules, and makes rank 0 write them. seconds is the
+ * approximate duration. All ranks call it in the same operation.
  */
 static void tune(struct communicator *c, double seconds)
 {

@@ -1,6 +1,6 @@
 /*
- * Elements and operations that the engine go folds by itself: those of MPI's own types and operations for
- * which it has kernels. Their numbers are those of goengine/kernels.go. A type that is here has no gaps.
+ * Elements and operations that the engine go folds itself: MPI's own types and operations for which it has
+ * kernels. Their numbers are those of goengine/kernels.go. None of these types has gaps.
  */
 enum element { INT_1, INT_2, INT_4, INT_8, UINT_1, UINT_2, UINT_4, UINT_8, FLOAT_4, FLOAT_8, COMPLEX_8, COMPLEX_16, BOOLEAN, BYTES, NO_ELEMENT };
 
@@ -8,7 +8,7 @@ enum fold_operation { SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR, FOL
 
 enum kind { SIGNED, UNSIGNED, FLOATING, COMPLEX, TRUTH, BITS };
 
-/* A type or an operation in Open MPI, in MPICH and in the standard ABI; 0: there is none. */
+/* A type or an operation in Open MPI, in MPICH and in the standard ABI; 0: it does not exist. */
 struct predefined {
     const char *variable;
     unsigned mpich, standard;
@@ -80,7 +80,7 @@ static enum element element_of(int kind, int size)
     }
 }
 
-/* Fills in the tables, once. */
+/* Fills in the tables once. */
 static void know_types(void)
 {
     int i, size;
@@ -92,7 +92,7 @@ static void know_types(void)
         known_operations[predefined_operations[i].is] = predefined_handle(&predefined_operations[i]);
 }
 
-/* The number of the kernel for a type and an operation, or 0: the engine has none. */
+/* The number of the kernel for a type and an operation, or 0 if the engine has none. */
 static int kernel_of(handle type, handle op)
 {
     static __thread handle last_type, last_op;

@@ -1,7 +1,7 @@
 /*
- * What is done when a program calls a function of MPI; profile.h has the functions that it calls. Where
- * an operation is not taken over, the next function of that name gets it with the same arguments: it
- * also finds what is wrong with them.
+ * What the library does when a program calls a function of MPI; profile.h has the functions that the
+ * program calls. If the library does not perform an operation, the next function of that name gets it with
+ * the same arguments; that function also reports invalid arguments.
  */
 #define PASS(name, arguments, values) \
     do { \
@@ -11,10 +11,10 @@
         return next values; \
     } while (0)
 
-/* Whether a type may be asked for its size. What is no type MPI is to say. */
+/* Reports whether the library may ask for a type's size. MPI reports what is no type. */
 static int is_type(handle type) { return type != mpi.type_null && type != 0; }
 
-/* The bytes of elements; -1 if they cannot be told. */
+/* The number of bytes of elements, or -1 if it cannot be determined. */
 static long long bytes_of(int count, handle type, struct layout *l)
 {
     if (count < 0 || !is_type(type) || layout_of(type, l))
@@ -45,7 +45,7 @@ MPI(Bcast)(void *buffer, int count, handle type, int root, handle comm)
     return failed(comm, broadcast(c, e, buffer, count, type, root, &l));
 }
 
-/* What is common to operations that fold. all is how many elements a contribution has. */
+/* What operations that fold have in common. all is the number of elements of a contribution. */
 static struct entry *choose_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root, int *commutes,
                                        struct layout *l)
 {
@@ -112,7 +112,9 @@ MPI(Reduce_scatter)(const void *in, void *out, const int *counts, handle type, h
     return failed(comm, fold(c, e, in, out, 0, counts, c->size, whole(type), whole(op), commutes, 0, &l));
 }
 
-/* The length of a block, by whichever of its two sides this rank has; -1 if that cannot be told. */
+/*
+ * The length of a block, from whichever of its two sides this rank has, or -1 if it cannot be determined.
+ */
 static long long block_of(struct blocks *b)
 {
     long long in = -1, out = -1;
