@@ -13,18 +13,18 @@ enum { flag_signal = 1, flag_inline = 2 };
 enum { everybody = 0xFFFF, multicast_pair = 0xFFFFFF };
 enum { chain = 32 };
 
-// How long a packet that is not confirmed is waited for before it is sent again: 4.096 µs
-// times 2 to this power, a quarter of a second. After so many times it fails. Seven would
-// be for ever by Soft-RoCE, whose completer takes it as that.
+// How long the adapter waits for a confirmation before it sends a packet again: 4.096 µs times 2 to
+// this power, a quarter of a second. After this number of attempts the packet fails. Seven would
+// mean forever for Soft-RoCE, whose completer interprets it so.
 enum { retry_time = 16, retries = 6 };
 
-// A receiver always has a buffer, so this is not to happen: seven is for ever here.
+// A receiver always has a buffer, so this should not happen. Seven means forever here.
 enum { unready_retries = 7 };
 
 enum { most_inline = 128, far = 64, near = 1 }; // far, near: how many routers are passed
 
-// choose_gid finds the identifier by which the port is known: on Ethernet an IPv4 address
-// by RoCE version 2, on InfiniBand the first.
+// choose_gid finds the identifier by which the port is known: on Ethernet an IPv4 address of RoCE
+// version 2, on InfiniBand the first identifier.
 static int choose_gid(struct sg_port *p, const union ibv_gid *want)
 {
 	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
@@ -63,8 +63,7 @@ int sg_open(struct sg_port *p, struct ibv_device *device, int port, const union 
 	return choose_gid(p, want);
 }
 
-// create_pair makes a queue pair, with bytes that are copied when a work is posted if the
-// adapter can.
+// create_pair creates a queue pair. If the adapter can, it copies some bytes when a work is posted.
 static struct ibv_qp *create_pair(struct sg_port *p, enum ibv_qp_type type, int sends, int receives)
 {
 	struct ibv_qp_init_attr attr;
@@ -128,8 +127,8 @@ int sg_create(struct sg_port *p, const struct sg_layout *l)
 	return p->gram ? 0 : errno;
 }
 
-// make_room has the completion queue take the works of one reliable queue pair more, and those of
-// others to come if the adapter can.
+// make_room makes the completion queue large enough for the works of one more reliable queue pair
+// and, if the adapter can, for those of later ones.
 static int make_room(struct sg_port *p)
 {
 	int need = p->works + p->sends + p->receives;
@@ -281,7 +280,7 @@ void sg_disconnect(struct sg_port *p, int rank)
 
 	if (!p->pairs[rank])
 		return;
-	ibv_modify_qp(p->pairs[rank], &attr, IBV_QP_STATE); // what it sends again it gives up
+	ibv_modify_qp(p->pairs[rank], &attr, IBV_QP_STATE); // this ends its retransmissions
 	ibv_destroy_qp(p->pairs[rank]);
 	p->pairs[rank] = NULL;
 }
@@ -334,7 +333,7 @@ static void fill_sge(struct ibv_sge *sge, const struct sg_work *w)
 	sge->lkey = w->local;
 }
 
-// post_sends posts n works to one queue pair, and returns how many.
+// post_sends posts n works to one queue pair, and returns how many it has posted.
 static int post_sends(struct sg_port *p, struct ibv_qp *qp, const struct sg_work *w, int n, int *err)
 {
 	struct ibv_send_wr wr[chain], *bad = NULL;
@@ -364,8 +363,8 @@ static int post_receives(struct ibv_qp *qp, const struct sg_work *w, int n, int 
 	return *err ? (bad ? bad - wr : 0) : n;
 }
 
-// post posts works, those that follow each other on one queue pair at once. What is for
-// a queue pair that has been given up is dropped.
+// post posts works, consecutive ones for one queue pair in one call. It drops works for a destroyed
+// queue pair.
 static int post(struct sg_port *p, const struct sg_work *w, int n, int *err)
 {
 	*err = 0;
@@ -393,7 +392,7 @@ static struct sg_completion completion(const struct ibv_wc *wc)
 	return c;
 }
 
-// take takes completions, and returns how many, or -1.
+// take takes completions, and returns their number, or -1.
 static int take(struct sg_port *p, struct sg_completion *c, int n)
 {
 	struct ibv_wc wc[chain];

@@ -11,8 +11,8 @@
 #include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 
-// A group of InfiniBand is made, and joined, by the subnet manager, which the system's
-// connection manager asks. On Ethernet that has the interface let the group in, and tells switches.
+// On InfiniBand, the subnet manager creates and joins a group; the system's connection manager asks
+// it. On Ethernet, the connection manager makes the interface let the group in, and tells switches.
 
 struct sg_member {
 	struct rdma_event_channel *events;
@@ -21,8 +21,8 @@ struct sg_member {
 	int joined;
 };
 
-// name_group says which group it is: on InfiniBand all of its identifier, on Ethernet the IPv4
-// address at its end.
+// name_group sets s to the name of the group: on InfiniBand its whole identifier, on Ethernet the
+// IPv4 address at its end.
 static void name_group(const struct sg_port *p, const union ibv_gid *group, struct sockaddr_storage *s)
 {
 	memset(s, 0, sizeof *s);
@@ -40,7 +40,7 @@ static void name_group(const struct sg_port *p, const union ibv_gid *group, stru
 	}
 }
 
-// bind_member has the membership be of the port that has an IPv4 address.
+// bind_member binds the membership to the port that has an IPv4 address.
 static int bind_member(const struct sg_port *p, struct sg_member *m, const uint8_t local[4])
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
@@ -70,7 +70,7 @@ int sg_joined(struct sg_port *p, struct sg_member *m, int patience, struct ibv_a
 		return errno;
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
 		*path = event->param.ud.ah_attr;
-		path->grh.sgid_index = p->gid.gid_index; // by which others know the port
+		path->grh.sgid_index = p->gid.gid_index; // by which other ranks know the port
 		*key = event->param.ud.qkey;
 	} else {
 		err = event->status < 0 ? -event->status : EIO;
