@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 )
 
 func normal(n int) []float64 {
@@ -16,6 +18,47 @@ func normal(n int) []float64 {
 	return xs
 }
 
+// spread draws numbers of either sign whose sizes are spread evenly over so many decades.
+func spread(n int, decades float64) []float64 {
+	r := rand.New(rand.NewPCG(9, 10))
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = math.Pow(10, decades*r.Float64()) * float64(1-2*r.IntN(2))
+	}
+	return xs
+}
+
+// cancelling draws rows of normally distributed numbers. In each column, two are much greater, and
+// cancel.
+func cancelling(rows, n int, decades int) []float64 {
+	xs, r := normal(rows*n), rand.New(rand.NewPCG(17, 18))
+	for i := range n {
+		if a, b := r.IntN(rows), r.IntN(rows); a != b {
+			flux := r.NormFloat64() * math.Pow10(decades)
+			xs[a*n+i], xs[b*n+i] = flux, -flux
+		}
+	}
+	return xs
+}
+
+// anyBits draws numbers of any exponent.
+func anyBits(n int) []float64 {
+	r := rand.New(rand.NewPCG(9, 10))
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = number(r, 1)
+	}
+	return xs
+}
+
+func float32s(xs []float64) []float32 {
+	small := make([]float32, len(xs))
+	for i, x := range xs {
+		small[i] = float32(x)
+	}
+	return small
+}
+
 func plainSum(xs []float64) (sum float64) {
 	for _, x := range xs {
 		sum += x
@@ -23,72 +66,112 @@ func plainSum(xs []float64) (sum float64) {
 	return sum
 }
 
+func plainDot(xs, ys []float64) (sum float64) {
+	for i, x := range xs {
+		sum += x * ys[i]
+	}
+	return sum
+}
+
 var sink float64
 
-// BenchmarkAdd adds vectors in the cache and beyond it, beside a plain loop.
-func BenchmarkAdd(b *testing.B) {
-	for _, n := range []int{1, 7, 8, 32, 256, 2048, 1 << 14, 1 << 17, 1 << 20} {
-		xs := normal(n)
-		wide := make([]float64, n) // of any exponent
-		r := rand.New(rand.NewPCG(9, 10))
-		for i := range wide {
-			wide[i] = number(r, 1)
+// A candidate is one of the functions that a benchmark measures in turn.
+type candidate struct {
+	name string
+	call func()
+}
+
+// inTurn calls functions in turn, in an order that is drawn, and reports how many times as long as the
+// first each of the others takes, by the medians. Other work of the machine then slows all of them.
+func inTurn(b *testing.B, all ...candidate) {
+	times := make([][]time.Duration, len(all))
+	order := rand.New(rand.NewPCG(2, 3))
+	for range b.N * 300 {
+		for _, i := range order.Perm(len(all)) {
+			start := time.Now()
+			all[i].call()
+			times[i] = append(times[i], time.Since(start))
 		}
-		equal := make([]float64, n) // of one exponent
+	}
+	median := func(i int) float64 {
+		slices.Sort(times[i])
+		return float64(times[i][len(times[i])/2])
+	}
+	for i := range all[1:] {
+		b.ReportMetric(median(i+1)/median(0), all[i+1].name+"/"+all[0].name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkAdd adds vectors in the cache and beyond it, and says how many times as long as a plain loop
+// that takes:
+//
+//	go test ./runtime/fold/exact -run '^$' -bench . -benchtime 1x
+func BenchmarkAdd(b *testing.B) {
+	for _, n := range []int{8, 64, 256, 1 << 10, 1 << 14, 1 << 17} {
+		xs, small, equal := normal(n), float32s(normal(n)), make([]float64, n)
 		for i := range equal {
 			equal[i] = 1 + float64(i)/float64(n)
 		}
-		small := make([]float32, n)
-		for i := range small {
-			small[i] = float32(xs[i])
-		}
-		measure := func(what string, f func()) {
-			b.Run(fmt.Sprintf("%s/%d", what, n), func(b *testing.B) {
-				b.SetBytes(int64(8 * n))
-				for b.Loop() {
-					f()
-				}
-			})
-		}
-		var s Sum
-		measure("plain", func() { sink = plainSum(xs) })
-		measure("exact", func() { s = Sum{}; Add(&s, xs); sink = s.Float64() })
-		measure("equal", func() { s = Sum{}; Add(&s, equal); sink = s.Float64() })
-		measure("wide", func() { s = Sum{}; Add(&s, wide); sink = s.Float64() })
-		measure("float32", func() { s = Sum{}; Add(&s, small); sink = s.Float64() })
-		measure("products", func() { s = Sum{}; AddProducts(&s, xs, xs); sink = s.Float64() })
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			add := func(name string, xs []float64) candidate {
+				return candidate{name, func() { var s Sum; Add(&s, xs); sink = s.Float64() }}
+			}
+			inTurn(b,
+				candidate{"plain", func() { sink = plainSum(xs) }},
+				add("exact", xs),
+				add("one-exponent", equal),
+				add("20-decades", spread(n, 20)),
+				add("any", anyBits(n)),
+				candidate{"float32", func() { var s Sum; Add(&s, small); sink = s.Float64() }})
+		})
+	}
+}
+
+// BenchmarkAddProducts is BenchmarkAdd for products.
+func BenchmarkAddProducts(b *testing.B) {
+	for _, n := range []int{8, 64, 256, 1 << 10, 1 << 14, 1 << 17} {
+		xs, small := normal(n), float32s(normal(n))
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			add := func(name string, xs []float64) candidate {
+				return candidate{name, func() { var s Sum; AddProducts(&s, xs, xs); sink = s.Float64() }}
+			}
+			inTurn(b,
+				candidate{"plain", func() { sink = plainDot(xs, xs) }},
+				add("exact", xs),
+				add("10-decades", spread(n, 10)),
+				add("any", anyBits(n)),
+				candidate{"float32", func() { var s Sum; AddProducts(&s, small, small); sink = s.Float64() }})
+		})
 	}
 }
 
 // BenchmarkRows sums the elements of some ranks' vectors, beside a plain loop.
 func BenchmarkRows(b *testing.B) {
 	for _, ranks := range []int{2, 4, 16, 64} {
-		const all = 1 << 16
-		rows, dst := normal(all), make([]float64, all/ranks)
-		wide, rows32, dst32 := make([]float64, all), make([]float32, all), make([]float32, all/ranks)
-		r := rand.New(rand.NewPCG(9, 10))
-		for i := range wide {
-			wide[i], rows32[i] = number(r, 1), float32(rows[i])
-		}
-		measure := func(what string, f func()) {
-			b.Run(fmt.Sprintf("%s/%d", what, ranks), func(b *testing.B) {
-				b.SetBytes(8 * all)
-				for b.Loop() {
-					f()
-				}
-			})
-		}
-		measure("plain", func() {
-			copy(dst, rows)
-			for at := len(dst); at < len(rows); at += len(dst) {
-				for i, x := range rows[at:][:len(dst)] {
-					dst[i] += x
-				}
+		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
+			const all = 1 << 16
+			dst, dst32, small := make([]float64, all/ranks), make([]float32, all/ranks), float32s(normal(all))
+			rows := func(name string, xs []float64) candidate {
+				return candidate{name, func() { Rows(dst, xs) }}
 			}
+			xs := normal(all)
+			inTurn(b,
+				candidate{"plain", func() {
+					copy(dst, xs)
+					for at := len(dst); at < len(xs); at += len(dst) {
+						for i, x := range xs[at:][:len(dst)] {
+							dst[i] += x
+						}
+					}
+				}},
+				rows("exact", xs),
+				rows("20-decades", spread(all, 20)),
+				rows("40-decades", spread(all, 40)),
+				rows("20-cancel", cancelling(ranks, all/ranks, 20)),
+				rows("any", anyBits(all)),
+				candidate{"float32", func() { Rows(dst32, small) }})
 		})
-		measure("exact", func() { Rows(dst, rows) })
-		measure("wide", func() { Rows(dst, wide) })
-		measure("float32", func() { Rows(dst32, rows32) })
 	}
 }
 

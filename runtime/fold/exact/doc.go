@@ -25,9 +25,10 @@
 // each addition.
 //
 // Rows is for many short sums, one for each element of a vector. There the error of each addition is
-// computed too, by D. E. Knuth's TwoSum, and added up by itself. If that sum of errors is exact, as it
-// is unless the numbers differ very much in size, one addition of sum and errors rounds correctly.
-// Otherwise a Sum is used. On amd64 with AVX2 the loop over float64 is assembly.
+// computed too, by D. E. Knuth's TwoSum, and added up by itself, and so are the errors of that sum. What
+// is then still lost is bounded. If all numbers within the bound round to the same, that is the result.
+// Otherwise a Sum is used: where the sum is less than some 2^-100 of the numbers, or halfway between two
+// others but for less than that. On amd64 with AVX2 all this is assembly.
 //
 // # Zeros, infinities, NaN
 //

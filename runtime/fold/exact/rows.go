@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -17,55 +18,105 @@ func Rows[T Float](dst, rows []T) {
 		return
 	}
 	from := 0
-	if fast && unsafe.Sizeof(dst[0]) == 8 {
+	if fast {
 		from = fastRows(dst, rows)
 	}
 	for i := from; i < n; i++ {
-		// The sum of the numbers so far is sum + rest, unless lost says otherwise.
-		sum, rest, lost := float64(rows[i]), 0.0, float64(rows[i]-rows[i])
-		for at := i + n; at < len(rows); at += n {
-			var off float64
-			sum, off = twoSum(sum, float64(rows[at]))
-			rest, off = twoSum(rest, off)
-			lost += math.Abs(off)
-		}
-		dst[i] = rounded(sum, rest, lost, rows[i:], n)
+		dst[i] = oneColumn(rows[i:], n)
 	}
 }
 
-// fastRows does what Rows does for the first columns, and returns how many they are.
+// oneColumn returns the rounded sum of every n-th element.
+func oneColumn[T Float](rows []T, n int) T {
+	c := columnSum{sum: float64(rows[0]), lost: float64(rows[0] - rows[0])}
+	for at := n; at < len(rows); at += n {
+		c.add(float64(rows[at]))
+	}
+	if rounded, ok := round[T](c); ok {
+		return rounded
+	}
+	return column(rows, n)
+}
+
+// A columnSum is sum + rest + third, but for what is lost.
+type columnSum struct {
+	sum   float64
+	rest  float64 // the sum of the errors of sum
+	third float64 // the sum of the errors of rest
+	lost  float64 // the sum of the sizes of the errors of third; NaN after infinities, NaN and overflow
+}
+
+func (c *columnSum) add(x float64) {
+	c.sum, x = twoSum(c.sum, x)
+	c.rest, x = twoSum(c.rest, x)
+	c.third, x = twoSum(c.third, x)
+	c.lost += math.Abs(x)
+}
+
+// round returns the rounded sum of a column, unless c does not tell it.
+//
+// The sum lies between two numbers. Rounding is monotonic: if both round to the same, so does the sum.
+func round[T Float](c columnSum) (rounded T, ok bool) {
+	high, low := twoSum(c.sum, c.rest)
+	low, off := twoSum(low, c.third)
+	high, low = twoSum(high, low)
+	small := unsafe.Sizeof(rounded) == 4
+	switch {
+	case off != 0 || c.lost != 0: // or NaN
+	case high == 0 && c.sum == 0: // a sum of -0 alone is -0
+		return T(c.sum), true
+	case small:
+		return T(odd(high, low)), true
+	default:
+		return T(high), true
+	}
+	// The sum is high + low + off, but for what is lost. Twice both, and some last places of low, are
+	// more than what is rounded here and in the sum of the sizes.
+	wide := 2*(math.Abs(off)+c.lost) + math.Abs(low)*0x1p-51
+	if small {
+		up, down := T(odd(high, low+wide)), T(odd(high, low-wide))
+		return up, up == down && up != 0
+	}
+	up, down := high+(low+wide), high+(low-wide)
+	if up == down {
+		return T(up), up != 0
+	}
+	// If high + low is halfway between high and other, the sign of off decides.
+	other := high + 2*low
+	if low == 0 || other-high != 2*low || !(math.Abs(off) > 2*c.lost) {
+		return 0, false
+	}
+	if (off < 0) != (low < 0) {
+		other = high
+	}
+	return T(other), true
+}
+
+// fastRows does what Rows does for the first columns, and returns how many they are. The assembly does
+// not see whether the sum of the errors of rest is exact. It adds up the sizes of these errors. Each
+// addition to a sum of count of them has an error of at most 2^-53 of the sum of the sizes. So slack
+// times that sum is more than twice what third lacks.
 func fastRows[T Float](dst, rows []T) int {
-	const block = 128
-	var sums, rests, lost [block]float64
-	n, all := len(dst), len(dst)&^7
+	const block = 1024
+	var unsure [block / 8]uint8
+	n, all, count := len(dst), len(dst)&^7, len(rows)/len(dst)
+	slack := float64(count) * 0x1p-52
 	for from := 0; from < all; from += block {
 		columns := min(block, all-from)
-		addRows(&sums[0], &rests[0], &lost[0], (*float64)(unsafe.Pointer(&rows[from])), columns, 8*n, len(rows)/n)
-		for i := range columns {
-			if both := sums[i] + rests[i]; both != 0 && lost[i] == 0 {
-				dst[from+i] = T(both)
-				continue
+		to, first := unsafe.Pointer(&dst[from]), unsafe.Pointer(&rows[from])
+		if unsafe.Sizeof(dst[0]) == 4 {
+			addRows32((*float32)(to), &unsure[0], (*float32)(first), columns, 4*n, count, slack)
+		} else {
+			addRows64((*float64)(to), &unsure[0], (*float64)(first), columns, 8*n, count, slack)
+		}
+		for at, flags := range unsure[:columns/8] {
+			for ; flags != 0; flags &= flags - 1 {
+				i := from + 8*at + bits.TrailingZeros8(flags)
+				dst[i] = oneColumn(rows[i:], n)
 			}
-			dst[from+i] = rounded(sums[i], rests[i], lost[i], rows[from+i:], n)
 		}
 	}
 	return all
-}
-
-// rounded returns the sum of a column, every n-th element of rows. It is sum + rest unless lost is not 0.
-func rounded[T Float](sum, rest, lost float64, rows []T, n int) T {
-	both := sum + rest
-	switch {
-	case lost != 0: // or NaN
-		return column(rows, n)
-	case both == 0 && sum != 0:
-		return 0
-	case both == 0: // a sum of -0 alone is -0
-		return T(sum)
-	case unsafe.Sizeof(rows[0]) == 4:
-		return T(odd(sum, rest))
-	}
-	return T(both)
 }
 
 // twoSum returns x+y rounded, and the error of that: x+y is exactly sum+off.

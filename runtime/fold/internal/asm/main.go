@@ -35,7 +35,8 @@ var exact = flag.Bool("exact", false, "write the assembly of package exact")
 func main() {
 	flag.Parse()
 	if *exact {
-		rowsFloat64()
+		rows("addRows64", 8)
+		rows("addRows32", 4)
 		Generate()
 		return
 	}

@@ -1,34 +1,43 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rowsFloat64 writes the loop of exact.Rows: for some columns at a time, it adds up the elements of all
-// rows, the errors of these additions, and what the sum of errors has lost.
-func rowsFloat64() {
+// rows writes the loop of exact.Rows. For eight columns at a time, it adds up the elements of all rows,
+// the errors of these additions, the errors of that, and the sizes of the latter. Then it rounds.
+func rows(name string, element int) {
 	const vectors = 2 // of four columns each, at a time
-	TEXT("addRows", NOSPLIT, "func(sums, rests, lost, rows *float64, columns, stride, count int)")
-	Doc("addRows needs AVX2. columns is a multiple of 8, and stride is in bytes.")
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float%d, unsure *uint8, rows *float%[1]d, columns, stride, count int, slack float64)", 8*element))
+	Doc(name+" needs AVX2. columns is a multiple of 8, and stride is in bytes. Each byte of unsure is for",
+		"eight columns. A bit of it is set if the column's number in dst may be wrong.")
 	Pragma("noescape")
-	sums := Load(Param("sums"), GP64())
-	rests := Load(Param("rests"), GP64())
-	lost := Load(Param("lost"), GP64())
+	dst := Load(Param("dst"), GP64())
+	unsure := Load(Param("unsure"), GP64())
 	rows := Load(Param("rows"), GP64())
 	columns := Load(Param("columns"), GP64())
 	stride := Load(Param("stride"), GP64())
 	count := Load(Param("count"), GP64())
+	narrow, slack := Load(Param("slack"), XMM()), YMM()
+	VBROADCASTSD(narrow, slack)
+	notSign := repeated(1<<63 - 1)
 
 	Label("columns")
-	var sum, rest, off, x, y, z [vectors]reg.VecVirtual
+	var all [vectors]rowVectors
+	var x [vectors]reg.VecVirtual
+	y, z := YMM(), YMM()
 	for i := range vectors {
-		sum[i], rest[i], off[i] = YMM(), YMM(), YMM()
-		x[i], y[i], z[i] = YMM(), YMM(), YMM()
-		VMOVUPD(Mem{Base: rows, Disp: 32 * i}, sum[i])
-		VXORPD(rest[i], rest[i], rest[i])
-		VSUBPD(sum[i], sum[i], off[i]) // NaN if it is no number
+		c := rowVectors{YMM(), YMM(), YMM(), YMM()}
+		all[i], x[i] = c, YMM()
+		load64(element, rows, 4*i, c.sum)
+		VXORPD(c.rest, c.rest, c.rest)
+		VXORPD(c.third, c.third, c.third)
+		VSUBPD(c.sum, c.sum, c.lost) // NaN if it is no number
 	}
 	row, left := GP64(), GP64()
 	MOVQ(rows, row)
@@ -38,28 +47,128 @@ func rowsFloat64() {
 	Label("row")
 	ADDQ(stride, row)
 	for i := range vectors {
-		VMOVUPD(Mem{Base: row, Disp: 32 * i}, x[i])
+		load64(element, row, 4*i, x[i])
 	}
-	for i := range vectors {
-		twoSum(sum[i], x[i], y[i], z[i]) // x is what is off
-		twoSum(rest[i], x[i], y[i], z[i])
-		VORPD(x[i], off[i], off[i])
+	for i, c := range all {
+		twoSum(c.sum, x[i], y, z) // x is what is off
+		twoSum(c.rest, x[i], y, z)
+		VADDPD(x[i], c.third, c.third)
+		VANDPD(notSign, x[i], x[i])
+		VADDPD(x[i], c.lost, c.lost)
 	}
 	DECQ(left)
 	JNZ(LabelRef("row"))
 	Label("added")
-	for i := range vectors {
-		VMOVUPD(sum[i], Mem{Base: sums, Disp: 32 * i})
-		VMOVUPD(rest[i], Mem{Base: rests, Disp: 32 * i})
-		VMOVUPD(off[i], Mem{Base: lost, Disp: 32 * i})
+	flags := GP32()
+	for i, c := range all {
+		result, sure := c.round(element, slack, notSign)
+		to := Mem{Base: dst, Disp: 4 * element * i}
+		if element == 4 {
+			VCVTPD2PSY(result, result.AsX())
+			VMOVUPS(result.AsX(), to)
+		} else {
+			VMOVUPD(result, to)
+		}
+		four := GP32()
+		VMOVMSKPD(sure, four)
+		if i == 0 {
+			MOVL(four, flags)
+			continue
+		}
+		SHLL(Imm(uint64(4*i)), four)
+		ORL(four, flags)
 	}
-	for _, p := range []reg.Register{sums, rests, lost, rows} {
-		ADDQ(Imm(32*vectors), p)
-	}
+	NOTL(flags)
+	MOVB(flags.As8(), Mem{Base: unsure})
+	INCQ(unsure)
+	ADDQ(Imm(uint64(4*element*vectors)), dst)
+	ADDQ(Imm(uint64(4*element*vectors)), rows)
 	SUBQ(Imm(4*vectors), columns)
 	JNZ(LabelRef("columns"))
 	VZEROUPPER()
 	RET()
+}
+
+// rowVectors are four sums of columns, as in exact.columnSum.
+type rowVectors struct{ sum, rest, third, lost reg.VecVirtual }
+
+// round rounds as exact.round does, and returns where that is sure to be right. For elements of 4 bytes
+// it does not round to odd: the numbers that the sum lies between have to become the same float32, and
+// are wider apart for that.
+func (c rowVectors) round(element int, slack, notSign reg.VecVirtual) (result, sure reg.VecVirtual) {
+	const equal, unequal = 0, 12 // kinds of comparison; NaN is neither
+	zero, high, low, y, z := YMM(), YMM(), YMM(), YMM(), YMM()
+	VXORPD(zero, zero, zero)
+	// Where nothing is lost the result is sum + rest, and for float32 sum, if there is no rest.
+	lossless, whole := YMM(), YMM()
+	if element == 4 {
+		VORPD(c.rest, c.lost, lossless)
+		VCMPPD(Imm(equal), zero, lossless, lossless)
+	} else {
+		VCMPPD(Imm(equal), zero, c.lost, lossless)
+	}
+	VADDPD(c.rest, c.sum, whole)
+	VCMPPD(Imm(equal), zero, whole, y)
+	VCMPPD(Imm(equal), zero, c.sum, z)
+	VANDPD(y, z, z)
+	VBLENDVPD(z, c.sum, whole, whole) // a sum of -0 alone is -0
+
+	VMOVAPD(c.sum, high)
+	VMOVAPD(c.rest, low)
+	twoSum(high, low, y, z)
+	off := c.third
+	twoSum(low, off, y, z)
+	twoSum(high, low, y, z)
+	wide := c.lost
+	VMULPD(slack, wide, wide)
+	VANDPD(notSign, off, off)
+	VADDPD(off, wide, wide)
+	VADDPD(wide, wide, wide)
+	places := repeated(math.Float64bits(0x1p-51))
+	from := low
+	if element == 4 {
+		from = high
+	}
+	VANDPD(notSign, from, y)
+	VMULPD(places, y, y)
+	VADDPD(y, wide, wide)
+	up, down := YMM(), YMM()
+	VADDPD(wide, low, up)
+	VSUBPD(wide, low, down)
+	VADDPD(up, high, up)
+	VADDPD(down, high, down)
+	sure = YMM()
+	if element == 4 {
+		VCVTPD2PSY(up, y.AsX())
+		VCVTPS2PD(y.AsX(), up)
+		VCVTPD2PSY(down, y.AsX())
+		VCVTPS2PD(y.AsX(), down)
+	}
+	VCMPPD(Imm(equal), up, down, sure)
+	VCMPPD(Imm(unequal), zero, up, y)
+	VANDPD(y, sure, sure)
+	VORPD(lossless, sure, sure)
+	VBLENDVPD(lossless, whole, up, up)
+	return up, sure
+}
+
+// load64 loads four elements from number at on. Those of 4 bytes become float64.
+func load64(element int, base reg.Register, at int, to reg.VecVirtual) {
+	from := Mem{Base: base, Disp: element * at}
+	if element == 4 {
+		VCVTPS2PD(from, to)
+		return
+	}
+	VMOVUPD(from, to)
+}
+
+// repeated returns a register that repeats a word.
+func repeated(word uint64) reg.VecVirtual {
+	w, x, y := GP64(), XMM(), YMM()
+	MOVQ(U64(word), w)
+	VMOVQ(w, x)
+	VPBROADCASTQ(x, y)
+	return y
 }
 
 // twoSum adds x to sum, rounded, and leaves the rounding error in x. It overwrites y and z.
