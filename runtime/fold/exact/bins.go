@@ -41,6 +41,13 @@ const (
 
 // Add adds all of xs to s.
 func Add[T Float](s *Sum, xs []T) {
+	inBlocks(len(xs),
+		func(from, to int) bool { return addBlock(s, xs[from:to]) },
+		func(from, to int) { addByBins(s, xs[from:to]) })
+}
+
+// addByBins does what Add does.
+func addByBins[T Float](s *Sum, xs []T) {
 	if len(xs) < fewest {
 		for _, x := range xs {
 			s.Add(float64(x))

@@ -13,3 +13,23 @@ func addRows64(dst *float64, unsure *uint8, rows *float64, columns int, stride i
 //
 //go:noescape
 func addRows32(dst *float32, unsure *uint8, rows *float32, columns int, stride int, count int, slack float64)
+
+// addLanes64 needs AVX2. to is a lanes, and n is a multiple of 8, but not 0.
+//
+//go:noescape
+func addLanes64(to *float64, x *float64, n int)
+
+// addLanes32 needs AVX2. to is a lanes, and n is a multiple of 8, but not 0.
+//
+//go:noescape
+func addLanes32(to *float64, x *float32, n int)
+
+// multiplyLanes64 needs AVX2 and FMA. to is a lanes, and n is a multiple of 8, but not 0.
+//
+//go:noescape
+func multiplyLanes64(to *float64, x *float64, y *float64, n int)
+
+// multiplyLanes32 needs AVX2 and FMA. to is a lanes, and n is a multiple of 8, but not 0.
+//
+//go:noescape
+func multiplyLanes32(to *float64, x *float32, y *float32, n int)

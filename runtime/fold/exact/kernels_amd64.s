@@ -383,3 +383,434 @@ added:
 	JNZ          columns
 	VZEROUPPER
 	RET
+
+// func addLanes64(to *float64, x *float64, n int)
+// Requires: AVX
+TEXT ·addLanes64(SB), NOSPLIT, $0-24
+	MOVQ    to+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VMOVUPD (CX), Y3
+	VSUBPD  Y3, Y3, Y6
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VMOVUPD 32(CX), Y7
+	VSUBPD  Y7, Y7, Y10
+	ADDQ    $0x40, CX
+	SUBQ    $0x08, DX
+	JZ      added
+
+next:
+	VMOVUPD (CX), Y0
+	VADDPD  Y0, Y3, Y1
+	VSUBPD  Y3, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y3, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y3
+	VADDPD  Y0, Y4, Y1
+	VSUBPD  Y4, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y4, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y4
+	VADDPD  Y0, Y5, Y1
+	VSUBPD  Y5, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y5, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y5
+	VORPD   Y0, Y6, Y6
+	VMOVUPD 32(CX), Y0
+	VADDPD  Y0, Y7, Y1
+	VSUBPD  Y7, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y7, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y7
+	VADDPD  Y0, Y8, Y1
+	VSUBPD  Y8, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y8, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y8
+	VADDPD  Y0, Y9, Y1
+	VSUBPD  Y9, Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	VSUBPD  Y2, Y1, Y2
+	VSUBPD  Y2, Y9, Y2
+	VADDPD  Y0, Y2, Y0
+	VMOVAPD Y1, Y9
+	VORPD   Y0, Y10, Y10
+	ADDQ    $0x40, CX
+	SUBQ    $0x08, DX
+	JNZ     next
+
+added:
+	VMOVUPD Y3, (AX)
+	VMOVUPD Y4, 64(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 256(AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y8, 96(AX)
+	VMOVUPD Y9, 160(AX)
+	VMOVUPD Y10, 288(AX)
+	VZEROUPPER
+	RET
+
+// func addLanes32(to *float64, x *float32, n int)
+// Requires: AVX
+TEXT ·addLanes32(SB), NOSPLIT, $0-24
+	MOVQ      to+0(FP), AX
+	MOVQ      x+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VCVTPS2PD (CX), Y3
+	VSUBPD    Y3, Y3, Y6
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VCVTPS2PD 16(CX), Y7
+	VSUBPD    Y7, Y7, Y10
+	ADDQ      $0x20, CX
+	SUBQ      $0x08, DX
+	JZ        added
+
+next:
+	VCVTPS2PD (CX), Y0
+	VADDPD    Y0, Y3, Y1
+	VSUBPD    Y3, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y3, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y3
+	VADDPD    Y0, Y4, Y1
+	VSUBPD    Y4, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y4, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y4
+	VADDPD    Y0, Y5, Y1
+	VSUBPD    Y5, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y5, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y5
+	VORPD     Y0, Y6, Y6
+	VCVTPS2PD 16(CX), Y0
+	VADDPD    Y0, Y7, Y1
+	VSUBPD    Y7, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y7, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y7
+	VADDPD    Y0, Y8, Y1
+	VSUBPD    Y8, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y8, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y8
+	VADDPD    Y0, Y9, Y1
+	VSUBPD    Y9, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y9, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y9
+	VORPD     Y0, Y10, Y10
+	ADDQ      $0x20, CX
+	SUBQ      $0x08, DX
+	JNZ       next
+
+added:
+	VMOVUPD Y3, (AX)
+	VMOVUPD Y4, 64(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 256(AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y8, 96(AX)
+	VMOVUPD Y9, 160(AX)
+	VMOVUPD Y10, 288(AX)
+	VZEROUPPER
+	RET
+
+// func multiplyLanes64(to *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·multiplyLanes64(SB), NOSPLIT, $0-32
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         $0x7fffffffffffffff, SI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         $0x7ff0000000000000, SI
+	VMOVQ        SI, X1
+	VPBROADCASTQ X1, Y1
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      (CX), Y6
+	VMOVUPD      (DX), Y4
+	VMOVAPD      Y6, Y7
+	VMULPD       Y4, Y6, Y6
+	VFMSUB213PD  Y6, Y4, Y7
+	VANDPD       Y0, Y6, Y4
+	VMINPD       Y4, Y1, Y1
+	VSUBPD       Y6, Y6, Y10
+	VXORPD       Y12, Y12, Y12
+	VXORPD       Y13, Y13, Y13
+	VXORPD       Y14, Y14, Y14
+	VMOVUPD      32(CX), Y11
+	VMOVUPD      32(DX), Y4
+	VMOVAPD      Y11, Y12
+	VMULPD       Y4, Y11, Y11
+	VFMSUB213PD  Y11, Y4, Y12
+	VANDPD       Y0, Y11, Y4
+	VMINPD       Y4, Y1, Y1
+	VSUBPD       Y11, Y11, Y15
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, BX
+	JZ           added
+
+next:
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (DX), Y4
+	VMOVAPD     Y2, Y3
+	VMULPD      Y4, Y2, Y2
+	VFMSUB213PD Y2, Y4, Y3
+	VANDPD      Y0, Y2, Y4
+	VMINPD      Y4, Y1, Y1
+	VADDPD      Y3, Y7, Y4
+	VSUBPD      Y7, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y7, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y7
+	VADDPD      Y3, Y8, Y4
+	VSUBPD      Y8, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y8, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y8
+	VADDPD      Y3, Y9, Y4
+	VSUBPD      Y9, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y9, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y9
+	VORPD       Y3, Y10, Y10
+	VADDPD      Y2, Y6, Y4
+	VSUBPD      Y6, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y6, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y6
+	VADDPD      Y2, Y7, Y4
+	VSUBPD      Y7, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y7, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y7
+	VADDPD      Y2, Y8, Y4
+	VSUBPD      Y8, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y8, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y8
+	VADDPD      Y2, Y9, Y4
+	VSUBPD      Y9, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y9, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y9
+	VORPD       Y2, Y10, Y10
+	VMOVUPD     32(CX), Y2
+	VMOVUPD     32(DX), Y4
+	VMOVAPD     Y2, Y3
+	VMULPD      Y4, Y2, Y2
+	VFMSUB213PD Y2, Y4, Y3
+	VANDPD      Y0, Y2, Y4
+	VMINPD      Y4, Y1, Y1
+	VADDPD      Y3, Y12, Y4
+	VSUBPD      Y12, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y12, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y12
+	VADDPD      Y3, Y13, Y4
+	VSUBPD      Y13, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y13, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y13
+	VADDPD      Y3, Y14, Y4
+	VSUBPD      Y14, Y4, Y5
+	VSUBPD      Y5, Y3, Y3
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y14, Y5
+	VADDPD      Y3, Y5, Y3
+	VMOVAPD     Y4, Y14
+	VORPD       Y3, Y15, Y15
+	VADDPD      Y2, Y11, Y4
+	VSUBPD      Y11, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y11, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y11
+	VADDPD      Y2, Y12, Y4
+	VSUBPD      Y12, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y12, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y12
+	VADDPD      Y2, Y13, Y4
+	VSUBPD      Y13, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y13, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y13
+	VADDPD      Y2, Y14, Y4
+	VSUBPD      Y14, Y4, Y5
+	VSUBPD      Y5, Y2, Y2
+	VSUBPD      Y5, Y4, Y5
+	VSUBPD      Y5, Y14, Y5
+	VADDPD      Y2, Y5, Y2
+	VMOVAPD     Y4, Y14
+	VORPD       Y2, Y15, Y15
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	SUBQ        $0x08, BX
+	JNZ         next
+
+added:
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 64(AX)
+	VMOVUPD Y8, 128(AX)
+	VMOVUPD Y9, 192(AX)
+	VMOVUPD Y10, 256(AX)
+	VMOVUPD Y11, 32(AX)
+	VMOVUPD Y12, 96(AX)
+	VMOVUPD Y13, 160(AX)
+	VMOVUPD Y14, 224(AX)
+	VMOVUPD Y15, 288(AX)
+	VMOVUPD Y1, 320(AX)
+	VZEROUPPER
+	RET
+
+// func multiplyLanes32(to *float64, x *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·multiplyLanes32(SB), NOSPLIT, $0-32
+	MOVQ      to+0(FP), AX
+	MOVQ      x+8(FP), CX
+	MOVQ      y+16(FP), DX
+	MOVQ      n+24(FP), BX
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VCVTPS2PD (CX), Y3
+	VCVTPS2PD (DX), Y1
+	VMULPD    Y1, Y3, Y3
+	VSUBPD    Y3, Y3, Y6
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VCVTPS2PD 16(CX), Y7
+	VCVTPS2PD 16(DX), Y1
+	VMULPD    Y1, Y7, Y7
+	VSUBPD    Y7, Y7, Y10
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, DX
+	SUBQ      $0x08, BX
+	JZ        added
+
+next:
+	VCVTPS2PD (CX), Y0
+	VCVTPS2PD (DX), Y1
+	VMULPD    Y1, Y0, Y0
+	VADDPD    Y0, Y3, Y1
+	VSUBPD    Y3, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y3, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y3
+	VADDPD    Y0, Y4, Y1
+	VSUBPD    Y4, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y4, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y4
+	VADDPD    Y0, Y5, Y1
+	VSUBPD    Y5, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y5, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y5
+	VORPD     Y0, Y6, Y6
+	VCVTPS2PD 16(CX), Y0
+	VCVTPS2PD 16(DX), Y1
+	VMULPD    Y1, Y0, Y0
+	VADDPD    Y0, Y7, Y1
+	VSUBPD    Y7, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y7, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y7
+	VADDPD    Y0, Y8, Y1
+	VSUBPD    Y8, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y8, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y8
+	VADDPD    Y0, Y9, Y1
+	VSUBPD    Y9, Y1, Y2
+	VSUBPD    Y2, Y0, Y0
+	VSUBPD    Y2, Y1, Y2
+	VSUBPD    Y2, Y9, Y2
+	VADDPD    Y0, Y2, Y0
+	VMOVAPD   Y1, Y9
+	VORPD     Y0, Y10, Y10
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, DX
+	SUBQ      $0x08, BX
+	JNZ       next
+
+added:
+	VMOVUPD Y3, (AX)
+	VMOVUPD Y4, 64(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 256(AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y8, 96(AX)
+	VMOVUPD Y9, 160(AX)
+	VMOVUPD Y10, 288(AX)
+	VZEROUPPER
+	RET

@@ -13,6 +13,13 @@ func AddProducts[T Float](s *Sum, xs, ys []T) {
 	if len(xs) != len(ys) {
 		panic("exact: vectors of different lengths")
 	}
+	inBlocks(len(xs),
+		func(from, to int) bool { return addProductBlock(s, xs[from:to], ys[from:to]) },
+		func(from, to int) { addProductsByBins(s, xs[from:to], ys[from:to]) })
+}
+
+// addProductsByBins does what AddProducts does.
+func addProductsByBins[T Float](s *Sum, xs, ys []T) {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		addProducts32(s, xs, ys)
 		return
@@ -47,7 +54,7 @@ func addProducts32[T Float](s *Sum, xs, ys []T) {
 		for i, x := range xs[:n] {
 			products[i] = float64(x) * float64(ys[i])
 		}
-		Add(s, products[:n])
+		addByBins(s, products[:n])
 		xs, ys = xs[n:], ys[n:]
 	}
 }

@@ -37,6 +37,10 @@ func main() {
 	if *exact {
 		rows("addRows64", 8)
 		rows("addRows32", 4)
+		lanes("addLanes64", 8, false)
+		lanes("addLanes32", 4, false)
+		lanes("multiplyLanes64", 8, true)
+		lanes("multiplyLanes32", 4, true)
 		Generate()
 		return
 	}
