@@ -182,6 +182,9 @@ func TestExactByEveryAlgorithm(t *testing.T) {
 					parts[v] = divided(r, vectors[v], size)
 				}
 				o := mem.Options{Queue: 4096, Seed: r.Uint64(), Windows: r.IntN(2) == 0, Reorder: []float64{0, 0.3}[r.IntN(2)]}
+				if r.IntN(2) == 0 {
+					o.Loss, o.Duplicate = 0.2, 0.1
+				}
 				comms := groupOf(t, size, o, schedgen.Config{Algorithms: map[string]schedgen.Algorithm{row.Name: {Name: alg.Name}}})
 				require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 					sums := make([]schedgen.Exact, len(vectors))
