@@ -342,23 +342,38 @@ func TestAllreduceExactOfOtherLengths(t *testing.T) {
 }
 
 // BenchmarkExactSum calls what is exact and what is rounded in turn, and says how many times as long
-// what is exact takes, by the medians:
+// what is exact takes, by the medians. AllreduceExact is called with normally distributed numbers, with
+// numbers whose sizes are spread over 40 decades, and with ranks of which two have numbers that are 20
+// decades greater and cancel:
 //
 //	go test -run '^$' -bench ExactSum -benchtime 1x
 func BenchmarkExactSum(b *testing.B) {
 	const ranks = 4
 	for _, n := range []int{1, 1 << 10, 1 << 17} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			var times [6][]time.Duration
+			var times [8][]time.Duration
 			comms := group(b, ranks, schedgen.Config{})
 			rounds := b.N * max(100, min(2000, 1<<21/n))
 			require.NoError(b, each(comms, func(c *schedgen.Comm) error {
 				ctx, r := b.Context(), rand.New(rand.NewPCG(1, uint64(c.Rank())))
 				own, buf, sum := make([]float64, n), make([]float64, n), []float64{0}
+				wide, cancel := make([]float64, n), make([]float64, n)
 				for i := range own {
 					own[i] = r.NormFloat64()
+					wide[i] = math.Copysign(math.Pow(10, 40*r.Float64()), own[i])
+					cancel[i] = own[i]
 				}
-				calls := [6]func() error{
+				pair := rand.New(rand.NewPCG(4, 5)) // the same at all ranks
+				for i := range cancel {
+					x := pair.NormFloat64() * 1e20
+					switch first := pair.IntN(ranks); c.Rank() {
+					case first:
+						cancel[i] = x
+					case (first + 1) % ranks:
+						cancel[i] = -x
+					}
+				}
+				calls := [8]func() error{
 					func() error {
 						all := 0.0
 						for _, x := range own {
@@ -379,11 +394,15 @@ func BenchmarkExactSum(b *testing.B) {
 					func() error { _, err := schedgen.ExactDot(ctx, c, own, own); return err },
 					func() error { return schedgen.Allreduce(ctx, c, buf, schedgen.Sum) },
 					func() error { return schedgen.AllreduceExact(ctx, c, buf) },
+					func() error { return schedgen.AllreduceExact(ctx, c, buf) },
+					func() error { return schedgen.AllreduceExact(ctx, c, buf) },
 				}
+				inputs := [8][]float64{6: wide, 7: cancel}
 				order := rand.New(rand.NewPCG(2, 3)) // the same at all ranks
 				for range rounds {
 					for _, i := range order.Perm(len(calls)) {
 						copy(buf, own)
+						copy(buf, inputs[i])
 						if err := schedgen.Barrier(ctx, c); err != nil {
 							return err
 						}
@@ -403,8 +422,10 @@ func BenchmarkExactSum(b *testing.B) {
 				slices.Sort(times[i])
 				return float64(times[i][len(times[i])/2])
 			}
-			for i, name := range []string{"ExactSum", "ExactDot", "AllreduceExact"} {
-				b.ReportMetric(median(2*i+1)/median(2*i), name+"/rounded")
+			for i, name := range []string{1: "ExactSum", 3: "ExactDot", 5: "AllreduceExact", 6: "AllreduceExact-40-decades", 7: "AllreduceExact-20-cancel"} {
+				if name != "" {
+					b.ReportMetric(median(i)/median(min(i-1, 4)), name+"/rounded")
+				}
 			}
 		})
 	}

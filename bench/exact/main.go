@@ -1,0 +1,183 @@
+//go:build linux
+
+// Command exact measures what exact sums cost on links, beside rounded ones: the bytes that leave a
+// rank, and the time. It is one rank; bench/netns starts one on each of some hosts:
+//
+//	go build -o /tmp/exact ./bench/exact
+//	SCHEDGEN_COORDINATOR=10.77.0.1:7777 go run ./bench/netns --hosts 4 --rate 100mbit -- /tmp/exact
+//
+// The bytes are those that the interface counts, with all headers and acknowledgements, less those of
+// as many barriers. Times are medians of calls that are made in turn, in an order that is drawn, with a
+// barrier before and after each.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schedgen/schedgen"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 30, "how many times each operation is measured")
+	link := flag.String("interface", "eth0", "the interface whose bytes are counted")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, *rounds, *link); err != nil {
+		fmt.Fprintln(os.Stderr, "exact:", err)
+		os.Exit(2)
+	}
+}
+
+// An operation is one call. Exact ones stand behind the rounded ones that they are compared with.
+type operation struct {
+	name  string
+	call  func(ctx context.Context) error
+	bytes float64 // that leave a rank, on average of all ranks
+	times []time.Duration
+}
+
+func (o *operation) median() time.Duration {
+	slices.Sort(o.times)
+	return o.times[len(o.times)/2]
+}
+
+// operations returns the calls that are measured. The first is none.
+func operations(comm *schedgen.Comm) []*operation {
+	all := []*operation{{name: "none", call: func(context.Context) error { return nil }}}
+	add := func(name string, call func(ctx context.Context) error) {
+		all = append(all, &operation{name: name, call: call})
+	}
+	one := []float64{1}
+	add("Allreduce of 1", func(ctx context.Context) error { return schedgen.Allreduce(ctx, comm, one, schedgen.Sum) })
+	add("ExactSum of 1", func(ctx context.Context) error { _, err := schedgen.ExactSum(ctx, comm, one); return err })
+	for _, n := range []int{100, 1 << 10, 1 << 17} {
+		buf := make([]float64, n)
+		r := rand.New(rand.NewPCG(1, uint64(comm.Rank())))
+		fill := func() {
+			for i := range buf {
+				buf[i] = r.NormFloat64()
+			}
+		}
+		add(fmt.Sprint("Allreduce of ", n), func(ctx context.Context) error {
+			fill()
+			return schedgen.Allreduce(ctx, comm, buf, schedgen.Sum)
+		})
+		add(fmt.Sprint("AllreduceExact of ", n), func(ctx context.Context) error {
+			fill()
+			return schedgen.AllreduceExact(ctx, comm, buf)
+		})
+	}
+	return all
+}
+
+func run(ctx context.Context, out io.Writer, rounds int, link string) error {
+	comm, err := schedgen.Init(ctx)
+	if err != nil {
+		return err
+	}
+	defer comm.Close()
+	all := operations(comm)
+	for _, o := range all {
+		if o.bytes, err = bytesOf(ctx, comm, o, rounds, link); err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	order := rand.New(rand.NewPCG(2, 3)) // the same at all ranks
+	for range rounds {
+		for _, i := range order.Perm(len(all)) {
+			took, err := timeOf(ctx, comm, all[i])
+			if err != nil {
+				return fmt.Errorf("%s: %w", all[i].name, err)
+			}
+			all[i].times = append(all[i].times, took)
+		}
+	}
+	if comm.Rank() == 0 {
+		write(out, all, comm.Size())
+	}
+	return schedgen.Barrier(ctx, comm)
+}
+
+// bytesOf returns how many bytes leave a rank for one call, on average.
+func bytesOf(ctx context.Context, comm *schedgen.Comm, o *operation, rounds int, link string) (float64, error) {
+	if _, err := timeOf(ctx, comm, o); err != nil { // connections are made
+		return 0, err
+	}
+	before, err := sent(link)
+	if err != nil {
+		return 0, err
+	}
+	for range rounds {
+		if _, err := timeOf(ctx, comm, o); err != nil {
+			return 0, err
+		}
+	}
+	after, err := sent(link)
+	if err != nil {
+		return 0, err
+	}
+	total := []float64{after - before}
+	if err := schedgen.Allreduce(ctx, comm, total, schedgen.Sum); err != nil {
+		return 0, err
+	}
+	return total[0] / float64(rounds*comm.Size()), nil
+}
+
+// timeOf calls o between two barriers, and returns how long it and the second one take.
+func timeOf(ctx context.Context, comm *schedgen.Comm, o *operation) (time.Duration, error) {
+	if err := schedgen.Barrier(ctx, comm); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := o.call(ctx); err != nil {
+		return 0, err
+	}
+	err := schedgen.Barrier(ctx, comm)
+	return time.Since(start), err
+}
+
+// sent returns how many bytes an interface has sent.
+func sent(link string) (float64, error) {
+	const path, column = "/proc/net/dev", 8
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		name, numbers, found := strings.Cut(lines.Text(), ":")
+		if fields := strings.Fields(numbers); found && strings.TrimSpace(name) == link && len(fields) > column {
+			return strconv.ParseFloat(fields[column], 64)
+		}
+	}
+	return 0, fmt.Errorf("%s has no interface %s", path, link)
+}
+
+// write writes a table of what has been measured.
+func write(out io.Writer, all []*operation, ranks int) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintf(w, "%d ranks\tbytes sent by a rank\tof the rounded\ttime, of the rounded\n", ranks)
+	none := all[0]
+	for i, o := range all[1:] {
+		if i%2 == 0 {
+			fmt.Fprintf(w, "%s\t%.0f\t\t\n", o.name, o.bytes-none.bytes)
+			continue
+		}
+		rounded := all[i]
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\n", o.name, o.bytes-none.bytes, (o.bytes-none.bytes)/(rounded.bytes-none.bytes), float64(o.median())/float64(rounded.median()))
+	}
+}
