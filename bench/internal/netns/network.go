@@ -1,9 +1,8 @@
 //go:build linux
 
-// Package netns makes a network of made-up hosts: network namespaces behind one
-// bridge, each with a link of a chosen rate and, if asked, loss. Functions return
-// what to execute in which namespace; who makes the namespaces, and for how long
-// they live, is the caller's.
+// Package netns makes a network of simulated hosts: network namespaces behind one bridge, each with
+// a link of a chosen rate and loss. Its functions return the commands to execute in each namespace.
+// The caller makes the namespaces and ends them.
 package netns
 
 import (
@@ -13,26 +12,26 @@ import (
 	"strings"
 )
 
-// Link is what shapes both ends of a host's link, in words of tc. With an empty
-// Rate it is not shaped.
+// Link holds the parameters of both ends of a host's link, in the syntax of tc. With an empty Rate
+// the link is unlimited.
 type Link struct {
 	Rate  string
-	Queue string // bytes that wait; what comes beyond that is lost
+	Queue string // bytes that may wait; further bytes are lost
 	Burst string // bytes that pass at once
 }
 
-// Port is the bridge's end of the link of host i, from 0. The other is eth0.
+// Port returns the name of the bridge's end of the link of host i, from 0. The other end is eth0.
 func Port(i int) string { return fmt.Sprintf("v%d", i) }
 
-// Address is the address of host i on eth0.
+// Address returns the address of host i on eth0.
 func Address(i int) string { return fmt.Sprintf("10.77.0.%d", i+1) }
 
-// MaxHosts is how many hosts have an address.
+// MaxHosts is the largest number of hosts.
 const MaxHosts = 250
 
-// BridgeCommands make the bridge, which drops frames to each host with a
-// probability, those of TCP too. Its snooping is off: with no querier it would
-// forget who has joined a group.
+// BridgeCommands returns the commands that make the bridge. The bridge drops frames to each host
+// with the given probability, those of TCP too. Its multicast snooping is off, because without a
+// querier it would forget the members of multicast groups.
 func BridgeCommands(loss float64) []string {
 	c := []string{
 		"ip link set lo up",
@@ -45,16 +44,16 @@ func BridgeCommands(loss float64) []string {
 	return c
 }
 
-// lossRules drop frames on their way to a port, when they have been copied
-// for every receiver: losses are independent.
+// lossRules returns rules that drop frames on their way to a port, after frames have been copied
+// for every receiver. So losses are independent.
 func lossRules(loss float64) string {
 	const of = 1_000_000
 	return fmt.Sprintf("table bridge loss { chain forward { type filter hook forward priority 0; numgen random mod %d < %d counter drop; }; }\n",
 		of, int(loss*of))
 }
 
-// PortCommands make host i's link, in the bridge's namespace, and give one end to
-// the namespace of the process, or thread, pid.
+// PortCommands returns the commands, for the bridge's namespace, that make the link of host i and
+// move one end to the namespace of the process or thread pid.
 func PortCommands(l Link, i, pid int) []string {
 	port := Port(i)
 	c := []string{
@@ -64,7 +63,8 @@ func PortCommands(l Link, i, pid int) []string {
 	return append(c, shape(l, port)...)
 }
 
-// HostCommands set host i's end up, in its namespace, where there are n hosts.
+// HostCommands returns the commands, for the namespace of host i of n, that set up its end of the
+// link.
 func HostCommands(l Link, i, n int) []string {
 	c := []string{
 		"ip link set lo up",
@@ -76,12 +76,12 @@ func HostCommands(l Link, i, n int) []string {
 	return append(c, shape(l, "eth0")...)
 }
 
-// hardware is the address of host i's card.
+// hardware returns the Ethernet address of host i.
 func hardware(i int) string { return fmt.Sprintf("02:00:0a:4d:00:%02x", i+1) }
 
-// neighbours say which card each other host of n has. To ask for it, as hosts do that have just
-// begun, takes a second where the question is lost; and the system remembers 1,024 answers over all
-// namespaces, of which 40 hosts have more.
+// neighbours returns commands that tell host i the Ethernet addresses of all other hosts of n.
+// Asking for them would take a second if the question is lost, and the system stores only 1,024
+// answers for all namespaces, which is too few for 40 hosts.
 func neighbours(i, n int) string {
 	var b strings.Builder
 	for other := range n {
@@ -92,7 +92,7 @@ func neighbours(i, n int) string {
 	return b.String()
 }
 
-// shape has a link's end send at its rate.
+// shape returns the commands that make an end of a link send at its rate.
 func shape(l Link, dev string) []string {
 	if l.Rate == "" {
 		return nil
@@ -100,7 +100,7 @@ func shape(l Link, dev string) []string {
 	return []string{fmt.Sprintf("tc qdisc add dev %s root tbf rate %s burst %s limit %s", dev, l.Rate, l.Burst, l.Queue)}
 }
 
-// Execute executes commands one after the other; a text behind < is their input.
+// Execute runs commands one after the other. The text after < in a command is its input.
 func Execute(commands []string) error {
 	for _, c := range commands {
 		line, input, _ := strings.Cut(c, "<")
@@ -114,7 +114,7 @@ func Execute(commands []string) error {
 	return nil
 }
 
-// Missing says which of the programs that commands call are not installed.
+// Missing returns an error that lists the programs of commands that are not installed.
 func Missing(loss bool) error {
 	need := []string{"ip", "tc"}
 	if loss {

@@ -9,13 +9,13 @@ import (
 	"unsafe"
 )
 
-// The system's ETHTOOL_S… commands that turn an offload on or off.
+// The commands ETHTOOL_S… of Linux that turn an offload on or off.
 var offloads = map[string]uint32{"tso": 0x1f, "gso": 0x24, "gro": 0x2c}
 
 const siocEthtool = 0x8946
 
-// OffloadsOff has dev send frames of the wire's size, so that a shaper counts
-// what a link would carry.
+// OffloadsOff makes dev send frames of the wire's size, so that a shaper counts the bytes that a
+// real link would carry.
 func OffloadsOff(dev string) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package tool has what programs that measure share: what is measured where, and
-// what is built for it.
+// Package tool holds the parts that measuring programs share: descriptions of the machine, builds,
+// flags and files.
 package tool
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// About says what has been measured on which machine, a line each.
+// About returns lines that describe the version of the source and the machine.
 func About(ctx context.Context) []string {
 	return []string{
 		fmt.Sprintf("schedgen at commit %s, %s", commit(ctx), goruntime.Version()),
@@ -19,7 +19,7 @@ func About(ctx context.Context) []string {
 	}
 }
 
-// commit names the version of the source, and says if it has been changed.
+// commit returns the version of the source, and whether the source has been changed since.
 func commit(ctx context.Context) string {
 	name := FirstLine(ctx, "git", "rev-parse", "--short", "HEAD")
 	if FirstLine(ctx, "git", "status", "--porcelain", "--untracked-files=no") != unknown {
@@ -30,7 +30,7 @@ func commit(ctx context.Context) string {
 
 const unknown = "unknown"
 
-// FirstLine returns what a program prints first; it is for people only.
+// FirstLine returns the first line that a program prints, for people to read.
 func FirstLine(ctx context.Context, name string, args ...string) string {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	line, _, _ := strings.Cut(string(out), "\n")

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Execute runs a program to its end and shows what it prints.
+// Execute runs a program to its end and shows its output.
 func Execute(ctx context.Context, output io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
@@ -22,8 +22,7 @@ func Execute(ctx context.Context, output io.Writer, name string, args ...string)
 	return nil
 }
 
-// ModuleRoot returns the directory of this module, within which the program must
-// have been started.
+// ModuleRoot returns the directory of this module. The current directory must be inside it.
 func ModuleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lookAround is how long to look what others do.
+// lookAround is the time over which Busy measures.
 const lookAround = time.Second
 
-// Busy looks around for a second and returns the share of the cores that is
-// taken; below 0: not known.
+// Busy measures for a second and returns the share of the cores that is in use, or a negative
+// number if it is unknown.
 func Busy(ctx context.Context) float64 {
 	idle, all, ok := ticks()
 	select {
@@ -25,7 +25,7 @@ func Busy(ctx context.Context) float64 {
 	return 1 - float64(idleNow-idle)/float64(allNow-all)
 }
 
-// ticks returns the system's ticks of all cores since it was started.
+// ticks returns the idle and the total ticks of all cores since the system was started.
 func ticks() (idle, all int64, ok bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

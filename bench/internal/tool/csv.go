@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// ReadFile returns what parse takes from the file called name, which errors name.
+// ReadFile returns the result of parse for the file called name. Errors begin with the name.
 func ReadFile[T any](name string, parse func(io.Reader) (T, error)) (got T, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -21,8 +21,8 @@ func ReadFile[T any](name string, parse func(io.Reader) (T, error)) (got T, err 
 	return got, err
 }
 
-// ReadCSV gives each record behind a line of the known columns to row. what says
-// whose columns they are; errors have the line.
+// ReadCSV calls row with each record after the first line, which must hold the known columns. what
+// names the owner of the columns in errors. Errors tell the line.
 func ReadCSV(in io.Reader, columns []string, what string, row func(record []string) error) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = len(columns)

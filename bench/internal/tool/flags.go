@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// List returns what takes a flag's values, with commas between, each as one
-// reads it.
+// List returns the function of a flag that takes several values, separated by commas. The function
+// one parses each value.
 func List[T any](into *[]T, one func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		var all []T
@@ -23,7 +23,7 @@ func List[T any](into *[]T, one func(string) (T, error)) func(string) error {
 	}
 }
 
-// Number returns what reads a number within bounds.
+// Number returns a function that parses a number within bounds.
 func Number(least, most int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.Atoi(text)

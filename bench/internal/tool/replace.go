@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Replace writes a file, of which there is the old or the new one at any time.
+// Replace writes a file in one step: at any time the name has either the old or the new file.
 func Replace(name string, write func(io.Writer) error) error {
 	part := name + ".part"
 	f, err := os.Create(part)

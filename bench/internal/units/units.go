@@ -1,5 +1,5 @@
-// Package units reads and spells what links and messages are measured by: bytes,
-// bits a second, shares that are lost, and how long the wire takes.
+// Package units parses and prints the units of links and messages: bytes, bits a second, shares of
+// lost frames, and times of the wire.
 package units
 
 import (
@@ -14,7 +14,7 @@ var sizes = []struct {
 	bytes int
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// Size spells a number of bytes exactly, as "64 MiB".
+// Size spells a number of bytes without rounding, such as "64 MiB".
 func Size(n int) string {
 	for _, u := range sizes {
 		if n >= u.bytes && n%u.bytes == 0 {
@@ -24,10 +24,10 @@ func Size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// MaxSize is the largest that ParseSize reads.
+// MaxSize is the largest size that ParseSize accepts, in bytes.
 const MaxSize = 1 << 30
 
-// ParseSize reads "64MiB".
+// ParseSize parses a number of bytes such as "64MiB".
 func ParseSize(text string) (int, error) {
 	for _, u := range sizes {
 		digits, ok := strings.CutSuffix(text, u.name)
@@ -43,10 +43,10 @@ func ParseSize(text string) (int, error) {
 	return 0, fmt.Errorf("%q has no unit: B, KiB, MiB or GiB", text)
 }
 
-// Unlimited is the rate 0, of a link that is not shaped.
+// Unlimited is the text of rate 0, of a link without limit.
 const Unlimited = "unlimited"
 
-// Rate spells bits a second, in whole Mbit/s, as tc takes them, or Unlimited.
+// Rate spells a rate in bits a second: in whole Mbit/s in the syntax of tc, or Unlimited.
 func Rate(r int64) string {
 	switch {
 	case r == 0:
@@ -57,7 +57,7 @@ func Rate(r int64) string {
 	return fmt.Sprintf("%dmbit", r/1e6)
 }
 
-// ParseRate reads what Rate spells.
+// ParseRate parses a rate as Rate spells it, and returns bits a second.
 func ParseRate(text string) (int64, error) {
 	if text == Unlimited {
 		return 0, nil
@@ -74,13 +74,12 @@ func ParseRate(text string) (int64, error) {
 	return 0, fmt.Errorf("%q is no rate, such as 100mbit, 1gbit or %s", text, Unlimited)
 }
 
-// Loss spells frames that are lost of a thousand, as "1 %".
+// Loss spells a number of lost frames per thousand, such as "1 %".
 func Loss(perMille int) string {
 	return strconv.FormatFloat(float64(perMille)/10, 'f', -1, 64) + " %"
 }
 
-// ParseLoss reads a share in tenths of a percent, "0", "1%" or "0.5%", as frames of
-// a thousand.
+// ParseLoss parses a share such as "0", "1%" or "0.5%", and returns lost frames per thousand.
 func ParseLoss(text string) (perMille int, err error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	x, err := strconv.ParseFloat(digits, 64)
@@ -91,15 +90,14 @@ func ParseLoss(text string) (perMille int, err error) {
 	return n, nil
 }
 
-// A frame of Ethernet, as a shaper counts it, and what a bare datagram carries in
-// it.
+// The length of an Ethernet frame as a shaper counts it, and the payload of a datagram in it.
 const (
 	frameBytes   = 1514
 	payloadBytes = 1472
 )
 
-// Wire returns how many seconds one copy of bytes takes a link in full datagrams
-// without heads of ours; 0 if the link is not limited.
+// Wire returns the seconds that a link needs for the given bytes in full datagrams without
+// schedgen's headers, or 0 if the link is unlimited.
 func Wire(bytes int, rate int64) float64 {
 	if rate == 0 {
 		return 0
