@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// arrivals hears when a host has the file: some tool has renamed it to its name, or
-// closed it after writing.
+// arrivals reports when a host has the file: a tool has renamed a file to its name, or has closed
+// it after writing.
 type arrivals struct {
 	file  *os.File
-	hosts map[int32]int // by the watch of its directory
+	hosts map[int32]int // host by the watch of its directory
 }
 
-// watch begins to listen for files in the directories of the hosts 1 to n.
+// watch begins to watch the directories of the hosts 1 to n.
 func watch(n int, dir func(host int) string) (*arrivals, error) {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {
@@ -38,7 +38,7 @@ func watch(n int, dir func(host int) string) (*arrivals, error) {
 // close ends listen.
 func (a *arrivals) close() error { return a.file.Close() }
 
-// listen tells of the host of each file that has come, until close.
+// listen reports the host of each file that arrives, until close is called.
 func (a *arrivals) listen(came func(host int)) error {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -55,7 +55,7 @@ func (a *arrivals) listen(came func(host int)) error {
 	}
 }
 
-// decode goes through a batch of the system's events.
+// decode decodes a batch of the system's events.
 func (a *arrivals) decode(events []byte, came func(host int)) error {
 	for len(events) >= syscall.SizeofInotifyEvent {
 		wd := int32(binary.NativeEndian.Uint32(events))

@@ -16,14 +16,14 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// built is what is run, and what is sent.
+// built holds the programs to run and the files to send.
 type built struct {
 	dir      string
 	schedgen string
 	payloads map[int]*payload // by size
 }
 
-// payload is a file that is sent.
+// payload is a file to send.
 type payload struct {
 	name string
 	sum  string // SHA-256, hexadecimal
@@ -48,7 +48,7 @@ func build(ctx context.Context, stderr io.Writer) (*built, error) {
 
 func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
 
-// payload returns a file of so many bytes, which no tool can compress.
+// payload returns a file of the given size, which no tool can compress.
 func (b *built) payload(bytes int) (*payload, error) {
 	if p := b.payloads[bytes]; p != nil {
 		return p, nil

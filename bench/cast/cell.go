@@ -9,26 +9,26 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// cell is a file to hosts on links.
+// cell is a size of a file, a number of hosts, and their links.
 type cell struct {
 	Bytes    int
-	Hosts    int   // that receive; one more sends
-	Rate     int64 // of each link's ends, bits a second; 0: not limited
-	PerMille int   // of the frames to each host that are lost
+	Hosts    int   // number of receivers; one more host sends
+	Rate     int64 // rate of each end of a link in bits a second; 0: unlimited
+	PerMille int   // lost frames to each host, per thousand
 	Fault    string
 }
 
-// What is wrong with one host, the last.
+// The faults of one host, which is the last.
 const (
 	faultNone = "none"
 	faultSlow = "slow" // its link has a tenth of the others' rate
-	faultDies = "dies" // its processes are killed when half of the file has come
-	faultCut  = "cut"  // its link is cut then
+	faultDies = "dies" // its processes are killed when it has half of the file
+	faultCut  = "cut"  // its link is cut when it has half of the file
 )
 
 var faults = []string{faultNone, faultSlow, faultDies, faultCut}
 
-// slowness is by what the rate of a slow link is divided.
+// slowness is the factor by which a slow link is slower.
 const slowness = 10
 
 func (c cell) String() string {
@@ -39,17 +39,17 @@ func (c cell) String() string {
 	return text
 }
 
-// possible reports whether a cell has a meaning: nothing is ten times slower than
-// a link without limit. Faults are not measured together with losses.
+// possible reports whether a cell makes sense: no link is ten times slower than one without limit.
+// Faults are not measured together with losses.
 func (c cell) possible() bool {
 	return c.Fault == faultNone || c.PerMille == 0 && (c.Fault != faultSlow || c.Rate > 0)
 }
 
-// wire returns how many seconds one copy of the file takes a link; 0 if the link is
-// not limited.
+// wire returns the seconds that a link needs for one copy of the file, or 0 if the link is
+// unlimited.
 func (c cell) wire() float64 { return units.Wire(c.Bytes, c.Rate) }
 
-// victim is the host with the fault, 0 if there is none. Host 0 sends.
+// victim returns the host with the fault, or 0 if there is none. Host 0 is the sender.
 func (c cell) victim() int {
 	if c.Fault == faultNone {
 		return 0
@@ -57,7 +57,7 @@ func (c cell) victim() int {
 	return c.Hosts
 }
 
-// rateOf is the rate of a host's link.
+// rateOf returns the rate of a host's link.
 func (c cell) rateOf(host int) int64 {
 	if c.Fault == faultSlow && host == c.victim() {
 		return c.Rate / slowness
@@ -65,8 +65,8 @@ func (c cell) rateOf(host int) int64 {
 	return c.Rate
 }
 
-// budget is how long a measurement may take if nobody says so: some times what the
-// wire takes, or what two cores take at worst where that is the limit.
+// budget returns the default time limit of a measurement: a multiple of the wire's time, or, if
+// links are not the limit, a bound of the time that two cores need.
 func (c cell) budget() time.Duration {
 	const least, bytesPerSecond = 30 * time.Second, 200e6
 	times := 6.0
@@ -77,7 +77,7 @@ func (c cell) budget() time.Duration {
 	return least + time.Duration(seconds*float64(time.Second)).Round(time.Second)
 }
 
-// trial is one measurement: of a tool in a cell, for the how manieth time, from 1.
+// trial is one measurement of a tool in a cell. Round counts from 1.
 type trial struct {
 	cell
 	Tool  string

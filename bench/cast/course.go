@@ -11,26 +11,26 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// course is how far a measurement is.
+// course is the state of a measurement.
 type course struct {
 	cell
-	at      []time.Duration // when the file came, by host; 0: not yet
+	at      []time.Duration // by host: when the file arrived; 0: not yet
 	lost    map[int]error   // hosts whose receiver has failed
-	running int             // senders
-	senders error           // of them, the first that failed
-	ended   time.Duration   // when the last of them ended
-	why     error           // it was given up
+	running int             // number of running senders
+	senders error           // error of the first sender that failed
+	ended   time.Duration   // when the last sender ended
+	why     error           // why the measurement was aborted
 }
 
 func newCourse(c cell) *course {
 	return &course{cell: c, at: make([]time.Duration, c.Hosts+1), lost: map[int]error{}}
 }
 
-// over reports whether nothing more is to come: a host that has failed, or is to fail, is
-// not waited for.
+// over reports whether the measurement is over. It does not wait for a host that has failed or must
+// fail.
 func (c *course) over() bool { return c.running == 0 && len(c.lacking()) == 0 }
 
-// lacking returns the hosts that should have the file and may still get it.
+// lacking returns the hosts that should have the file, do not have it yet and may still get it.
 func (c *course) lacking() (hosts []int) {
 	for i := 1; i <= c.Hosts; i++ {
 		doomed := i == c.victim() && c.Fault != faultSlow
@@ -41,18 +41,18 @@ func (c *course) lacking() (hosts []int) {
 	return hosts
 }
 
-// linger is how long a file may take to appear when the senders have ended, and how long
-// receivers may take to end when all is done.
+// linger is the time in which a file must appear after the senders have ended, and receivers must
+// end after all files have appeared.
 const linger = 3 * time.Second
 
-// end is that of a process: of the sender or the receiver i.
+// end is the end of a process: of a sender, or of receiver i.
 type end struct {
 	sender bool
 	i      int
 	err    error
 }
 
-// follow starts the senders and notes what happens until all is over, or time is.
+// follow starts the senders and records events until the measurement or its time is over.
 func (m *measurement) follow(ctx context.Context, c *course, came <-chan int, deaf <-chan error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -100,7 +100,7 @@ func (m *measurement) follow(ctx context.Context, c *course, came <-chan int, de
 	return nil
 }
 
-// note notes that a process has ended.
+// note records the end of a process.
 func (c *course) note(e end, now time.Duration) {
 	if !e.sender {
 		if e.err != nil {
@@ -114,8 +114,8 @@ func (c *course) note(e end, now time.Duration) {
 	}
 }
 
-// settle waits a moment for receivers that end by themselves, so that it is known what they
-// took.
+// settle waits briefly for receivers that end by themselves, so that their use of processors is
+// known.
 func (m *measurement) settle() {
 	if m.plan.stays {
 		return
@@ -130,7 +130,7 @@ func (m *measurement) settle() {
 	}
 }
 
-// strike has the victim die, or its link cut, when half of the file has come to it.
+// strike kills the victim, or cuts its link, when it has half of the file.
 func (m *measurement) strike(ctx context.Context) error {
 	c := m.Trial.cell
 	if c.Fault != faultDies && c.Fault != faultCut {

@@ -16,19 +16,19 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// columns of the CSV, a line a measurement. Times are in seconds.
+// columns are the columns of the CSV, which has a line for each measurement. Times are in seconds.
 var columns = []string{
 	"bytes", "hosts", "rate_bps", "loss_per_mille", "fault", "tool", "round", "others", "store", "way", "wire_s",
 	"ended_s", "healthy_s", "told_s", "sender_cpu_s", "receivers_cpu_s", "sender_memory", "receivers_memory", "sent", "received", "failed",
 }
 
-// report is all measurements, as they stand in a file.
+// report holds all measurements of a file.
 type report struct {
 	name string
 	rows []*row
 }
 
-// openReport begins a file, or goes on with what is there.
+// openReport creates a file, or reads the file that exists.
 func openReport(o *options) (*report, error) {
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
@@ -44,7 +44,8 @@ func openReport(o *options) (*report, error) {
 	return r, tool.Replace(r.name, func(w io.Writer) error { return writeRecord(w, columns) })
 }
 
-// kept says how many measurements runs before have made, for the table: its head names what this run measures.
+// kept tells for the table how many measurements earlier runs have made. The head of the table
+// describes this run.
 func (r *report) kept() []string {
 	if len(r.rows) == 0 {
 		return nil
@@ -71,8 +72,8 @@ func (r *report) append(of *row) error {
 	return errors.Join(writeRecord(f, of.record()), f.Close())
 }
 
-// known reports whether a measurement need not be made: it has been, or the tool did not come
-// to its end there before.
+// known reports whether a measurement need not be made: it is in the file, or the tool has failed
+// in this cell before.
 func (r *report) known(t trial) bool {
 	return slices.ContainsFunc(r.rows, func(of *row) bool {
 		return of.trial == t || of.cell == t.cell && of.Tool == t.Tool && of.Failed != ""

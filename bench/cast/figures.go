@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// figure is what is known of a tool in a cell: all rounds.
+// figure holds the rounds of a tool in a cell.
 type figure struct {
 	cell
 	tool string
 	rows []*row
 }
 
-// figures returns them in the order in which the report has them.
+// figures returns the figures in the order of the report.
 func (r *report) figures() (all []*figure) {
 	for _, of := range r.rows {
 		i := slices.IndexFunc(all, func(f *figure) bool { return f.cell == of.cell && f.tool == of.Tool })
@@ -30,7 +30,7 @@ func (r *report) figures() (all []*figure) {
 	return all
 }
 
-// compare orders cells: those of one section of the report follow each other.
+// compare orders cells, so that the cells of a section of the report are consecutive.
 func (c cell) compare(o cell) int {
 	order := func(c cell) []int {
 		rate := int(c.Rate)
@@ -42,8 +42,8 @@ func (c cell) compare(o cell) int {
 	return slices.Compare(order(c), order(o))
 }
 
-// median returns that of a quantity over the rounds, the lower of two; 0 if a round
-// failed.
+// median returns the median of a quantity over the rounds, or the lower one of two medians. It
+// returns 0 if a round failed.
 func (f *figure) median(of func(*row) float64) float64 {
 	var all []float64
 	for _, r := range f.rows {
@@ -58,7 +58,7 @@ func (f *figure) median(of func(*row) float64) float64 {
 
 func (f *figure) seconds() float64 { return f.median((*row).seconds) }
 
-// failure is why there is no result, "" if there is one.
+// failure returns the reason why there is no result, or "" if there is one.
 func (f *figure) failure() string {
 	for _, r := range f.rows {
 		if r.Failed != "" {
@@ -68,13 +68,13 @@ func (f *figure) failure() string {
 	return ""
 }
 
-// own reports whether the tool is ours, forced to a transport or not.
+// own reports whether the tool is schedgen, with or without a forced transport.
 func (f *figure) own() bool { return strings.HasPrefix(f.tool, ours) }
 
-// ours is what a user calls who forces nothing.
+// ours is schedgen without a forced transport.
 const ours = "schedgen"
 
-// line is a cell with the figures of the tools that were measured in it.
+// line is a cell and the figures of the tools that were measured in it.
 type line struct {
 	cell
 	by map[string]*figure
@@ -90,7 +90,7 @@ func lines(all []*figure) (out []*line) {
 	return out
 }
 
-// fastest returns the best of the other tools that came to their end, nil if none.
+// fastest returns the fastest of the other tools that succeeded, or nil if none did.
 func (l *line) fastest() (best *figure) {
 	for _, c := range contenders {
 		f := l.by[c.name]
@@ -101,7 +101,7 @@ func (l *line) fastest() (best *figure) {
 	return best
 }
 
-// goal is the multiple of the wire's time within which ours should be.
+// goal is the multiple of the wire's time within which schedgen should be.
 func (c cell) goal() float64 {
 	if c.PerMille == 0 {
 		return 1.1
@@ -109,8 +109,7 @@ func (c cell) goal() float64 {
 	return 1.25
 }
 
-// missed reports whether ours has not reached what it should: it is not within the goal, or
-// another one is faster.
+// missed reports whether schedgen has missed its goal, or another tool is faster.
 func (l *line) missed() bool {
 	f := l.by[ours]
 	if f == nil {

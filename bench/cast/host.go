@@ -11,7 +11,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// host is a thread in a network namespace of its own, in which all is that it starts.
+// host is a thread in its own network namespace. The processes that it starts are in the namespace,
+// too.
 type host struct {
 	work   chan func()
 	thread int
@@ -38,14 +39,14 @@ func newHost() (*host, error) {
 	return h, nil
 }
 
-// within does something in the host's namespace.
+// within calls a function in the host's namespace.
 func (h *host) within(f func() error) error {
 	result := make(chan error, 1)
 	h.work <- func() { result <- f() }
 	return <-result
 }
 
-// newNetwork makes a cell's hosts, host 0 first, which sends.
+// newNetwork makes the hosts of a cell. Host 0 is the sender.
 func newNetwork(c cell) ([]*host, error) {
 	if err := netns.Execute(netns.BridgeCommands(float64(c.PerMille) / 1000)); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func newNetwork(c cell) ([]*host, error) {
 	return hosts, nil
 }
 
-// connect makes the link of the host, which is the one with number i of n.
+// connect makes the link of the host, which has number i of n.
 func (h *host) connect(i, n int, l netns.Link) error {
 	if err := netns.Execute(netns.PortCommands(l, i, h.thread)); err != nil {
 		return err
@@ -80,9 +81,9 @@ func (h *host) connect(i, n int, l netns.Link) error {
 	})
 }
 
-// linkOf shapes a link of a rate. It has a queue of 128 KiB, as a small switch has for
-// each port, and lets pass at once what it carries in a millisecond, 32 KiB at least: the system's
-// token bucket is filled by timers, which come late where cores are busy.
+// linkOf returns the parameters of a link of a rate. Its queue has 128 KiB, as a small switch has
+// for each port. Its burst is the traffic of a millisecond, and at least 32 KiB: timers fill the
+// system's token bucket, and they are late when cores are busy.
 func linkOf(rate int64) netns.Link {
 	if rate == 0 {
 		return netns.Link{}

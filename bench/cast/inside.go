@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// inside makes the measurement that it reads, and writes its outcome.
+// inside reads a measurement, makes it, and writes its outcome.
 func inside(ctx context.Context, in io.Reader, out io.Writer) error {
 	var j job
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
@@ -39,8 +39,8 @@ func inside(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(o)
 }
 
-// prioritize gives this process and what it starts its priority, also in the group of
-// its session, if the system schedules those as groups.
+// prioritize sets the priority of this process and its children, and that of its session if the
+// system schedules sessions as groups.
 func (j *job) prioritize() error {
 	if j.Nice == 0 {
 		return nil
@@ -65,7 +65,7 @@ type measurement struct {
 	senders   []*process
 }
 
-// run makes the measurement. An error is of this program.
+// run makes the measurement. It returns errors of this program only.
 func (m *measurement) run(ctx context.Context) (o *outcome, err error) {
 	m.plan = contenderOf(m.Trial.Tool).plan(&m.place)
 	if err := m.prepare(ctx); err != nil {
@@ -98,7 +98,7 @@ func (m *measurement) run(ctx context.Context) (o *outcome, err error) {
 	return o, nil
 }
 
-// prepare makes the directories of the hosts and what the tool needs.
+// prepare makes the directories of the hosts and the files of the tool.
 func (m *measurement) prepare(ctx context.Context) error {
 	for i := 1; i <= m.Trial.Hosts; i++ {
 		if err := os.Mkdir(m.place.hostDir(i), 0o755); err != nil {
@@ -118,7 +118,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 	return m.warm()
 }
 
-// startReceivers starts them and waits until they can be sent to.
+// startReceivers starts the receivers and waits until they are ready.
 func (m *measurement) startReceivers(ctx context.Context) error {
 	for i, words := range m.plan.receivers {
 		p, err := m.hosts[i+1].start(words, m.place.hostDir(i+1))
@@ -138,7 +138,8 @@ func (m *measurement) startReceivers(ctx context.Context) error {
 	return nil
 }
 
-// look is how often the system's tables are looked at, which nobody is told of.
+// look is the interval at which the system's tables of sockets are read, because nothing signals a
+// change.
 const look = 5 * time.Millisecond
 
 // await waits until the process has bound a socket.
@@ -161,7 +162,7 @@ func (p *process) await(ctx context.Context, s socket) error {
 
 var errLate = errors.New("the time is over")
 
-// explain says in one line why a measurement failed.
+// explain returns one line that tells why a measurement failed.
 func (m *measurement) explain(err error) string {
 	if errors.Is(err, errLate) {
 		return fmt.Sprintf("did not end after %g s", m.Budget.Seconds())
@@ -169,7 +170,7 @@ func (m *measurement) explain(err error) string {
 	return oneLine(err.Error())
 }
 
-// stop ends all that runs, and waits for it.
+// stop ends all processes and waits for them.
 func (m *measurement) stop() {
 	var wg sync.WaitGroup
 	for _, p := range append(append([]*process{}, m.senders...), m.receivers...) {

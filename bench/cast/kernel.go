@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// carried returns how many bytes the link of a host has carried from it and to it, by the
-// counters of its port.
+// carried returns the numbers of bytes that the link of a host has carried from and to the host, by
+// the counters of its port.
 func carried(host int) (from, to int64, err error) {
 	text, err := os.ReadFile("/proc/thread-self/net/dev")
 	if err != nil {
@@ -22,7 +22,7 @@ func carried(host int) (from, to int64, err error) {
 	return parseCounters(string(text), netns.Port(host))
 }
 
-// parseCounters reads those of an interface: what it has received and sent.
+// parseCounters returns the bytes that an interface has received and sent.
 func parseCounters(text, device string) (received, sent int64, err error) {
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(line, ":")
@@ -45,7 +45,7 @@ func (s socket) bound(pid int) (bool, error) {
 	return err == nil && s.in(string(text)), err
 }
 
-// in reports whether a table of the system's has the port.
+// in reports whether a table of the system has the port.
 func (s socket) in(table string) bool {
 	port := fmt.Sprintf(":%04X", s.port)
 	for line := range strings.Lines(table) {
@@ -72,7 +72,7 @@ func processesIn(thread int) (all []*os.Process, err error) {
 			continue
 		}
 		if other, err := os.Stat(name); err != nil || !os.SameFile(namespace, other) {
-			continue // it has ended, or is somewhere else
+			continue // it has ended, or is in another namespace
 		}
 		if p, err := os.FindProcess(pid); err == nil {
 			all = append(all, p)

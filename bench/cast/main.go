@@ -1,20 +1,22 @@
 //go:build linux
 
-// Command cast measures how long a file takes to many hosts: by schedgen cast and
-// by what else is used for it, udpcast, uftp and scp, in turn and on the same
-// made-up hosts, which are network namespaces with links of chosen rates and losses:
+// Command cast measures how long it takes to send a file to many hosts. It runs schedgen cast,
+// udpcast, uftp and scp in turn on the same simulated hosts, which are network namespaces with
+// links of chosen rates and losses:
 //
 //	go run ./bench/cast --rates 100mbit --hosts 5 --sizes 64MiB      some minutes
 //	go run ./bench/cast                                              all cells, many hours
-//	go run ./bench/cast --keep-results                               goes on where it was interrupted
+//	go run ./bench/cast --keep-results                               continues after an interruption
 //
-// It needs root, ip, tc, for losses nft, and the tools: the error says which Debian
-// packages have what is missing. Each measurement is a process with processes,
-// mounts and network of its own, and all that it has started ends with it. NAME.csv
-// in bench/results gets a line after each; NAME.md and NAME.svg are made of that anew. SCHEDGEN_UPDATE=1
-// go test ./bench/cast -run Picture draws the published picture anew, without a measurement. A
-// measurement that takes longer than --budget is ended and reported as such. The
-// exit code is 2 if not all could be gone through; what fails stands in the report.
+// It needs root, ip, tc, nft for losses, and the tools. The error tells which Debian packages hold
+// the missing ones. Each measurement is a process with its own namespaces for processes, mounts and
+// network; everything that it has started ends with it. After each measurement the command appends
+// a line to NAME.csv in bench/results, and writes NAME.md and NAME.svg again from that file.
+// SCHEDGEN_UPDATE=1 go test ./bench/cast -run Picture redraws the published picture without a
+// measurement.
+//
+// A measurement that takes longer than --budget is ended and reported as such. The report lists
+// measurements that fail. The exit code is 2 if not all measurements could be made.
 package main
 
 import (
@@ -40,7 +42,7 @@ func main() {
 	exit(measureAll(ctx, os.Args[1:], os.Stderr))
 }
 
-// exit ends a process that has failed, and says of what.
+// exit prints an error and ends the process.
 func exit(err error) {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "cast:", err)

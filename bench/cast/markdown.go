@@ -32,7 +32,7 @@ with them, or another tool is faster.
 - scp: one to each host, all at the same time, with aes128-gcm.
 `
 
-// write makes table and plot of what stands in the report.
+// write writes the table and the picture of the report.
 func (r *report) write(about []string, o *options) error {
 	all := lines(r.figures())
 	return errors.Join(
@@ -56,7 +56,7 @@ func writeMarkdown(w io.Writer, about []string, all []*line) error {
 	return err
 }
 
-// sections gives lines of the same size, fault and rate at a time.
+// sections yields the lines of each size, fault and rate.
 func sections(all []*line) func(yield func([]*line) bool) {
 	same := func(a, b *line) bool { return a.Bytes == b.Bytes && a.Fault == b.Fault && a.Rate == b.Rate }
 	return func(yield func([]*line) bool) {
@@ -73,7 +73,7 @@ func sections(all []*line) func(yield func([]*line) bool) {
 	}
 }
 
-// measured returns the tools of a section.
+// measured returns the tools that were measured in a section.
 func measured(section []*line) (names []string) {
 	for _, name := range toolNames() {
 		if slices.ContainsFunc(section, func(l *line) bool { return l.by[name] != nil }) {
@@ -108,7 +108,7 @@ func writeTimes(w io.Writer, section []*line) {
 	}
 }
 
-// time is the entry of the first table.
+// time returns the entry of the first table.
 func (f *figure) time() string {
 	if f == nil {
 		return "-"
@@ -129,7 +129,7 @@ func (f *figure) time() string {
 	return text
 }
 
-// advantage is how many times as long the best other tool takes.
+// advantage returns the ratio of the time of the fastest other tool to that of schedgen.
 func (l *line) advantage() string {
 	f, best := l.by[ours], l.fastest()
 	if f == nil || best == nil || f.seconds() <= 0 {
@@ -138,7 +138,7 @@ func (l *line) advantage() string {
 	return fmt.Sprintf("%.2f, %s", best.seconds()/f.seconds(), best.tool)
 }
 
-// writeCosts has what it took: processors, memory, and bytes on links.
+// writeCosts writes the table of processor time, memory, and bytes on links.
 func writeCosts(w io.Writer, all []*line) {
 	fmt.Fprint(w, `
 ## What it took
@@ -172,7 +172,7 @@ func (f *figure) writeCost(w io.Writer) {
 		spell(f.median(func(r *row) float64 { return r.Told })), last.Way, last.Store, number("%.2f", func(r *row) float64 { return r.Others }))
 }
 
-// writeFailures says why there are no results.
+// writeFailures writes the reasons for missing results.
 func writeFailures(w io.Writer, all []*line) {
 	title := "\n## Without a result\n\n"
 	for _, l := range all {

@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	sizes  []int
 	hosts  []int
@@ -46,14 +46,14 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Func("hosts", "`numbers` of hosts that receive, 2 to 249 (default 5,15,40)", tool.List(&o.hosts, tool.Number(2, netns.MaxHosts-1)))
 	f.Func("rates", "`rates` of the links (default 100mbit,1gbit,"+units.Unlimited+")", tool.List(&o.rates, units.ParseRate))
 	f.Func("loss", "`shares` of the frames to each host that are lost (default 0,1%,5%)", tool.List(&o.losses, units.ParseLoss))
-	f.Func("faults", "what is wrong with one host, measured without loss (`list`, default "+strings.Join(faults, ",")+")", tool.List(&o.faults, oneOf(faults)))
+	f.Func("faults", "faults of one host, measured without loss (`list`, default "+strings.Join(faults, ",")+")", tool.List(&o.faults, oneOf(faults)))
 	f.Func("tools", "`tools` (default "+strings.Join(toolNames(), ",")+")", tool.List(&o.tools, oneOf(toolNames())))
 	f.IntVar(&o.rounds, "rounds", 0, "measurements of each tool in each cell; 0: 3, and 1 above 64 MiB")
-	f.DurationVar(&o.budget, "budget", 0, "`time` of a measurement at most; 0: six times what the wire takes, and half a minute")
-	f.IntVar(&o.nice, "nice", 0, "priority of what is measured, -20 to 19, as of nice, beside other work")
-	f.BoolVar(&o.keep, "keep-results", false, "go on: what stands in the results is not measured again")
+	f.DurationVar(&o.budget, "budget", 0, "longest `time` of a measurement; 0: six times the time of the wire, and half a minute")
+	f.IntVar(&o.nice, "nice", 0, "nice value of the measured processes, -20 to 19")
+	f.BoolVar(&o.keep, "keep-results", false, "continue: do not measure again what is in the results")
 	f.StringVar(&o.out, "out", "bench/results", "`directory` for the results")
-	f.StringVar(&o.name, "name", "cast", "name of the files there")
+	f.StringVar(&o.name, "name", "cast", "name of the files in the directory")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (o *options) check(rest []string) error {
 	return nil
 }
 
-// oneOf returns what reads one of a few words.
+// oneOf returns a function that reads one of the given words.
 func oneOf(words []string) func(string) (string, error) {
 	return func(text string) (string, error) {
 		if !slices.Contains(words, text) {
@@ -91,8 +91,7 @@ func oneOf(words []string) func(string) (string, error) {
 // file returns the name of a file of the results.
 func (o *options) file(extension string) string { return filepath.Join(o.out, o.name+extension) }
 
-// cells returns the chosen cells, in the order in which they are gone through:
-// what takes little comes first.
+// cells returns the chosen cells in the order in which they are measured: short ones come first.
 func (o *options) cells() (all []cell) {
 	for _, bytes := range o.sizes {
 		for _, fault := range o.faults {
@@ -110,8 +109,8 @@ func (o *options) cells() (all []cell) {
 	return all
 }
 
-// trials returns all measurements. Within a cell tools take turns, so that what
-// else the machine does concerns all of them.
+// trials returns all measurements. Within a cell tools take turns, so that other load on the
+// machine affects all of them.
 func (o *options) trials() (all []trial) {
 	for _, c := range o.cells() {
 		for round := range o.roundsOf(c) {

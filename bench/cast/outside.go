@@ -16,27 +16,27 @@ import (
 	"time"
 )
 
-// insideVerb has this program make one measurement, in namespaces of its own.
+// insideVerb is the argument that makes this program make one measurement, in its own namespaces.
 const insideVerb = "inside"
 
-// job is a measurement, as it is handed inside.
+// job is a measurement, as the process inside the namespaces reads it.
 type job struct {
 	Trial    trial
 	Dir      string
 	Source   string
-	Sum      string // of what is sent
+	Sum      string // SHA-256 of the file
 	Schedgen string
 	Store    string
 	Budget   time.Duration
 	Nice     int
 }
 
-// around bounds what there is before and behind a measurement: to make a network of
-// 250 hosts, and to read what they have got.
+// around bounds the work before and after a measurement: making a network of 250 hosts, and reading
+// their files.
 const around = 10 * time.Minute
 
-// measure makes one measurement. An error is of this program; what is wrong with a
-// tool stands in the row.
+// measure makes one measurement. It returns errors of this program; the row holds errors of the
+// tool.
 func (b *built) measure(ctx context.Context, o *options, t trial) (_ *row, err error) {
 	p, err := b.payload(t.Bytes)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *built) measure(ctx context.Context, o *options, t trial) (_ *row, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // b.remove has another go
+	defer func() { _ = os.RemoveAll(dir) }() // b.remove tries again
 	if err := os.Mkdir(filepath.Join(dir, "hosts"), 0o755); err != nil {
 		return nil, err
 	}
@@ -66,18 +66,18 @@ func (b *built) measure(ctx context.Context, o *options, t trial) (_ *row, err e
 	return row, nil
 }
 
-// runInside runs this program as the first process of namespaces of its own: whatever it
-// has started is killed by the system when it ends, however it ends.
+// runInside runs this program as the first process of its own namespaces. When it ends, the system
+// kills all processes that it has started.
 func runInside(ctx context.Context, limit time.Duration, input []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not finished after %v", limit))
 	defer cancel()
-	// The signal at this process's death is that at the death of the thread that starts the other.
+	// Pdeathsig is sent when the thread that starts the process ends.
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", insideVerb)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
-		Setsid:     true, // an interrupt from the terminal comes by way of ctx
+		Setsid:     true, // an interrupt from the terminal reaches it through ctx
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	var out, errs bytes.Buffer

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// process is one that has been started on a host.
+// process is a process that was started on a host.
 type process struct {
 	cmd       *exec.Cmd
 	out, errs *limited
 	ended     chan struct{}
-	err       error // when it has ended
+	err       error // error of its end; valid when it has ended
 }
 
-// start starts a command; an error says why it cannot be.
+// start starts a command.
 func (h *host) start(words []string, dir string) (*process, error) {
 	p := &process{cmd: exec.Command(words[0], words[1:]...), out: new(limited), errs: new(limited), ended: make(chan struct{})}
-	p.cmd.Args[0] = p.cmd.Path // sshd starts itself again by that
+	p.cmd.Args[0] = p.cmd.Path // sshd starts itself again by this name
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errs
-	p.cmd.WaitDelay = time.Second // what it has started may hold its output
+	p.cmd.WaitDelay = time.Second // its children may keep its output open
 	if err := h.within(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", words[0], err)
 	}
@@ -39,13 +39,13 @@ func (h *host) start(words []string, dir string) (*process, error) {
 	return p, nil
 }
 
-// stop ends the process, if it has not, and waits for that.
+// stop ends the process if it still runs, and waits for its end.
 func (p *process) stop() {
 	_ = p.cmd.Process.Kill() // one that has ended is no error
 	<-p.ended
 }
 
-// failure returns why a process that has ended failed, with its last words.
+// failure returns the error of a process that has ended, with the end of its output.
 func (p *process) failure() error {
 	if p.err == nil {
 		return nil
@@ -56,8 +56,8 @@ func (p *process) failure() error {
 	return p.err
 }
 
-// usage returns what a process that has ended, and those that it has waited for, took:
-// seconds of processors, and the most bytes of memory of one of them.
+// usage returns the use of a process that has ended and of its children that it has waited for:
+// seconds of processor time, and the largest memory of one process in bytes.
 func (p *process) usage() (seconds float64, memory int64) {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -77,7 +77,7 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// limited keeps the end of what is written to it.
+// limited is a writer that keeps the end of its input.
 type limited struct {
 	mu   sync.Mutex
 	text bytes.Buffer

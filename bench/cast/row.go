@@ -10,28 +10,28 @@ import (
 // row is one measurement.
 type row struct {
 	trial
-	Others float64 // share of the cores that other work took before; below 0: not known
+	Others float64 // share of the cores that other work used before; below 0: unknown
 	Store  string
 	outcome
 }
 
-// outcome is what has come of it. Times are in seconds from the start of the sender; 0:
-// never.
+// outcome is the outcome of a measurement. Times are in seconds from the start of the sender; 0
+// means never.
 type outcome struct {
 	Ended   float64 // until all hosts have the file and the sender has ended
 	Healthy float64 // until the last host without a fault has the file
-	Told    float64 // what the tool says itself, if it does
+	Told    float64 // time that the tool reports itself, or 0
 	Way     string  // the transport that schedgen chose
 
-	SenderCPU, ReceiversCPU       float64 // seconds of processors
-	SenderMemory, ReceiversMemory int64   // bytes, the most of a process
-	Sent, Received                int64   // bytes on the sender's link, and on that of the receiver with most
+	SenderCPU, ReceiversCPU       float64 // seconds of processor time
+	SenderMemory, ReceiversMemory int64   // bytes of the process that used most
+	Sent, Received                int64   // bytes on the sender's link, and on the busiest receiver's link
 
-	Failed string // why it is not a result
+	Failed string // why there is no result; "" if there is one
 }
 
-// seconds is how long it has taken until those have the file that should: with a fault,
-// the others.
+// seconds returns the time until all hosts have the file, or with a fault, all hosts without the
+// fault.
 func (r *row) seconds() float64 {
 	switch {
 	case r.Failed != "":
@@ -53,7 +53,7 @@ func (o *outcome) String() string {
 	return text
 }
 
-// spell prints three digits of a time.
+// spell spells a time with three digits.
 func spell(seconds float64) string {
 	if seconds <= 0 {
 		return "-"

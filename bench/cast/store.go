@@ -14,15 +14,15 @@ import (
 	"syscall"
 )
 
-// Where hosts write.
+// The places where hosts may write.
 const (
 	inMemory = "memory" // a tmpfs
 	onDisk   = "disk"   // the directory for temporary files
 )
 
-// storeFor says where the hosts of a cell write: in memory if what they write takes no
-// more than three quarters of what is free, since a disk that all of them share would be measured
-// in place of links.
+// storeFor returns the place where the hosts of a cell write. It is the memory if they need at most
+// three quarters of the free memory. On a disk, which all hosts share, the disk would be measured
+// in place of the links.
 func storeFor(c cell) string {
 	if free, err := freeMemory(); err == nil && int64(c.Hosts)*int64(c.Bytes) <= free/4*3 {
 		return inMemory
@@ -30,7 +30,7 @@ func storeFor(c cell) string {
 	return onDisk
 }
 
-// freeMemory returns how many bytes of memory the system can give.
+// freeMemory returns the number of bytes of memory that are available.
 func freeMemory() (int64, error) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -45,8 +45,8 @@ func freeMemory() (int64, error) {
 	return 0, fmt.Errorf("/proc/meminfo has no line MemAvailable")
 }
 
-// isolate gives this process and what it starts mounts that nobody else sees: its own
-// processes below /proc, a /run in which sshd finds its directory, and memory to write to.
+// isolate gives this process and its children their own mounts: a /proc of their processes, a /run
+// with sshd's directory, and memory to write to.
 func (j *job) isolate() error {
 	type mount struct {
 		source, target, kind string
@@ -59,7 +59,7 @@ func (j *job) isolate() error {
 		{"tmpfs", "/run", "tmpfs", 0, "mode=755"},
 	}
 	if j.Store == inMemory {
-		room := int64(j.Trial.Hosts)*int64(j.Trial.Bytes)*9/8 + 64*mib // and what tools keep beside
+		room := int64(j.Trial.Hosts)*int64(j.Trial.Bytes)*9/8 + 64*mib // plus the temporary files of tools
 		mounts = append(mounts, mount{"tmpfs", filepath.Join(j.Dir, "hosts"), "tmpfs", 0, fmt.Sprintf("mode=755,size=%d", room)})
 	}
 	for _, m := range mounts {
@@ -70,8 +70,9 @@ func (j *job) isolate() error {
 	return os.Mkdir("/run/sshd", 0o755)
 }
 
-// warm has the system use as much memory as the hosts will, and give it back. Of a machine that is simulated memory may come
-// from the one below, which takes longer than to write it, and would be measured in place of links.
+// warm uses as much memory as the hosts will, and frees it. In a virtual machine, memory that is
+// used for the first time may come from the host machine, which takes longer than writing it. That
+// time would be measured in place of the links.
 func (j *job) warm() (err error) {
 	if j.Store != inMemory {
 		return nil
@@ -90,7 +91,7 @@ func (j *job) warm() (err error) {
 	return nil
 }
 
-// check returns what is wrong with a file that should have the SHA-256 sum.
+// check returns an error if the file does not have the SHA-256 sum.
 func check(name, sum string) error {
 	f, err := os.Open(name)
 	if err != nil {

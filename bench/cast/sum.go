@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// sum fills the outcome in, when all processes have ended.
+// sum sets the outcome when all processes have ended.
 func (m *measurement) sum(o *outcome, c *course) {
 	m.count(o)
 	m.told(o)
@@ -38,7 +38,7 @@ func (m *measurement) sum(o *outcome, c *course) {
 	}
 }
 
-// verified returns for each host what is wrong with what it has.
+// verified returns for each host the error of its copy of the file, or nil.
 func (m *measurement) verified(c *course) []error {
 	wrong := make([]error, c.Hosts+1)
 	var wg sync.WaitGroup
@@ -61,7 +61,7 @@ func (m *measurement) verified(c *course) []error {
 	return wrong
 }
 
-// count adds up what processes and links have had to do.
+// count adds up the use of processors, memory and links.
 func (m *measurement) count(o *outcome) {
 	add := func(all []*process, cpu *float64, memory *int64) {
 		for _, p := range all {
@@ -73,7 +73,7 @@ func (m *measurement) count(o *outcome) {
 	add(m.senders, &o.SenderCPU, &o.SenderMemory)
 	add(m.receivers, &o.ReceiversCPU, &o.ReceiversMemory)
 	for i := range m.hosts {
-		// Without counters there is a 0 in the report.
+		// Without counters the report shows 0.
 		from, to, err := carried(i)
 		switch {
 		case err != nil:
@@ -85,7 +85,7 @@ func (m *measurement) count(o *outcome) {
 	}
 }
 
-// told reads what schedgen says of itself.
+// told reads the output of schedgen.
 func (m *measurement) told(o *outcome) {
 	var said struct {
 		Transport string
@@ -96,7 +96,7 @@ func (m *measurement) told(o *outcome) {
 	}
 }
 
-// execute executes a command that prepares something.
+// execute runs a command of the preparation.
 func execute(ctx context.Context, words []string) error {
 	if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, out)

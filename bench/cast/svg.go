@@ -12,10 +12,10 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// The picture is one panel: the smallest file over the slowest links, where links and not the cores of
-// this machine are what is measured. For each loss and number of hosts a bar for each tool is as high as
-// its time in multiples of the wire's time, on a linear scale from 0. A cross stands for a tool that came
-// to no end. The table has the rest.
+// The picture is one panel, for the smallest file over the slowest links, where the links and not
+// the cores of this machine are the limit. For each loss and number of hosts it has a bar for each
+// tool. The height of the bar is the time in multiples of the wire's time, on a linear scale from
+// 0. A cross marks a tool that failed. The table has all results.
 const (
 	pictureWidth, pictureHeight = 800.0, 400.0
 	plotLeft, plotRight         = 44.0, 792.0
@@ -29,7 +29,7 @@ var colors = map[string]string{
 	"udpcast": "#c4541d", "udpcast-fec": "#e59a6d", "uftp": "#6a9a3c", "scp": "#8a8a8a",
 }
 
-// legends are what tools are called that are ours, forced to a transport.
+// legends are the names of schedgen with a forced transport.
 var legends = map[string]string{"schedgen-tcp": "schedgen, chain only", "schedgen-mcast": "schedgen, multicast only"}
 
 func writeSVG(w io.Writer, all []*line) error {
@@ -45,14 +45,14 @@ func writeSVG(w io.Writer, all []*line) error {
 	return err
 }
 
-// panel is lines that differ in loss and the number of hosts only.
+// panel is a set of lines that differ only in loss and the number of hosts.
 type panel struct {
 	lines []*line
-	top   float64 // of the scale, in multiples of the wire's time
+	top   float64 // end of the scale, in multiples of the wire's time
 }
 
-// pictured returns the first section of the report that has no fault, and links with a limit; nil if
-// there is none.
+// pictured returns the first section of the report without a fault and with limited links, or nil
+// if there is none.
 func pictured(all []*line) *panel {
 	p := &panel{top: 2}
 	for _, l := range all {
@@ -98,8 +98,8 @@ func (p *panel) draw(b *bytes.Buffer) {
 	fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="black" stroke-dasharray="4 3"/>`+"\n", plotLeft, p.y(1), plotRight)
 }
 
-// bars draws a group of bars for each line, with the number of hosts below, and below those of the same
-// loss that.
+// bars draws a group of bars for each line, with the number of hosts below it, and the loss below
+// all groups of that loss.
 func (p *panel) bars(b *bytes.Buffer, names []string) {
 	gaps, slots := 0.0, 0
 	for i, l := range p.lines {
@@ -156,7 +156,7 @@ func lossWords(perMille int) string {
 	return units.Loss(perMille) + " of the frames lost"
 }
 
-// rateWords spells a rate as people do.
+// rateWords spells a rate for people.
 func rateWords(bits int64) string {
 	switch {
 	case bits >= 1e9:
@@ -167,9 +167,9 @@ func rateWords(bits int64) string {
 	return fmt.Sprintf("%d bit/s", bits)
 }
 
-// escape spells text in XML.
+// escape escapes text for XML.
 func escape(text string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes all
+	_ = xml.EscapeText(&b, []byte(text)) // never fails on a buffer
 	return b.String()
 }

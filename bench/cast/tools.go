@@ -12,31 +12,31 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// fileName is what the file is called, at the sender and at every host.
+// fileName is the name of the file at the sender and at every host.
 const fileName = "payload"
 
-// place is what a tool's command lines are made of.
+// place holds the values from which the command lines of a tool are made.
 type place struct {
 	cell
-	dir      string // of the measurement
-	source   string // the file that is sent
-	schedgen string // our command
+	dir      string // directory of the measurement
+	source   string // file to send
+	schedgen string // path of the command schedgen
 }
 
-// hostDir is what host i, from 1, has to itself; the file comes to there.
+// hostDir returns the directory of host i, from 1, to which the file is sent.
 func (p *place) hostDir(i int) string { return filepath.Join(p.dir, "hosts", fmt.Sprintf("h%d", i)) }
 
-// plan is what a tool is: command lines.
+// plan holds the command lines of a tool.
 type plan struct {
-	prepare   [][]string        // executed first
-	files     map[string]string // written first: name in the measurement's directory, and text
-	receivers [][]string        // of the hosts 1, 2, …
-	ready     socket            // what a receiver has when it can be sent to
+	prepare   [][]string        // commands to run first
+	files     map[string]string // files to write first: name in the measurement's directory, and text
+	receivers [][]string        // commands of the hosts 1, 2, …
+	ready     socket            // socket that a receiver has when it is ready
 	stays     bool              // receivers do not end by themselves
-	senders   [][]string        // all on host 0, at the same time
+	senders   [][]string        // commands of host 0, which run at the same time
 }
 
-// socket is one that is bound, or listens; with port 0 none has to be.
+// socket is a socket that must be bound or listen. Port 0 means that none is needed.
 type socket struct {
 	protocol string // as in /proc/net
 	port     int
@@ -45,7 +45,7 @@ type socket struct {
 // contender is a tool with a way to use it.
 type contender struct {
 	name     string
-	programs []string // that must be installed
+	programs []string // programs that must be installed
 	plan     func(*place) *plan
 }
 
@@ -79,7 +79,7 @@ func contenderOf(name string) *contender {
 	return &contenders[i]
 }
 
-// missing says what has to be installed for what is asked.
+// missing returns an error that lists the programs to install for the chosen tools.
 func missing(o *options) error {
 	need := []string{"ip", "tc"}
 	if slices.Max(o.losses) > 0 {
@@ -106,8 +106,7 @@ func unique(words []string) []string {
 	return slices.Compact(words)
 }
 
-// schedgenBy is schedgen cast, as a user would call it who names a transport or leaves
-// that to auto.
+// schedgenBy returns the plan of schedgen cast with a transport, or with auto.
 func schedgenBy(transport string) func(*place) *plan {
 	return func(p *place) *plan {
 		at := netns.Address(0) + ":7717"
@@ -122,8 +121,8 @@ func schedgenBy(transport string) func(*place) *plan {
 
 var udpcastPrograms = []string{"udp-sender", "udp-receiver"}
 
-// udpcast is told that links are full duplex, how fast they are, and to say hello again, since
-// it may be lost.
+// udpcast returns the plan of udpcast. Its flags say that links are full duplex and how fast they
+// are, and make it repeat its hello, which may be lost.
 func udpcast(more ...string) func(*place) *plan {
 	return func(p *place) *plan {
 		// The address at which they find each other would be that of Ethernet's broadcasts.
@@ -141,14 +140,14 @@ func udpcast(more ...string) func(*place) *plan {
 	}
 }
 
-// told is the rate in kbit/s that a tool is told which must know it: as much of the
-// link's as leaves room for repairs and answers.
+// told returns the rate in kbit/s for tools that need it. It is below the rate of the link, which
+// leaves room for repairs and answers.
 func told(rate int64) int64 { return rate * 95 / 100 / 1000 }
 
-// uftp is told the rate of the links, that answers take a tenth of a second at first in
-// place of half a second, and to fill its datagrams.
+// uftp returns the plan of uftp. Its flags give the rate of the links, set the first time for
+// answers to a tenth of a second in place of half a second, and make it fill its datagrams.
 func uftp(p *place) *plan {
-	rate := int64(-1) // as fast as the interface takes it
+	rate := int64(-1) // as fast as the interface allows
 	if p.Rate > 0 {
 		rate = told(p.Rate)
 	}
@@ -162,8 +161,8 @@ func uftp(p *place) *plan {
 	return pl
 }
 
-// scp is one copy to each host, all at the same time, with the cipher that is fastest on
-// processors that have instructions for it.
+// scp returns the plan of scp: a copy to each host, all at the same time, with the cipher that is
+// fastest on processors with instructions for it.
 func scp(p *place) *plan {
 	key := func(name string) string { return filepath.Join(p.dir, name) }
 	pl := &plan{ready: socket{"tcp", 22}, stays: true, files: map[string]string{}}
