@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// about says what has been measured where, a line each.
+// about returns lines that describe the machine and the measured programs.
 func (b *built) about(ctx context.Context, o *options) []string {
 	lines := append(tool.About(ctx),
 		fmt.Sprintf("%d rounds, contenders one after the other in each; of our algorithms, those that were not among the best %d in the first round left", o.rounds, o.keep))

@@ -7,19 +7,18 @@ import (
 	"text/tabwriter"
 )
 
-// worseError says in how many cells a ratio got worse.
+// worseError is the number of cells in which a ratio got worse.
 type worseError struct{ cells, of int }
 
 func (e *worseError) Error() string {
 	return fmt.Sprintf("worse than stored, by more than noise, in %d of %d cells", e.cells, e.of)
 }
 
-// tolerance is how much a ratio may grow at least, whatever its spread: five
-// runs do not show all there is.
+// tolerance is the growth of a ratio that always counts as noise, because five runs do not show the
+// whole spread.
 const tolerance = 1.15
 
-// against prints every cell that both have, and returns a worseError if some
-// got worse.
+// against prints every cell that both results have. It returns a worseError if a ratio got worse.
 func against(w io.Writer, stored, measured *results) error {
 	before := map[cell]verdict{}
 	for _, v := range stored.verdicts() {
@@ -60,8 +59,8 @@ const (
 	missing = "MISSING"
 )
 
-// change says how a ratio has changed: noise is what lies within the spread of
-// the rounds of both, or within the tolerance.
+// change tells how a ratio has changed. A change within the spread of the rounds of both results,
+// or within the tolerance, is noise.
 func change(old, now *verdict) string {
 	switch {
 	case math.IsNaN(now.ratio):

@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// built is what is run: our command and, for each peer that is there, its
-// launcher (else empty) and its micro-benchmark.
+// built holds the programs to run: schedgen and, for each peer that is installed, its launcher and
+// its micro-benchmark. The launcher of a missing peer is "".
 type built struct {
 	dir                      string
 	schedgen                 string
@@ -22,7 +22,7 @@ type built struct {
 	mpich, microMPICH, yield string
 }
 
-// packages are the peers, and what compiles our programs for them.
+// packages are the Debian packages of the peers and of their compilers.
 var packages = []string{"gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev"}
 
 // install installs the peers from the distribution.
@@ -36,8 +36,8 @@ func install(ctx context.Context, stderr io.Writer) error {
 	return tool.Execute(ctx, stderr, "apt-get", append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)...)
 }
 
-// build compiles our command, and our micro-benchmark for each peer that is
-// installed. A peer that is not is left out.
+// build compiles schedgen, and the micro-benchmark for each peer that is installed. It leaves out
+// the other peers.
 func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
 	root, err := tool.ModuleRoot(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
 
 func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
 
-// peers compiles what the peers run.
+// peers compiles the micro-benchmarks of the peers.
 func (b *built) peers(ctx context.Context, source string, stderr io.Writer) error {
 	micro := filepath.Join(source, "micro.c")
 	for _, p := range []struct {

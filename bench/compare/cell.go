@@ -7,13 +7,13 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// What ranks reach each other by.
+// The wires by which ranks reach each other.
 const (
-	wireTCP = "tcp" // the loopback interface; ours also multicasts on it
+	wireTCP = "tcp" // the loopback interface; schedgen also multicasts on it
 	wireShm = "shm" // shared memory
 )
 
-// Operations of one block or none, as in schedgen bench.
+// The operations of schedgen bench with one block or none.
 const (
 	opBarrier      = "barrier"
 	opBcast        = "bcast"
@@ -21,9 +21,10 @@ const (
 	opBcastBarrier = "bcast_barrier"
 )
 
-// operations are all that can be compared: those above, and each collective of the table whose
-// blocks differ from rank to rank, or that folds. The peers' program, bench/mpi/micro.c, knows all of
-// them. No MPI has a collective in which ranks answer a question.
+// operations returns all operations that can be compared: those above, and each collective of the
+// table whose blocks differ from rank to rank or that folds. The program of the peers,
+// bench/mpi/micro.c, has all of them. It leaves out collectives in which ranks answer a question,
+// which no MPI has.
 func operations() []string {
 	all := []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
 	for _, row := range ir.Collectives() {
@@ -34,7 +35,7 @@ func operations() []string {
 	return all
 }
 
-// collective is the name of the collective that an operation calls, as in the table.
+// collective returns the name of the collective that an operation calls.
 func collective(op string) string {
 	if slices.Contains([]string{opBcastAck, opBcastBarrier}, op) {
 		return opBcast
@@ -54,12 +55,12 @@ func folds(op string) bool {
 	return ok && row.Inputs != nil
 }
 
-// cell is what is compared: everybody does the same there.
+// cell is a case in which all contenders do the same.
 type cell struct {
 	wire  string
 	op    string
 	ranks int
-	bytes int // of the message, or of each block; 0 for a barrier
+	bytes int // bytes of the message or of each block; 0 for a barrier
 }
 
 func (c cell) String() string {
@@ -77,8 +78,8 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// cells returns all combinations, those of one operation and size together. sizes are those of a
-// broadcast, blocks those of a block, vectors those of a block of a result.
+// cells returns all combinations, with those of one operation and size together. sizes are the
+// sizes of a broadcast, blocks those of a block, and vectors those of a block of a folded result.
 func cells(wires, ops []string, ranks, sizes, blocks, vectors []int) []cell {
 	var out []cell
 	for _, wire := range wires {
@@ -105,12 +106,12 @@ func cells(wires, ops []string, ranks, sizes, blocks, vectors []int) []cell {
 	return out
 }
 
-// iterations says how often the operation is done in one measurement: as often
-// as a second in all allows, at least where there is little to be moved. A few
-// milliseconds would show processes that are only starting.
+// iterations returns the number of operations in one measurement. For small messages the
+// measurement takes about a second. A measurement of a few milliseconds would only show the start
+// of processes.
 func (c cell) iterations(quick bool) int {
 	n := 8000 / c.ranks
-	moved := c.bytes // by the operation, beside c.ranks times
+	moved := c.bytes // bytes that the operation moves, divided by c.ranks
 	if movesBlocks(c.op) || folds(c.op) {
 		moved = c.received()
 		n /= 2
@@ -137,10 +138,10 @@ func (c cell) iterations(quick bool) int {
 	return max(n, 20)
 }
 
-// longVector is how many bytes a vector has at most that is folded among more than a few ranks.
+// longVector is the largest number of bytes of a vector that is folded among more than a few ranks.
 const longVector = 4 << 20
 
-// received returns how many bytes the busiest rank has at the end.
+// received returns the number of bytes that the busiest rank has at the end.
 func (c cell) received() int {
 	row, _ := ir.CollectiveNamed(collective(c.op))
 	most := 0
@@ -150,5 +151,5 @@ func (c cell) received() int {
 	return most * c.bytes
 }
 
-// warmups is how often it is done before, as in schedgen bench.
+// warmups returns the number of operations before the measurement, as in schedgen bench.
 func warmups(iterations int) int { return max(iterations/10, 10) }

@@ -15,27 +15,27 @@ import (
 const (
 	ours = "ours"
 	peer = "peer"
-	raw  = "limit" // what the system gives, without any library
+	raw  = "limit" // the system without any library
 )
 
 // contender is one way to do the operation of a cell.
 type contender struct {
 	side  string
 	name  string
-	own   bool     // it is what the library chooses
-	args  []string // program and arguments, but for iterations
-	env   []string // beside the process's own
+	own   bool     // the library chooses this contender by default
+	args  []string // program and arguments, without iterations
+	env   []string // added to the environment of the process
 	tail  func(iterations int, limit time.Duration) []string
 	parse func(line string) (timing, bool)
 }
 
-// command returns the arguments of one measurement.
+// command returns the program and arguments of one measurement.
 func (c *contender) command(iterations int, limit time.Duration) []string {
 	return append(slices.Clone(c.args), c.tail(iterations, limit)...)
 }
 
-// contenders returns all that are measured in a cell: algorithms of ours, and
-// the peers that are installed.
+// contenders returns the contenders of a cell: schedgen's algorithms, and the peers that are
+// installed.
 func (b *built) contenders(c cell) []contender {
 	out := b.ourContenders(c)
 	if b.openMPI != "" {
@@ -47,14 +47,15 @@ func (b *built) contenders(c cell) []contender {
 	return out
 }
 
-// choice is one of our algorithms with flags.
+// choice is one of schedgen's algorithms with flags.
 type choice struct {
 	algorithm string
 	flags     []string
 }
 
-// barriers are the algorithms as they are, and with trees and steps of two, since the
-// defaults are flat up to 16 ranks; the one that multicasts also flat beyond.
+// barriers returns the algorithms of barriers with their defaults, and with fans and degrees of
+// two, because the defaults are flat up to 16 ranks. The barrier that multicasts also comes flat
+// with more ranks.
 var barriers = []choice{
 	{"barrier/hsb", nil}, {"barrier/exchange", nil}, {"barrier/dissemination", nil},
 	{"barrier/hsb", []string{"--fan-in", "2", "--fan-out", "2"}},
@@ -64,8 +65,8 @@ var barriers = []choice{
 	{"barrier/hsb-mcast", []string{"--fan-in", strconv.Itoa(flatFan)}},
 }
 
-// flatFan is a fan of more than all ranks, which makes a tree flat; fans are that by
-// themselves up to flatUpTo ranks.
+// flatFan is a fan larger than the number of ranks, which makes a tree flat. Up to flatUpTo ranks,
+// trees are flat by default.
 const (
 	flatFan  = 64
 	flatUpTo = 16
@@ -107,7 +108,7 @@ func algorithmsOf(collective string) (all []choice) {
 	return all
 }
 
-// transports are those of ours over a wire.
+// transports returns schedgen's transports over a wire.
 func transports(wire string) []string {
 	if wire == wireShm {
 		return []string{"shm"}
@@ -116,8 +117,9 @@ func transports(wire string) []string {
 }
 
 // isTwin reports whether another choice does the same. With two ranks every barrier is flat, and
-// all broadcasts by puts are the same: bcast/linear and bcast/symmetric of one chunk, the others of as
-// many as they have of long messages that are not lent.
+// all broadcasts by puts are the same, except for the number of chunks: bcast/linear and
+// bcast/symmetric have one, and the others have several for a long message, unless the root lends
+// it.
 func isTwin(c cell, choice choice) bool {
 	switch {
 	case movesBlocks(c.op) || folds(c.op):
@@ -138,7 +140,7 @@ func isTwin(c cell, choice choice) bool {
 	return false
 }
 
-// oneChunk is how many bytes are one chunk, whatever the transport.
+// oneChunk is the largest number of bytes that are one chunk over any transport.
 const oneChunk = 4 << 10
 
 func (b *built) our(c cell, transport string, choice choice) contender {
@@ -155,8 +157,8 @@ func (b *built) our(c cell, transport string, choice choice) contender {
 	}
 }
 
-// pipelineFrom is the size from which Open MPI's pipeline, in segments of
-// 16 KiB, differs from a chain.
+// pipelineFrom is the size in bytes from which Open MPI's pipeline, in segments of 16 KiB, differs
+// from a chain.
 const pipelineFrom = 32 << 10
 
 func (b *built) openMPIs(c cell) []contender {
@@ -178,8 +180,8 @@ func (b *built) openMPIs(c cell) []contender {
 	return []contender{plain, pipeline}
 }
 
-// mpichs is MPICH as it is where every rank has a core, and always with the
-// shim that yields.
+// mpichs returns MPICH with a shim that yields the processor, and MPICH without it if every rank
+// has a core.
 func (b *built) mpichs(c cell) []contender {
 	var env []string
 	if c.wire == wireTCP {

@@ -13,9 +13,9 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// columns of the CSV. Times are in microseconds, over iterations, of the
-// maximum over ranks; mean_us, median_us and p99_us are medians over runs, and
-// the last three columns hold those of every run.
+// columns are the columns of the CSV. Times are in microseconds: statistics over iterations of the
+// maximum over ranks. mean_us, median_us and p99_us are medians over runs, and the last three
+// columns hold the values of every run.
 var columns = []string{
 	"wire", "op", "ranks", "bytes", "side", "contender", "status", "iterations", "runs",
 	"mean_us", "min_mean_us", "max_mean_us", "median_us", "p99_us", "means_us", "medians_us", "p99s_us",
@@ -63,7 +63,7 @@ func micros(values []float64) string {
 	return strings.Join(out, ";")
 }
 
-// readCSV reads what writeCSV has written.
+// readCSV reads a file that writeCSV has written.
 func readCSV(name string) (*results, error) {
 	return tool.ReadFile(name, parseCSV)
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// near is how much longer what the library chooses by itself may take than the best of our
-// algorithms.
+// near is the ratio up to which the library's default choice counts as about as good as the best
+// algorithm.
 const near = 1.10
 
-// standard is the library's own choice in a cell over a transport.
+// standard is the library's default choice in a cell over a transport.
 type standard struct {
 	cell
 	transport string
-	row       *row // nil: it was not measured
-	best      *row // of all over that transport
+	row       *row // nil if the choice was not measured
+	best      *row // the best of all algorithms over that transport
 	ratio     float64
 }
 
-// standardName returns the name of the contender that the library chooses over a transport. The
-// replies of bcast_ack and the barrier of bcast_barrier are those of all contenders.
+// standardName returns the name of the contender that the library chooses over a transport. All
+// contenders have the same replies of bcast_ack and the same barrier of bcast_barrier.
 func standardName(c cell, transport string) string {
 	of := selection.Case{
 		Collective: collective(c.op), Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
@@ -36,7 +36,7 @@ func standardName(c cell, transport string) string {
 	return contenderName(transport, choice{d.Rule.Algorithm, flagsOf(&d.Rule.Params)})
 }
 
-// flagsOf returns the flags of bench that stand for what a rule says of fans and degrees.
+// flagsOf returns the flags of schedgen bench for the fans and the degree of a rule.
 func flagsOf(p *selection.Params) (flags []string) {
 	for _, f := range []struct {
 		name string
@@ -49,7 +49,7 @@ func flagsOf(p *selection.Params) (flags []string) {
 	return flags
 }
 
-// contenderName is that of one of our algorithms with its flags.
+// contenderName returns the name of the contender for one of schedgen's algorithms with its flags.
 func contenderName(transport string, c choice) string {
 	name := transport + " " + c.algorithm
 	if len(c.flags) > 0 {
@@ -58,12 +58,12 @@ func contenderName(transport string, c choice) string {
 	return name
 }
 
-// standards compares in all cells, over each transport.
+// standards returns the default choices in all cells, over each transport.
 func (r *results) standards() (out []standard) {
 	for _, v := range r.verdicts() {
 		var rows []row
 		for _, o := range r.rows {
-			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: inner(&o)}) { // in older results those that are the same are there
+			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: inner(&o)}) { // older results have rows of algorithms that do the same
 				rows = append(rows, o)
 			}
 		}
@@ -77,8 +77,8 @@ func (r *results) standards() (out []standard) {
 	return out
 }
 
-// standardTransports are those over which the choice is looked at: what the library chooses for
-// barriers, and for blocks, goes by TCP with multicast, too.
+// standardTransports returns the transports over which the default choice is compared. The choice
+// for barriers and for blocks also goes over TCP with multicast.
 func standardTransports(c cell) []string {
 	if (c.op == opBarrier || movesBlocks(c.op) || folds(c.op)) && c.wire == wireTCP {
 		return []string{"tcp"}
@@ -86,8 +86,8 @@ func standardTransports(c cell) []string {
 	return transports(c.wire)
 }
 
-// standardOf compares with what was measured over a transport in a cell, by the rounds that both were
-// in: what is left out after the first has one.
+// standardOf compares the default choice with the algorithms over a transport in a cell, by the
+// rounds that both have. An algorithm that was dropped after the first round has one.
 func standardOf(c cell, transport string, rows []row) standard {
 	s := standard{cell: c, transport: transport, best: best(rows, ours)}
 	at := slices.IndexFunc(rows, func(o row) bool { return o.contender == standardName(c, transport) && len(o.runs) > 0 })
@@ -101,9 +101,10 @@ func standardOf(c cell, transport string, rows []row) standard {
 }
 
 // isNear reports whether the library's choice is about as good as the best.
-func (s *standard) isNear() bool { return s.row != nil && s.ratio < near+0.005 } // as it is printed
+func (s *standard) isNear() bool { return s.row != nil && s.ratio < near+0.005 } // compare the rounded value, as it is printed
 
-// standardTable says for each cell how the library's choice does.
+// standardTable writes a table that compares, in each cell, the library's default choice with the
+// best algorithm.
 func (r *results) standardTable(b *bytes.Buffer) {
 	all := r.standards()
 	if len(all) == 0 {
@@ -141,7 +142,7 @@ func (s *standard) mark() string {
 	return ratio(s.ratio)
 }
 
-// inner is the name of a contender without its transport.
+// inner returns the name of a contender without its transport.
 func inner(r *row) string {
 	_, name, _ := strings.Cut(r.contender, " ")
 	return name

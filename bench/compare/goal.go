@@ -1,7 +1,6 @@
 package main
 
-// goal returns what the ratio of a cell is meant to be at most, 0 if there is
-// no goal.
+// goal returns the largest ratio that a cell should have, or 0 if there is no goal.
 func goal(c cell) float64 {
 	switch {
 	case folds(c.op) && c.ranks >= 8 && c.wire == wireTCP && c.bytes <= 2<<10:
@@ -19,7 +18,7 @@ func goal(c cell) float64 {
 	case c.wire == wireShm:
 		return 1
 	case c.op == opBcastBarrier:
-		return 0 // of the network: the two others say it all
+		return 0 // over the network: the two other operations have goals
 	case c.ranks < 8:
 		return 1
 	case c.bytes <= 2<<10:
@@ -31,5 +30,5 @@ func goal(c cell) float64 {
 // missed reports whether the median over rounds misses the goal.
 func (v *verdict) missed() bool {
 	g := goal(v.cell)
-	return g > 0 && v.ratio > g+0.005 // as it is printed
+	return g > 0 && v.ratio > g+0.005 // compare rounded values, as they are printed
 }

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// The raw limits are what the system gives without any library, between
-// processes, in Go: sockets that block in Go's poller.
+// The raw limits are the times of the system without any library, between processes in Go, with
+// sockets that block in Go's poller.
 
-// childVerb is the hidden first argument of this program's children.
+// childVerb is the hidden first argument of the children of this program.
 const childVerb = "limit-child"
 
-// limit is one of them.
+// limit is a raw limit.
 type limit struct {
 	wire    string
 	name    string
 	bytes   int
 	ranks   int
 	repeats int
-	measure func(context.Context, *limit) ([]float64, error) // microseconds
+	measure func(context.Context, *limit) ([]float64, error) // returns times in microseconds
 }
 
 func limits(quick bool) []limit {
@@ -43,7 +43,7 @@ func limits(quick bool) []limit {
 	return out
 }
 
-// limitTime bounds the measurement of one limit.
+// limitTime is the longest time of the measurement of one limit.
 const limitTime = 20 * time.Second
 
 func measureLimits(ctx context.Context, o *options, stderr io.Writer) []row {
@@ -86,7 +86,7 @@ func summarize(times []float64) timing {
 	return timing{sum / float64(len(sorted)), sorted[(len(sorted)-1)/2], sorted[(len(sorted)-1)*99/100]}
 }
 
-// child is this program again, as another rank.
+// child is a process of this program that acts as another rank.
 type child struct {
 	cmd *exec.Cmd
 	out io.ReadCloser
@@ -105,7 +105,7 @@ func startChild(ctx context.Context, args ...string) (*child, error) {
 	return c, c.cmd.Start()
 }
 
-// end ends it; what it has measured has been told.
+// end ends the child, which has reported its results before.
 func (c *child) end() error {
 	_ = c.cmd.Process.Kill() // it may have ended
 	var exit *exec.ExitError
@@ -132,7 +132,7 @@ func limitChild(args []string, stdout io.Writer) error {
 	return errors.New("this verb is for compare's own use")
 }
 
-// exchangeTCP sends the bytes and waits for one back, over again.
+// exchangeTCP repeatedly sends the bytes and waits for one byte in return.
 func exchangeTCP(ctx context.Context, l *limit) (_ []float64, err error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -149,7 +149,7 @@ func exchangeTCP(ctx context.Context, l *limit) (_ []float64, err error) {
 	if err := errors.Join(err, listener.Close()); err != nil {
 		return nil, err
 	}
-	defer conn.Close() // what counts has come through it
+	defer conn.Close() // all results have been received
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	return exchange(conn, l)
 }
@@ -180,7 +180,7 @@ func serveTCP(address string, bytes int) error {
 	buf := make([]byte, bytes)
 	for {
 		if _, err := io.ReadFull(conn, buf); err != nil {
-			return nil // the parent has all it wants
+			return nil // the parent has finished
 		}
 		if _, err := conn.Write(buf[:1]); err != nil {
 			return nil

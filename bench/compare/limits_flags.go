@@ -13,17 +13,18 @@ import (
 	"unsafe"
 )
 
-// flagLine is a word that one of two processes writes and the other looks at, on a line of its own.
+// flagLine is a word on its own cache line, which one of two processes writes and the other polls.
 type flagLine struct {
 	seq atomic.Uint64
 	_   [120]byte // lines are fetched in pairs
 }
 
-// flagBatch is how many barriers are timed together: to read the clock takes as long as one.
+// flagBatch is the number of barriers that are timed together, because reading the clock takes as
+// long as a barrier.
 const flagBatch = 100
 
-// exchangeFlags has two processes meet in barriers, each by one word that it writes and one that it
-// looks at, and returns how long one takes.
+// exchangeFlags runs barriers between two processes, each of which writes one word and polls
+// another. It returns the times of a barrier.
 func exchangeFlags(ctx context.Context, l *limit) (_ []float64, err error) {
 	f, err := os.CreateTemp("", "schedgen-flags-")
 	if err != nil {
@@ -57,7 +58,7 @@ func exchangeFlags(ctx context.Context, l *limit) (_ []float64, err error) {
 	return times, nil
 }
 
-// meet goes through n barriers behind the first so many, and reports false if ctx has ended.
+// meet runs n barriers after those already done. It returns false if ctx has ended.
 func meet(ctx context.Context, own, other *flagLine, first uint64, n int) bool {
 	for seq := first + 1; seq <= first+uint64(n); seq++ {
 		own.seq.Store(seq)

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// multicast sends datagrams to all other processes, one at a time, and returns
-// how long each took until the last had it. Processes of one machine share its
-// clock.
+// multicast sends datagrams to all other processes, one at a time, and returns for each the time
+// until the last process had it. Processes of one machine share its clock.
 func multicast(ctx context.Context, l *limit) (_ []float64, err error) {
 	group := fmt.Sprintf("239.%d.%d.%d:%d", rand.IntN(256), rand.IntN(256), 1+rand.IntN(254), 20000+rand.IntN(10000))
 	var children []*child
@@ -32,7 +31,7 @@ func multicast(ctx context.Context, l *limit) (_ []float64, err error) {
 		}
 		children = append(children, c)
 	}
-	if _, err := last(children); err != nil { // each says that it has joined
+	if _, err := last(children); err != nil { // each child reports that it has joined
 		return nil, err
 	}
 	conn, err := multicastSender(ctx, group)
@@ -62,7 +61,7 @@ func sendEach(conn net.Conn, children []*child, l *limit) ([]float64, error) {
 	return times, nil
 }
 
-// last returns the latest time that the children tell, of one each.
+// last reads one time from each child and returns the latest.
 func last(children []*child) (int64, error) {
 	var latest int64
 	var buf [8]byte
@@ -87,8 +86,8 @@ func multicastSender(ctx context.Context, group string) (net.Conn, error) {
 	return d.DialContext(ctx, "udp4", group)
 }
 
-// receiveMulticast joins, says so, and tells the time of each datagram until
-// its parent ends it.
+// receiveMulticast joins the group, reports so, and reports the time of each datagram until its
+// parent ends it.
 func receiveMulticast(group string, bytes int, out io.Writer) error {
 	address, err := net.ResolveUDPAddr("udp4", group)
 	if err != nil {
@@ -103,7 +102,7 @@ func receiveMulticast(group string, bytes int, out io.Writer) error {
 		return err
 	}
 	defer conn.Close() // its parent ends it
-	// Should the parent die without a word, this process ends all the same.
+	// If the parent dies, this process ends, too.
 	if err := conn.SetReadDeadline(time.Now().Add(2 * limitTime)); err != nil {
 		return err
 	}

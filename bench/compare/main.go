@@ -1,19 +1,17 @@
-// Command compare measures schedgen beside Open MPI and MPICH: the same
-// operation, size, number of ranks and definition of a time, in one run, one
-// after the other and over again.
+// Command compare compares schedgen with Open MPI and MPICH. In one run it measures all of them in
+// turn, several times, with the same operation, size, number of ranks and definition of time.
 //
 //	go run ./bench/compare --install               install the peers first (Debian, Ubuntu)
 //	go run ./bench/compare --quick                 a few minutes
 //	go run ./bench/compare --wire tcp --op barrier,bcast_ack -p 8 --size 2,65536
 //	go run ./bench/compare --wire tcp --quick --against bench/results/tcp.csv
 //
-// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output; with
-// --against only to --output, so that what is stored stays. The exit code is 1
-// only with --against, if a ratio got worse by more than noise; 2 if nothing
-// could be measured.
+// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output. With --against it
+// writes only to --output, so that stored results stay. With --against the exit code is 1 if a
+// ratio got worse by more than noise. The exit code is 2 if nothing could be measured.
 //
-// There is no plotting library: the one picture is a hundred lines, and a
-// library's fonts and formats would be dependencies of the whole module.
+// It draws the picture without a plotting library, because the fonts and formats of a library would
+// be dependencies of the whole module.
 package main
 
 import (
@@ -40,7 +38,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole command; it returns the exit code.
+// run runs the command and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := compare(ctx, args, stdout, stderr)
 	var worse *worseError
@@ -70,15 +68,14 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if measured == nil {
 		return err
 	}
-	// What has been measured is written, also if there was no time for the rest.
+	// Write the results even if there was no time for all of them.
 	if err := errors.Join(err, writeAll(o, measured, stdout)); err != nil || stored == nil {
 		return err
 	}
 	return against(stdout, stored, measured)
 }
 
-// obtain measures, or reads what has been measured. Results may come with an
-// error: those up to it.
+// obtain measures, or reads stored results. With an error it returns the results before the error.
 func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error) {
 	if o.measured != "" {
 		return readCSV(o.measured)

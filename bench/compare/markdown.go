@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// disclosure says what is compared, and what the peers were given.
+// disclosure describes the comparison and the settings of the peers.
 const disclosure = `Times are in µs. A time is, of one operation, the longest of a rank from its call to its return
 (bcast_ack: the root's, until it has the replies of all); a measurement takes the mean, and the
 median, over its iterations; a figure here is the median over rounds of the mean, with the least and
@@ -91,7 +91,7 @@ func marked(v *verdict) string {
 	return fmt.Sprintf("%.2f", v.ratio)
 }
 
-// what is the operation with its size.
+// what returns the operation with its size.
 func what(c cell) string {
 	if c.op == opBarrier {
 		return c.op
@@ -115,7 +115,7 @@ func ratio(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// times is three columns of a row.
+// times returns three columns of a row.
 func times(r *row) string {
 	if r == nil {
 		return "- | - | -"
@@ -123,8 +123,8 @@ func times(r *row) string {
 	return fmt.Sprintf("%s | %s–%s | %s", digits(r.mean()), digits(slices.Min(r.means())), digits(slices.Max(r.means())), r.contender)
 }
 
-// failures lists what could not be measured, or not as often as asked: what
-// has the same reason in one line.
+// failures lists the contenders that could not be measured, or not in all rounds. Contenders with
+// the same reason share a line.
 func (r *results) failures(b *bytes.Buffer) {
 	count := map[string]int{}
 	var firsts []row
@@ -141,13 +141,13 @@ func (r *results) failures(b *bytes.Buffer) {
 	}
 }
 
-// limitTable has what the system gives.
+// limitTable writes the table of the raw limits.
 func (r *results) limitTable(b *bytes.Buffer) {
 	title := "\n## Limits, without any library, in Go\n\n| | mean | min–max | median |\n|---|---|---|---|\n"
 	for _, row := range r.rows {
 		if row.side == raw && len(row.runs) > 0 {
 			name := row.contender
-			if row.bytes >= 1<<20 { // µs, bytes: a thousandth of a GB/s
+			if row.bytes >= 1<<20 { // bytes per µs are a thousandth of GB/s
 				name += fmt.Sprintf(" (%s GB/s)", digits(float64(row.bytes)/row.mean()/1e3))
 			}
 			fmt.Fprintf(b, "%s| %s | %s | %s–%s | %s |\n", title, name, digits(row.mean()),

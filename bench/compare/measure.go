@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// timing is one measurement, in microseconds, over its iterations, of the
+// timing is the result of one measurement in microseconds: statistics over its iterations of the
 // maximum over ranks.
 type timing struct{ mean, median, p99 float64 }
 
-// parseOurs reads a line of schedgen bench --json.
+// parseOurs parses a line of schedgen bench --json.
 func parseOurs(line string) (timing, bool) {
 	var o struct {
 		Mean   *float64 `json:"mean_max_us"`
@@ -30,26 +30,26 @@ func parseOurs(line string) (timing, bool) {
 	return timing{*o.Mean, *o.Median, *o.P99}, true
 }
 
-// parsePeer reads the line of the micro-benchmark.
+// parsePeer parses the line of the micro-benchmark.
 func parsePeer(line string) (timing, bool) {
 	var t timing
 	n, err := fmt.Sscanf(line, "micro %g %g %g", &t.mean, &t.median, &t.p99)
 	return t, err == nil && n == 3
 }
 
-// capture keeps the result of what a program prints, and the end of the rest
-// in case there is none.
+// capture is a writer that finds the result in the output of a program. It keeps the end of the
+// other output, for the error if there is no result.
 type capture struct {
 	parse  func(string) (timing, bool)
 	found  func() // called once, with the result
-	line   []byte // not ended yet
+	line   []byte // beginning of a line that has not ended
 	rest   []byte
 	result *timing
 }
 
 const maxKept = 4096
 
-// Write takes output in any pieces.
+// Write adds output, in pieces of any length.
 func (c *capture) Write(p []byte) (int, error) {
 	for part := range bytes.Lines(p) {
 		c.line = append(c.line, part...)
@@ -74,19 +74,19 @@ func (c *capture) end() {
 	c.line = c.line[:0]
 }
 
-// linger is how long a program may take to end once it has told its result;
-// and then once it has been told to.
+// linger is the time that a program may take to end after it has printed its result, and again
+// after it was told to end.
 const linger = 2 * time.Second
 
-// measure runs a contender once. A program that has told its result has done
-// its work, however it ends: MPICH over UCX may hang in its last moments.
+// measure runs a contender once. A program that has printed its result has succeeded, no matter how
+// it ends: MPICH over UCX may hang at its end.
 func measure(ctx context.Context, c *contender, iterations int, limit time.Duration) (timing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not finished after %v", limit))
 	defer cancel()
 	args := c.command(iterations, limit)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), c.env...)
-	// All that it starts is in a group of its own, so that all can be ended.
+	// The program and its children are in their own process group, so that all can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = linger
@@ -98,7 +98,7 @@ func measure(ctx context.Context, c *contender, iterations int, limit time.Durat
 		timer.Stop()
 	}
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // whoever is left; mostly nobody
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends children that are left, if any
 	}
 	if out.result != nil {
 		return *out.result, nil
@@ -106,7 +106,7 @@ func measure(ctx context.Context, c *contender, iterations int, limit time.Durat
 	return timing{}, failed(ctx, err, out)
 }
 
-// failed says why there is no result.
+// failed returns the reason why there is no result.
 func failed(ctx context.Context, err error, out *capture) error {
 	switch {
 	case ctx.Err() != nil:

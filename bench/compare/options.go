@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	quick    bool
 	install  bool
 	limits   bool
 	rounds   int
 	keep     int
-	limit    time.Duration // of one measurement
-	budget   time.Duration // of one cell
-	output   string        // directory; empty: none
-	name     string        // of the files in it
+	limit    time.Duration // longest time of one measurement
+	budget   time.Duration // time of one cell, after which no further round starts
+	output   string        // directory; "": none
+	name     string        // name of the files in the directory
 	against  string
 	measured string
 	cells    []cell
 }
 
-// list is a flag of several values with commas between.
+// list is a flag with several values, separated by commas.
 type list struct {
 	values []string
-	known  []string // nil: numbers
+	known  []string // possible values; nil: numbers
 }
 
 func (l *list) String() string { return strings.Join(l.values, ",") }
 
-// Set takes the values of one flag.
+// Set parses the values.
 func (l *list) Set(text string) error {
 	l.values = strings.Split(text, ",")
 	for _, v := range l.values {
@@ -48,13 +48,13 @@ func (l *list) Set(text string) error {
 	return nil
 }
 
-// maxNumber bounds numbers of ranks and bytes.
+// maxNumber is the largest number of ranks or bytes.
 const maxNumber = 1 << 30
 
 func (l *list) numbers() []int {
 	var out []int
 	for _, v := range l.values {
-		n, _ := strconv.Atoi(v) // Set has looked at it
+		n, _ := strconv.Atoi(v) // never fails: Set has checked it
 		out = append(out, n)
 	}
 	return out
@@ -72,19 +72,19 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	vectors := []string{"8", "2048", "65536", "1048576", "16777216"}
 	f.BoolVar(&o.quick, "quick", false, "P = 2, 4, 8; 2 B, 64 KiB, 512 KiB, blocks and vectors of 8 B and 64 KiB; fewer iterations")
 	f.BoolVar(&o.install, "install", false, "install Open MPI, MPICH and a C compiler with apt-get first")
-	f.BoolVar(&o.limits, "limits", true, "measure the raw limits too")
-	f.Var(wires, "wire", "only over these: tcp (ours: TCP and multicast), shm")
+	f.BoolVar(&o.limits, "limits", true, "also measure the raw limits of the system")
+	f.Var(wires, "wire", "only over these: tcp (schedgen: TCP and multicast), shm")
 	f.Var(ops, "op", "only these operations")
 	f.Var(ranks, "p", "only these numbers of ranks")
-	f.Var(sizes, "size", "only these sizes of a message, or of a block, in bytes (default of blocks 8,1024,65536,1048576, of what is folded 8,2048,65536,1048576,16777216)")
+	f.Var(sizes, "size", "only these sizes of a message, or of a block, in bytes (default for blocks 8,1024,65536,1048576, for folded vectors 8,2048,65536,1048576,16777216)")
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
-	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms over each transport stay; 0: all")
-	f.DurationVar(&o.limit, "limit", 20*time.Second, "time of one measurement at most")
-	f.DurationVar(&o.budget, "budget", 2*time.Minute, "time of one cell, after which no further round starts")
+	f.IntVar(&o.keep, "keep", 3, "after the first round keep only the best `N` of schedgen's algorithms over each transport; 0: all")
+	f.DurationVar(&o.limit, "limit", 20*time.Second, "longest time of one measurement")
+	f.DurationVar(&o.budget, "budget", 2*time.Minute, "start no further round of a cell after this time")
 	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results; empty: none")
-	f.StringVar(&o.name, "name", "", "name of the files there; default quick or full")
+	f.StringVar(&o.name, "name", "", "name of the files in the directory; default quick or full")
 	f.StringVar(&o.against, "against", "", "compare the ratios with those in this `file`")
-	f.StringVar(&o.measured, "measured", "", "do not measure, take the results from this `file`")
+	f.StringVar(&o.measured, "measured", "", "do not measure; take the results from this `file`")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	return o, o.check(f.Args())
 }
 
-// narrow takes fewer values unless the flag says which.
+// narrow sets the values of --quick for flags that are not given.
 func narrow(given map[string]bool, name string, l *list, values ...string) {
 	if !given[name] {
 		l.values = values
@@ -118,7 +118,7 @@ func (o *options) finish(outputGiven bool) {
 		}
 	}
 	if !outputGiven && (o.against != "" || o.measured != "") {
-		o.output = "" // what is stored stays
+		o.output = "" // stored results stay
 	}
 }
 

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// results are all rows, with what they are about.
+// results holds all rows, and lines that describe them.
 type results struct {
 	about []string // lines for people
 	rows  []row
 }
 
-// row is a contender in a cell.
+// row is the result of a contender in a cell.
 type row struct {
 	cell
 	side       string
 	contender  string
-	iterations int    // of each run
-	status     string // empty: good
+	iterations int    // iterations of each run
+	status     string // reason of a failure, or ""
 	runs       []timing
 }
 
-// transport is what our contender goes over, with which its name begins.
+// transport returns the transport of a contender of schedgen, with which its name begins.
 func (r *row) transport() string {
 	name, _, _ := strings.Cut(r.contender, " ")
 	return name
@@ -32,11 +32,11 @@ func (r *row) transport() string {
 
 func (r *row) note(err error) { r.status = strings.Join(strings.Fields(err.Error()), " ") }
 
-// mean is the median over runs of the mean over iterations, in microseconds;
-// NaN without a run.
+// mean returns the median over runs of the mean over iterations, in microseconds, or NaN without a
+// run.
 func (r *row) mean() float64 { return median(r.means()) }
 
-// middle is the median over runs of the median over iterations.
+// middle returns the median over runs of the median over iterations, in microseconds.
 func (r *row) middle() float64 { return median(r.medians()) }
 
 func (r *row) means() []float64   { return pick(r.runs, func(t timing) float64 { return t.mean }) }
@@ -62,17 +62,16 @@ func median(values []float64) float64 {
 
 func compareFloats(a, b float64) int { return cmp.Compare(a, b) }
 
-// verdict is the comparison in a cell: our best against the best peer, by
-// their means.
+// verdict compares schedgen's best contender with the best peer in a cell, by their means.
 type verdict struct {
 	cell
-	ours, peer *row    // nil: nobody
-	ratio      float64 // of the means; NaN if one is missing
-	lo, hi     float64 // of the ratios of the means, round by round
+	ours, peer *row    // nil if there is none
+	ratio      float64 // ratio of the means; NaN if one is missing
+	lo, hi     float64 // least and greatest ratio of the means of a round
 	medians    float64 // ratio of the medians over iterations
 }
 
-// judge compares within one cell.
+// judge returns the verdict of a cell.
 func judge(c cell, rows []row) verdict {
 	v := verdict{cell: c, ratio: math.NaN(), lo: math.NaN(), hi: math.NaN(), medians: math.NaN()}
 	v.ours, v.peer = best(rows, ours), best(rows, peer)
@@ -89,8 +88,8 @@ func judge(c cell, rows []row) verdict {
 	return v
 }
 
-// best returns the row of a side with the smallest mean, among those with the
-// most runs: one run less is one chance less to be slow.
+// best returns the row of a side with the smallest mean, among the rows with the most runs. A row
+// with fewer runs has had fewer chances to be slow.
 func best(rows []row, side string) *row {
 	var out *row
 	for i := range rows {
@@ -105,7 +104,7 @@ func best(rows []row, side string) *row {
 	return out
 }
 
-// verdicts judges all cells, in the order of their rows.
+// verdicts returns the verdicts of all cells, in the order of their rows.
 func (r *results) verdicts() []verdict {
 	byCell := map[cell][]row{}
 	var order []cell
@@ -125,7 +124,7 @@ func (r *results) verdicts() []verdict {
 	return out
 }
 
-// summary is a cell's outcome in a line.
+// summary returns the verdict in one line.
 func summary(c cell, rows []row) string {
 	v := judge(c, rows)
 	switch {
@@ -149,7 +148,7 @@ func firstStatus(rows []row, side string) string {
 	return "nothing was tried"
 }
 
-// digits prints three of them.
+// digits spells a number with three digits.
 func digits(x float64) string {
 	switch {
 	case math.IsNaN(x):

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// measureCells measures all cells, one after the other. A cell where something
-// fails is no reason to stop.
+// measureCells measures all cells, one after the other. It continues after a failure.
 func measureCells(ctx context.Context, o *options, b *built, r *results, stderr io.Writer) error {
 	start := time.Now()
 	for i, c := range o.cells {
 		fmt.Fprintf(stderr, "%4d of %d  %s  %v", i+1, len(o.cells), time.Since(start).Round(time.Second), c)
 		rows := measureCell(ctx, o, c, b.contenders(c))
 		if ctx.Err() != nil {
-			return ctx.Err() // this cell is not whole
+			return ctx.Err() // this cell is not complete
 		}
 		r.rows = append(r.rows, rows...)
 		fmt.Fprintf(stderr, "  %s\n", summary(c, rows))
@@ -28,19 +27,19 @@ func measureCells(ctx context.Context, o *options, b *built, r *results, stderr 
 	return nil
 }
 
-// measureCell runs the contenders of a cell one after the other, over again,
-// so that what else the machine does meets all of them alike.
+// measureCell runs the contenders of a cell in turn, in several rounds, so that other load on the
+// machine affects all of them.
 func measureCell(ctx context.Context, o *options, c cell, all []contender) []row {
 	end := time.Now().Add(o.budget)
 	rows := make([]row, len(all))
-	out := make([]bool, len(all)) // has failed, or is not among the best
+	out := make([]bool, len(all)) // the contender has failed, or is not among the best
 	for i := range all {
 		rows[i] = row{cell: c, side: all[i].side, contender: all[i].name, iterations: c.iterations(o.quick)}
 	}
 	for round := range o.rounds {
-		over := time.Now().After(end) // a round is ended: whoever has fewer of them is not compared
+		over := time.Now().After(end) // finish the round: contenders with fewer rounds are not compared
 		for turn := range all {
-			i := (turn + round) % len(all) // nobody is always behind the same one
+			i := (turn + round) % len(all) // so that no contender always follows the same one
 			if out[i] || ctx.Err() != nil {
 				continue
 			}
@@ -63,8 +62,8 @@ func measureCell(ctx context.Context, o *options, c cell, all []contender) []row
 	return rows
 }
 
-// drop leaves the best of our algorithms over each transport in, and what the library
-// chooses; 0 leaves all.
+// drop removes all of schedgen's algorithms over each transport, except the best keep ones and the
+// library's default choice. With keep 0 it removes none.
 func drop(all []contender, rows []row, out []bool, keep int) {
 	left := map[string][]int{}
 	for i := range rows {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// The picture is a grid of panels, one for each wire, operation and size: time
-// by number of ranks, both logarithmic, ours and the best peer's, with a bar
+// The picture is a grid of panels, one for each wire, operation and size. A panel shows the times
+// of schedgen and of the best peer over the number of ranks, both on logarithmic scales, with a bar
 // from the least to the largest run.
 const (
 	panelWidth, panelHeight = 230.0, 170.0
@@ -43,7 +43,7 @@ func (r *results) writeSVG(w io.Writer) error {
 type panel struct {
 	title            string
 	points           []verdict
-	minP, maxP       float64 // logarithms, as the next
+	minP, maxP       float64 // logarithms, as are the next
 	minTime, maxTime float64
 }
 
@@ -65,7 +65,7 @@ func panelsOf(all []verdict) []*panel {
 	return out
 }
 
-// scale finds the bounds, a power of ten each way for times.
+// scale finds the bounds of the scales. Those of times are powers of ten.
 func (p *panel) scale() {
 	p.minP, p.maxP = math.Inf(1), math.Inf(-1)
 	p.minTime, p.maxTime = math.Inf(1), math.Inf(-1)

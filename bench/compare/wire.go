@@ -10,16 +10,18 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// loads are the blocks that the links of a collective carry, and what they carry at least.
+// loads are the numbers of blocks that the links of a collective carry, and the least numbers for
+// any algorithm.
 type loads struct {
 	messages          int
-	sent              float64 // by all ranks; a multicast counts once
-	out, in           float64 // by the busiest rank, to the busiest rank
-	leastOut, leastIn int     // by every algorithm: what a rank holds and others want, what it wants and does not hold
+	sent              float64 // blocks sent by all ranks; a multicast counts once
+	out, in           float64 // blocks sent by the busiest rank, and received by the busiest rank
+	leastOut, leastIn int     // least values of out and in: blocks that a rank holds and others want, and that it wants and does not hold
 }
 
-// loadsOf returns what an algorithm moves among so many ranks with one chunk a block. Its part comes
-// from the schedule's cost, the bound from the collective's row.
+// loadsOf returns the loads of an algorithm among the given number of ranks, with one chunk a
+// block. The loads come from the cost of the schedule, the least loads from the row of the
+// collective.
 func loadsOf(algorithm string, ranks int) (l loads, err error) {
 	spec, err := schedule.New(algorithm, schedule.Params{Ranks: ranks})
 	if err != nil {
@@ -38,10 +40,10 @@ func loadsOf(algorithm string, ranks int) (l loads, err error) {
 	return l, nil
 }
 
-// least returns how many blocks leave and reach the busiest rank, whatever the algorithm. A block
-// that several ranks want has to leave its holder once only.
+// least returns the least numbers of blocks that leave and reach the busiest rank, for any
+// algorithm. A block that several ranks want must leave its holder only once.
 func least(h *ir.Header) (out, in int) {
-	wanted := make([]int, h.Blocks()) // by how many ranks that do not hold it
+	wanted := make([]int, h.Blocks()) // number of ranks that want each block and do not hold it
 	for rank := range h.Ranks {
 		held, want := h.Held(rank), h.Wanted(rank)
 		missing := 0
@@ -66,13 +68,13 @@ func least(h *ir.Header) (out, in int) {
 	return out, in
 }
 
-// byBound is the load of the busiest link by the least that it carries.
+// byBound returns the ratio of the load of the busiest link to its least load.
 func (l *loads) byBound() float64 {
 	return max(l.out, l.in) / float64(max(l.leastOut, l.leastIn))
 }
 
-// wireTable says, for each algorithm that a collective of many blocks was measured with, what its links
-// carry beside the least that they carry.
+// wireTable writes a table with the loads of each measured algorithm of a collective with many
+// blocks, and their least values.
 func (r *results) wireTable(b *bytes.Buffer) {
 	type key struct {
 		algorithm string
