@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command guests runs a command in virtual machines with RDMA in software
-// (Soft-RoCE): for verbs, which the system of a common machine has not. It
-// needs qemu, and at its first start the ordinary package client (apt-get); it
+// Command guests runs a command in virtual machines with RDMA in software (Soft-RoCE), for programs
+// that need verbs on a machine without RDMA. It needs qemu, and apt-get at its first start. It
 // installs nothing.
 //
 //	apt-get install --no-install-recommends qemu-system-x86
@@ -11,14 +10,14 @@
 //	go run ./bench/guests --loss 0.01 -- /tmp/schedgen rank bcast \
 //	    --coordinator 10.78.0.1:7777 --transport mcast --interface eth0 --size 512KiB
 //
-// Guest i, from 0, is called guesti and has the address 10.78.0.i+1 on eth0, and
-// rxe0 on top of that. The command finds i in GUEST and SCHEDGEN_RANK, the number
-// of guests in GUESTS and SCHEDGEN_SIZE, and in OUT a directory whose files --out
-// keeps; {guest} and {guests} in its arguments are replaced. A command that is a
-// path is the host's file, copied with its libraries; others are busybox's, or
-// what --add has brought. All guests are up before any command starts. Frames
-// between guests go through a switch in this program, which loses some if asked.
-// Everything ends with this program, however that ends.
+// Guest i, from 0, is called guesti. It has the address 10.78.0.i+1 on eth0, and the RDMA device
+// rxe0 on eth0. The command finds i in GUEST and SCHEDGEN_RANK, and the number of guests in GUESTS
+// and SCHEDGEN_SIZE. OUT is a directory whose files --out keeps. {guest} and {guests} in the
+// arguments are replaced by these numbers. A command that is a path is a file of the host, which is
+// copied with its libraries. Other commands are those of busybox or files of --add.
+//
+// All guests are up before any command starts. Frames between guests go through a switch in this
+// program, which can lose some. All guests end with this program.
 package main
 
 import (
@@ -31,8 +30,8 @@ import (
 	"syscall"
 )
 
-// The program runs on the host and, as the first process, in every guest. The
-// kernel hands the variable on.
+// The program runs on the host and, as the first process, in every guest. The kernel passes the
+// variable to it.
 const (
 	stageVar   = "SCHEDGEN_GUESTS_STAGE"
 	guestStage = "guest"

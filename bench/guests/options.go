@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	guests  int
 	loss    float64
 	seed    uint64
-	mtu     int // bytes of eth0
-	memory  int // MiB of each guest
+	mtu     int // MTU of eth0 in bytes
+	memory  int // memory of each guest in MiB
 	accel   string
-	boot    time.Duration // bound of all until commands start
-	timeout time.Duration // bound of the commands
+	boot    time.Duration // longest time until commands start
+	timeout time.Duration // longest time of the commands
 	kills   []kill
-	add     []string // files of the host to put beside the command's
-	out     string   // directory of the host for files that commands leave; empty: they are not kept
+	add     []string // files of the host to copy to the directory of the command
+	out     string   // directory of the host for files that commands leave; "": they are not kept
 	cache   string
-	kernel  string // package
+	kernel  string // package of the kernel
 	console bool
 	command []string
 }
 
-// kill says which guest is to be killed, and when.
+// kill tells which guest to kill, and when.
 type kill struct {
 	guest int
 	after time.Duration
-	text  string // the time begins when the guest's command prints it; empty: when the commands start
+	text  string // the time begins when the guest's command prints this text; "": when the commands start
 }
 
 func (k kill) String() string {
@@ -48,34 +48,34 @@ func (k kill) String() string {
 	return fmt.Sprintf("--kill=%d@%v=%s", k.guest, k.after, k.text)
 }
 
-// queue is how many frames wait in the switch for a guest: more than a
-// broadcast of some MiB has, for which a slow guest takes long.
+// queue is the number of frames that may wait in the switch for a guest. A broadcast of a few MiB
+// has fewer frames, for which a slow guest takes long.
 const queue = 8192
 
 func parse(args []string) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("guests", flag.ContinueOnError)
 	f.IntVar(&o.guests, "guests", 3, "number of guests, 1 to 64")
-	f.Float64Var(&o.loss, "loss", 0, "probability with which the switch drops a UDP frame, RDMA's among them, to a guest")
-	f.Uint64Var(&o.seed, "seed", 1, "which frames --loss drops")
-	f.IntVar(&o.mtu, "mtu", 1500, "bytes that a frame of eth0 carries, 576 to 9000")
-	f.IntVar(&o.memory, "memory", 512, "MiB of each guest, 128 to 16384")
+	f.Float64Var(&o.loss, "loss", 0, "probability with which the switch drops a UDP frame to a guest; RDMA's frames are UDP, too")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the losses of --loss")
+	f.IntVar(&o.mtu, "mtu", 1500, "MTU of eth0, 576 to 9000")
+	f.IntVar(&o.memory, "memory", 512, "memory of each guest in MiB, 128 to 16384")
 	f.StringVar(&o.accel, "accel", "auto", "how qemu runs guests: kvm, tcg (emulated), or auto: kvm if this machine has it")
-	f.DurationVar(&o.boot, "boot", 3*time.Minute, "how long guests may take until they are up")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the command may take")
-	f.Func("kill", "kill guests as `G@DURATION[=TEXT]` says: guest G, so long after the commands have started or,\nwith a TEXT, after its command has printed a line with that; may be repeated", func(text string) error {
+	f.DurationVar(&o.boot, "boot", 3*time.Minute, "longest time until guests are up")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time of the command")
+	f.Func("kill", "kill a guest: `G@DURATION[=TEXT]` kills guest G this long after the commands have started or,\nwith TEXT, after its command has printed a line with TEXT; may be repeated", func(text string) error {
 		k, err := parseKill(text)
 		o.kills = append(o.kills, k)
 		return err
 	})
-	f.Func("add", "`FILE` that guests are to have in PATH as well, with its libraries; may be repeated", func(file string) error {
+	f.Func("add", "`FILE` of the host to copy to a directory of the guests' PATH, with its libraries; may be repeated", func(file string) error {
 		o.add = append(o.add, file)
 		return nil
 	})
-	f.StringVar(&o.out, "out", "", "directory in which guestN/ gets the files that the command leaves in $OUT")
-	f.StringVar(&o.cache, "cache", "", "directory for what is made of packages (default: schedgen/guests below the user's cache)")
+	f.StringVar(&o.out, "out", "", "directory for the files that the command leaves in $OUT, below guestN/")
+	f.StringVar(&o.cache, "cache", "", "directory for kernels and programs made from packages (default: schedgen/guests below the user's cache)")
 	f.StringVar(&o.kernel, "kernel", "linux-image-amd64", "Debian package of the guests' kernel")
-	f.BoolVar(&o.console, "console", false, "show what the guests' kernels print")
+	f.BoolVar(&o.console, "console", false, "show the output of the guests' kernels")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (o *options) check() error {
 	return o.checkPrograms()
 }
 
-// checkPrograms looks whether two files would lie at one place of a guest.
+// checkPrograms returns an error if two files would have the same path in a guest.
 func (o *options) checkPrograms() error {
 	from := map[string]string{}
 	for _, file := range o.programs() {

@@ -14,22 +14,21 @@ import (
 
 // Entry is a regular file, a directory or a symbolic link of an archive.
 type Entry struct {
-	Name string      // path below the root, without a slash before it
+	Name string      // path below the root, without a leading slash
 	Mode fs.FileMode // permissions, and fs.ModeDir or fs.ModeSymlink
-	Body []byte      // what the file holds, or where the link points to
+	Body []byte      // content of the file, or target of the link
 }
 
-// The form's own file types.
+// The types of files in the form.
 const (
 	typeDir     = 0o040000
 	typeRegular = 0o100000
 	typeLink    = 0o120000
 )
 
-// Write writes an archive of all entries, in their order, with the directories
-// that they lie in. Of two entries with one name, the kernel keeps the last. It
-// fails if a name is not a path in the sense of fs.ValidPath, if an entry is
-// something else, and with w's errors.
+// Write writes an archive of all entries, in their order, and of the directories above them. If two
+// entries have the same name, the kernel keeps the last. Write returns an error if a name is not
+// valid by fs.ValidPath, if an entry has another type, or if w fails.
 func Write(w io.Writer, entries []Entry) error {
 	a := archive{w: bufio.NewWriter(w), dirs: map[string]bool{".": true}}
 	for _, e := range entries {
@@ -38,7 +37,7 @@ func Write(w io.Writer, entries []Entry) error {
 		}
 	}
 	a.record("TRAILER!!!", 0, nil)
-	if err := a.w.Flush(); err != nil { // has the first error of all writes
+	if err := a.w.Flush(); err != nil { // returns the first error of all writes
 		return fmt.Errorf("write the archive: %w", err)
 	}
 	return nil
@@ -74,8 +73,8 @@ func (a *archive) entry(e Entry) error {
 	return nil
 }
 
-// parents writes directory dir and those above it, each once: the kernel makes
-// none by itself.
+// parents writes directory dir and the directories above it, each once, because the kernel does not
+// make them.
 func (a *archive) parents(dir string) {
 	if a.dirs[dir] {
 		return
@@ -85,8 +84,8 @@ func (a *archive) parents(dir string) {
 	a.record(dir, typeDir|0o755, nil)
 }
 
-// record writes one header, name and body, both padded to four bytes. Every
-// record has an inode of its own, so none is taken for a hard link.
+// record writes a header, a name and a body, which it pads to four bytes. Every record has its own
+// inode number, so the kernel takes none for a hard link.
 func (a *archive) record(name string, mode int, body []byte) {
 	const links, unused = 1, 0
 	a.inode++
@@ -96,7 +95,7 @@ func (a *archive) record(name string, mode int, body []byte) {
 }
 
 func (a *archive) add(data []byte) {
-	_, _ = a.w.Write(data) // Flush has the error
+	_, _ = a.w.Write(data) // Flush returns the error
 	a.written += int64(len(data))
 	pad := -a.written & 3
 	_, _ = a.w.WriteString("\x00\x00\x00"[:pad])

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// hosts are libraries that every Debian system has. A guest has the host's,
-// since the programs that it runs were linked with them.
+// hosts are libraries that every Debian system has. A guest gets those of the host, because its
+// programs were linked with them.
 var hosts = []string{"libc6", "libgcc-s1", "libcrypt1"}
 
-// follows reports whether what a package depends on is needed in a guest:
-// libraries, and the parts that a kernel's package stands for. The others are for
-// installing it.
+// follows reports whether a guest needs a dependency of a package: libraries, and the packages
+// behind a kernel's meta package. Other dependencies only serve the installation.
 func follows(name string) bool {
 	for _, prefix := range []string{"lib", "linux-image-", "linux-modules-"} {
 		if strings.HasPrefix(name, prefix) {
@@ -23,8 +22,7 @@ func follows(name string) bool {
 	return false
 }
 
-// closure returns the packages called names and those that they need in a
-// guest, sorted.
+// closure returns the packages called names and the packages that they need in a guest, sorted.
 func closure(ctx context.Context, names []string) ([]string, error) {
 	args := []string{"depends", "--recurse", "--no-recommends", "--no-suggests",
 		"--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"}
@@ -35,9 +33,9 @@ func closure(ctx context.Context, names []string) ([]string, error) {
 	return reachable(dependencies(out), names), nil
 }
 
-// dependencies reads what apt-cache prints: a package on a line of its own, and
-// behind it a line for each that it depends on. Of alternatives (|) the last is
-// left out, so that one is left; the name of a virtual package is in <>.
+// dependencies parses the output of apt-cache: a line for each package, followed by a line for each
+// of its dependencies. It keeps the first of alternatives, which apt-cache marks by |, and leaves out
+// virtual packages, whose names are in <>.
 func dependencies(text []byte) map[string][]string {
 	all := map[string][]string{}
 	var of string
@@ -58,7 +56,7 @@ func dependencies(text []byte) map[string][]string {
 	return all
 }
 
-// reachable returns names and what is to be followed from them.
+// reachable returns names and all packages that can be reached from them.
 func reachable(all map[string][]string, names []string) []string {
 	seen := map[string]bool{}
 	var visit func(name string)

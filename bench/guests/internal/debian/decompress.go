@@ -9,8 +9,8 @@ import (
 	"os/exec"
 )
 
-// compressions says by its first bytes how something is compressed, and which
-// program of the host writes it out plainly.
+// compressions lists the forms of compression: their first bytes, and the program of the host that
+// decompresses each.
 var compressions = []struct {
 	magic   string
 	command []string
@@ -20,7 +20,7 @@ var compressions = []struct {
 	{"\x1f\x8b", []string{"gzip", "-dc"}},
 }
 
-// decompress writes data out plainly to w.
+// decompress writes the decompressed data to w.
 func decompress(ctx context.Context, data []byte, w io.Writer) error {
 	for _, c := range compressions {
 		if !bytes.HasPrefix(data, []byte(c.magic)) {

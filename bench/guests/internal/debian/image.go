@@ -13,24 +13,24 @@ import (
 	"syscall"
 )
 
-// programs are the packages of what runs in every guest beside its kernel.
+// programs are the packages of the programs that run in every guest.
 var programs = []string{"busybox-static", "iproute2", "libibverbs1", "ibverbs-providers", "librdmacm1"}
 
-// modules are those that a guest loads: its devices, and RDMA in software
-// (rdma_rxe), for verbs and for the connection manager. rdma_rxe asks for
-// crc32_generic by a way that its dependencies do not show.
+// modules are the modules that a guest loads: for its devices, and for RDMA in software (rdma_rxe)
+// with verbs and the connection manager. rdma_rxe needs crc32_generic, which its dependencies do
+// not list.
 var modules = []string{"virtio_pci", "virtio_net", "virtio_console", "crc32_generic", "rdma_rxe", "rdma_ucm"}
 
-// Image is what a guest's kernel and files are made of, unpacked on the host.
+// Image holds the kernel and the files of guests, unpacked on the host.
 type Image struct {
 	Kernel  string   // the kernel as an ELF file
-	Modules []string // files, in an order in which they can be loaded
-	Root    string   // directory below which the files of programs lie as packages have them
+	Modules []string // files of modules, in an order in which they can be loaded
+	Root    string   // directory that holds the files of programs, with their paths in the packages
 }
 
-// Open returns the image with the kernel of the package called kernel (such as
-// linux-image-amd64) that lies below the directory cache. If there is none yet
-// it is made, of packages that apt-get downloads; say is told so.
+// Open returns the image with the kernel of the package called kernel, such as linux-image-amd64,
+// from the directory cache. If there is none yet, Open calls say and makes the image from packages
+// that apt-get downloads.
 func Open(ctx context.Context, cache, kernel string, say func(string)) (*Image, error) {
 	dir := filepath.Join(cache, kernel+"-"+recipe())
 	if err := ensure(ctx, dir, kernel, say); err != nil {
@@ -43,14 +43,14 @@ func Open(ctx context.Context, cache, kernel string, say func(string)) (*Image, 
 	return &Image{Kernel: filepath.Join(dir, "kernel"), Modules: loaded, Root: filepath.Join(dir, "root")}, nil
 }
 
-// recipe tells images apart that different versions of this program make.
+// recipe distinguishes the images of different versions of this program.
 func recipe() string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{"1"}, programs, modules), " ")))
 	return fmt.Sprintf("%x", sum[:4])
 }
 
-// ensure makes dir out of packages unless it is there: as a whole or not at all.
-// Of several processes one makes it, and the others wait.
+// ensure makes dir from packages if it does not exist, in one step. If several processes do so, one
+// makes it and the others wait.
 func ensure(ctx context.Context, dir, kernel string, say func(string)) (err error) {
 	cache := filepath.Dir(dir)
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -66,7 +66,7 @@ func ensure(ctx context.Context, dir, kernel string, say func(string)) (err erro
 	}
 	say("download packages of Debian, once, into " + dir)
 	work := filepath.Join(cache, "unfinished")
-	if err := os.RemoveAll(work); err != nil { // of a process that was killed
+	if err := os.RemoveAll(work); err != nil { // left by a process that was killed
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
@@ -77,8 +77,8 @@ func ensure(ctx context.Context, dir, kernel string, say func(string)) (err erro
 	return os.Rename(finished, dir)
 }
 
-// lock takes the lock of all processes on a file, waiting for it, and returns
-// what gives it back.
+// lock waits for the lock of a file, which only one process can hold, and returns the function that
+// releases it.
 func lock(ctx context.Context, file string) (unlock func() error, err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -97,7 +97,7 @@ func lock(ctx context.Context, file string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// fill downloads and unpacks in work, and puts what is kept into finished.
+// fill downloads and unpacks packages in work, and writes the files to keep to finished.
 func fill(ctx context.Context, work, finished, kernel string) error {
 	root, kernelRoot := filepath.Join(finished, "root"), filepath.Join(work, "kernel")
 	if err := os.MkdirAll(filepath.Join(finished, "modules"), 0o755); err != nil {
@@ -115,8 +115,8 @@ func fill(ctx context.Context, work, finished, kernel string) error {
 	return keepModules(ctx, kernelRoot, filepath.Join(finished, "modules"))
 }
 
-// unpack downloads packages and what they need into the new directory work, and
-// unpacks all below root.
+// unpack downloads packages and their dependencies to the new directory work, and unpacks all of
+// them below root.
 func unpack(ctx context.Context, work, root string, packages []string) error {
 	names, err := closure(ctx, packages)
 	if err != nil {
@@ -125,7 +125,7 @@ func unpack(ctx context.Context, work, root string, packages []string) error {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		return err
 	}
-	// The user for whom apt-get gives up its rights may not write here.
+	// apt-get drops its rights to a user that may not write here.
 	args := []string{"download", "-q", "-o", "APT::Sandbox::User="}
 	if _, err := output(ctx, work, nil, "apt-get", append(args, names...)...); err != nil {
 		return fmt.Errorf("%w (apt-get update renews what it knows of packages)", err)
@@ -142,7 +142,7 @@ func unpack(ctx context.Context, work, root string, packages []string) error {
 	return nil
 }
 
-// keepKernel writes the kernel that lies unpacked below root to file.
+// keepKernel writes the kernel that is unpacked below root to file.
 func keepKernel(ctx context.Context, root, file string) error {
 	name, err := only(root, "boot/vmlinuz-*")
 	if err != nil {
@@ -159,8 +159,8 @@ func keepKernel(ctx context.Context, root, file string) error {
 	return os.WriteFile(file, kernel, 0o644)
 }
 
-// keepModules writes the modules of a guest to dir, named so that they sort in
-// the order in which they are loaded.
+// keepModules writes the modules of a guest to dir. Their names sort in the order in which they are
+// loaded.
 func keepModules(ctx context.Context, root, dir string) error {
 	tree, err := only(root, "lib/modules/*", "usr/lib/modules/*")
 	if err != nil {
@@ -187,13 +187,13 @@ func keepModules(ctx context.Context, root, dir string) error {
 	return nil
 }
 
-// Program returns the file of the packages' program called name.
+// Program returns the file of the program called name.
 func (i *Image) Program(name string) (string, error) {
 	return only(i.Root, "bin/"+name, "sbin/"+name, "usr/bin/"+name, "usr/sbin/"+name)
 }
 
-// only returns the one file below root that fits one of the patterns: where
-// something lies differs between releases. Links to it do not count.
+// only returns the only file below root that matches one of the patterns. There are several
+// patterns because paths differ between releases. Links do not count.
 func only(root string, patterns ...string) (string, error) {
 	var found []string
 	for _, p := range patterns {

@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// payload returns the compressed kernel within a bootable image, and how long
-// it is plainly (Documentation/arch/x86/boot.rst: setup_sects, payload_offset,
-// payload_length; the build writes the length behind the compressed bytes).
+// payload returns the compressed kernel within a bootable image, and its uncompressed length. See
+// Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length. The build of the
+// kernel writes the length after the compressed bytes.
 func payload(image []byte) (compressed []byte, plain uint32, err error) {
 	const header, sector = 0x250, 512
 	if len(image) < header || !bytes.Equal(image[0x202:0x206], []byte("HdrS")) {
@@ -30,8 +30,8 @@ func payload(image []byte) (compressed []byte, plain uint32, err error) {
 	return p[:end], binary.LittleEndian.Uint32(p[end:]), nil
 }
 
-// vmlinux returns the kernel of a bootable image as an ELF file. qemu enters it
-// directly, which saves an emulated processor the decompressing.
+// vmlinux returns the kernel of a bootable image as an ELF file. qemu starts it directly, so that
+// an emulated processor need not decompress it.
 func vmlinux(ctx context.Context, image []byte) ([]byte, error) {
 	compressed, length, err := payload(image)
 	if err != nil {

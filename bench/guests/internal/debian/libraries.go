@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Libraries returns the files that the dynamic linker loads for program, first
-// those below root and then the host's; none if it is linked statically or no
-// ELF file, such as a script. It fails if one is nowhere.
+// Libraries returns the files that the dynamic linker loads for program. It searches below root
+// first, and then on the host. It returns none for a statically linked program or a file that is
+// not ELF, such as a script. It returns an error if a library is missing.
 func Libraries(ctx context.Context, root, program string) ([]string, error) {
 	dynamic, err := isDynamic(program)
 	if err != nil || !dynamic {
@@ -55,8 +55,8 @@ func isDynamic(file string) (bool, error) {
 	return len(needed) > 0, err
 }
 
-// parseLdd returns the files that ldd names. The dynamic linker has a line
-// without an arrow; so has what the kernel itself provides, which is no file.
+// parseLdd returns the files in the output of ldd. The dynamic linker has a line without an arrow.
+// So has the library that the kernel provides, which is not a file.
 func parseLdd(text []byte) ([]string, error) {
 	var files []string
 	for line := range bytes.Lines(text) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// moduleFiles returns where below dir each module lies, by its name.
+// moduleFiles returns the file of each module below dir, by the name of the module.
 func moduleFiles(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
@@ -23,15 +23,15 @@ func moduleFiles(dir string) (map[string]string, error) {
 	return files, err
 }
 
-// moduleName returns the name of the module in file. A file's name may have a
-// hyphen where the module's has an underscore.
+// moduleName returns the name of the module in file. The name of the file may have a hyphen in
+// place of an underscore.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")
 }
 
-// builtin returns the names of modules that are within the kernel, as
-// modules.builtin lists them.
+// builtin returns the names of modules that are built into the kernel, as listed in
+// modules.builtin.
 func builtin(list []byte) map[string]bool {
 	names := map[string]bool{}
 	for line := range bytes.Lines(list) {
@@ -40,8 +40,8 @@ func builtin(list []byte) map[string]bool {
 	return names
 }
 
-// needs returns the modules that have to be loaded before the one that object
-// holds, as it says itself.
+// needs returns the modules that must be loaded before the module in object, as the module itself
+// tells.
 func needs(object []byte) ([]string, error) {
 	f, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {
@@ -74,17 +74,17 @@ type module struct {
 	object []byte
 }
 
-// loader puts modules in an order in which they can be loaded.
+// loader sorts modules into an order in which they can be loaded.
 type loader struct {
 	files  map[string]string
 	inside map[string]bool
 	read   func(file string) ([]byte, error)
-	state  map[string]int // of visit
+	state  map[string]int // state of visit, by module
 	order  []module
 }
 
-// load returns the modules called names and those that they need, each behind
-// all that it needs. What is within the kernel already is not among them.
+// load returns the modules called names and all modules that they need, each after the modules that
+// it needs. It leaves out modules that are built into the kernel.
 func (l *loader) load(names []string) ([]module, error) {
 	l.state, l.order = map[string]int{}, nil
 	for _, name := range names {
@@ -124,7 +124,7 @@ func (l *loader) visit(name string) error {
 	return nil
 }
 
-// readModule returns the module in file plainly.
+// readModule returns the uncompressed module in file.
 func readModule(ctx context.Context, file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil || strings.HasSuffix(file, ".ko") {

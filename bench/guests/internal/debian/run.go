@@ -1,5 +1,5 @@
-// Package debian brings what a guest is made of from Debian packages, without
-// installing any: a kernel, its modules, programs and their libraries.
+// Package debian gets the parts of a guest from Debian packages without installing them: a kernel,
+// its modules, programs and their libraries.
 package debian
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// output runs a program of the host and returns what it prints; what it says
-// besides is in the error. Its messages are in English, so that they can be read.
+// output runs a program of the host and returns its standard output. An error holds its standard
+// error. The program runs with English messages, so that its output can be parsed.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

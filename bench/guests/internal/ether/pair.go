@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// Pair returns the two ends of a link: one for a switch, one to be handed to
-// another process. What is sent at one end arrives at the other frame by frame,
-// and none is lost between them.
+// Pair returns the two ends of a link: one for a switch, and a file to pass to another process.
+// Frames that are sent at one end arrive at the other one by one, and none is lost.
 func Pair() (link net.Conn, far *os.File, err error) {
 	syscall.ForkLock.RLock()
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_DGRAM, 0)
@@ -33,7 +32,7 @@ func Pair() (link net.Conn, far *os.File, err error) {
 	return link, far, nil
 }
 
-// disconnected reports whether err says that a link's far end is closed.
+// disconnected reports whether err says that the far end of a link is closed.
 func disconnected(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ENOTCONN)
 }

@@ -1,5 +1,4 @@
-// Package ether is an Ethernet switch in one process, which loses frames if
-// asked.
+// Package ether implements an Ethernet switch in one process, which can lose frames.
 package ether
 
 import (
@@ -12,24 +11,23 @@ import (
 	"sync/atomic"
 )
 
-// Counts say what a switch has done with copies of frames, one for each port
-// that a frame is to leave by.
+// Counts are numbers of copies of frames. The switch makes a copy for each port by which a frame
+// must leave.
 type Counts struct {
 	Sent       int64 // given to a port's link
-	Lost       int64 // dropped as Config.Loss says
-	Overflowed int64 // dropped since the port's queue was full
+	Lost       int64 // dropped with the probability Config.Loss
+	Overflowed int64 // dropped because the queue of the port was full
 }
 
-// Config says what a switch is like.
+// Config holds the parameters of a switch.
 type Config struct {
 	Loss  float64 // probability with which a copy of a frame that carries UDP is dropped
-	Seed  uint64  // which copies: the same ones of the same frames in the same order between two ports
-	Queue int     // frames that wait for a port, at least 1
+	Seed  uint64  // seed of the losses: the same frames in the same order between two ports have the same losses
+	Queue int     // number of frames that may wait for a port, at least 1
 }
 
-// Switch forwards frames between its ports. It learns where addresses are, and
-// sends to all other ports what is for many or for an address that it does not
-// know.
+// Switch forwards frames between its ports. It learns the ports of addresses. It sends multicasts,
+// broadcasts and frames for an unknown address to all other ports.
 type Switch struct {
 	config Config
 	counts struct{ sent, lost, overflowed atomic.Int64 }
@@ -39,7 +37,7 @@ type Switch struct {
 	where map[address]*port
 }
 
-// port is one link and what waits for it.
+// port is a link and the frames that wait for it.
 type port struct {
 	number int
 	queue  chan []byte
@@ -50,15 +48,14 @@ func New(c Config) *Switch {
 	return &Switch{config: c, where: map[address]*port{}}
 }
 
-// Counts returns what the switch has done so far.
+// Counts returns the counts so far.
 func (s *Switch) Counts() Counts {
 	return Counts{s.counts.sent.Load(), s.counts.lost.Load(), s.counts.overflowed.Load()}
 }
 
-// Plug adds a port. Each Read of its link takes one frame and each Write gives
-// one. The function that it returns forwards until the link is closed, and
-// returns the error if another ends it. What comes for the port before that
-// function runs waits for it.
+// Plug adds a port. Each Read of its link must return one frame, and each Write sends one. Plug
+// returns a function that forwards frames until the link is closed; it returns any other error that
+// ends it. Frames for the port wait until the function runs.
 func (s *Switch) Plug(link io.ReadWriter) (run func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +74,7 @@ func (s *Switch) run(p *port, link io.ReadWriter) error {
 	return err
 }
 
-// read forwards all frames that come from the link until it ends.
+// read forwards all frames from the link until it ends.
 func (s *Switch) read(p *port, link io.Reader) error {
 	losses := map[int]*rand.Rand{}
 	buffer := make([]byte, 1<<16)
@@ -96,14 +93,13 @@ func (s *Switch) read(p *port, link io.Reader) error {
 	}
 }
 
-// ended reports whether err says that nobody is at a link's other end any more,
-// or that it has been closed here.
+// ended reports whether err says that either end of a link has been closed.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) || disconnected(err)
 }
 
-// receivers learns where frame comes from and returns the ports that it is to
-// leave by.
+// receivers learns the port of the sender of frame and returns the ports by which the frame must
+// leave.
 func (s *Switch) receivers(from *port, frame []byte) []*port {
 	if len(frame) < headerLength {
 		return nil
@@ -129,9 +125,8 @@ func (s *Switch) receivers(from *port, frame []byte) []*port {
 	return others
 }
 
-// forward queues a copy of frame for a port, or drops it. Between each two
-// ports chance is a sequence of its own, so it does not depend on how frames of
-// several senders interleave.
+// forward queues a copy of frame for a port, or drops it. Each pair of ports has its own sequence
+// of random numbers, so losses do not depend on the order of frames of different senders.
 func (s *Switch) forward(from, to *port, frame []byte, losses map[int]*rand.Rand) {
 	if s.config.Loss > 0 && carriesUDP(frame) {
 		chance := losses[to.number]
@@ -151,8 +146,8 @@ func (s *Switch) forward(from, to *port, frame []byte, losses map[int]*rand.Rand
 	}
 }
 
-// write gives the link what waits for it. A link that takes no more is noticed
-// by whoever reads from it.
+// write sends the waiting frames to the link. It ignores errors, which the reader of the link
+// notices, too.
 func (s *Switch) write(p *port, link io.Writer, stop <-chan struct{}) {
 	for {
 		select {
