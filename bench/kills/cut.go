@@ -17,16 +17,17 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// With --cut each rank is on a host of its own, a network namespace at a bridge, and the network is cut in
-// two: the hosts of one part go to another bridge. Both parts have to name all of the other, and to go on.
+// With --cut each rank is on its own host, a network namespace at a bridge. The network is cut in
+// two: the hosts of one part move to another bridge. Each part must name all ranks of the other,
+// and continue.
 
-// insideNetwork is set in the environment of the program that has a network namespace of its own.
+// insideNetwork is set in the environment of the program when it runs in its own network namespace.
 const insideNetwork = "KILLS_NETWORK"
 
-// coordinatorOfHosts is where ranks on hosts of their own meet: at the first one.
+// coordinatorOfHosts is the address where ranks on separate hosts meet, at the first host.
 var coordinatorOfHosts = net.JoinHostPort(netns.Address(0), "7777")
 
-// enterNetwork runs the program again in a network namespace, and returns how that has ended.
+// enterNetwork runs the program again in a network namespace, and returns its error.
 func enterNetwork(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,12 +40,13 @@ func enterNetwork(ctx context.Context, args []string) error {
 	return cmd.Run()
 }
 
-// makeBridges makes the network of all hosts, and what takes those of a part.
+// makeBridges makes the bridge of all hosts, and the bridge for the hosts that are cut off.
 func makeBridges() error {
 	return netns.Execute(append(netns.BridgeCommands(0), "ip link add br1 type bridge stp_state 0 mcast_snooping 0", "ip link set br1 up"))
 }
 
-// makeHost makes the host of a rank, of which a process is there already. No other host may send anything to it before.
+// makeHost makes the host of a rank whose process runs already. No other host may send to it
+// before.
 func makeHost(rank, ranks, pid int) error {
 	commands := netns.PortCommands(netns.Link{}, rank, pid)
 	for _, c := range netns.HostCommands(netns.Link{}, rank, ranks) {
@@ -53,7 +55,7 @@ func makeHost(rank, ranks, pid int) error {
 	return netns.Execute(commands)
 }
 
-// move has the hosts of ranks be at a bridge.
+// move moves the hosts of ranks to a bridge.
 func move(ranks []int, bridge string) error {
 	for _, rank := range ranks {
 		if err := netns.Execute([]string{fmt.Sprintf("ip link set %s master %s", netns.Port(rank), bridge)}); err != nil {
@@ -63,7 +65,7 @@ func move(ranks []int, bridge string) error {
 	return nil
 }
 
-// runCut starts the ranks, cuts the network, and hears both parts.
+// runCut starts the ranks, cuts the network, and collects the reports of both parts.
 func runCut(ctx context.Context, o *options, transport, work string, random *rand.Rand) (parts []*outcome, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

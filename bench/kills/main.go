@@ -1,25 +1,27 @@
 //go:build linux
 
-// Command kills has ranks, each a process, do one operation after the other, kills one of them at a
-// random moment with SIGKILL, and looks at what the others say: whether all of them end, whether
-// they name the same ranks and these are the ones that were killed, how long after the kill,
-// and whether they can go on without it (Shrink):
+// Command kills runs ranks, each a process, that do one operation after the other, and kills one of
+// them at a random moment with SIGKILL. It checks that all other ranks end, that they name the same
+// ranks and that these are the killed ones, and that they can continue without them (Shrink). It
+// measures the time from the kill to the errors:
 //
 //	go run ./bench/kills                               200 kills of 16 processes over each transport
 //	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
-//	go run ./bench/kills --stop --at-once 3            ranks are stopped with SIGSTOP, and go on later
+//	go run ./bench/kills --stop --at-once 3            ranks are stopped with SIGSTOP, and continue later
 //	go run ./bench/kills --cut --at-once 3             the network is cut between 3 ranks and the others
 //	go build -tags verbs -o /tmp/kills ./bench/kills
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
-// What the ranks do is one of --works, in turn: broadcasts, barriers, rootless messages, barriers of halves made by Split,
-// and, as "blocks", all collectives that move several blocks, with blocks of one length and of several.
+// The runs take the works of --works in turn: broadcasts, barriers, rootless messages, barriers of
+// halves made by Split, and, as "blocks", all collectives that move several blocks, with blocks of
+// equal and of different lengths.
 //
-// All ranks are on this host; hybrid is told that there are three. With --stop the ranks are stopped in place of
-// killed, so that nothing but their silence tells of it, and go on when all others have said what they have outlived:
-// then they must say that they were lost themselves. With --cut, which needs root and ip, each rank is on a host of its
-// own, a network namespace, and both parts must name all of the other. Kills prints a table in Markdown, and exits with 1 if a rank
-// hangs, names others, or cannot go on.
+// All ranks are on this host; the transport hybrid treats them as three hosts. With --stop the
+// ranks are stopped in place of killed, so that only their silence tells it. They continue when all
+// others have reported, and must then report that they were lost themselves. With --cut, which
+// needs root and ip, each rank is on its own host, a network namespace, the network is cut in two,
+// and each part must name all ranks of the other. Kills prints a table in Markdown. It exits with 1
+// if a rank hangs, names wrong ranks, or cannot continue.
 package main
 
 import (
@@ -65,7 +67,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	transports []string
 	works      []string
@@ -84,14 +86,14 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.SetOutput(stderr)
 	transports := flags.String("transports", strings.Join(usualNames(), ","), "over which, with commas")
 	works := flags.String("works", strings.Join(workNames(), ","), "what the ranks do, in turn")
-	flags.IntVar(&o.kills, "kills", 200, "runs, over each transport")
-	flags.IntVar(&o.ranks, "ranks", 16, "processes")
-	flags.IntVar(&o.atOnce, "at-once", 1, "ranks that are killed in each run")
-	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of victims and moments")
-	flags.BoolVar(&o.stop, "stop", false, "stop ranks in place of killing them, and have them go on when the others have said that they are lost")
-	flags.BoolVar(&o.cut, "cut", false, "cut the network between the ranks and the others, over tcp or mcast, in place of killing them")
-	flags.DurationVar(&o.silence, "silence", 2*time.Second, "with --stop and --cut, a rank that gives no sign of life for so long is lost")
-	flags.DurationVar(&o.patience, "patience", 30*time.Second, "a rank that has not ended so long after the kill hangs")
+	flags.IntVar(&o.kills, "kills", 200, "number of runs over each transport")
+	flags.IntVar(&o.ranks, "ranks", 16, "number of ranks")
+	flags.IntVar(&o.atOnce, "at-once", 1, "number of ranks that are killed in each run")
+	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the victims and moments")
+	flags.BoolVar(&o.stop, "stop", false, "stop ranks in place of killing them; they continue when the others have reported them lost")
+	flags.BoolVar(&o.cut, "cut", false, "cut the network between the ranks and the others in place of killing them; over tcp or mcast")
+	flags.DurationVar(&o.silence, "silence", 2*time.Second, "with --stop and --cut: time without a sign of life after which a rank is lost")
+	flags.DurationVar(&o.patience, "patience", 30*time.Second, "time after the kill in which all ranks must end")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -157,7 +159,7 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 	return failed, nil
 }
 
-// run makes one run. Where the network is cut both parts of it have an outcome.
+// run makes one run. With --cut each of the two parts has an outcome.
 func (o *options) run(ctx context.Context, transport, work string, random *rand.Rand) ([]*outcome, error) {
 	if o.cut {
 		return runCut(ctx, o, transport, work, random)

@@ -24,13 +24,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// rankVerb is the argument by which the program starts itself as a rank.
+// rankVerb is the argument that makes the program run as a rank.
 const rankVerb = "rank"
 
-// ready is the first line of a rank, when it is at work.
+// ready is the first line that a rank prints, when it works.
 const ready = "ready"
 
-// job is what a rank is told, as a line of JSON.
+// job tells a rank what to do, as a line of JSON.
 type job struct {
 	Rank, Size  int
 	Transport   string
@@ -38,10 +38,11 @@ type job struct {
 	Work        string
 	Patience    time.Duration
 	Silence     time.Duration
-	Hosts       bool // each rank has a host of its own
+	Hosts       bool // each rank has its own host
 }
 
-// inherited is the file that a rank is started with: the segment over shm, or the listener of rank 0.
+// inherited is the descriptor of the file that a rank inherits: the segment over shm, or the
+// listener of rank 0.
 const inherited = 3
 
 var transports = []struct {
@@ -83,7 +84,7 @@ var transports = []struct {
 
 const overVerbs = "verbs"
 
-// usualNames are those of the transports that there are on this host.
+// usualNames returns the transports that work on this host.
 func usualNames() []string {
 	return slices.DeleteFunc(transportNames(), func(name string) bool {
 		return name == overVerbs && verbs.Check(verbs.Config{}) != nil
@@ -97,7 +98,7 @@ func transportNames() (names []string) {
 	return names
 }
 
-// tcp returns how the rank meets the others.
+// tcp returns the configuration by which the rank meets the others.
 func (j *job) tcp() (tcp.Config, error) {
 	cfg := tcp.Config{Rank: j.Rank, Size: j.Size, Coordinator: j.Coordinator}
 	if j.Rank > 0 || j.Hosts {
@@ -113,7 +114,7 @@ func (j *job) tcp() (tcp.Config, error) {
 	return cfg, nil
 }
 
-// device is the interface that multicasts go by; empty: any.
+// device returns the interface for multicasts, or "" for any.
 func (j *job) device() string {
 	if j.Hosts {
 		return "eth0"
@@ -121,7 +122,7 @@ func (j *job) device() string {
 	return ""
 }
 
-// works are what ranks do again and again until it fails. turn counts.
+// works are the operations that ranks repeat until they fail. turn counts the repetitions.
 var works = []struct {
 	name string
 	do   func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error
@@ -155,7 +156,7 @@ var works = []struct {
 			if row.Blocks == nil || row.Blocks(2) < 2 {
 				continue
 			}
-			for _, shift := range []int{1, 3} { // blocks of one length, and of three
+			for _, shift := range []int{1, 3} { // blocks of equal lengths, and of three lengths
 				call := callOf(&row, c, turn, func(block int) int { return len(buf) >> (block % shift) })
 				call.Counted = shift > 1
 				if err := c.Do(ctx, call); err != nil {
@@ -174,8 +175,8 @@ var sum = &runtime.Fold{Name: "sum of bytes", Element: 1, Commutes: true, Kernel
 	}
 }}
 
-// callOf returns the call of a collective with blocks of so many bytes. In each turn another rank is
-// the root.
+// callOf returns the call of a collective with blocks of the given lengths. The root changes from
+// turn to turn.
 func callOf(row *ir.Collective, c *runtime.Comm, turn int, length func(block int) int) runtime.Call {
 	call := runtime.Call{Collective: row.Name}
 	if row.Rooted {
@@ -194,8 +195,9 @@ func callOf(row *ir.Collective, c *runtime.Comm, turn int, length func(block int
 	return call
 }
 
-// halves is the work of ranks that are split into two halves and work there. When that fails they turn to the
-// communicator of all; who is in the other half looks whether that has failed.
+// halves is the work of ranks that are split into two halves and run barriers there. When a call
+// fails in one half, its ranks go back to the communicator of all. The ranks of the other half
+// check whether that communicator has failed.
 const halves = "halves"
 
 func workNames() (names []string) {
@@ -206,7 +208,7 @@ func workNames() (names []string) {
 	return names
 }
 
-// rank is one rank's process: it says that it is ready, and then what it has outlived.
+// rank is the process of a rank. It prints that it is ready, and later its report.
 func rank(stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReader(stdin)
 	line, err := in.ReadBytes('\n')
@@ -232,7 +234,7 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 	if err := json.NewEncoder(stdout).Encode(t); err != nil {
 		return err
 	}
-	_, err = in.ReadByte() // until all have said what there is to say
+	_, err = in.ReadByte() // wait until all have sent their reports
 	if err == io.EOF {
 		err = nil
 	}
@@ -253,8 +255,8 @@ func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
 	return nil, fmt.Errorf("no transport %q", j.Transport)
 }
 
-// outlive works until that fails, and then without those that are lost. It returns the communicator of
-// those that are left.
+// outlive works until a call fails, and then continues without the lost ranks. It returns the
+// communicator of the survivors.
 func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runtime.Comm {
 	buf := make([]byte, 20_000)
 	err := j.work(ctx, c, buf)
@@ -300,7 +302,8 @@ func (j *job) work(ctx context.Context, c *runtime.Comm, buf []byte) error {
 	}
 }
 
-// worldTurns is after how many turns in the halves all ranks meet: a network may be cut between the halves.
+// worldTurns is the number of turns in the halves after which all ranks meet, because the network
+// may be cut between the halves.
 const worldTurns = 100
 
 func (j *job) workInHalves(ctx context.Context, c *runtime.Comm) error {
@@ -320,7 +323,7 @@ func (j *job) workInHalves(ctx context.Context, c *runtime.Comm) error {
 	return errors.Join(c.Err(), half.Close())
 }
 
-// without does something of each kind in a communicator of those that are left.
+// without runs an operation of each kind in the communicator of the survivors.
 func without(ctx context.Context, c *runtime.Comm, buf []byte) error {
 	for turn := range 3 {
 		for _, w := range works {

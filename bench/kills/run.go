@@ -21,27 +21,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/shm"
 )
 
-// outcome is what one run has shown.
+// outcome is the outcome of a run.
 type outcome struct {
-	killed    []int // or stopped, ascending
+	killed    []int // killed or stopped ranks, ascending
 	at        time.Time
 	survivors []testament
-	back      []testament // of those that were stopped, when they have gone on
+	back      []testament // reports of stopped ranks after they have continued
 }
 
-// testament is what a rank says when it has outlived others, as a line of JSON.
+// testament is the report of a rank that has survived others, as a line of JSON.
 type testament struct {
 	Rank  int
 	At    int64  // when its call failed, in ns since 1970
-	Lost  []int  // whom it names
-	Self  bool   // it says that it was lost itself
-	Err   string // of the call
-	After string // why it could not go on without them; empty: it could
+	Lost  []int  // ranks that it names
+	Self  bool   // it reports that it was lost itself
+	Err   string // error of the call
+	After string // why it could not continue without them; "": it could
 
-	silent bool // it has not said anything
+	silent bool // the rank has sent no report
 }
 
-// member is a rank's process.
+// member is the process of a rank.
 type member struct {
 	cmd    *exec.Cmd
 	in     io.Closer
@@ -49,7 +49,7 @@ type member struct {
 	stderr bytes.Buffer
 }
 
-// run starts the ranks, kills some, and hears the others.
+// run starts the ranks, kills some, and collects the reports of the others.
 func run(ctx context.Context, o *options, transport, work string, random *rand.Rand) (*outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +103,7 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 	return r, ctx.Err()
 }
 
-// signal is what ranks get that the others are to outlive.
+// signal returns the signal that the victims get.
 func (o *options) signal() syscall.Signal {
 	if o.stop {
 		return syscall.SIGSTOP
@@ -111,7 +111,7 @@ func (o *options) signal() syscall.Signal {
 	return syscall.SIGKILL
 }
 
-// hear returns what the rank says at its end.
+// hear returns the report of the rank at its end.
 func (m *member) hear(rank int) (t testament, err error) {
 	t.Rank = rank
 	if !m.lines.Scan() {
@@ -124,7 +124,7 @@ func (m *member) hear(rank int) (t testament, err error) {
 	return t, nil
 }
 
-// start starts all ranks and returns when they are at work.
+// start starts all ranks and returns when all work.
 func start(ctx context.Context, o *options, transport, work string) (members []*member, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -175,8 +175,8 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 	return members, nil
 }
 
-// unjoined ends the members, of which one has not joined, and returns what they say: that one often
-// only that another has gone.
+// unjoined ends the members after one has failed to join, and returns the errors of all. The error
+// of that one alone often says only that another has gone.
 func unjoined(members []*member) error {
 	var said []error
 	for rank, m := range members {
@@ -187,8 +187,8 @@ func unjoined(members []*member) error {
 	return errors.Join(said...)
 }
 
-// prepare makes what the ranks meet by: a segment for all of them, a listener for rank 0, or an address on
-// its host.
+// prepare makes the meeting point of the ranks: a shared segment, a listener for rank 0, or an
+// address on its host.
 func prepare(o *options, transport string) (j job, files []*os.File, err error) {
 	j = job{Transport: transport, Size: o.ranks, Hosts: o.cut}
 	if o.cut {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// tally is what runs over one transport have shown.
+// tally sums up the runs over one transport.
 type tally struct {
 	transport               string
-	stop                    bool // ranks were stopped, and went on
+	stop                    bool // ranks were stopped, and continued
 	back, told              int
 	runs, survivors         int
 	same, right, went, hung int
 	after                   []time.Duration
 }
 
-// count adds a run and returns what was wrong in it.
+// count adds a run and returns its errors.
 func (t *tally) count(r *outcome) (wrong []string) {
 	var named []int
 	for i := range r.survivors {
@@ -61,8 +61,8 @@ func (t *tally) count(r *outcome) (wrong []string) {
 	return wrong
 }
 
-// bad reports whether a promise was not kept. Of ranks that are killed one by one, the first may
-// have been found lost and named before the next was.
+// bad reports whether a promise was broken. If ranks are killed one by one, others may name the
+// first before the next is killed.
 func (t *tally) bad() bool {
 	return t.hung > 0 || t.same < t.survivors || t.went < t.survivors || t.told < t.back
 }
