@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// built is what is run.
+// built holds the programs to run.
 type built struct {
 	dir             string
 	schedgen, netns string

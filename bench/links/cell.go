@@ -12,12 +12,12 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// cell is a collective operation on links.
+// cell is a collective operation, a number of hosts, and their links.
 type cell struct {
 	algorithm string
-	rate      int64 // of each link's ends, bits per second; 0: not limited
-	perMille  int   // of the frames to each host that are lost
-	bytes     int   // of a block
+	rate      int64 // rate of each end of a link in bits per second; 0: unlimited
+	perMille  int   // lost frames to each host, per thousand
+	bytes     int   // length of a block
 	hosts     int
 }
 
@@ -31,14 +31,14 @@ func (c cell) collective() string {
 	return name
 }
 
-// wire returns how many seconds the blocks that busiest counts take a link; 0 if the link is not
-// limited.
+// wire returns the seconds that a link needs for the blocks of the busiest link, or 0 if links are
+// unlimited.
 func (c cell) wire() float64 { return c.busiest() * units.Wire(c.bytes, c.rate) }
 
-// busiest returns how many blocks the busiest end of a link carries at least, whatever the
-// algorithm: a rank receives each block that it wants and does not hold once, and sends each block
-// that it alone holds, and that another one wants, once, since a multicast may take it to all.
-// Where contributions are folded, see folded. It is 0 if the collective is not in the table.
+// busiest returns the least number of blocks that the busiest end of a link carries, for any
+// algorithm. A rank receives once each block that it wants and does not hold. It sends once each
+// block that it alone holds and another rank wants, because a multicast may take it to all. For
+// collectives that fold, see folded. It returns 0 if the collective is not in the table.
 func (c cell) busiest() float64 {
 	row, ok := ir.CollectiveNamed(c.collective())
 	if !ok || row.Blocks == nil {
@@ -49,14 +49,14 @@ func (c cell) busiest() float64 {
 	}
 	const root = 0
 	most := 0
-	held := make([]int, row.Blocks(c.hosts)) // by how many ranks
+	held := make([]int, row.Blocks(c.hosts)) // number of ranks that hold each block
 	for rank := range c.hosts {
 		blocks := row.Held(c.hosts, root, rank)
 		for i := range blocks.Count {
 			held[blocks.At(i)]++
 		}
 	}
-	lacked := make([]bool, len(held)) // by a rank that wants it
+	lacked := make([]bool, len(held)) // whether a rank wants the block and does not hold it
 	for rank := range c.hosts {
 		has, wants, down := row.Held(c.hosts, root, rank), row.Wanted(c.hosts, root, rank), 0
 		for i := range wants.Count {
@@ -79,10 +79,10 @@ func (c cell) busiest() float64 {
 	return float64(most)
 }
 
-// folded returns how many blocks the busiest link takes in at least, whatever the algorithm, where
-// contributions are folded. Folding the blocks of P ranks into one takes P-1 partial results. The
-// result then travels to every rank that wants it, except the one that made it. The links share
-// these messages. Each rank that wants a block takes in at least one.
+// folded returns the least number of blocks that the busiest link takes in, for any algorithm, if
+// contributions are folded. Folding the blocks of P ranks into one takes P-1 messages of partial
+// results. The result then travels to every rank that wants it, except the one that made it. The
+// links share these messages. Each rank that wants a block takes in at least one.
 func (c cell) folded(row *ir.Collective) float64 {
 	const root = 0
 	if c.hosts == 1 {
@@ -93,7 +93,7 @@ func (c cell) folded(row *ir.Collective) float64 {
 		if row.Folded(c.hosts, block) < c.hosts {
 			return 1 // prefixes share partial results
 		}
-		transfers += c.hosts - 2 // the first of those that want it needs no result
+		transfers += c.hosts - 2 // the rank that makes the result need not receive it
 		for rank := range c.hosts {
 			if w := row.Wanted(c.hosts, root, rank); w.Index(block) >= 0 {
 				transfers++
@@ -103,7 +103,7 @@ func (c cell) folded(row *ir.Collective) float64 {
 	return max(1, float64(transfers)/float64(c.hosts))
 }
 
-// compareCells orders cells as the report has them: those of the matrix first.
+// compareCells orders cells as in the report. Cells of the matrix come first.
 func compareCells(a, b cell) int {
 	place := func(c cell) int {
 		if i := slices.Index(algorithms, c.algorithm); i >= 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// columns of the CSV. Times are in seconds.
+// columns are the columns of the CSV. Times are in seconds.
 var columns = []string{
 	"algorithm", "rate_bps", "loss_per_mille", "bytes", "hosts", "iterations", "others", "wire_s",
 	"min_s", "median_s", "max_s", "failed", "predicted_min_s", "predicted_s", "predicted_max_s", "prediction_failed",
@@ -46,8 +46,7 @@ func (r *row) record() []string {
 
 func float(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
-// readReport reads what writeCSV has written; a file that is not there is an empty
-// report.
+// readReport reads a file that writeCSV has written. A file that does not exist is an empty report.
 func readReport(name string) (*report, error) {
 	r, err := tool.ReadFile(name, parseCSV)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command links measures collective operations on made-up hosts (bench/netns) with links of chosen
-// rates and losses. The simulator (runtime/sim) predicts each broadcast from the same hosts, links
-// and message:
+// Command links measures collective operations on simulated hosts (bench/netns) with links of
+// chosen rates and losses. The simulator (runtime/sim) predicts each operation from the same hosts,
+// links and message:
 //
 //	go run ./bench/links --quick                      some minutes
 //	go run ./bench/links                              the whole matrix, hours
@@ -10,15 +10,13 @@
 //	go run ./bench/links --only predict --again       predict anew, measure nothing
 //	go run ./bench/links --hosts 5,15 --rate 100mbit --loss 0,10 --algorithm allgather/mcast,allgather/ring
 //
-// --size is the length of one block, which is the whole message of a broadcast. Every cell is
-// compared with the time that the busiest end of a link needs for what has to go through it,
-// whatever the algorithm.
+// --size is the length of one block; a broadcast has one block, its message. The report compares
+// every cell with the time that the busiest end of a link needs at least, for any algorithm.
 //
-// It needs what bench/netns needs. NAME.csv and NAME.md in bench/results, or in
-// --output, are written after every cell, and what stands in NAME.csv is not done
-// again, so a run that was interrupted goes on where it was. A cell that takes
-// longer than --limit is ended and reported as such. The exit code is 2 if the
-// matrix could not be gone through; cells that fail stand in the report.
+// It needs the programs that bench/netns needs. It writes NAME.csv and NAME.md to bench/results, or
+// to --output, after every cell. It does not repeat cells that are in NAME.csv, so an interrupted
+// run can be continued. A cell that takes longer than --limit is ended and reported as such. The
+// report lists cells that fail. The exit code is 2 if the matrix could not be completed.
 package main
 
 import (
@@ -42,7 +40,7 @@ func main() {
 	exit("links", links(ctx, os.Args[1:], os.Stderr))
 }
 
-// exit ends a process that has failed, and says of what.
+// exit prints an error and ends the process.
 func exit(what string, err error) {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", what, err)
@@ -73,7 +71,7 @@ func links(ctx context.Context, args []string, stderr io.Writer) error {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return err // what was cut short is not a result
+			return err // an interrupted measurement is not a result
 		}
 		fmt.Fprintf(stderr, "%d of %d: %v: %v\n", i+1, len(o.cells()), c, row)
 		r.settle(row)
@@ -84,8 +82,8 @@ func links(ctx context.Context, args []string, stderr io.Writer) error {
 	return o.write(ctx, r)
 }
 
-// fill measures and predicts what the row lacks, and reports whether that was
-// anything.
+// fill makes the measurement and the prediction that the row lacks. It reports whether it has made
+// any.
 func (o *options) fill(ctx context.Context, b *built, r *row) (done bool) {
 	if o.measures() && (o.again || r.measured.empty()) {
 		r.iterations = o.iterationsOf(r.cell)

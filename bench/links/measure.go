@@ -18,14 +18,15 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// times are those of a cell's operations, in seconds. A broadcast takes from the root's call until it
-// knows that all ranks have the message, any other operation as long as the slowest rank's call.
+// times are the times of a cell's operations, in seconds. The time of a broadcast runs from the
+// root's call until the root knows that all ranks have the message. The time of any other operation
+// is that of the slowest rank's call.
 type times struct{ min, median, max float64 }
 
-// linger is how long a program may take to end once it has been told to.
+// linger is the time that a program may take to end after it was told to.
 const linger = 5 * time.Second
 
-// command returns the program and its arguments that measure a cell.
+// command returns the program that measures a cell, and its arguments.
 func (b *built) command(o *options, r *row) []string {
 	rate := ""
 	if r.rate > 0 {
@@ -43,12 +44,12 @@ func (b *built) measure(ctx context.Context, o *options, r *row) (times, error) 
 	return run(ctx, o.limit, b.command(o, r), nil, parseTimes)
 }
 
-// run runs a program that prints a result, and ends it if it takes too long.
+// run runs a program and returns its output. It ends the program if it takes too long.
 func run(ctx context.Context, limit time.Duration, args []string, input []byte, parse func([]byte) (times, error)) (times, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not finished after %v", limit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// All that it starts is in a group of its own, so that all can be ended.
+	// The program and its children are in their own process group, so that all can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = linger
@@ -56,7 +57,7 @@ func run(ctx context.Context, limit time.Duration, args []string, input []byte, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // whoever is left; mostly nobody
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends children that are left, if any
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -72,12 +73,12 @@ func firstLine(text string) string {
 	return first
 }
 
-// parseTimes reads what schedgen rank --json prints.
+// parseTimes reads the output of schedgen rank --json.
 func parseTimes(text []byte) (times, error) {
 	type object struct{ Min, Median, Max float64 }
 	var o struct {
 		Good    bool    `json:"good"`
-		Replied *object `json:"replied"` // of broadcasts
+		Replied *object `json:"replied"` // for broadcasts
 		Slowest *object `json:"slowest"`
 	}
 	switch err := json.Unmarshal(text, &o); {

@@ -17,15 +17,15 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	hosts      []int
 	rates      []int64
 	losses     []int
-	sizes      []int // empty: those of the matrix
+	sizes      []int // empty: the sizes of the matrix
 	algorithms []string
 	iterations int
-	limit      time.Duration // of a measurement, and of a prediction
+	limit      time.Duration // longest time of a measurement or a prediction
 	prefix     []string
 	quiet      float64
 	patience   time.Duration
@@ -35,7 +35,7 @@ type options struct {
 	name       string
 }
 
-// algorithms are those of the matrix; the first goes through all sizes.
+// algorithms are the broadcasts of the matrix. The first is measured with all sizes.
 var algorithms = []string{"bcast/mcast-acktree", "bcast/mcast-chain", "bcast/chain", "bcast/symmetric"}
 
 const (
@@ -52,19 +52,19 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(stderr)
 	quick := f.Bool("quick", false, "3 and 5 hosts, 100mbit, losses of 0 and 1 %, 512 KiB and 4 MiB by "+algorithms[0]+", 3 iterations; writes links-quick")
 	f.Func("hosts", "numbers of hosts, 2 to 250 (default 3,5,15)", tool.List(&o.hosts, tool.Number(2, 250)))
-	f.Func("rate", "rates of the links: 100mbit, 1gbit, "+units.Unlimited+" … (default these)", tool.List(&o.rates, units.ParseRate))
-	f.Func("loss", "frames lost of a thousand (default 0,10,50)", tool.List(&o.losses, tool.Number(0, 999)))
-	f.Func("size", "sizes of a block, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by other broadcasts, 64KiB,1MiB by other collectives)", tool.List(&o.sizes, units.ParseSize))
+	f.Func("rate", "rates of the links (default 100mbit,1gbit,"+units.Unlimited+")", tool.List(&o.rates, units.ParseRate))
+	f.Func("loss", "lost frames per thousand (default 0,10,50)", tool.List(&o.losses, tool.Number(0, 999)))
+	f.Func("size", "sizes of a block, such as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by other broadcasts, 64KiB,1MiB by other collectives)", tool.List(&o.sizes, units.ParseSize))
 	f.Func("algorithm", "algorithms of any collective that moves blocks (default "+strings.Join(algorithms, ",")+")", tool.List(&o.algorithms, parseAlgorithm))
-	f.IntVar(&o.iterations, "iterations", 0, "operations of each cell; 0: 11, 5, 3 or 1, by what the busiest link carries")
-	f.DurationVar(&o.limit, "limit", 10*time.Minute, "time of a measurement or a prediction at most")
+	f.IntVar(&o.iterations, "iterations", 0, "operations of each cell; 0: 11, 5, 3 or 1, depending on the load of the busiest link")
+	f.DurationVar(&o.limit, "limit", 10*time.Minute, "longest time of a measurement or a prediction")
 	prefix := f.String("prefix", "", "`words` before the command that measures, as \"nice -n -10\"")
-	f.Float64Var(&o.quiet, "quiet", 1, "measure when other work takes at most this `share` of the cores")
-	f.DurationVar(&o.patience, "patience", time.Minute, "but wait no longer than this for it")
-	f.BoolVar(&o.again, "again", false, "do what stands in the results already again")
-	f.StringVar(&o.only, "only", "", onlyMeasure+" or "+onlyPredict)
+	f.Float64Var(&o.quiet, "quiet", 1, "wait before each measurement until other work uses at most this `share` of the cores")
+	f.DurationVar(&o.patience, "patience", time.Minute, "longest time to wait for --quiet")
+	f.BoolVar(&o.again, "again", false, "repeat cells that are already in the results")
+	f.StringVar(&o.only, "only", "", "only "+onlyMeasure+" or only "+onlyPredict)
 	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results")
-	f.StringVar(&o.name, "name", "", "name of the files there; default links or links-quick")
+	f.StringVar(&o.name, "name", "", "name of the files in the directory; default links or links-quick")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	return o, o.check(f.Args())
 }
 
-// narrow takes what --quick measures where no flag says otherwise.
+// narrow sets the cells of --quick, except those that other flags choose.
 func (o *options) narrow(given map[string]bool) {
 	set := func(name string, narrow func()) {
 		if !given[name] {
@@ -130,8 +130,8 @@ func parseAlgorithm(name string) (string, error) {
 	return "", fmt.Errorf("no algorithm that moves blocks is called %q", name)
 }
 
-// cells returns the chosen part of the matrix, in the order in which it is gone
-// through: links that are slow first, since two cores do not limit them.
+// cells returns the chosen part of the matrix in the order in which it is measured. Slow links come
+// first, because two cores do not limit them.
 func (o *options) cells() (all []cell) {
 	for _, rate := range o.rates {
 		for _, algorithm := range o.algorithms {
@@ -160,7 +160,7 @@ func (o *options) sizesOf(algorithm string) []int {
 	return []int{mib / 2, 16 * mib}
 }
 
-// iterationsOf says how many operations a cell has, beside one to warm up.
+// iterationsOf returns the number of operations of a cell, without the one that warms up.
 func (o *options) iterationsOf(c cell) int {
 	bytes := int(float64(c.bytes) * c.busiest())
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// write writes the results in place of those before.
+// write writes the results and replaces earlier files.
 func (o *options) write(ctx context.Context, r *report) error {
 	if err := os.MkdirAll(o.output, 0o777); err != nil {
 		return fmt.Errorf("--output: %w", err)

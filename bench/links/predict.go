@@ -15,29 +15,29 @@ import (
 	"github.com/schedgen/schedgen/runtime/sim"
 )
 
-// The network of bench/netns, with its flags' defaults, and the systems on it.
+// Parameters of the network of bench/netns with default flags, and of the systems on it.
 const (
 	queueBytes = 128 << 10
 	burstBytes = 8 << 10 // at least
-	// delay is of half a link, through namespaces and bridge.
+	// delay is the delay of half a link, through namespaces and bridge.
 	delay = 25 * sim.Microsecond
-	// cost is what a process needs for a frame.
+	// cost is the time that a process needs for a frame.
 	cost = 2 * sim.Microsecond
-	// A connection begins with ten segments, and every other is confirmed by a
-	// frame without data. Losses do not narrow BBR's window.
+	// A connection begins with ten segments, and a frame without data acknowledges every second
+	// segment. Losses do not narrow BBR's window.
 	firstBytes   = 10 * 1448
 	confirmBytes = 66 / 2
-	// turnBytes is that of runtime/tcp.
+	// turnBytes is the value of runtime/tcp.
 	turnBytes = 64 << 10
 )
 
-// burst is what a link takes at once: as much as it carries in half a millisecond,
-// since the system's token bucket is refilled by timers that come no more often
-// where cores are busy. With less a link of 1 Gbit/s is one of 850 Mbit/s.
+// burst returns the burst of a link: the traffic of half a millisecond. Timers refill the system's
+// token bucket, and they run no more often when cores are busy. With a smaller burst, a link of 1
+// Gbit/s carries only 850 Mbit/s.
 func burst(rate int64) int { return max(burstBytes, int(rate/8/2000)) }
 
-// scenario is what is measured in a cell: a barrier, an operation and, behind a broadcast without
-// acknowledgements, a barrier; once to warm up, and then again and again.
+// scenario returns the operations of a cell: a barrier, the operation and, after a broadcast
+// without acknowledgements, another barrier. They run once to warm up, and then repeatedly.
 func scenario(c cell, iterations int) *sim.Scenario {
 	link := sim.Link{Rate: c.rate, Queue: queueBytes, Burst: burst(c.rate), Delay: delay}
 	s := &sim.Scenario{
@@ -60,21 +60,20 @@ func scenario(c cell, iterations int) *sim.Scenario {
 	return s
 }
 
-// meets reports whether a barrier behind an operation is a part of its time: it tells the root of a broadcast
-// that all ranks have the message, unless the algorithm does.
+// meets reports whether the time of an operation includes a barrier after it. The barrier tells the
+// root of a broadcast that all ranks have the message, unless the algorithm itself does.
 func meets(o *sim.Op) bool { return o.Kind == sim.OpBcast && !acked(o.Algorithm) }
 
 var meet = sim.Op{Kind: sim.OpBarrier, Algorithm: "barrier/hsb"}
 
-// simulated bounds a prediction's virtual time.
+// simulated is the longest virtual time of a prediction.
 const simulated = 3600 * sim.Second
 
-// acked reports whether the root of an algorithm knows by itself when all ranks
-// have the message.
+// acked reports whether the root of the algorithm learns from it that all ranks have the message.
 func acked(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
 
-// timesOf returns how long the operations of a scenario took but the first: broadcasts at the root, and others
-// at the rank whose call took longest.
+// timesOf returns the times of all operations of a scenario, except the first: of broadcasts at the
+// root, and of others at the slowest rank.
 func timesOf(s *sim.Scenario, r *sim.Result) (times, error) {
 	if r.Violation != nil {
 		return times{}, r.Violation
@@ -105,8 +104,8 @@ func timesOf(s *sim.Scenario, r *sim.Result) (times, error) {
 	return times{at(0), at((len(all) - 1) / 2), at(len(all) - 1)}, nil
 }
 
-// childVerb has this program read a scenario and print its times: a prediction
-// is a process, so that it can be ended.
+// childVerb is the argument that makes this program read a scenario and print its times. A
+// prediction is a process of its own, so that it can be ended.
 const childVerb = "predict"
 
 func predict(ctx context.Context, limit time.Duration, r *row) (times, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// waitForQuiet waits, within --patience, until other work takes at most --quiet
-// of the cores, and returns what it took in the end; below 0: not known.
+// waitForQuiet waits until other work uses at most the share --quiet of the cores, but no longer
+// than --patience. It returns the share at the end, or a negative number if the share is unknown.
 func (o *options) waitForQuiet(ctx context.Context) (share float64) {
 	for end := time.Now().Add(o.patience); ; {
 		share = tool.Busy(ctx)

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// row is what is known of a cell.
+// row holds the results of a cell.
 type row struct {
 	cell
 	iterations int
-	others     float64 // share of the cores that other work took before; below 0: not known
+	others     float64 // share of the cores that other work used before; below 0: unknown
 	measured   outcome
 	predicted  outcome
 }
 
-// outcome is times, or why there are none; the zero value is that nothing was
+// outcome holds times, or the reason why there are none. The zero value means that nothing was
 // tried.
 type outcome struct {
 	times
@@ -49,10 +49,10 @@ func (r *row) String() string {
 	return fmt.Sprintf("measured %v, predicted %v, ratio %s", r.measured, r.predicted, ratio(r.measured.median, r.predicted.median))
 }
 
-// report is all rows, in the order of compareCells.
+// report holds all rows, in the order of compareCells.
 type report struct{ rows []*row }
 
-// row returns a copy of what is known of a cell, or a new row.
+// row returns a copy of the row of a cell, or a new row.
 func (r *report) row(c cell) *row {
 	if found := r.find(c); found != nil {
 		known := *found
@@ -69,19 +69,18 @@ func (r *report) find(c cell) *row {
 	return r.rows[i]
 }
 
-// settle puts a row in its place.
+// settle stores a row at its place.
 func (r *report) settle(known *row) {
 	r.rows = slices.DeleteFunc(r.rows, func(o *row) bool { return o.cell == known.cell })
 	r.rows = append(r.rows, known)
 	slices.SortFunc(r.rows, func(a, b *row) int { return compareCells(a.cell, b.cell) })
 }
 
-// coreShare is from which share of a cell's time on the cores limit it.
+// coreShare is the share of a cell's time from which on the cores are taken to limit it.
 const coreShare = 0.3
 
-// byCores reports whether the cores of the machine that makes up all hosts limit a
-// cell, and not its links: the same takes at least three tenths as long where links are
-// without limit.
+// byCores reports whether the cores of the machine, which simulates all hosts, limit a cell, and
+// not its links: the same cell with unlimited links takes at least three tenths of the time.
 func (r *report) byCores(of *row) bool {
 	free := of.cell
 	free.rate = 0
@@ -89,7 +88,7 @@ func (r *report) byCores(of *row) bool {
 	return of.rate == 0 || f != nil && f.measured.good() && of.measured.good() && f.measured.median >= coreShare*of.measured.median
 }
 
-// seconds prints three digits of a time.
+// seconds spells a time with three digits.
 func seconds(s float64) string {
 	if s <= 0 {
 		return "-"
