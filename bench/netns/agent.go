@@ -15,10 +15,10 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// hostsVar has the processes of all hosts, for the agent.
+// hostsVar is the variable that holds the processes of all hosts, for the agent.
 const hostsVar = "SCHEDGEN_NETNS_HOSTS"
 
-// pids returns the processes of hosts as a text.
+// pids returns the processes of hosts as text.
 func pids(hosts []*hostProcess) string {
 	var all []string
 	for _, h := range hosts {
@@ -27,8 +27,8 @@ func pids(hosts []*hostProcess) string {
 	return strings.Join(all, ",")
 }
 
-// mpiEnvironment returns what the environment of mpirun needs, so that Open MPI and MPICH start
-// ranks by the agent and reach them at eth0. A variable that the user has set keeps its value.
+// mpiEnvironment returns the variables that make Open MPI and MPICH start ranks by the agent and
+// reach them on eth0. A variable that the user has set keeps its value.
 func mpiEnvironment(hosts string) (map[string]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,8 +55,8 @@ func mpiEnvironment(hosts string) (map[string]string, error) {
 	return set, nil
 }
 
-// agent does what ssh does for mpirun: its arguments are a host, and a command
-// there for a shell.
+// agent takes the place of ssh for mpirun. Its arguments are a host, and a shell command to run
+// there.
 func agent(args []string) error {
 	host, command, err := agentArguments(args)
 	if err != nil {
@@ -73,7 +73,7 @@ func agent(args []string) error {
 	return syscall.Exec(path, []string{"nsenter", "--target", all[host], "--net", "--uts", "sh", "-c", command}, os.Environ())
 }
 
-// agentArguments takes the arguments of ssh apart.
+// agentArguments parses arguments as ssh does.
 func agentArguments(args []string) (host int, command string, err error) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") { // flags without a value, such as MPICH's -x
 		args = args[1:]

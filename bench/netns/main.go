@@ -1,30 +1,28 @@
 //go:build linux
 
-// Command netns runs a command on hosts that it makes up: network namespaces
-// behind one bridge, each with a link of a chosen rate and, if asked, loss. It
-// needs root (or a system that lets users make namespaces), ip, tc and, for
-// losses, nft.
+// Command netns runs a command on simulated hosts: network namespaces behind one bridge, each with
+// a link of a chosen rate and loss. It needs root (or a system that lets users make namespaces),
+// ip, tc and, for losses, nft.
 //
 //	go build -o /tmp/schedgen ./cmd/schedgen
 //	go run ./bench/netns --hosts 15 --rate 100mbit --loss 0.01 -- \
 //	    /tmp/schedgen rank bcast --coordinator 10.77.0.1:7777 --transport mcast --interface eth0 --size 512KiB --algorithm bcast/mcast-acktree
 //
-// Host i, from 0, has the address 10.77.0.i+1 on eth0; the command finds i and
-// the number of hosts in SCHEDGEN_RANK and SCHEDGEN_SIZE. Both ends of each
-// link are shaped with tbf and have their offloads off; frames are lost in the
-// bridge, for each receiver by itself, those of TCP too. Everything lives in
-// unnamed namespaces that end with the processes, however those end.
+// Host i, from 0, has the address 10.77.0.i+1 on eth0. The command finds i and the number of hosts
+// in SCHEDGEN_RANK and SCHEDGEN_SIZE. Both ends of each link are shaped with tbf and have their
+// offloads off. The bridge loses frames, those of TCP too, independently for each receiver. The
+// namespaces have no names and end with the processes.
 //
-// With --mpi the command is mpirun, of Open MPI or MPICH. It runs on host 0 alone
-// and starts ranks on all hosts, by their addresses:
+// With --mpi the command is mpirun of Open MPI or MPICH. It runs on host 0 alone and starts ranks
+// on all hosts, by their addresses:
 //
 //	go build -o /tmp/netns ./bench/netns
 //	/tmp/netns --hosts 4 --mpi -- /tmp/schedgen mpi --engine go --interface eth0 -- \
 //	    mpirun.openmpi --oversubscribe -n 8 --host 10.77.0.1:2,10.77.0.2:2,10.77.0.3:2,10.77.0.4:2 ./program
 //	/tmp/netns --hosts 4 --mpi -- mpirun.mpich -n 4 -hosts 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4 ./program
 //
-// The environment tells both MPIs what else they need: to start daemons by this
-// program, in place of ssh, and to use eth0.
+// Environment variables make both MPIs start their daemons by this program, in place of ssh, and
+// use eth0.
 package main
 
 import (
@@ -40,13 +38,13 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	hosts   int
 	link    netns.Link
 	loss    float64
-	rtoMin  int    // microseconds; 0: the system's
-	control string // TCP's congestion control; empty: the system's
+	rtoMin  int    // microseconds; 0: the system's default
+	control string // TCP's congestion control; "": the system's default
 	mpi     bool   // the command is mpirun
 	command []string
 }
@@ -55,13 +53,13 @@ func parse(args []string) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("netns", flag.ContinueOnError)
 	f.IntVar(&o.hosts, "hosts", 4, "number of hosts, 1 to 250")
-	f.StringVar(&o.link.Rate, "rate", "100mbit", "rate of each link's ends, as for tc; empty: not shaped")
-	f.StringVar(&o.link.Queue, "queue", "128kb", "bytes that wait at a link's end, as for tc; what comes beyond that is lost")
-	f.StringVar(&o.link.Burst, "burst", "8kb", "bytes that a link takes at once, as for tc")
+	f.StringVar(&o.link.Rate, "rate", "100mbit", "rate of both ends of each link, in the syntax of tc; empty: unlimited")
+	f.StringVar(&o.link.Queue, "queue", "128kb", "queue of each end of a link, in the syntax of tc; further bytes are lost")
+	f.StringVar(&o.link.Burst, "burst", "8kb", "burst of each end of a link, in the syntax of tc")
 	f.Float64Var(&o.loss, "loss", 0, "probability with which the bridge drops a frame to a host")
-	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's, 200000")
-	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's")
-	f.BoolVar(&o.mpi, "mpi", false, "the command is mpirun: it runs on host 0 and starts ranks on all")
+	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's default, 200000")
+	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's default")
+	f.BoolVar(&o.mpi, "mpi", false, "the command is mpirun: run it on host 0 alone; it starts ranks on all hosts")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -77,8 +75,8 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
-// The program runs in three stages: started by the user, in the bridge's
-// namespace, in each host's. A fourth is that mpirun starts it in place of ssh.
+// The program runs in three stages: as started by the user, in the bridge's namespace, and in each
+// host's namespace. With --mpi, mpirun starts it in place of ssh.
 const stageVar = "SCHEDGEN_NETNS_STAGE"
 
 func main() {
@@ -98,13 +96,13 @@ func main() {
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		os.Exit(exit.ExitCode()) // it has said why
+		os.Exit(exit.ExitCode()) // it has printed why
 	}
 	fmt.Fprintln(os.Stderr, "netns:", err)
 	os.Exit(2)
 }
 
-// outside starts the program again in a network namespace of its own.
+// outside starts the program again in its own network namespace.
 func outside(args []string) error {
 	if _, err := parse(args); err != nil {
 		return err

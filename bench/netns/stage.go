@@ -19,17 +19,17 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// grace is how long commands have to end once they should.
+// grace is the time that commands have to end when they are told to.
 const grace = 3 * time.Second
 
-// stage is this program again in a network namespace of its own; it dies with
-// the thread that starts it.
+// stage returns the command that runs this program again in its own network namespace. The process
+// dies with the thread that starts it.
 func stage(ctx context.Context, name string, args, env []string) *exec.Cmd {
 	goruntime.LockOSThread() // for as long as the process lives
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env = append(append(os.Environ(), env...), stageVar+"="+name)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	// A group of its own: an interrupt from the terminal comes by way of ctx.
+	// Its own process group: an interrupt from the terminal reaches it through ctx.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
@@ -50,7 +50,7 @@ func bridge(args []string) error {
 		return err
 	}
 	hosts := make([]*hostProcess, o.hosts)
-	defer func() { // only an error leaves any
+	defer func() { // hosts are left only after an error
 		cancel(nil)
 		for _, h := range hosts {
 			h.wait()
@@ -83,11 +83,11 @@ func bridge(args []string) error {
 	return context.Cause(ctx) // what went wrong first
 }
 
-// hostProcess is a host: a process in a namespace of its own.
+// hostProcess is a host: a process in its own namespace.
 type hostProcess struct {
 	cmd   *exec.Cmd
-	in    io.WriteCloser // a line tells it to go on
-	out   *bufio.Reader  // its lines tell how far it is
+	in    io.WriteCloser // a line tells it to continue
+	out   *bufio.Reader  // its lines report its progress
 	once  sync.Once
 	ended error
 }
@@ -120,9 +120,9 @@ func (o *options) startHost(ctx context.Context, i int, args []string) (*hostPro
 	return h, nil
 }
 
-// release lets the host go on, and tells it something.
+// release lets the host continue, and sends it a line.
 func (h *hostProcess) release(about string) {
-	_, _ = io.WriteString(h.in, about+"\n") // one that is dead already is heard of by wait
+	_, _ = io.WriteString(h.in, about+"\n") // wait reports a host that has died
 }
 
 // ready waits until the host's end of the link is set up.
@@ -141,7 +141,7 @@ func (h *hostProcess) wait() error {
 	return h.ended
 }
 
-// host sets its end of the link up and becomes the command.
+// host sets up its end of the link and then replaces itself by the command.
 func host(args []string) error {
 	o, err := parse(args)
 	if err != nil {
@@ -198,7 +198,7 @@ func host(args []string) error {
 	return syscall.Exec(path, o.command, os.Environ())
 }
 
-// readLine reads a line byte by byte: what is behind it is the command's.
+// readLine reads a line byte by byte, because the rest of the input belongs to the command.
 func readLine(r io.Reader) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); ; line = append(line, one[0]) {
@@ -211,9 +211,8 @@ func readLine(r io.Reader) (string, error) {
 	}
 }
 
-// dieWithParent has the command that this thread becomes killed when the
-// program ends. The signal that stage has asked for is that of the process's
-// first thread, and the one that becomes the command may be another.
+// dieWithParent makes the system kill the command when the program ends. The signal that stage has
+// set belongs to the first thread of the process, and another thread may become the command.
 func dieWithParent() error {
 	goruntime.LockOSThread()
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0); errno != 0 {
@@ -222,7 +221,7 @@ func dieWithParent() error {
 	return nil
 }
 
-// tune sets what the namespace's TCP is to do otherwise than the system's.
+// tune sets the parameters of TCP in the namespace that the flags give.
 func (o *options) tune() error {
 	const dir = "/proc/sys/net/ipv4/"
 	if o.rtoMin > 0 {
