@@ -1,6 +1,6 @@
-// Energy computes the energy of particles that lie at many ranks, as simulations do after each step to
-// see whether it is conserved. The exact sum is the same, bit for bit, at every number of ranks. The
-// plain sum is another one at most of them.
+// Energy computes the energy of particles that are distributed over many ranks, as simulations do
+// after each step to see whether it is conserved. The exact sum has the same bits for every number
+// of ranks. The plain sum differs from one number of ranks to another.
 //
 //	mpirun -n 4 ./energy -n 1000000
 //	mpirun -n 7 ./energy -n 1000000
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 1_000_000, "how many particles there are at all ranks")
+	n := flag.Int("n", 1_000_000, "number of particles at all ranks together")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -61,7 +61,7 @@ func particleAt(i int) particle {
 	return particle{0.001 + draw(0), 100 * draw(1), 5000*draw(2) - 2500}
 }
 
-// energies is one energy, added up in two ways.
+// energies is an energy that was added up in two ways.
 type energies struct{ exact, plain float64 }
 
 // check adds up the energies of n particles, of which this rank has a block, and returns an error if
@@ -85,7 +85,8 @@ func energyOf(ctx context.Context, comm *schedgen.Comm, own []particle) (e energ
 	const gravity = 9.81
 	terms := make([]float64, 0, 2*len(own))
 	for _, p := range own {
-		// The conversion rounds each product, also where a processor could add without rounding.
+		// The conversions round each product, even on processors that can multiply and add with one
+		// rounding.
 		terms = append(terms, float64(p.Mass*p.Speed*p.Speed/2), float64(p.Mass*gravity*p.Height))
 	}
 	if e.exact, err = schedgen.ExactSum(ctx, comm, terms); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -32,8 +32,8 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	require.NoError(t, errors.Join(errs...))
 }
 
-// The exact sum has the same bits at every number of ranks, also if some have no particles. The plain
-// sum has not.
+// TestEnergy checks that the exact sum has the same bits for every number of ranks, even if some
+// ranks have no particles. The plain sum does not.
 func TestEnergy(t *testing.T) {
 	for _, n := range []int{0, 1, 4, 10_000} {
 		exact, plain := make(map[float64]bool), make(map[float64]bool)

@@ -1,6 +1,5 @@
-// Generated broadcasts and meets in barriers with schedules that are Go code:
-// go generate writes the packages bcast8 and barrier8. The eight ranks
-// are goroutines of this process.
+// Generated runs a broadcast and a barrier with schedules that are Go code. The command go generate
+// writes them to the packages bcast8 and barrier8. The eight ranks are goroutines of this process.
 package main
 
 import (
@@ -31,8 +30,7 @@ func main() {
 	}
 }
 
-// broadcast returns what each rank has got of text, which only the root has
-// in the beginning.
+// broadcast sends text from the root to all ranks, and returns the copy of each rank.
 func broadcast(ctx context.Context, text string, o mem.Options) ([]string, error) {
 	transports, err := mem.New(bcast8.Ranks, o)
 	if err != nil {
@@ -47,7 +45,7 @@ func broadcast(ctx context.Context, text string, o mem.Options) ([]string, error
 	return lines, errors.Join(errs...)
 }
 
-// run is one rank.
+// run does the work of one rank.
 func run(ctx context.Context, tr wire.Transport, text string) (string, error) {
 	comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr})
 	if err != nil {

@@ -30,7 +30,7 @@ func TestEveryRankHasTheLine(t *testing.T) {
 	}
 }
 
-// made are the schedules that the packages were made from.
+// made returns the schedules from which the packages were made.
 func made(t testing.TB) (bcast, barrier *ir.Schedule) {
 	a, err := schedule.New("bcast/mcast-chain", schedule.Params{Ranks: bcast8.Ranks, Chunks: bcast8.Chunks})
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func made(t testing.TB) (bcast, barrier *ir.Schedule) {
 	return a.Schedule(), b.Schedule()
 }
 
-// What is committed is what emit writes now.
+// TestPackagesAreUpToDate checks that the committed packages are what emit writes.
 func TestPackagesAreUpToDate(t *testing.T) {
 	bcast, barrier := made(t)
 	for file, o := range map[string]struct {
@@ -68,7 +68,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The packages build the programs that the schedules have.
+// TestProgramsAreThoseOfTheSchedules checks that the packages build the programs of the schedules.
 func TestProgramsAreThoseOfTheSchedules(t *testing.T) {
 	bcast, barrier := made(t)
 	for rank := range bcast8.Ranks {
@@ -77,7 +77,7 @@ func TestProgramsAreThoseOfTheSchedules(t *testing.T) {
 	}
 }
 
-// A warm communicator allocates nothing with generated code either.
+// TestWarmOperationsDoNotAllocate checks that generated code allocates nothing after the first operations.
 func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 1000
 	comms := joined(t)
@@ -109,7 +109,7 @@ func joined(t *testing.T) []*schedgen.Comm {
 	return comms
 }
 
-// collectives does rounds broadcasts and barriers at all ranks.
+// collectives runs rounds broadcasts and barriers at all ranks.
 func collectives(t *testing.T, comms []*schedgen.Comm, rounds int) {
 	errs := make(chan error, len(comms))
 	for _, c := range comms {
@@ -133,8 +133,8 @@ func repeat(c *schedgen.Comm, rounds int) error {
 	return nil
 }
 
-// BenchmarkBarrier is a barrier of eight ranks by generated code: over memory, where signals are
-// frames, and over shared windows, where they are flags.
+// BenchmarkBarrier times a barrier of eight ranks with generated code: over memory, where signals
+// are frames, and over shared windows, where signals are flags.
 func BenchmarkBarrier(b *testing.B) {
 	for name, o := range map[string]mem.Options{"frames": {Queue: 4096}, "flags": {Queue: 4096, Windows: true}} {
 		b.Run(name, func(b *testing.B) {

@@ -1,13 +1,14 @@
-// Group is a chat among processes that come and go: each line of the standard
-// input goes to all members. Start it in several terminals:
+// Group is a chat among processes that come and go. It sends each line of the standard input to all
+// members. Start it in several terminals:
 //
 //	group -name ann -listen 127.0.0.1:7000
 //	group -name bob -seeds 127.0.0.1:7000
 //	group -name cy  -seeds 127.0.0.1:7000
 //
-// and end any of them as you like, the first one too: by the end of its input, which takes leave, or
-// by kill -9, which the others notice. The manager of the membership is in the
-// members, or an etcd (-etcd http://127.0.0.1:2379), or files on a shared disk (-dir /shared/chat).
+// You can end any of them, also the first. A member leaves the group at the end of its input, and
+// the others notice a member that dies by kill -9. The manager of the membership runs in the
+// members, or is an etcd (-etcd http://127.0.0.1:2379) or a directory on a shared disk (-dir
+// /shared/chat).
 package main
 
 import (
@@ -39,13 +40,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var o options
-	flag.StringVar(&o.name, "name", "", "what the others call you")
-	flag.StringVar(&o.address, "address", "127.0.0.1:0", "host:port where the others meet you; they must be able to reach it")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "host:port where you answer as manager")
-	flag.StringVar(&o.seeds, "seeds", "", "where members answer as managers: host:port,…")
-	flag.StringVar(&o.etcd, "etcd", "", "URLs of an etcd that is the manager: http://…,…")
-	flag.StringVar(&o.dir, "dir", "", "directory on a shared disk whose files are the manager")
-	flag.DurationVar(&o.ttl, "ttl", 3*time.Second, "how long a member may be silent")
+	flag.StringVar(&o.name, "name", "", "your name in the chat")
+	flag.StringVar(&o.address, "address", "127.0.0.1:0", "host:port where the other members reach you")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "host:port where your manager listens")
+	flag.StringVar(&o.seeds, "seeds", "", "host:port,… where managers of other members listen")
+	flag.StringVar(&o.etcd, "etcd", "", "URLs of an etcd cluster that is the manager: http://…,…")
+	flag.StringVar(&o.dir, "dir", "", "directory on a shared disk that is the manager")
+	flag.DurationVar(&o.ttl, "ttl", 3*time.Second, "time without a sign of life after which a member is lost")
 	flag.Parse()
 	if err := chat(ctx, o, os.Stdin, os.Stdout); err != nil {
 		log.Fatal(err)
@@ -58,11 +59,11 @@ type options struct {
 	ttl time.Duration
 }
 
-// manager returns the manager that the options say.
+// manager returns the manager that the options name.
 func (o *options) manager() (membership.Manager, error) {
 	switch {
 	case o.etcd != "" && o.dir != "":
-		return nil, errors.New("-etcd and -dir are both given: there is one manager")
+		return nil, errors.New("-etcd and -dir: give only one of them")
 	case o.etcd != "":
 		return etcd.New(etcd.Config{Endpoints: strings.Split(o.etcd, ","), Prefix: "chat", TTL: o.ttl, Log: slog.Default()})
 	case o.dir != "":
@@ -75,12 +76,12 @@ func (o *options) manager() (membership.Manager, error) {
 	return embedded.New(embedded.Config{Group: "chat", Listen: o.listen, Seeds: seeds, TTL: o.ttl, Log: slog.Default()})
 }
 
-// connect makes the transport of a view.
+// connect opens the transport of a view.
 func connect(ctx context.Context, m group.Meeting) (wire.Transport, error) {
 	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener, Log: slog.Default()})
 }
 
-// chat is in the group until in ends.
+// chat joins the group and leaves it when in ends.
 func chat(ctx context.Context, o options, in io.Reader, out io.Writer) error {
 	manager, err := o.manager()
 	if err != nil {

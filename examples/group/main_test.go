@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
-// process is one member.
+// process is a process that is a member.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -29,7 +29,7 @@ type process struct {
 	read  sync.WaitGroup
 }
 
-// house is where processes are started.
+// house starts the processes of a test.
 type house struct {
 	t       *testing.T
 	program string
@@ -90,7 +90,7 @@ func (p *process) has() []string {
 	return slices.Clone(p.lines)
 }
 
-// await waits until a line is as wanted.
+// await waits for a line that is as wanted.
 func (p *process) await(t *testing.T, wanted func(string) bool) {
 	t.Helper()
 	patience := time.After(3 * time.Minute)
@@ -110,7 +110,7 @@ func (p *process) hears(t *testing.T, line string) {
 	p.await(t, func(s string) bool { return s == line })
 }
 
-// sees waits for a view of these members.
+// sees waits for a view with exactly these members.
 func (p *process) sees(t *testing.T, names string) {
 	t.Helper()
 	p.await(t, func(s string) bool { return strings.HasPrefix(s, "* ") && strings.HasSuffix(s, ": "+names) })
@@ -122,8 +122,8 @@ func ownMembers(h *house) []string {
 	return flags
 }
 
-// Real processes join, leave and are killed, the manager among them; what is said
-// is heard by all that are there, in order, once, and by nobody who comes later.
+// TestChat runs processes that join, leave and are killed, also the one with the manager. All
+// members at the time receive each message once and in order. Later members do not receive it.
 func TestChat(t *testing.T) {
 	t.Parallel() // it waits
 	dir := filepath.Join(t.TempDir(), "chat")
@@ -179,7 +179,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// A manager that is stopped is replaced; when it goes on it is told that it is a member no more.
+// TestStopped stops the process of the manager, which is replaced. When the process continues, it
+// learns that it is no longer a member.
 func TestStopped(t *testing.T) {
 	t.Parallel() // it waits
 	h := newHouse(t, ownMembers)

@@ -1,6 +1,6 @@
-// Hello broadcasts a line from rank 0 to all ranks and meets in a barrier. Every
-// rank is a process; rank and size come from the launcher: mpirun, srun, torchrun
-// …. Started by hand it is one rank. Rank 0's line is made of the arguments.
+// Hello broadcasts a line from rank 0 to all ranks and runs a barrier. Each rank is a process. A
+// launcher, such as mpirun, srun or torchrun, sets the rank and the number of ranks; without a
+// launcher there is one rank. Rank 0 makes the line from its arguments.
 package main
 
 import (
@@ -29,7 +29,7 @@ func hello(ctx context.Context, line string) error {
 	}
 	defer comm.Close()
 
-	msg, err := schedgen.BcastBytes(ctx, comm, []byte(line), 0) // only rank 0's counts
+	msg, err := schedgen.BcastBytes(ctx, comm, []byte(line), 0) // only rank 0's line is sent
 	if err != nil {
 		return err
 	}

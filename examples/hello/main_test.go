@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// build returns a program's path.
+// build builds a program and returns its path.
 func build(t *testing.T, pkg string) string {
 	path := filepath.Join(t.TempDir(), "program")
 	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
@@ -29,7 +29,7 @@ func build(t *testing.T, pkg string) string {
 	return path
 }
 
-// want is what size ranks print, sorted.
+// want returns the lines that size ranks print, sorted.
 func want(size int, line string) (lines []string) {
 	for rank := range size {
 		lines = append(lines, fmt.Sprintf("rank %d of %d has %q", rank, size, line))
@@ -69,8 +69,8 @@ func TestByHand(t *testing.T) {
 	require.Equal(t, want(size, "hello "), slices.Concat(got[:]...))
 }
 
-// The launchers that are installed start it. Debian has them as openmpi-bin and
-// mpich.
+// TestLaunchers starts the program by all launchers that are installed. Debian has them in
+// openmpi-bin and mpich.
 func TestLaunchers(t *testing.T) {
 	t.Parallel() // it waits
 	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// host is one that is made up: a network namespace and a name, which end with a process.
+// host is a simulated host: a network namespace and a host name, which end with a process.
 type host struct {
 	name string
 	pid  int
 }
 
-// newHost makes a host.
+// newHost makes a simulated host.
 func newHost(t *testing.T, name string) host {
 	cmd := exec.Command("unshare", "--net", "--uts", "sh", "-c", "hostname "+name+" && ip link set lo up && echo up && exec cat")
 	in, err := cmd.StdinPipe()
@@ -36,12 +36,12 @@ func newHost(t *testing.T, name string) host {
 	return host{name, cmd.Process.Pid}
 }
 
-// on returns what runs a command on h.
+// on returns the arguments that run a command on h.
 func (h host) on(args ...string) []string {
 	return append([]string{"nsenter", "--net", "--uts", "--target", fmt.Sprint(h.pid)}, args...)
 }
 
-// join connects two hosts by a line of their own, 10.80+number.0.0/24.
+// join connects two hosts by their own line, 10.80+number.0.0/24.
 func join(t *testing.T, number int, first, second host) {
 	dev := fmt.Sprintf("eth%d", number)
 	lines := []string{fmt.Sprintf("ip link add %s netns %d type veth peer name %s netns %d", dev, first.pid, dev, second.pid)}
@@ -57,8 +57,8 @@ func join(t *testing.T, number int, first, second host) {
 	}
 }
 
-// mpirun of Open MPI on several hosts: the ranks meet at mpirun's. Where it starts none there, rank 0 says
-// what to do, and that works.
+// TestOpenMPIOnSeveralHosts runs Open MPI's mpirun on several hosts. The ranks meet at the host of
+// mpirun. If mpirun starts no rank there, rank 0 prints what to do, and that works.
 func TestOpenMPIOnSeveralHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")

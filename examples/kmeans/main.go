@@ -1,9 +1,9 @@
-// Kmeans finds k centres of points that lie at many ranks. In each step every rank adds up its own
-// points by their nearest centre, one Allreduce adds up the sums and counts of all ranks, and every
-// rank moves the centres to the means.
+// Kmeans finds k centres of points that are distributed over many ranks. In each step every rank
+// adds up its own points by their nearest centre, one Allreduce adds up the sums and counts of all
+// ranks, and every rank moves the centres to the means.
 //
-// All ranks get the same bits, so they have the same centres and stop after the same step without
-// asking each other.
+// All ranks get the same bits. So they have the same centres, and stop after the same step without
+// further messages.
 //
 //	mpirun -n 4 ./kmeans -n 100000
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 100_000, "how many points there are at all ranks")
+	n := flag.Int("n", 100_000, "number of points at all ranks together")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -48,7 +48,7 @@ func run(ctx context.Context, n int) error {
 
 type point struct{ X, Y float64 }
 
-// middles are where the points lie around.
+// middles are the points around which the data are scattered.
 var middles = []point{{0, 0}, {10, 1}, {4, 9}, {-7, 6}}
 
 // pointAt returns point i of the data, which is the same in every run.
@@ -70,7 +70,7 @@ func check(ctx context.Context, comm *schedgen.Comm, n int) (centres []point, st
 		own = append(own, pointAt(i))
 	}
 	centres = make([]point, len(middles))
-	if comm.Rank() == 0 { // the first points
+	if comm.Rank() == 0 { // begin at the first points
 		for i := range centres {
 			centres[i] = pointAt(i)
 		}
@@ -89,10 +89,10 @@ func check(ctx context.Context, comm *schedgen.Comm, n int) (centres []point, st
 	return centres, steps, nil
 }
 
-// kmeans moves the centres, which are the same at all ranks, until they rest. It returns after how many
-// steps they do.
+// kmeans moves the centres, which are the same at all ranks, until they do not change. It returns
+// the number of steps.
 func kmeans(ctx context.Context, comm *schedgen.Comm, own, centres []point) (steps int, err error) {
-	sums := make([]float64, 3*len(centres)) // of a centre's points: the sums of X and of Y, and how many there are
+	sums := make([]float64, 3*len(centres)) // for each centre, over its points: the sum of X, the sum of Y, and the number of points
 	for moved := true; moved; steps++ {
 		clear(sums)
 		for _, p := range own {
@@ -128,7 +128,7 @@ func nearest(p point, centres []point) (best int) {
 	return best
 }
 
-// distance returns the square of the distance.
+// distance returns the square of the distance between p and q.
 func distance(p, q point) float64 {
 	dx, dy := p.X-q.X, p.Y-q.Y
 	return dx*dx + dy*dy

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -32,8 +32,8 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	require.NoError(t, errors.Join(errs...))
 }
 
-// All ranks find the very same centres after as many steps, and other numbers of ranks find them too,
-// but for what rounding does.
+// TestKmeans checks that all ranks find the same centres after the same number of steps. Other
+// numbers of ranks find the same centres, except for rounding.
 func TestKmeans(t *testing.T) {
 	var alone []point
 	for _, size := range []int{1, 2, 3, 5, 8} {
@@ -56,7 +56,7 @@ func TestKmeans(t *testing.T) {
 	}
 }
 
-// Ranks without points take part.
+// TestFewPoints checks that ranks without points take part.
 func TestFewPoints(t *testing.T) {
 	ranks(t, 5, func(ctx context.Context, comm *schedgen.Comm) error {
 		centres := []point{{0, 0}, {100, 100}}

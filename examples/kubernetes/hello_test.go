@@ -1,4 +1,4 @@
-// Package kubernetes has the manifest of a job, and tests it.
+// Package kubernetes holds the manifest of a job, and tests it.
 package kubernetes
 
 import (
@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// manifest is what the test looks at of the objects in hello.yaml.
+// manifest holds the fields of the objects in hello.yaml that the test reads.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -65,7 +65,7 @@ func read(t *testing.T) (service, job manifest) {
 	return found["Service"], found["Job"]
 }
 
-// environ is what Kubernetes gives to pod number index.
+// environ returns the environment that Kubernetes gives to the pod with the given index.
 func environ(t *testing.T, job *manifest, index int) (env []string) {
 	for _, e := range job.Spec.Template.Spec.Containers[0].Env {
 		value := e.Value
@@ -79,7 +79,7 @@ func environ(t *testing.T, job *manifest, index int) (env []string) {
 	return append(env, "JOB_COMPLETION_INDEX="+i, "HOSTNAME="+job.Metadata.Name+"-"+i)
 }
 
-// What depends on each other in the manifest fits.
+// TestManifest checks that the parts of the manifest which depend on each other agree.
 func TestManifest(t *testing.T) {
 	service, job := read(t)
 	require.Equal(t, "None", service.Spec.ClusterIP)
@@ -92,8 +92,9 @@ func TestManifest(t *testing.T) {
 	require.Contains(t, environ(t, &job, 0), fmt.Sprintf("SCHEDGEN_COORDINATOR=%s-0.%s:7777", job.Metadata.Name, service.Metadata.Name))
 }
 
-// The job of the manifest runs: each pod is a network namespace with the variables
-// that Kubernetes would give it, and names of the pods as its name server would tell.
+// TestPods runs the job of the manifest. Each pod is a network namespace with the variables that
+// Kubernetes would give it. It knows the names of the pods that the name server of Kubernetes would
+// resolve.
 func TestPods(t *testing.T) {
 	for _, tool := range []string{"ip", "tc", "unshare", "mount"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -133,7 +134,7 @@ func TestPods(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// quoted returns words as a shell reads them.
+// quoted returns words quoted for a shell.
 func quoted(words []string) string {
 	var b strings.Builder
 	for i, w := range words {

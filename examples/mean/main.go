@@ -1,5 +1,5 @@
-// Mean computes the mean and the variance of numbers that lie at many ranks. Each rank looks at its own
-// numbers once, and one Allreduce of a struct joins what the ranks have found.
+// Mean computes the mean and the variance of numbers that are distributed over many ranks. Each
+// rank reads its own numbers once, and one Allreduce of a struct joins the results of the ranks.
 //
 //	mpirun -n 4 ./mean -n 1000000
 package main
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 1_000_000, "how many numbers there are at all ranks")
+	n := flag.Int("n", 1_000_000, "number of numbers at all ranks together")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -42,8 +42,8 @@ func run(ctx context.Context, n int) error {
 	return nil
 }
 
-// offset is much greater than the distances between the numbers. The mean of the squares minus the
-// square of the mean has no correct digit for ten of them.
+// offset is much greater than the distances between the numbers. With ten such numbers, the mean of
+// the squares minus the square of the mean has no correct digit.
 const offset = 1e9
 
 // check joins the moments of the numbers offset, offset+1 … offset+n-1, of which this rank has every
@@ -66,14 +66,14 @@ func check(ctx context.Context, comm *schedgen.Comm, n int) (moments, error) {
 
 // moments describes some numbers. An element of a collective may be any struct without pointers.
 type moments struct {
-	N    float64 // how many numbers there are
+	N    float64 // number of numbers
 	Mean float64
-	M2   float64 // the sum of the squares of their distances from Mean
+	M2   float64 // sum of the squares of their distances from Mean
 }
 
-// join is made once: a communicator keeps what it has made of an operation. Two moments can be joined
-// in either order, but rounding then differs. So join does not commute, and the contributions are
-// folded in the order of the ranks.
+// join folds moments. It is a global variable because a communicator caches data for each
+// operation. Two moments can be joined in either order, but rounding then differs. So join does not
+// commute, and contributions are folded in the order of the ranks.
 var join = schedgen.Func("join moments", false, func(dst, src []moments) {
 	for i, right := range src {
 		dst[i] = dst[i].joined(right)
@@ -91,9 +91,9 @@ func momentsAt(ctx context.Context, comm *schedgen.Comm, own []float64) (moments
 	return buf[0], err
 }
 
-// joined returns the moments of the numbers of a and b. It never subtracts large numbers that are
-// nearly equal, but two means. See T. F. Chan, G. H. Golub and R. J. LeVeque, Updating formulae and a
-// pairwise algorithm for computing sample variances (1979).
+// joined returns the moments of the numbers of a and b. It subtracts only the two means, and never
+// large numbers that are nearly equal. See T. F. Chan, G. H. Golub and R. J. LeVeque, Updating
+// formulae and a pairwise algorithm for computing sample variances (1979).
 func (a moments) joined(b moments) moments {
 	if a.N == 0 || b.N == 0 { // a rank may have no numbers
 		return moments{a.N + b.N, a.Mean + b.Mean, a.M2 + b.M2}

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -33,8 +33,8 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	require.NoError(t, errors.Join(errs...))
 }
 
-// Moments are right whatever the number of ranks, also if some have no numbers, and all ranks get the
-// same bits.
+// TestMean checks that the moments are right for every number of ranks, even if some ranks have no
+// numbers, and that all ranks get the same bits.
 func TestMean(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		for _, n := range []int{0, 1, 4, 10_000} {
@@ -51,7 +51,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// The mean of the squares minus the square of the mean is nowhere near the variance of the same numbers.
+// TestMeanOfSquaresFails shows that the mean of the squares minus the square of the mean is far
+// from the variance of the same numbers.
 func TestMeanOfSquaresFails(t *testing.T) {
 	const n, want = 10, 8.25
 	sum, squares := 0.0, 0.0

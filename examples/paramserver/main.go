@@ -1,6 +1,6 @@
-// Paramserver fits a line to points that lie at many ranks. Rank 0 is the server: it has the
-// parameters, sends them to all ranks in each step by Bcast, collects the gradients of all ranks by
-// Gather, and moves the parameters against their mean.
+// Paramserver fits a line to points that are distributed over many ranks. Rank 0 is the server. In
+// each step it sends the parameters to all ranks by Bcast, collects the gradients of all ranks by
+// Gather, and moves the parameters against the mean of the gradients.
 //
 //	mpirun -n 4 ./paramserver
 package main
@@ -24,7 +24,7 @@ const server = 0
 type line struct{ Slope, Shift float64 }
 
 func main() {
-	steps := flag.Int("steps", 500, "how many times the parameters are moved")
+	steps := flag.Int("steps", 500, "number of steps")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -51,7 +51,7 @@ func run(ctx context.Context, steps int) error {
 
 type point struct{ x, y float64 }
 
-// measure returns the points of a rank: each rank has others, all are near the line.
+// measure returns the points of a rank, which are near the line. Each rank has different points.
 func measure(rank int, of line) []point {
 	random := rand.New(rand.NewPCG(1, uint64(rank)))
 	points := make([]point, 100)
@@ -65,7 +65,7 @@ func measure(rank int, of line) []point {
 // fit returns the line that fits the points of all ranks best, at every rank.
 func fit(ctx context.Context, comm *schedgen.Comm, points []point, steps int) (line, error) {
 	params := make([]line, 1)
-	var gradients []line // one of each rank, at the server
+	var gradients []line // at the server: one from each rank
 	if comm.Rank() == server {
 		gradients = make([]line, comm.Size())
 	}

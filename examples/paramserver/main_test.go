@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Results counts primes at all ranks and gathers what they have found at rank 0. Each result is a
-// struct, which Gather moves as it is.
+// Results counts primes at all ranks and gathers the results at rank 0. Each result is a struct,
+// which Gather moves as it is.
 //
 //	mpirun -n 4 ./results -below 10000000
 package main
@@ -16,10 +16,10 @@ import (
 	"github.com/schedgen/schedgen"
 )
 
-// result is what a rank has found.
+// result is the result of a rank.
 type result struct {
-	From, Below int64 // the numbers that it has looked at
-	Primes      int64 // how many of them are prime
+	From, Below int64 // the rank has tested the numbers From … Below-1
+	Primes      int64 // number of primes among them
 }
 
 func main() {
@@ -41,7 +41,7 @@ func run(ctx context.Context, below int64) error {
 	return count(ctx, comm, below, os.Stdout)
 }
 
-// count counts the primes below a number, and prints at rank 0 what each rank has found.
+// count counts the primes below a number. Rank 0 prints the results of all ranks.
 func count(ctx context.Context, comm *schedgen.Comm, below int64, out io.Writer) error {
 	rank, size := int64(comm.Rank()), int64(comm.Size())
 	own := result{From: rank * below / size, Below: (rank + 1) * below / size}
@@ -50,7 +50,7 @@ func count(ctx context.Context, comm *schedgen.Comm, below int64, out io.Writer)
 			own.Primes++
 		}
 	}
-	var all []result // at rank 0, one of each rank
+	var all []result // at rank 0: one from each rank
 	if comm.Rank() == 0 {
 		all = make([]result, comm.Size())
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ rank 2: 7 primes from 66 to 99
 `, out.String())
 }
 
-// More ranks than numbers.
+// TestManyRanks runs more ranks than there are numbers.
 func TestManyRanks(t *testing.T) {
 	var out strings.Builder
 	ranks(t, 7, func(ctx context.Context, comm *schedgen.Comm) error { return count(ctx, comm, 4, &out) })

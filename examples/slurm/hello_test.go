@@ -1,4 +1,4 @@
-// Package slurm has a batch script, and runs it.
+// Package slurm holds a batch script, and tests it.
 package slurm
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The batch script runs on a cluster of two hosts, network namespaces, where Slurm is
-// installed; Debian has it as slurmctld, slurmd and slurm-client.
+// TestBatchScript runs the batch script on a cluster of two hosts, which are network namespaces. It
+// needs Slurm, which Debian has in slurmctld, slurmd and slurm-client.
 func TestBatchScript(t *testing.T) {
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	for _, tool := range []string{"slurmctld", "slurmd", "sbatch", "srun", "ip", "tc", "unshare", "mount"} {

@@ -1,13 +1,14 @@
-// Survive goes on without a rank that dies. The last rank kills itself in the middle of the work; the
-// others are told which rank is lost, shrink the communicator and finish the work without it.
+// Survive continues without a rank that dies. The last rank kills itself in the middle of the work.
+// The others learn which rank is lost, shrink the communicator and finish the work without it.
 //
-// A launcher that ends all ranks when one dies leaves nobody to go on:
+// Many launchers end all ranks when one dies:
 //
-//	mpirun -n 4 ./survive                       Open MPI ends all ranks; MPICH does so, or is stuck while it tries
+//	mpirun -n 4 ./survive                       Open MPI ends all ranks; MPICH does so, or hangs while it tries
 //	mpirun --enable-recovery -n 4 ./survive     Open MPI 4: the others live on
-//	mpirun -n 4 sh -c './survive || true'       Open MPI and MPICH: the others live on, since mpirun sees no death; it exits with 0
+//	mpirun -n 4 sh -c './survive || true'       Open MPI and MPICH: the others live on, because mpirun sees no death; it exits with 0
 //
-// MPICH has no flag that keeps them reliably: with -disable-auto-cleanup they live on or are ended.
+// MPICH has no flag that reliably keeps the other ranks: with -disable-auto-cleanup they may live
+// on or be ended.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 )
 
 func main() {
-	work := flag.Duration("work", time.Second, "how long the others work after the death")
+	work := flag.Duration("work", time.Second, "time that the other ranks work after the death")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,7 +47,7 @@ func survive(ctx context.Context, work time.Duration) error {
 		return die()
 	}
 
-	var lost *schedgen.LostError // Ranks are the same at all that are left
+	var lost *schedgen.LostError // its Ranks are the same at all surviving ranks
 	if err := schedgen.Barrier(ctx, comm); !errors.As(err, &lost) {
 		return fmt.Errorf("a barrier with a dead rank: %w", err)
 	}
@@ -61,7 +62,7 @@ func survive(ctx context.Context, work time.Duration) error {
 	return nil
 }
 
-// die ends this process at once, without a word to anybody.
+// die kills this process at once. The other ranks get no message.
 func die() error {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {

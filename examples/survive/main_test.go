@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the launchers that are installed do to the ranks that are left when one is killed. Where it ends
-// them, they would have worked for an hour.
+// TestSurvivors checks what each installed launcher does to the other ranks when one is killed.
+// With a launcher that ends them, the ranks would otherwise work for an hour.
 func TestSurvivors(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "survive")
 	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()

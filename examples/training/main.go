@@ -1,10 +1,10 @@
-// Training fits a small neural network to data that lie at many ranks. Each rank works out the
-// gradients of its own samples, from the last layer to the first. As soon as a layer's gradient is
-// there, StartAllreduce begins to add it up over all ranks, while the rank computes those of the layers
-// before.
+// Training fits a small neural network to data that are distributed over many ranks. Each rank
+// computes the gradients of its own samples, from the last layer to the first. As soon as it has
+// the gradient of a layer, StartAllreduce begins to add it up over all ranks, while the rank
+// computes the gradients of the layers before.
 //
 // All ranks get the same bits, so their weights stay the same without ever being sent again. The
-// program checks that at its end.
+// program checks this at the end.
 //
 //	mpirun -n 4 ./training -steps 200
 package main
@@ -25,8 +25,8 @@ import (
 )
 
 func main() {
-	samples := flag.Int("samples", 2000, "how many samples there are at all ranks")
-	steps := flag.Int("steps", 200, "steps of the training")
+	samples := flag.Int("samples", 2000, "number of samples at all ranks together")
+	steps := flag.Int("steps", 200, "number of training steps")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -55,7 +55,7 @@ func run(ctx context.Context, samples, steps int) error {
 // before and after, and the hash of the weights, which all ranks have.
 func train(ctx context.Context, comm *schedgen.Comm, samples, steps int) (before, after float64, hash uint64, err error) {
 	net := newNetwork(2, 16, 16, 1)
-	for _, l := range net.layers { // rank 0's weights, whatever the others have drawn
+	for _, l := range net.layers { // all ranks begin with rank 0's weights
 		if err := schedgen.Bcast(ctx, comm, l.weights, 0); err != nil {
 			return 0, 0, 0, err
 		}
@@ -78,7 +78,7 @@ func train(ctx context.Context, comm *schedgen.Comm, samples, steps int) (before
 	return before, after, hash, err
 }
 
-// sample is two inputs and what the network shall make of them.
+// sample is two inputs and the outputs that the network should have for them.
 type sample struct{ in, want []float64 }
 
 // sampleAt returns sample i of the data, which is the same in every run.
@@ -88,18 +88,19 @@ func sampleAt(i int) sample {
 	return sample{[]float64{x, y}, []float64{math.Sin(3*x) * y}}
 }
 
-// layer has a neuron for each output. Each has a weight for every input, and one more that is added.
+// layer is a layer of neurons, one for each output. A neuron has a weight for every input, and a
+// bias.
 type layer struct {
 	inputs, outputs int
 	weights         []float64
-	gradient        []float64 // of the loss by each weight
+	gradient        []float64 // derivative of the loss by each weight
 	last            bool      // its outputs are sums, not their tanh
 }
 
 type network struct{ layers []*layer }
 
-// newNetwork returns a network with random weights. widths are the number of its inputs and of the
-// outputs of each layer.
+// newNetwork returns a network with random weights. widths are the number of its inputs and the
+// number of outputs of each layer.
 func newNetwork(widths ...int) *network {
 	r := rand.New(rand.NewPCG(1, 2))
 	net := &network{}
@@ -115,11 +116,11 @@ func newNetwork(widths ...int) *network {
 	return net
 }
 
-// rate says how far a step moves the weights along the gradient.
+// rate is the learning rate: a step moves the weights against the gradient by this factor.
 const rate = 0.2
 
-// step moves the weights once and returns the loss before: the mean of the squares of what the outputs
-// of all samples of all ranks lack.
+// step moves the weights once and returns the loss before: the mean squared error of the outputs,
+// over all samples of all ranks.
 func (net *network) step(ctx context.Context, comm *schedgen.Comm, own []sample, samples int) (float64, error) {
 	// values[l] has the inputs of layer l for each sample of this rank.
 	values := make([][][]float64, len(net.layers)+1)
@@ -132,7 +133,7 @@ func (net *network) step(ctx context.Context, comm *schedgen.Comm, own []sample,
 	}
 
 	loss := []float64{0}
-	errs := values[len(net.layers)] // what is wrong with the outputs of a layer, for each sample
+	errs := values[len(net.layers)] // for each sample, the errors of the outputs of a layer
 	for i, s := range own {
 		for j := range s.want {
 			errs[i][j] -= s.want[j]
@@ -153,10 +154,10 @@ func (net *network) step(ctx context.Context, comm *schedgen.Comm, own []sample,
 	for i := len(net.layers) - 1; i >= 0; i-- {
 		l := net.layers[i]
 		l.gradients(values[i], errs)
-		if err := start(l.gradient); err != nil { // it belongs to comm until its request has ended
+		if err := start(l.gradient); err != nil { // comm uses the buffer until its request has ended
 			return 0, err
 		}
-		if i > 0 { // meanwhile
+		if i > 0 { // compute while the Allreduce runs
 			errs = l.backward(values[i], errs)
 		}
 	}
@@ -197,7 +198,8 @@ func (l *layer) forward(inputs [][]float64) [][]float64 {
 // of returns the weights of a neuron.
 func (l *layer) of(output int) []float64 { return l.weights[output*(l.inputs+1):][:l.inputs+1] }
 
-// gradients adds up the gradients of all samples of this rank. errs are those of the sums, before tanh.
+// gradients adds up the gradients of all samples of this rank. errs are the errors of the sums,
+// before tanh.
 func (l *layer) gradients(inputs, errs [][]float64) {
 	clear(l.gradient)
 	for i, in := range inputs {
@@ -211,7 +213,7 @@ func (l *layer) gradients(inputs, errs [][]float64) {
 	}
 }
 
-// backward returns what is wrong with the sums of the layer before, whose outputs are inputs.
+// backward returns the errors of the sums of the layer before, whose outputs are inputs.
 func (l *layer) backward(inputs, errs [][]float64) [][]float64 {
 	all := make([][]float64, len(inputs))
 	for i, in := range inputs {
@@ -222,7 +224,7 @@ func (l *layer) backward(inputs, errs [][]float64) [][]float64 {
 			}
 		}
 		for j, x := range in {
-			all[i][j] *= 1 - x*x // the derivative of tanh, where it is x
+			all[i][j] *= 1 - x*x // the derivative of tanh at the point where tanh is x
 		}
 	}
 	return all

@@ -13,7 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process and returns the errors of the ranks.
+// ranks runs f at size ranks, which are goroutines of this process. It returns the errors of the
+// ranks.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) []error {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -33,8 +34,8 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	return errs
 }
 
-// The loss goes down, to about the same whatever the number of ranks, and all ranks have the same
-// weights. A second run has them, too.
+// TestTraining checks that the loss decreases, to about the same value for every number of ranks,
+// and that all ranks have the same weights. A second run has the same weights, too.
 func TestTraining(t *testing.T) {
 	var alone float64
 	for _, size := range []int{1, 2, 3, 5, 8} {
@@ -59,7 +60,7 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// A single bit that differs is found.
+// TestWeightsThatDiffer checks that a single different bit is noticed.
 func TestWeightsThatDiffer(t *testing.T) {
 	for rank, err := range ranks(t, 3, func(ctx context.Context, comm *schedgen.Comm) error {
 		net := newNetwork(2, 3, 1)
@@ -73,7 +74,7 @@ func TestWeightsThatDiffer(t *testing.T) {
 	}
 }
 
-// The gradients are those that differences of the loss say.
+// TestGradients compares the gradients with differences of the loss.
 func TestGradients(t *testing.T) {
 	require.NoError(t, errors.Join(ranks(t, 1, func(ctx context.Context, comm *schedgen.Comm) error {
 		own := []sample{sampleAt(1), sampleAt(2), sampleAt(3)}

@@ -1,5 +1,5 @@
-// Transpose transposes a matrix whose rows lie at many ranks. Each rank cuts its rows into a tile for
-// every rank, turns each tile, and Alltoall takes the tiles to where they belong.
+// Transpose transposes a matrix whose rows are distributed over many ranks. Each rank cuts its rows
+// into a tile for every rank and transposes each tile. Alltoall takes the tiles to their ranks.
 //
 //	mpirun -n 4 ./transpose -n 1000
 package main
@@ -63,19 +63,19 @@ func check(ctx context.Context, comm *schedgen.Comm, n int) error {
 	return nil
 }
 
-// share returns which of n rows are this rank's. The first ranks have mostRows each, and the last
-// ranks have those that are left, perhaps none.
+// share returns the first row and the number of rows of this rank. The first ranks have mostRows
+// rows each, and the last ranks have the rest, perhaps none.
 func share(comm *schedgen.Comm, n int) (first, rows int) {
 	most := mostRows(comm, n)
 	first = min(comm.Rank()*most, n)
 	return first, min(most, n-first)
 }
 
-// mostRows returns how many of n rows a rank has at most.
+// mostRows returns the largest number of rows that a rank has.
 func mostRows(comm *schedgen.Comm, n int) int { return (n + comm.Size() - 1) / comm.Size() }
 
-// transpose returns this rank's rows of the transpose of an n×n matrix, of which it has the rows of
-// its share.
+// transpose returns this rank's rows of the transpose of an n×n matrix. matrix holds this rank's
+// rows of the matrix itself.
 func transpose(ctx context.Context, comm *schedgen.Comm, matrix []float64, n int) ([]float64, error) {
 	_, rows := share(comm, n)
 	most := mostRows(comm, n)
@@ -91,7 +91,7 @@ func transpose(ctx context.Context, comm *schedgen.Comm, matrix []float64, n int
 	}
 	turned := make([]float64, rows*n)
 	for i := range rows {
-		for j := range n { // what was row j of the matrix lies in the tile of the rank that had it
+		for j := range n { // row j of the matrix is in the tile from the rank that had it
 			turned[i*n+j] = dst[j/most*tile+i*most+j%most]
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// ranks runs f at so many ranks of this process.
+// ranks runs f at size ranks, which are goroutines of this process.
 func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	transports, err := mem.New(size, mem.Options{})
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	require.NoError(t, errors.Join(errs...))
 }
 
-// Matrices are transposed whatever their size and the number of ranks.
+// TestTranspose transposes matrices of several sizes, at several numbers of ranks.
 func TestTranspose(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		for _, n := range []int{0, 1, 3, 8, 21} {

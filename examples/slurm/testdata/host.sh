@@ -1,5 +1,5 @@
-# One of two hosts of a cluster: sh host.sh DIR. The first one runs Slurm's controller and
-# the job; what the job prints is in DIR/out.
+# Acts as one of two hosts of a cluster: sh host.sh DIR. The first host runs Slurm's controller
+# and the job. DIR/out holds the output of the job.
 set -e
 dir=$1 host=$SCHEDGEN_RANK
 unset SCHEDGEN_RANK SCHEDGEN_SIZE
@@ -11,7 +11,7 @@ slurmd -D -N "node$host" >"slurmd$host.out" 2>&1 &
 daemons=$!
 trap 'kill $daemons; wait $daemons || true' EXIT
 if [ "$host" != 0 ]; then
-  read -r _ <end # until the first host has written it
+  read -r _ <end # wait for the first host
   exit
 fi
 slurmctld -D >slurmctld.out 2>&1 &
