@@ -134,15 +134,15 @@ func sayings(b *browser) {
 	b.open(made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: 8}), emit.Options{})
 	b.keys("a")
 	rules := ask[[]string](b, "[...document.querySelectorAll('#rules li')].map(n => n.textContent)")
-	require.Contains(b, rules, "enter unless s2 after 3 → put c0 @43 time-outs over at the start, when nothing else moved")
+	require.Contains(b, rules, "enter unless s2 after 3 → put c0 @4fired at the start, after 3 time-outs, when nothing else moved")
 	require.Contains(b, rules, "enter → mcast c0fired at the start")
 	require.Equal(b, "9 of 9", b.text("#round"), "the end stays the end")
 	b.keys("n", kb.Home, kb.ArrowRight, "r")
-	require.Equal(b, "Rank 1 still has to send. Its call returns after round 2.", b.text("#doing"))
+	require.Equal(b, "Rank 1 must still send. Its call returns after round 2.", b.text("#doing"))
 
 	b.open(made(b.T, "bcast/mcast-chain", schedule.Params{Ranks: 4}), emit.Options{})
 	b.clickLeg("0:1:c0")
-	require.Contains(b, b.text("#say"), "to rank 1 is lost; c0 comes by put from rank 0, round 1.")
+	require.Contains(b, b.text("#say"), "to rank 1 is lost. c0 arrives by put from rank 0, round 1.")
 
 	s := &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: "test", Ranks: 1000}}
 	for r := range s.Ranks {

@@ -383,7 +383,7 @@ func byMouse(b *browser) {
 	b.open(s, withRoots(b.T, "bcast/mcast-acktree", p))
 	require.Equal(b, "bcast/mcast-acktree", b.text("#name"))
 	require.Equal(b, "0 of 4", b.text("#round"), "the page opens where play begins")
-	require.Contains(b, b.text("#say"), "All calls return by round 4. Press play")
+	require.Contains(b, b.text("#say"), "All calls return by round 4. Press Play")
 	require.Contains(b, b.text("#keys"), "M next multicast, L lose it")
 	b.do(chromedp.Click("#end"))
 	require.Zero(b, ask[int](b, "document.querySelectorAll('.future').length"))
@@ -396,7 +396,7 @@ func byMouse(b *browser) {
 		l := leg{0, to, 0}
 		lost[l] = true
 		b.clickLeg(l.key())
-		require.Regexp(b, fmt.Sprintf("to rank %d is lost; c0 comes by .* from rank", to), b.text("#say"))
+		require.Regexp(b, fmt.Sprintf("to rank %d is lost. c0 arrives by .* from rank", to), b.text("#say"))
 		b.requireShown(s, lost)
 	}
 	require.Equal(b, 2, ask[int](b, "document.querySelectorAll('#diagram .lost').length"))
@@ -497,7 +497,7 @@ func foldsTold(b *browser) {
 	b.open(s, emit.Options{})
 	b.do(chromedp.Click("#end"))
 	require.Contains(b, b.text("#totals"), "24 puts · 12 folds")
-	require.Contains(b, b.text("#legend"), "folds: click it for the order")
+	require.Contains(b, b.text("#legend"), "fold: click it to see its order")
 	require.Equal(b, 12, ask[int](b, "document.querySelectorAll('#diagram .fold').length"))
 	b.do(chromedp.Click(`#diagram .fold[data-rank="3"][data-round="3"]`))
 	require.Contains(b, b.text("#say"), "Rank 3, round 3: c0 = (((01)2)3), v4 = ((01)2).")

@@ -105,7 +105,7 @@ function legend() {
   if (view.steps.some(s => s.from >= 0 && view.run.slots[s.id] >= 0)) items.push(['path', 'the counterexample']);
   if (view.ghosts.length) items.push(['ghost path', 'never happens']);
   $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)),
-    ...(view.folds.length ? [item(foldSample(), 'folds: click it for the order')] : []), item(homeSample(), 'call has returned'));
+    ...(view.folds.length ? [item(foldSample(), 'fold: click it to see its order')] : []), item(homeSample(), 'the call has returned'));
 }
 
 function sample(kind) {
@@ -275,7 +275,7 @@ function refute(index) {
   look();
   if (f) loseAll(f.allLost); else refresh();
   go(view.last);
-  if (f) say(`This is the run that shows it.${view.steps.length ? ' P leads through its steps.' : ''}`);
+  if (f) say(`This run shows the failure.${view.steps.length ? ' Press P to go through its steps.' : ''}`);
 }
 
 // failure fills the banner with the counterexample.
@@ -313,7 +313,7 @@ function nextCast(by) {
 
 function loseFocused() {
   const key = document.activeElement.getAttribute('data-key');
-  if (key) toggle(key); else say('Focus a multicast first: M.');
+  if (key) toggle(key); else say('Press M to focus a multicast first.');
 }
 
 function help() {
@@ -347,7 +347,7 @@ function start() {
   options($('root'), data.schedules.map((x, i) => [i, x.root]));
   options($('rank'), [...Array(s.ranks).keys()].map(r => [r, r]));
   options($('lanes'), [['extract', 'extract'], ['path', 'critical path'], ['part', 'one rank'], ...(s.ranks > maxWhole ? [] : [['all', 'all ranks']])]);
-  options($('failure'), [...data.failures.map((f, i) => [i, f.check]), [-1, 'as if nothing were wrong']]);
+  options($('failure'), [...data.failures.map((f, i) => [i, f.check]), [-1, 'none: a normal run']]);
   $('rootword').textContent = root && root[0].toUpperCase() + root.slice(1);
   $('rooted').hidden = data.schedules.length < 2;
   $('root').value = state.which = data.start;
@@ -362,8 +362,8 @@ function start() {
 function open() {
   go(0);
   state.end = false;
-  const lose = $('losses').hidden ? '' : ' Click an arm of a multicast to lose it.';
-  say(`${tellRound(view, 0)} ${tellEnd(view)} Press play to see how.${lose}`);
+  const lose = $('losses').hidden ? '' : ' Click an arrow of a multicast to lose it.';
+  say(`${tellRound(view, 0)} ${tellEnd(view)} Press Play to see how.${lose}`);
 }
 
 function wire() {

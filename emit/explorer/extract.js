@@ -12,7 +12,7 @@ function extract(view, given, mode) {
 function pathPart(view) {
   const ranks = [...new Set([...view.critical].flatMap(slot => [view.p.rankOf[slot], view.p.rules[view.run.causes[slot]].rank]))];
   const ends = ranks.length > most.lanes ? [...ranks.slice(0, most.lanes / 2), ...ranks.slice(-most.lanes / 2)] : ranks;
-  return {ranks: ascending(ends.length ? ends : [0]), hub: -1, why: 'the critical path, what the last return waits for'};
+  return {ranks: ascending(ends.length ? ends : [0]), hub: -1, why: 'the critical path, which the last return depends on'};
 }
 
 // rankPart is a rank and those it has to do with, some of every round.
@@ -23,14 +23,14 @@ function rankPart(view) {
   for (let i = 0; i < longest && ranks.size < most.lanes; i++) {
     for (const g of groups) if (i < g.length && ranks.size < most.lanes) ranks.add(g[i]);
   }
-  const some = ranks.size <= peers.size ? `${ranks.size - 1} of the ${count(peers.size, 'rank')} that` : 'whom';
-  return {ranks: ascending(ranks), hub: picked, why: `rank ${picked} and ${some} it sends to or gets from`};
+  const some = ranks.size <= peers.size ? `${ranks.size - 1} of the ${count(peers.size, 'rank')}` : 'the ranks';
+  return {ranks: ascending(ranks), hub: picked, why: `rank ${picked} and ${some} that it sends to or receives from`};
 }
 
 // stepsPart is the ranks of a counterexample.
 function stepsPart(view) {
   const ranks = [...new Set(view.steps.flatMap(s => s.from < 0 ? [s.rank] : [s.rank, s.from]))].slice(0, most.lanes);
-  return {ranks: ascending(ranks), hub: -1, why: 'those of the counterexample'};
+  return {ranks: ascending(ranks), hub: -1, why: 'the ranks of the counterexample'};
 }
 
 function ascending(numbers) { return [...numbers].sort((a, b) => a - b); }

@@ -30,7 +30,7 @@ const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repai
 
 // tellRound says what arrives in a round and what is lost.
 function tellRound(view, round) {
-  if (round === 0) return view.p.ranks === 1 ? 'The one rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
+  if (round === 0) return view.p.ranks === 1 ? 'The only rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
   const now = view.legs.filter(l => l.arrive === round);
   const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost), kind)).filter(Boolean);
   const made = view.folds.filter(f => f.round === round);
@@ -78,16 +78,16 @@ function tellSources(view, slot) {
   }
   const parts = [];
   if (by.mcast.length) parts.push(`the multicast of ${ranksNamed(by.mcast)}`);
-  if (by.fold.length) parts.push('a fold of its own');
+  if (by.fold.length) parts.push('its own fold');
   if (by.put.length) parts.push(`a put from ${ranksNamed(by.put)}`);
   if (by.repair.length) parts.push(`a ${asks ? 'request' : 'repair'} by ${ranksNamed(by.repair)}`);
-  return list(parts, 'or') || 'nobody: no rank puts it';
+  return list(parts, 'or') || 'nothing: no rank puts it';
 }
 
 // tellHow says how a slot came to be set.
 function tellHow(view, slot) {
   const cause = view.run.causes[slot];
-  if (cause < 0) return 'from the beginning';
+  if (cause < 0) return 'at the beginning';
   if (foldOf(view.run, slot)) return `fold, round ${view.run.slots[slot]}${tellTerm(view, slot, ':')}`;
   const l = view.legs.find(x => x.id === cause && x.slots.includes(slot) && x.first);
   const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair', request: 'request', answer: 'answer'}[l.kind];
@@ -103,7 +103,7 @@ function tellRule(view, id, round) {
   }
   const lacks = rule.when.filter(s => e.slots[s] < 0 || e.slots[s] > round).map(s => view.p.names[s]);
   if (lacks.length) return {state: 'waits', text: `waits for ${few(lacks, 6)}`};
-  return {state: 'ready', text: rule.after ? 'time-out running' : 'about to be done'};
+  return {state: 'ready', text: rule.after ? 'its time-out is running' : 'about to fire'};
 }
 
 // tellFired says when a rule fired. Rounds know no time-outs: repairs are made
@@ -111,7 +111,7 @@ function tellRule(view, id, round) {
 function tellFired(rule, at) {
   const when = at === 0 ? 'at the start' : `after round ${at}`;
   if (!rule.repair) return `fired ${when}`;
-  return `${rule.after ? `${count(rule.after, 'time-out')} over` : 'done'} ${when}, when nothing else moved`;
+  return `fired ${when}, ${rule.after ? `after ${count(rule.after, 'time-out')}, ` : ''}when nothing else moved`;
 }
 
 // tellRank says in a sentence what a rank is doing in a round.
@@ -119,12 +119,12 @@ function tellRank(view, rank, round) {
   const at = view.returns[rank];
   if (at >= 0 && at <= round) {
     const open = view.p.rules.some((r, id) => r.rank === rank && !r.repair && view.run.rules[id] > round);
-    return `The call of rank ${rank} has returned after round ${at}${open ? '; it will answer requests' : ''}.`;
+    return `The call of rank ${rank} has returned after round ${at}${open ? '; the rank will answer requests' : ''}.`;
   }
   if (view.run.slots[view.p.base[rank]] < 0) return `Rank ${rank} stays away in this run: it does not enter.`;
   const waits = pending(view, rank, round).map(s => view.p.names[s]);
   const end = at < 0 ? 'Its call never returns in this run.' : `Its call returns after round ${at}.`;
-  return `Rank ${rank} ${waits.length ? `waits for ${few(waits, 6)}` : 'still has to send'}. ${end}`;
+  return `Rank ${rank} ${waits.length ? `waits for ${few(waits, 6)}` : 'must still send'}. ${end}`;
 }
 
 function pending(view, rank, round) {
@@ -135,7 +135,7 @@ function pending(view, rank, round) {
 function tellLoss(view, l) {
   const at = view.run.slots[l.slots[0]];
   const head = `The multicast of ${l.name} from rank ${l.from} to rank ${l.to} is lost`;
-  return at < 0 ? `${head}; nothing brings it.` : `${head}; ${l.name} comes by ${tellHow(view, l.slots[0])}.`;
+  return at < 0 ? `${head}. ${l.name} never arrives.` : `${head}. ${l.name} arrives by ${tellHow(view, l.slots[0])}.`;
 }
 
 // tellStep says one step of a counterexample.
@@ -143,7 +143,7 @@ function tellStep(view, step) {
   const at = view.run.slots[step.id], what = `${step.slot} of rank ${step.rank}`;
   if (at >= 0 && step.from >= 0) return `round ${at}: rank ${step.from} sets ${what}`;
   if (at >= 0) return `${what} is set`;
-  return step.from >= 0 ? `${what} waits for rank ${step.from}` : `${what}: nobody sets it`;
+  return step.from >= 0 ? `${what} waits for rank ${step.from}` : `no rank sets ${what}`;
 }
 
 // tellTotals sums a run up in a line.
