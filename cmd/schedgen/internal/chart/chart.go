@@ -15,18 +15,18 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Chart is lines over a common axis.
+// Chart is a set of lines over common axes.
 type Chart struct {
 	Title string
-	X, Y  string // what the axes are, with units
-	LogX  bool   // logarithmic where all of it is positive and spans more than a factor of ten
-	LogY  bool   // likewise
-	CutY  bool   // from the least value on, not from 0
+	X, Y  string // names of the axes, with units
+	LogX  bool   // the axis is logarithmic if all values are positive and span more than a factor of ten
+	LogY  bool   // as LogX
+	CutY  bool   // the axis begins at the least value, not at 0
 	Lines []Line
 }
 
-// Line is one line; Color counts from 0, and a line of the same colour that is Thin
-// belongs to it and has no place in the legend.
+// Line is a line of a chart. Color is a number from 0 on. A Thin line accompanies another line of
+// the same colour and is not in the legend.
 type Line struct {
 	Name  string
 	Color int
@@ -35,7 +35,7 @@ type Line struct {
 	At    []Point
 }
 
-// Style says how a line's points look.
+// Style is the look of a line's points.
 type Style uint8
 
 // The styles.
@@ -50,16 +50,16 @@ const (
 // Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// palette is that of Okabe and Ito, which people tell apart who do not see all colours.
-// Black is the number of the colour that is black.
+// Black is the number of the colour black.
 const Black = 6
 
+// palette is that of Okabe and Ito, which colour-blind people can tell apart.
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{86, 180, 233, 255}, {230, 159, 0, 255}, {0, 0, 0, 255}, {120, 120, 120, 255},
 }
 
-// The picture's size; the legend stands to the right of the curves.
+// The size of the picture. The legend is to the right of the curves.
 const (
 	width       = 20 * vg.Centimeter
 	height      = 9 * vg.Centimeter
@@ -102,7 +102,7 @@ func setFonts(p *plot.Plot, legend *plot.Legend) {
 	legend.TextStyle.Font.Size = 8.5
 }
 
-// ring is a circle drawn with a line that is seen behind dots.
+// ring draws a circle with a line, which stays visible behind dots.
 type ring struct{}
 
 // DrawGlyph draws the circle.
@@ -115,9 +115,9 @@ func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(path)
 }
 
-// setScale has an axis begin at 0, unless it is cut, and the curves end before it does. What
-// is drawn by its logarithm is drawn as that on a linear axis: the library centres no label
-// on another.
+// setScale makes an axis begin at 0, unless it is cut, and extend a little beyond the curves. A
+// logarithmic axis is drawn as a linear axis of logarithms, because the library centres labels only
+// on linear axes.
 func setScale(a *plot.Axis, log, cut bool) {
 	switch {
 	case log:
@@ -183,7 +183,8 @@ func scaled(v float64, log bool) float64 {
 	return v
 }
 
-// wide reports whether a logarithmic axis shows more.
+// wide reports whether the values are positive and span more than a factor of ten, so that a
+// logarithmic axis is better.
 func (c *Chart) wide(value func(Point) float64) bool {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, l := range c.Lines {

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
 )
 
-// texts returns what a picture says, which must be XML.
+// texts returns the texts of a picture, which must be XML.
 func texts(t *testing.T, svg string) string {
 	var all []string
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStyles: a line of any style is in the legend, and dots are drawn where the style
-// has any.
+// TestStyles checks that a line of any style is in the legend, and that dots are drawn if the style
+// has them.
 func TestStyles(t *testing.T) {
 	for style, marks := range map[Style]int{Joined: 4, Dots: 4, Dashed: 0, Rings: 4, Crosses: 4} {
 		var svg, none strings.Builder
@@ -25,7 +25,7 @@ func TestStyles(t *testing.T) {
 			require.Zero(t, arcs, "style %d", style)
 			continue
 		}
-		require.GreaterOrEqual(t, arcs, marks, "style %d", style) // three points and the legend's
+		require.GreaterOrEqual(t, arcs, marks, "style %d", style) // three points, and one in the legend
 	}
 }
 
@@ -43,7 +43,8 @@ func TestLogTicks(t *testing.T) {
 	require.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2", "5"}, labels)
 }
 
-// TestLinearTicks: labels are round, whole where steps are, and neither few nor many.
+// TestLinearTicks checks that labels are round, whole if the steps are whole, and neither few nor
+// many.
 func TestLinearTicks(t *testing.T) {
 	labels := func(lo, hi float64) (all []string) {
 		for _, tick := range (linearTicks{}).Ticks(lo, hi) {

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// linearTicks has a label at every multiple of 1, 2 or 5 times a power of ten, four to ten
-// of them, with as few digits as tell them apart.
+// linearTicks sets a label at every multiple of a step, which is 1, 2 or 5 times a power of ten.
+// There are four to ten labels, with as few digits as possible.
 type linearTicks struct{}
 
 // Ticks returns the ticks between two values.
@@ -16,7 +16,7 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 	if !(hi > lo) {
 		return nil
 	}
-	const fewest = 4 // steps that fit between the ends
+	const fewest = 4 // least number of steps between the ends
 	power := math.Floor(math.Log10((hi - lo) / fewest))
 	step := math.Pow(10, power)
 	for _, digit := range []float64{5, 2} {
@@ -33,7 +33,7 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks marks the powers of ten, and twice and five times these.
+// logTicks sets ticks at the powers of ten, and at twice and five times these.
 type logTicks struct{}
 
 // Ticks returns the ticks between the logarithms of two values.

@@ -1,5 +1,5 @@
-// Package complete says how a command line may go on, for shells that complete
-// words: from kong's model of the command, so that nothing is listed twice.
+// Package complete finds the words that may follow on a command line, for shells that complete
+// words. It reads them from kong's model of the command.
 package complete
 
 import (
@@ -8,36 +8,35 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Word is a word that may stand next.
+// Word is a word that may follow.
 type Word struct {
 	Text string
-	Help string // a few words, may be empty
+	Help string // a few words, or ""
 }
 
-// Answer is how a command line may go on.
+// Answer lists the words that may follow.
 type Answer struct {
 	Words       []Word
-	Files       bool // any file too
-	Directories bool // any directory too
+	Files       bool // any file may also follow
+	Directories bool // any directory may also follow
 }
 
-// Tag is the key of a field's tag that says what the value of a flag or an
-// argument is: names of sources, or file or directory, with commas between them.
-// An enum needs none.
+// Tag is the key of the field tag that tells the possible values of a flag or an argument: names of
+// sources, file or directory, separated by commas. An enum needs no tag.
 const Tag = "complete"
 
-// Source gives the values of a kind.
+// Source returns the values of a kind.
 type Source func(Place) []Word
 
-// Place is where a word is to be completed.
+// Place is the place of the word to complete.
 type Place struct {
 	App  *kong.Node
 	Verb *kong.Node
-	Args []string // the verb's arguments before it, without flags
+	Args []string // arguments of the verb before the word, without flags
 }
 
-// Next returns how words may go on behind the command's name; the last one,
-// which may be empty, is what has been typed of the word to be completed.
+// Next returns the words that may stand in place of the last of words. words follow the name of the
+// command. The last of them, which may be empty, is the typed part of the word to complete.
 func Next(app *kong.Application, words []string, sources map[string]Source) Answer {
 	w := walk{place: Place{App: app.Node, Verb: app.Node}}
 	if len(words) == 0 {
@@ -50,11 +49,11 @@ func Next(app *kong.Application, words []string, sources map[string]Source) Answ
 	return w.next(words[last], sources)
 }
 
-// walk is a command line that has been read so far.
+// walk is the state after reading a part of a command line.
 type walk struct {
 	place Place
-	due   *kong.Flag // whose value is the next word; nil: none
-	plain bool       // behind --, where nothing is a flag
+	due   *kong.Flag // the flag whose value is the next word, or nil
+	plain bool       // after --, where no word is a flag
 }
 
 func (w *walk) take(word string) {
@@ -85,8 +84,7 @@ func (w *walk) argument(word string) {
 	w.place.Args = append(w.place.Args, word)
 }
 
-// shorts takes flags of one letter; the rest behind one that has a value is
-// that value.
+// shorts reads flags of one letter. If a flag has a value, the rest of the letters is the value.
 func (w *walk) shorts(letters []rune) {
 	for i, letter := range letters {
 		f := w.flag(func(f *kong.Flag) bool { return f.Short == letter })
@@ -102,7 +100,7 @@ func (w *walk) shorts(letters []rune) {
 	}
 }
 
-// flag returns the flag of the verb that is wanted, nil if there is none.
+// flag returns the first flag of the verb for which wanted returns true, or nil.
 func (w *walk) flag(wanted func(*kong.Flag) bool) *kong.Flag {
 	for _, group := range w.place.Verb.AllFlags(false) {
 		for _, f := range group {
@@ -114,7 +112,7 @@ func (w *walk) flag(wanted func(*kong.Flag) bool) *kong.Flag {
 	return nil
 }
 
-// next returns how part may go on.
+// next returns the words that begin with part and may stand in its place.
 func (w *walk) next(part string, sources map[string]Source) Answer {
 	if w.due != nil {
 		return w.values(w.due.Value, "", part, sources)
@@ -142,7 +140,7 @@ func (w *walk) flags() []Word {
 	return words
 }
 
-// arguments are the verbs below the verb, or the values of its next argument.
+// arguments returns the verbs below the verb, or the values of its next argument.
 func (w *walk) arguments(part string, sources map[string]Source) Answer {
 	verb := w.place.Verb
 	if len(verb.Children) > 0 && len(w.place.Args) == 0 {
@@ -158,7 +156,7 @@ func (w *walk) arguments(part string, sources map[string]Source) Answer {
 	return w.values(verb.Positional[at], "", part, sources)
 }
 
-// Verbs are the verbs directly below one.
+// Verbs returns the verbs directly below node, without hidden ones.
 func Verbs(node *kong.Node) []Word {
 	var words []Word
 	for _, child := range node.Children {
@@ -169,10 +167,10 @@ func Verbs(node *kong.Node) []Word {
 	return words
 }
 
-// values are the values of a flag or argument of which part has been typed
-// behind before.
+// values returns the values of a flag or argument that begin with part. before is the text before
+// part in the same word, such as "--check=".
 func (w *walk) values(v *kong.Value, before, part string, sources map[string]Source) Answer {
-	if v.IsSlice() && v.Flag != nil { // after a comma the next one begins
+	if v.IsSlice() && v.Flag != nil { // a comma ends a value
 		if comma := strings.LastIndexByte(part, ','); comma >= 0 {
 			before, part = before+part[:comma+1], part[comma+1:]
 		}
@@ -198,7 +196,7 @@ func (w *walk) values(v *kong.Value, before, part string, sources map[string]Sou
 	return a
 }
 
-// starting returns the words that begin with part, with before put in front.
+// starting returns the words that begin with part, each with before in front.
 func starting(words []Word, before, part string) []Word {
 	var out []Word
 	for _, word := range words {
@@ -209,7 +207,7 @@ func starting(words []Word, before, part string) []Word {
 	return out
 }
 
-// brief is a help text up to its first full stop or semicolon.
+// brief returns a help text up to its first full stop or semicolon.
 func brief(help string) string {
 	help, _, _ = strings.Cut(help, ";")
 	help, _, _ = strings.Cut(help, ". ")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// grammar is a command line of its own, so that these tests are of the rules.
+// grammar is a command line for tests of the rules of completion.
 type grammar struct {
 	Paint struct {
 		Colour string   `arg:"" complete:"colour,file"`
@@ -106,7 +106,7 @@ func TestBrief(t *testing.T) {
 	require.Empty(t, brief(""))
 }
 
-// Every script is one that its shell can read.
+// TestScripts checks that each shell can parse its script.
 func TestScripts(t *testing.T) {
 	require.Equal(t, []string{"bash", "fish", "zsh"}, Shells())
 	for _, shell := range Shells() {

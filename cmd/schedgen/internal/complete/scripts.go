@@ -9,11 +9,11 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// Shells returns the names of the shells that there are scripts for.
+// Shells returns the names of the shells that have a script.
 func Shells() []string {
 	entries, err := scripts.ReadDir("scripts")
 	if err != nil {
-		return nil // they are part of the binary
+		return nil // never happens: the scripts are part of the binary
 	}
 	var names []string
 	for _, e := range entries {
@@ -22,7 +22,8 @@ func Shells() []string {
 	return names
 }
 
-// Script returns the script that teaches a shell to complete.
+// Script returns the script that makes a shell complete schedgen's command lines. The error says
+// that the shell has none.
 func Script(shell string) (string, error) {
 	text, err := scripts.ReadFile("scripts/schedgen." + shell)
 	return string(text), err

@@ -9,25 +9,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Page is what the model does not say.
+// Page holds the parts of a manual page that kong's model does not have.
 type Page struct {
 	Summary string // what the command does, in a line without a full stop
-	Version string // of the command, such as "schedgen v1.2.3"
+	Version string // name and version of the command, such as "schedgen v1.2.3"
 
-	Description string // in the form of kong's long help texts, that of Go's doc comments
-	Date        string // year-month-day; empty: not known
+	Description string // in the form of Go's doc comments, as are kong's long help texts
+	Date        string // year-month-day, or "" if unknown
 	Sections    []Section
 }
 
-// Section is a section behind the verbs. Its text has the form of
-// the description.
+// Section is a section that follows the verbs.
 type Section struct {
 	Title string // in capitals
-	Text  string
-	Rows  []Row // a list of terms behind the text
+	Text  string // in the form of Page.Description
+	Rows  []Row  // list of terms after the text
 }
 
-// Row is a term and what it means.
+// Row is a term and its meaning.
 type Row struct{ Term, Text string }
 
 // Write prints the manual page, for section 1, in the man macros of roff.
@@ -41,7 +40,7 @@ func Write(w io.Writer, app *kong.Application, p Page) error {
 	r.macro("SH", "DESCRIPTION")
 	r.doc(p.Description)
 	r.macro("SH", "OPTIONS")
-	r.line("Every verb takes these too.")
+	r.line("Every verb also takes these options.")
 	r.flags(app.Flags)
 	r.macro("SH", "VERBS")
 	for _, verb := range app.Leaves(true) {
@@ -89,7 +88,7 @@ func (r *roff) section(s Section) {
 	}
 }
 
-// term is a term and, indented below it, what it means.
+// term writes a term and, indented below it, its meaning.
 func (r *roff) term(term, text string) {
 	r.macro("TP")
 	r.line(term)

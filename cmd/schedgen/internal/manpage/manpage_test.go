@@ -58,7 +58,7 @@ decorate \- paint \- walls
 .SH "DESCRIPTION"
 Decorates.
 .SH "OPTIONS"
-Every verb takes these too.
+Every verb also takes these options.
 .TP
 \fB\-h\fR, \fB\-\-help\fR
 Show context\-sensitive help.
@@ -104,7 +104,7 @@ what
 	require.Equal(t, want, page(t))
 }
 
-// The formatters of manual pages have nothing to say against it.
+// TestRenders checks that the formatters of manual pages report no errors.
 func TestRenders(t *testing.T) {
 	for _, c := range []struct{ tool, args string }{
 		{"groff", "-man -ww -Tutf8"},

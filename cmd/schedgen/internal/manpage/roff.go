@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// roff is a document that grows.
+// roff builds a document in the roff language.
 type roff struct {
 	strings.Builder
-	fresh bool // just behind a title, where no paragraph need be begun
+	fresh bool // the last line was a title, after which a paragraph needs no macro
 }
 
-// macro starts a line that is a request.
+// macro writes a line that is a request.
 func (r *roff) macro(name string, args ...string) {
 	r.WriteString("." + name)
 	for _, arg := range args {
@@ -22,24 +22,24 @@ func (r *roff) macro(name string, args ...string) {
 	r.fresh = name == "SH" || name == "SS"
 }
 
-// paragraph begins one.
+// paragraph begins a paragraph.
 func (r *roff) paragraph() {
 	if !r.fresh {
 		r.macro("PP")
 	}
 }
 
-// line is a line of text whose special characters have been escaped.
+// line writes a line of text whose special characters have been escaped.
 func (r *roff) line(text string) {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text // else a request
+		text = `\&` + text // the line would otherwise be a request
 	}
 	r.WriteString(text + "\n")
 	r.fresh = false
 }
 
-// text is running text whose special characters have been escaped, in lines of
-// a length that roff's style asks for.
+// text writes running text whose special characters have been escaped. It breaks lines as the style
+// of roff recommends.
 func (r *roff) text(text string) {
 	const most = 72 // bytes
 	line := ""
@@ -53,8 +53,7 @@ func (r *roff) text(text string) {
 	r.line(line)
 }
 
-// doc prints text in the form of Go's doc comments: what is indented stays as
-// it is.
+// doc writes text in the form of Go's doc comments. Indented text stays as it is.
 func (r *roff) doc(text string) {
 	var parser comment.Parser
 	for _, block := range parser.Parse(text).Content {
@@ -95,7 +94,7 @@ func (r *roff) list(l *comment.List) {
 	}
 }
 
-// flat is text without its markup, on one line.
+// flat returns text without its markup, on one line.
 func flat(parts []comment.Text) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -116,15 +115,15 @@ func flat(parts []comment.Text) string {
 func bold(text string) string   { return `\fB` + literal(text) + `\fR` }
 func italic(text string) string { return `\fI` + literal(text) + `\fR` }
 
-// prose escapes text in which quotation marks may become typographic ones.
+// prose escapes text whose quotation marks may become typographic ones.
 func prose(text string) string { return escape(text, strings.NewReplacer(`\`, `\e`, "-", `\-`)) }
 
-// literal escapes text that is to come out letter by letter, to be copied.
+// literal escapes text that must be printed character by character, so that it can be copied.
 func literal(text string) string {
 	return escape(text, strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`))
 }
 
-// escape escapes what r names, and all that is not ASCII.
+// escape escapes the strings that r replaces and all characters beyond ASCII.
 func escape(text string, r *strings.Replacer) string {
 	var b strings.Builder
 	for _, c := range r.Replace(text) {

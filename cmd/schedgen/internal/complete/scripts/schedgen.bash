@@ -1,7 +1,7 @@
 # Completion of schedgen for bash.
 
 _schedgen() {
-    # bash splits words at = and :, too; what no blank stands before belongs to
+    # bash splits words at = and :, too. A piece without a blank before it belongs to
     # the word before.
     local words=() last=-1 rest=${COMP_LINE:0:COMP_POINT} trimmed i
     for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -16,7 +16,7 @@ _schedgen() {
         rest=${trimmed#"$piece"}
     done
 
-    # Of the last word bash replaces only what stands behind = or :.
+    # bash replaces only the part of the last word after = or :.
     local word=${words[last]} before=
     if [[ $word == *[=:]* ]]; then
         before=${word%"${word##*[=:]}"}

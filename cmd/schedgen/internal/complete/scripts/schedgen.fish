@@ -14,7 +14,7 @@ function __schedgen_complete
     end
 end
 
-# The paths that the word may go on to, behind the = of a flag if it has one.
+# Prints the paths that complete the word, or the part of it after the = of a flag.
 function __schedgen_paths
     set -l word (commandline -ct)
     set -l before (string match -r '^--[^=]*=' -- $word)
