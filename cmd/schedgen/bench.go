@@ -12,30 +12,30 @@ import (
 
 // benchCmd is the verb bench.
 type benchCmd struct {
-	Operation string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
-	Size      *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, or of each block, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Operation string    `arg:"" enum:"${operations}" help:"Operation to time, see above."`
+	Size      *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, or of each block; default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	countsFlag
-	Iterations *int `placeholder:"N" help:"Operations that are timed, default 2000, messages of a loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
-	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
-	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
-	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
+	Iterations *int `placeholder:"N" help:"Operations to time, default 2000, or messages of each loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
+	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into; default by its size. This flag and the next three need --algorithm."`
+	Degree     *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
+	FanIn      *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
+	FanOut     *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
 	foldFlags
-	Dup bool `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
+	Dup bool `help:"Time a duplicate of the communicator, as Comm.Dup and Comm.Split make it, in place of the communicator itself."`
 	runFlags
 }
 
 // operation is what bench times.
 type operation struct {
 	name       string
-	collective string // that it calls
+	collective string // the collective that the operation calls
 	help       string
-	replied    bool // it ends at the root, when all other ranks have replied that they have the message
-	barrier    bool // a barrier follows, which is timed too
-	loop       bool // messages are published in a tight loop, which is timed as one
+	replied    bool // ends at the root, when all other ranks have replied that they have the message
+	barrier    bool // a barrier follows and is timed, too
+	loop       bool // messages are published in a tight loop, which is timed as a whole
 }
 
-// operations returns what bench can time, first what moves no bytes.
+// operations returns the operations that bench can time. Those that move no bytes come first.
 func operations() (all []operation) {
 	for _, moves := range []bool{false, true} {
 		for _, row := range ir.Collectives() {
@@ -56,7 +56,7 @@ func operationNamed(name string) operation {
 	return operation{}
 }
 
-// operationRows are the operations as --help lists them.
+// operationRows returns the operations as --help lists them: name and text.
 func operationRows() (rows [][2]string) {
 	for _, op := range operations() {
 		rows = append(rows, [2]string{op.name, op.help})
@@ -64,10 +64,10 @@ func operationRows() (rows [][2]string) {
 	return rows
 }
 
-// loops is how often a loop of messages is run, as in paper 001 (section 3.1).
+// loops is the number of times that a loop of messages is run, as in paper 001 (section 3.1).
 const loops = 4
 
-// samples returns how many times each rank of a job tells.
+// samples returns the number of times that each rank of a job reports.
 func (j *job) samples() int {
 	if operationNamed(j.Operation).loop {
 		return loops
@@ -75,18 +75,19 @@ func (j *job) samples() int {
 	return j.Iterations
 }
 
-// replies is the barrier by which ranks reply to the root of a broadcast: its
-// root, rank 0, returns as soon as all others have checked in.
+// replies is the barrier by which ranks reply to the root of a broadcast. Rank 0, the root of the
+// barrier, returns as soon as all other ranks have checked in.
 const replies = "barrier/hsb"
 
 // Help is the long help text.
 func (benchCmd) Help() string {
-	return `Times one operation with all algorithms of its collective, with the one that is named, or with
---rules with the one that they choose.
-Ranks are processes of this machine. Before every operation all ranks meet at a barrier that is
-not timed; each rank then takes the time from its call to its return, and the longest time of
-a rank is that operation's. Nothing is reported before the last operation is over. A loop of
-anycast_loop is timed as one, and its time divided by its messages.
+	return `Times one operation with each algorithm of its collective. --algorithm times one algorithm
+alone, and --rules the one that the rules choose.
+
+Ranks are processes of this machine. Before each operation all ranks meet at a barrier that is
+not timed. Each rank then measures the time from its call to its return. The time of the
+operation is that of the slowest rank. Ranks report nothing until the last operation is over.
+A loop of anycast_loop is timed as a whole, and its time is divided by the number of messages.
 
 Operations:
 
@@ -94,10 +95,11 @@ Operations:
 Transports:
 
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
-Algorithms that multicast are left out where there is no multicast, unless they are named.
+Algorithms that multicast are left out if the transport has no multicast, unless --algorithm
+names them.
 
-With --json one object a line: op, algorithm, ranks, bytes, transport, key and encrypted if so,
-iterations, and mean_max_us, median_max_us, p99_max_us over the iterations.
+--json prints one object a line: op, algorithm, ranks, bytes, transport, key and encrypted if
+true, iterations, and mean_max_us, median_max_us and p99_max_us over the iterations.
 
 Examples:
 
@@ -107,10 +109,10 @@ Examples:
   schedgen bench anycast_loop -p 16 --size 10B`
 }
 
-// benchAuto is what auto is for bench.
-const benchAuto = "shm if that is there, else mcast if that works, else tcp"
+// benchAuto is the help text of the transport auto of bench.
+const benchAuto = "shm if this machine has it, else mcast if that works, else tcp"
 
-// maxBenchIterations bounds the array of times that each rank keeps.
+// maxBenchIterations bounds the length of the array of times that each rank keeps.
 const maxBenchIterations = 1 << 20
 
 // Run measures algorithm by algorithm.
@@ -125,8 +127,8 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	}
 	c.announce(std)
 	out := benchOutput{std: std, json: c.JSON}
-	// Ranks tell their times at the end only: a step of the bar is an
-	// algorithm, so that drawing disturbs no measurement.
+	// Ranks report their times at the end only, so that drawing the bar disturbs no measurement:
+	// each step of the bar is an algorithm.
 	bar := newRunProgress(std, c.Operation, len(jobs)*base.samples())
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
@@ -190,7 +192,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	return j, err
 }
 
-// benchLink is the link of run, but auto is a name too.
+// benchLink returns the link as run does, but --transport=auto is a name, too.
 func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective) (link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
@@ -202,8 +204,8 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective)
 	return l, err
 }
 
-// auto returns the transport shm if that is there and no flag asks for what it
-// has not, else "".
+// auto returns the transport shm if this machine has it and no flag asks for a feature that shm
+// lacks, and "" otherwise.
 func (f *runFlags) auto() string {
 	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
 	if f.Coordinator == "" && !f.IPv6 && f.KeyFile == "" && !f.Encrypt && shared.fits() == nil && canShare() {

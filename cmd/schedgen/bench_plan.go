@@ -9,8 +9,7 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// plan returns a job for every algorithm that is measured. base is what they
-// share.
+// plan returns a job for each algorithm to measure. base holds the part that all jobs share.
 func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	row := rowOf(base.Collective)
 	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
@@ -34,7 +33,7 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	names := []string{c.Algorithm}
 	if c.Algorithm == "" {
 		if len(flags.list()) > 0 {
-			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
+			return nil, errors.New("--" + flags.list()[0].name + ": needs --algorithm")
 		}
 		names = candidates(row.Name, base.Link.multicasts())
 		if c.Ranks != nil {
@@ -70,8 +69,8 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	return jobs, nil
 }
 
-// candidates returns the algorithms of a collective that make sense over a
-// transport: without multicast those that use it mend the loss of everything.
+// candidates returns the algorithms of a collective that make sense over a transport. Without
+// multicast it leaves out the algorithms that multicast: they would have to repair every message.
 func candidates(collective string, multicast bool) []string {
 	var names []string
 	for _, a := range schedule.AlgorithmsOf(collective) {
@@ -82,14 +81,15 @@ func candidates(collective string, multicast bool) []string {
 	return names
 }
 
-// repliesItself reports whether a broadcast returns at its root only when all
-// ranks have replied.
+// repliesItself reports whether the algorithm of that name returns at its root only after all ranks
+// have acknowledged the message.
 func repliesItself(name string) bool {
 	alg, err := algorithm(name)
 	return err == nil && alg.Acknowledged()
 }
 
-// benchConfig puts what an operation needs beside its algorithm into cfg.
+// benchConfig sets the algorithm of the barrier in cfg by which ranks reply, if the operation is
+// one that ends with replies.
 func (j *job) benchConfig(cfg *runtime.Config) {
 	if operationNamed(j.Operation).replied {
 		setAlgorithm(cfg, schedule.Barrier, runtime.Algorithm{Name: replies})

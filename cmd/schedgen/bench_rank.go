@@ -30,8 +30,8 @@ func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
 	return measure()
 }
 
-// measure does the operation again and again and keeps its own time of each
-// until all are over.
+// measure runs the operation repeatedly and keeps this rank's time of each. It sends the times when
+// all operations are over.
 func (w *worker) measure(ctx context.Context, op *operation, out *outcome) error {
 	b := newBuffers(w.job)
 	do := w.timedCall(op, b)
@@ -51,16 +51,16 @@ func (w *worker) measure(ctx context.Context, op *operation, out *outcome) error
 			times[i] = int64(took)
 		}
 	}
-	// Whoever is done reports, which the last operation of others must not wait for.
+	// Reporting takes time: wait until the last operation is over at all ranks.
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
 	}
 	return w.send(report{Samples: times})
 }
 
-// measureLoops times loops of rootless messages from one origin. Of each it keeps the time from
-// the barrier before the loop until this rank has published, or taken, the last message, divided
-// by the messages. A barrier after the loop lets no rank begin the next one early.
+// measureLoops times loops of rootless messages from one origin. The time of a loop runs from the
+// barrier before it until this rank has published, or taken, the last message; it is divided by the
+// number of messages. The barrier keeps ranks from beginning a loop early.
 func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
 	b := newBuffers(w.job)
 	times := make([]int64, loops)
@@ -90,7 +90,8 @@ func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
 	return w.send(report{Samples: times})
 }
 
-// timedCall returns what is timed: a call that moves the blocks of b, and what follows it.
+// timedCall returns the function that is timed: the call that moves the blocks of b, and the
+// barrier that follows it if the operation has one.
 func (w *worker) timedCall(op *operation, b *buffers) func(ctx context.Context) error {
 	if rowOf(op.collective).Published {
 		return func(ctx context.Context) error { return w.publishOrTake(ctx, b) }
@@ -117,12 +118,12 @@ func (w *worker) publishOrTake(ctx context.Context, b *buffers) error {
 	return err
 }
 
-// timedAt reports whether the time of the root, or of another rank, counts: replies are waited for at
-// the root alone.
+// timedAt reports whether the time of the root, or of another rank, counts. Only the root waits for
+// replies.
 func (op *operation) timedAt(root bool) bool { return !op.replied || root }
 
-// mark makes the blocks that the rank holds unlike those of the iteration before, at both ends, and
-// unlike each other.
+// mark sets the first and the last byte of each block that the rank holds to a value that depends
+// on the iteration and the block.
 func (b *buffers) mark(iteration int) {
 	if b.fold != nil {
 		b.markContributions(iteration)
@@ -135,8 +136,8 @@ func (b *buffers) mark(iteration int) {
 	}
 }
 
-// check looks for the length and the marks: enough to see that these were the blocks that were timed.
-// Whether all bytes come through is for run to see.
+// check compares the lengths and marks of the received blocks, which shows that they belong to this
+// iteration. The verb run compares all bytes.
 func (b *buffers) check(wrong *findings, iteration int) {
 	want := 0
 	for _, n := range b.out {

@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// benchObject is what --json prints of an algorithm. Times are in microseconds,
-// over iterations, of the maximum over ranks.
+// benchObject is the object that --json prints for an algorithm. Times are in microseconds: the
+// mean, median and 99th percentile over iterations of the maximum over ranks.
 type benchObject struct {
 	Op         string  `json:"op"`
 	Algorithm  string  `json:"algorithm"`
@@ -15,23 +15,23 @@ type benchObject struct {
 	Bytes      int64   `json:"bytes"`
 	Counts     []int64 `json:"counts,omitempty"`
 	Transport  string  `json:"transport"`
-	Key        bool    `json:"key,omitempty"` // what is sent is authenticated
+	Key        bool    `json:"key,omitempty"` // traffic is authenticated
 	Encrypted  bool    `json:"encrypted,omitempty"`
 	Iterations int     `json:"iterations"`
 	Mean       float64 `json:"mean_max_us"`
 	Median     float64 `json:"median_max_us"`
 	P99        float64 `json:"p99_max_us"`
-	Copies     int     `json:"copies,omitempty"` // of a long chunk between ranks that share memory
+	Copies     int     `json:"copies,omitempty"` // copies made of a long chunk between ranks that share memory
 }
 
-// benchOutput prints results: objects as they come, the table at the end.
+// benchOutput prints results: an object at once, the table at the end.
 type benchOutput struct {
 	std   stdio
 	json  bool
 	table *tabwriter.Writer // nil until the first result
 }
 
-// add takes the result of one algorithm.
+// add adds the result of one algorithm.
 func (o *benchOutput) add(j *job, t *tally) error {
 	if o.json {
 		micro := func(q float64) float64 { return float64(t.slowest.ValueAtQuantile(q)) / 1e3 }
@@ -55,7 +55,8 @@ func (o *benchOutput) add(j *job, t *tally) error {
 	return nil
 }
 
-// copies returns how often a long chunk is copied between ranks that share memory; 0: none is.
+// copies returns how often a long chunk is copied between ranks that share memory; 0 means that no
+// such chunk exists.
 func copies(j *job, t *tally) (n int) {
 	for i := range t.ranks {
 		if j.Size > 0 {
@@ -65,13 +66,13 @@ func copies(j *job, t *tally) (n int) {
 	return n
 }
 
-// copyWords says so, and why these are two.
+// copyWords tells how often long chunks are copied, and if twice, why.
 func copyWords(j *job, t *tally) string {
 	switch copies(j, t) {
 	case 0:
 		return ""
 	case 1:
-		return "; long chunks that are put are copied once"
+		return "; each put of a long chunk copies it once"
 	}
 	why := ""
 	for i := range t.ranks {
@@ -80,10 +81,10 @@ func copyWords(j *job, t *tally) string {
 			break
 		}
 	}
-	return "; long chunks are copied twice" + why
+	return "; each put of a long chunk copies it twice" + why
 }
 
-// start prints what is measured and the columns' names.
+// start prints a line that tells what is measured, and the names of the columns.
 func (o *benchOutput) start(j *job, t *tally) {
 	of, op := "", operationNamed(j.Operation)
 	if rowOf(op.collective).Blocks != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// A message that stayed behind is not taken for the one that is timed.
+// TestMarks checks that a message of an earlier iteration is not taken for the timed one.
 func TestMarks(t *testing.T) {
 	for _, size := range []int64{1, 2, 1000} {
 		b := newBuffers(&job{Collective: schedule.Bcast, Size: size, Params: schedule.Params{Ranks: 3}})
@@ -33,8 +33,8 @@ func TestMarks(t *testing.T) {
 	require.Zero(t, wrong)
 }
 
-// An algorithm is taken to reply by itself if, and only if, that is proved of
-// it.
+// TestRepliesItself checks that an algorithm is taken to reply by itself if, and only if, check
+// acked applies to it.
 func TestRepliesItself(t *testing.T) {
 	for _, name := range candidates(schedule.Bcast, true) {
 		spec, err := newSpec(name, schedule.Params{Ranks: 5})
@@ -57,7 +57,7 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, []string{"anycast/skip-ring", "anycast/circulant"}, candidates(schedule.Anycast, false))
 }
 
-// Waiting for replies is the root's business: its time alone counts.
+// TestTimed checks that only the time of the root counts if the root waits for replies.
 func TestTimed(t *testing.T) {
 	for _, op := range operations() {
 		for _, root := range []bool{false, true} {

@@ -29,32 +29,32 @@ type cli struct {
 	Version versionFlag `help:"Print the version and exit."`
 
 	List    listCmd    `cmd:"" group:"schedules" help:"List the algorithms, their parameters and message counts."`
-	Show    showCmd    `cmd:"" group:"schedules" help:"Draw a schedule's rounds in the terminal."`
+	Show    showCmd    `cmd:"" group:"schedules" help:"Draw the rounds of a schedule in the terminal."`
 	Emit    emitCmd    `cmd:"" group:"schedules" help:"Print a schedule as one of ${formats}."`
-	Verify  verifyCmd  `cmd:"" group:"schedules" help:"Prove that schedules do what they should."`
-	Explain explainCmd `cmd:"" group:"schedules" help:"Say which algorithm is chosen, by which rule, and what all would cost."`
+	Verify  verifyCmd  `cmd:"" group:"schedules" help:"Prove that a schedule does what its collective says."`
+	Explain explainCmd `cmd:"" group:"schedules" help:"Tell which algorithm is chosen, by which rule, and what each one would cost."`
 	Cost    costCmd    `cmd:"" group:"schedules" help:"Count rounds, messages, bytes and time of a schedule."`
-	Sim     simCmd     `cmd:"" group:"schedules" help:"Run a schedule on a modelled machine and say how long it takes."`
+	Sim     simCmd     `cmd:"" group:"schedules" help:"Run a schedule on a modelled machine and print how long it takes."`
 
 	Run   runCmd     `cmd:"" group:"run" help:"Start local ranks and run a collective operation for real."`
 	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`
-	Group groupCmd   `cmd:"" group:"run" help:"Be a member of a group that others join and leave meanwhile."`
-	Bench benchCmd   `cmd:"" group:"run" help:"Time an operation with all algorithms among local ranks."`
-	Mpi   mpiCmd     `cmd:"" name:"mpi" group:"run" help:"Run the collective operations of MPI programs, which need no change."`
+	Group groupCmd   `cmd:"" group:"run" help:"Join a group whose members come and go."`
+	Bench benchCmd   `cmd:"" group:"run" help:"Time an operation among local ranks with each algorithm."`
+	Mpi   mpiCmd     `cmd:"" name:"mpi" group:"run" help:"Run the collective operations of an unchanged MPI program."`
 
 	MpiTables mpiTablesCmd `cmd:"" name:"mpi-tables" hidden:""`
 
 	castVerbs
 
-	Rules   rulesCmd   `cmd:"" group:"experts" help:"Print a file of rules as schedgen writes it; it may be Open MPI's."`
-	Tune    tuneCmd    `cmd:"" group:"experts" help:"Measure what messages take on this machine, and make rules of that."`
+	Rules   rulesCmd   `cmd:"" group:"experts" help:"Check a file of rules, schedgen's own or Open MPI's, and print it."`
+	Tune    tuneCmd    `cmd:"" group:"experts" help:"Measure how long messages take on this machine, and write rules for it."`
 	Explore exploreCmd `cmd:"" group:"experts" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
-	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network that fails, drawn from seeds."`
-	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
+	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network with failures drawn from seeds."`
+	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, from models, simulation and runs."`
 	aboutVerbs
 }
 
-// groups are what the help lists the verbs under, in this order.
+// groups are the titles under which the help lists the verbs, in this order.
 var groups = []kong.Group{
 	{Key: "schedules", Title: "Schedules:"},
 	{Key: "run", Title: "Run:"},
@@ -63,22 +63,22 @@ var groups = []kong.Group{
 	{Key: "about", Title: "About schedgen:"},
 }
 
-// castVerbs are the verbs that send files, and what else there is, to other hosts.
+// castVerbs are the verbs that send files, directories and streams to other hosts.
 type castVerbs struct {
 	Cast    castCmd    `cmd:"" group:"files" help:"Send a file, a directory or a stream to many hosts at once."`
-	Receive receiveCmd `cmd:"" group:"files" help:"Receive what another host casts."`
-	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this by ssh."`
+	Receive receiveCmd `cmd:"" group:"files" help:"Receive a cast from another host."`
+	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
 }
 
-// castOnly is the part of the command line for these: a process that receives starts in half of the time without the
-// rest, which matters where many start on one host.
+// castOnly is the part of the command line that holds castVerbs alone. A receiver starts in half
+// the time without the other verbs, which matters when many start on one host.
 type castOnly struct {
 	Version versionFlag `help:"Print the version and exit."`
 	castVerbs
 }
 
-// grammar returns the part of the command line that args need: to set up the verbs of all collectives takes
-// most of the time in which a process starts.
+// grammar returns the part of the command line that args need. Setting up the verbs of all
+// collectives takes most of the time in which a process starts.
 func grammar(args []string) any {
 	switch {
 	case len(args) == 0:
@@ -87,7 +87,7 @@ func grammar(args []string) any {
 		return new(castOnly)
 	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim", "mpi", "mpi-tables"}, args[0]):
 		return new(cli)
-	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process that run has started
+	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process started by run
 		return new(cli)
 	case len(args) > 1 && (args[0] == "run" || args[0] == "rank"):
 		if row, ok := ir.CollectiveNamed(args[1]); ok && !row.Published {
@@ -97,7 +97,7 @@ func grammar(args []string) any {
 	return newCLI("")
 }
 
-// newCLI returns the command line with the verbs of all collectives, or of that one alone if only names one.
+// newCLI returns the command line with the verbs of all collectives, or of the one that only names.
 func newCLI(only string) *cli {
 	c := new(cli)
 	c.Run.Plugins, c.Rank.Plugins = runVerbs(only), rankVerbs(only)
@@ -106,8 +106,8 @@ func newCLI(only string) *cli {
 
 // aboutVerbs are the verbs that are about the command itself.
 type aboutVerbs struct {
-	Help       helpCmd       `cmd:"" group:"about" help:"Tell about a verb."`
-	Completion completionCmd `cmd:"" group:"about" help:"Print what makes a shell complete schedgen's words."`
+	Help       helpCmd       `cmd:"" group:"about" help:"Show the help of a verb."`
+	Completion completionCmd `cmd:"" group:"about" help:"Print a script that makes a shell complete schedgen's command lines."`
 	Man        manCmd        `cmd:"" group:"about" help:"Print the manual page."`
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
@@ -116,13 +116,12 @@ type aboutVerbs struct {
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial. FILE is a schedule as text or
-json, which "schedgen emit" or a person has written, or - for standard input. verify, sim and
-emit read GOAL and MSCCL XML too.`
+json, written by "schedgen emit" or by hand, or - for standard input. verify, sim and emit also
+read GOAL and MSCCL XML.`
 
-const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad input, 130 interrupted."
+const exitCodes = "Exit codes: 0 good, 1 the answer is no or a run has failed, 2 bad input, 130 interrupted."
 
-// run runs the command line args and returns the exit code. It touches nothing
-// of the process but what it is given.
+// run runs the command line args and returns the exit code. It reads and writes through std alone.
 func run(ctx context.Context, args []string, std stdio) int {
 	err := parseAndRun(ctx, withCollective(args), std)
 	switch {
@@ -140,8 +139,8 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return exitBad
 }
 
-// newParser returns the parser of the command line. exit is called where a flag
-// such as --help has done all there is to do.
+// newParser returns the parser of the command line. It calls exit after a flag such as --help,
+// which does the whole work of the command.
 func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 	parser, err := kong.New(grammar,
 		kong.Name("schedgen"),
@@ -186,8 +185,8 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 	return parsed.Run(std)
 }
 
-// inWhole returns the error that the whole command line has for args, where a part of it has err: the whole
-// knows which flags are other verbs'.
+// inWhole returns the parsing error of args on the whole command line, given the error err of a
+// part of it. Only the whole knows which flags belong to other verbs.
 func inWhole(args []string, err error) error {
 	parser, failed := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	if failed != nil {
@@ -199,8 +198,8 @@ func inWhole(args []string, err error) error {
 	return err
 }
 
-// noError says that the input was good and the answer is no, or that what was
-// asked for has failed.
+// noError is the error of a command whose input was good, but whose answer is no or whose run has
+// failed.
 type noError struct{ msg string }
 
 func (e *noError) Error() string { return e.msg }

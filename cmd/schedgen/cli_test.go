@@ -45,8 +45,8 @@ func TestInterruptWhileReading(t *testing.T) {
 	require.Equal(t, "schedgen: interrupted\n", stderr)
 }
 
-// As "schedgen verify <(schedgen emit …)" of a shell: what has been read to
-// find the form can't be read again.
+// TestNamedPipeIsReadOnce reads a schedule from a pipe, as "schedgen verify <(schedgen emit …)" in
+// a shell does. The bytes that tell the form cannot be read again.
 func TestNamedPipeIsReadOnce(t *testing.T) {
 	for _, format := range []string{"json", "text", "goal"} {
 		pipe := filepath.Join(t.TempDir(), "pipe")
@@ -66,7 +66,7 @@ func TestNamedPipeIsReadOnce(t *testing.T) {
 	}
 }
 
-// signalling is a reader that tells when it is first read.
+// signalling is a reader that calls tell when it is first read.
 type signalling struct {
 	io.Reader
 	tell func()
@@ -106,8 +106,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestEmittedFilesVerify takes every algorithm through both forms and back, tests of every day through
-// one after the other.
+// TestEmittedFilesVerify writes every algorithm to a file and verifies the file. Heavy tests use
+// both forms for each algorithm; others use the forms in turn.
 func TestEmittedFilesVerify(t *testing.T) {
 	formats := []string{"text", "json"}
 	for i, a := range schedule.Algorithms() {
@@ -177,7 +177,7 @@ func tiny(t *testing.T) *ir.Schedule {
 	return spec.Schedule()
 }
 
-// TestColorOnlyOnTerminals: a regular file is none, nor is a buffer.
+// TestColorOnlyOnTerminals checks that a regular file and a buffer are not coloured.
 func TestColorOnlyOnTerminals(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)

@@ -21,18 +21,18 @@ type completionCmd struct {
 
 // Help is the long help text.
 func (completionCmd) Help() string {
-	return `The script asks schedgen itself how a line may go on, so it need not be made anew when schedgen
-is. To have it in every shell of yours, once for each:
+	return `The script asks schedgen itself how a command line may continue, so a new version of schedgen
+needs no new script. To install it for all your shells, run once:
 
   schedgen completion bash \
     > ~/.local/share/bash-completion/completions/schedgen
   schedgen completion fish > ~/.config/fish/completions/schedgen.fish
 
-For zsh into a directory of $fpath, before compinit is called:
+For zsh, write it to a directory of $fpath, before compinit is called:
 
   schedgen completion zsh > ~/.zfunc/_schedgen
 
-In the shell that runs now, bash or zsh: eval "$(schedgen completion bash)".`
+To use it in the running shell, bash or zsh: eval "$(schedgen completion bash)".`
 }
 
 // Run prints the script.
@@ -45,15 +45,14 @@ func (c *completionCmd) Run(std stdio) error {
 	return err
 }
 
-// completeCmd is the hidden verb that the scripts of completion call, with the
-// words behind schedgen up to the cursor. It prints a line for each word that
-// may stand there, with a tab before what it means, and :files or :directories
-// where these may stand there too.
+// completeCmd is the hidden verb that the completion scripts call. Its arguments are the words
+// after schedgen up to the cursor. It prints a line for each word that may stand at the cursor: the
+// word, a tab and its meaning. A line :files or :directories says that these may stand there, too.
 type completeCmd struct {
 	Words []string `arg:"" optional:""`
 }
 
-// Run prints how the words may go on.
+// Run prints the words that may follow.
 func (c *completeCmd) Run(app *kong.Kong, std stdio) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -74,7 +73,7 @@ func (c *completeCmd) Run(app *kong.Kong, std stdio) error {
 	return err
 }
 
-// completions are the values of flags and arguments, by the tag complete.
+// completions are the possible values of flags and arguments, by the value of their tag complete.
 var completions = map[string]complete.Source{
 	"algorithm": algorithmWords,
 	"format":    formatWords,
@@ -106,8 +105,8 @@ func tableWords(rows [][2]string) []complete.Word {
 	return words
 }
 
-// algorithmWords are all algorithms, or those of the collective that the verb
-// or its operation names.
+// algorithmWords returns the algorithms of the collective that the verb or its operation names, or
+// all algorithms if neither names one.
 func algorithmWords(at complete.Place) []complete.Word {
 	collective := at.Verb.Name
 	if collective == "bench" && len(at.Args) > 0 {
@@ -146,7 +145,7 @@ func checkWords(complete.Place) []complete.Word {
 func interfaceWords(complete.Place) []complete.Word {
 	all, err := net.Interfaces()
 	if err != nil {
-		return nil // a shell has nowhere to say it
+		return nil // a shell cannot show the error
 	}
 	var words []complete.Word
 	for _, i := range all {
@@ -155,7 +154,7 @@ func interfaceWords(complete.Place) []complete.Word {
 	return words
 }
 
-// managerWords are how the values of --manager begin.
+// managerWords returns the beginnings of the values of --manager.
 func managerWords(complete.Place) []complete.Word {
 	words := tableWords(managerHelp)
 	for i := range words {
@@ -165,7 +164,7 @@ func managerWords(complete.Place) []complete.Word {
 	return words
 }
 
-// verbWords are the verbs below those that have been named.
+// verbWords returns the verbs below the named ones.
 func verbWords(at complete.Place) []complete.Word {
 	node := at.App
 	for _, name := range at.Args {

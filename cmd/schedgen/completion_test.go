@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Every kind that a field names is one that has values.
+// TestKindsOfCompletionAreKnown checks that every kind of completion that a field names has values.
 func TestKindsOfCompletionAreKnown(t *testing.T) {
 	used := map[string]bool{"file": true, "directory": true}
 	_ = kong.Visit(parserForTests(t).Model, func(v kong.Visitable, next kong.Next) error {
@@ -32,7 +32,7 @@ func TestKindsOfCompletionAreKnown(t *testing.T) {
 	require.Len(t, used, len(completions)+2)
 }
 
-// completed returns how words behind schedgen may go on.
+// completed returns the words that may follow the given words of a command line.
 func completed(t *testing.T, words ...string) []string {
 	t.Helper()
 	code, out, stderr := invoke(t.Context(), nil, append([]string{"complete", "--"}, words...)...)
@@ -45,7 +45,8 @@ func completed(t *testing.T, words ...string) []string {
 	return texts
 }
 
-// Algorithms are those of the registry, of the verb's collective where it has one.
+// TestCompletedAlgorithms checks that a verb with a collective completes the algorithms of that
+// collective, and other verbs all algorithms.
 func TestCompletedAlgorithms(t *testing.T) {
 	var all, barriers []string
 	for _, a := range schedule.Algorithms() {

@@ -17,25 +17,29 @@ import (
 type costCmd struct {
 	sourceArgs
 	loggpArgs
-	Linear  *linearFlag `placeholder:"T0,TD" help:"Also tell the times in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
+	Linear  *linearFlag `placeholder:"T0,TD" help:"Also print the times in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
 	PerRank bool        `help:"Also print a table with a line for each rank."`
 	JSON    bool        `name:"json" help:"Print an object."`
 }
 
 // Help is the long help text.
 func (costCmd) Help() string {
-	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of a block: a
-broadcast has one block, its message, and an allgather one a rank. A message of several chunks
-counts once. Rounds are those after which the last call has returned, if every transfer takes
-one. A call returns when its rank has what it waits for and has sent what it is to send; one
-that never returns is not counted.
+	return `Counts the messages of a run in which nothing is lost. Bytes are multiples of n, the length of a
+block: a broadcast has one block, its message, and an allgather has one for each rank. A message
+of several chunks counts once.
 
-The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
-its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
-there, which every other rank receives. A fold takes --fold for each byte. --linear adds the times in the linear model of paper 004,
-where a message of n bytes takes T0 + n·TD: with synchronous sends, each of which begins when the
-one before has arrived (the paper's equation 2), and with asynchronous ones, which share the
-sender's link and overlap their T0 (equations 4 and 5).
+Rounds is the number of rounds until the last call returns, if each transfer takes one round.
+A call returns when its rank has everything that it waits for and has sent everything that it
+must send. A call that never returns is not counted.
+
+The makespan is the time at which the last call returns in the LogGP model. --loggp and --size
+set the parameters of the model; the defaults are those of the simulator LogGOPSim. In the model
+a multicast is one send that every other rank receives. A fold takes --fold for each byte.
+
+--linear adds the times in the linear model of paper 004, in which a message of n bytes takes
+T0 + n·TD. With synchronous sends, each send begins when the one before has arrived (the paper's
+equation 2). With asynchronous sends, the sends share the sender's link and their T0 overlap
+(equations 4 and 5).
 
 Examples:
 
@@ -75,13 +79,13 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 	return all.printRanks(out)
 }
 
-// costs are the cost of a schedule and its parts by rank.
+// costs holds the cost of a schedule and the share of each rank.
 type costs struct {
 	header *ir.Header
 	total  verify.Cost
 	ranks  []verify.RankCost
 	span   *makespan
-	linear *linearTime // nil: not asked for
+	linear *linearTime // nil without --linear
 }
 
 func (c *costs) print(w io.Writer) error {
@@ -96,8 +100,8 @@ func (c *costs) print(w io.Writer) error {
 	return err
 }
 
-// messages spells the number of messages and of which kinds they are. Of messages that carry
-// several chunks it says how many chunks they carry in all.
+// messages returns the number of messages and of each kind of them. If messages carry several
+// chunks it also tells the total number of chunks.
 func (c *costs) messages() string {
 	chunks := "of chunks"
 	if c.total.Chunks != c.total.Puts {
@@ -120,7 +124,7 @@ func (c *costs) messages() string {
 	return fmt.Sprintf("%d (%s)", c.total.Messages, strings.Join(kinds, ", "))
 }
 
-// multiple spells a multiple of a block's length n.
+// multiple returns f as a multiple of n, the length of a block.
 func multiple(f float64) string {
 	if f == 0 {
 		return "0"
@@ -138,7 +142,7 @@ func (c *costs) printRanks(w io.Writer) error {
 	return t.Flush()
 }
 
-// costObject is the cost for machines.
+// costObject is the JSON form of costs.
 type costObject struct {
 	Schedule string         `json:"schedule"`
 	Ranks    int            `json:"ranks"`
@@ -154,7 +158,7 @@ type costObject struct {
 	Bytes    float64        `json:"bytes"` // multiples of a block's length
 	MaxOut   int            `json:"max_out"`
 	MaxIn    int            `json:"max_in"`
-	Makespan *int64         `json:"makespan_ns"` // null: some rank never returns
+	Makespan *int64         `json:"makespan_ns"` // null if some rank never returns
 	LogGP    loggpObject    `json:"loggp"`
 	Linear   *linearObject  `json:"linear,omitempty"`
 	PerRank  []rankObject   `json:"per_rank,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// linearFlag is the linear model of paper 004 on the command line, "150us,80ns":
+// linearFlag is a flag whose value describes the linear model of paper 004, such as "150us,80ns":
 // t0, and t_d of a byte.
 type linearFlag struct{ model sim.Linear }
 
@@ -31,15 +31,16 @@ func (f *linearFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// linearTime is when the last call of a schedule returns in the linear model.
+// linearTime is the time at which the last call of a schedule returns in the linear model.
 type linearTime struct {
 	model    sim.Linear
 	bytes    int
-	makespan sim.Time // sends of a rank overlap their t0
-	sync     sim.Time // a send begins when the one before has arrived
+	makespan sim.Time // with asynchronous sends: the t0 of a rank's sends overlap
+	sync     sim.Time // with synchronous sends: each begins when the one before has arrived
 }
 
-// run runs s in the model, with blocks of so many bytes and folds of fold a byte.
+// run runs s in the model, with blocks of the given bytes. A fold takes the time fold for each
+// byte. It returns nil if the flag was not given.
 func (f *linearFlag) run(s *ir.Schedule, bytes int, fold sim.PerByte) (*linearTime, error) {
 	if f == nil {
 		return nil, nil
@@ -60,7 +61,7 @@ func (f *linearFlag) run(s *ir.Schedule, bytes int, fold sim.PerByte) (*linearTi
 	return t, nil
 }
 
-// line is what cost prints of it, "" if it was not asked for.
+// line returns the line that cost prints of t, or "" if t is nil.
 func (t *linearTime) line(h *ir.Header) string {
 	if t == nil {
 		return ""
@@ -74,9 +75,9 @@ func (t *linearTime) line(h *ir.Header) string {
 `, micros(loggp.Time(t.sync)), of, micros(loggp.Time(t.makespan)), micros(loggp.Time(t.model.T0)), float64(t.model.PerByte)/1000)
 }
 
-// linearObject is the same for machines: nanoseconds, and nanoseconds a byte.
+// linearObject is the JSON form of linearTime. Times are in nanoseconds, TD in nanoseconds a byte.
 type linearObject struct {
-	Makespan *int64  `json:"makespan_ns"`      // null: some rank never returns
+	Makespan *int64  `json:"makespan_ns"`      // null if some rank never returns
 	Sync     *int64  `json:"sync_makespan_ns"` // with synchronous sends
 	Bytes    int     `json:"bytes"`
 	T0       int64   `json:"t0"`

@@ -18,10 +18,10 @@ import (
 type emitCmd struct {
 	sourceArgs
 	emitModel
-	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the name of --output, else text."`
-	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
-	Package    string `placeholder:"NAME" help:"Name of the package, format go, or of the function, format c; default: the algorithm's name and the number of ranks."`
-	Unverified bool   `help:"Write format go or c although the schedule does not verify."`
+	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the extension of --output, else text."`
+	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all; default standard output."`
+	Package    string `placeholder:"NAME" help:"With go, name of the package; with c, name of the function; default the algorithm's name and the number of ranks."`
+	Unverified bool   `help:"With go and c: write the schedule even if it does not verify."`
 }
 
 // Help is the long help text.
@@ -38,7 +38,7 @@ Examples:
   schedgen emit tree.xml -f goal --size 64KiB -o tree.goal
   schedgen emit allreduce/doubling -p 8 -o allreduce.c
 
-In a program, with the package that it writes:
+To generate a package for a Go program:
 
   //go:generate schedgen emit bcast/chain -p 8 -f go --package b8 -o b8/b8.go`
 }
@@ -79,8 +79,8 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	return c.write(ctx, std, s)
 }
 
-// chooseFormat takes the format that the flag says, or else the name of the output. A name that
-// is of another format than the flag is an error.
+// chooseFormat sets the format from the flag, or else from the name of the output. It returns an
+// error if the flag and the name tell different formats.
 func (c *emitCmd) chooseFormat() error {
 	named := ""
 	for _, f := range emit.Formats() {
@@ -94,13 +94,13 @@ func (c *emitCmd) chooseFormat() error {
 	if err := oneOf("format", c.Format, formatNames()); err != nil {
 		return err
 	}
-	if named != "" && named != "text" && named != c.Format { // any format may be called text
-		return fmt.Errorf("--output=%s: that is the name of a file of format %s, and --format is %s", c.Output, named, c.Format)
+	if named != "" && named != "text" && named != c.Format { // a file of any format may end with .txt
+		return fmt.Errorf("--output=%s: that is the name of a file of format %s, but --format is %s", c.Output, named, c.Format)
 	}
 	return nil
 }
 
-// write prints a schedule of ours to the standard output or a file.
+// write prints a schedule to the standard output or a file.
 func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	if c.Size != nil && !s.HasMessage() {
 		std.idle("size", noMessage(s.Collective))
@@ -120,26 +120,27 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	return writeTo("output", c.Output, std.Out, to)
 }
 
-// verifies notes in o whether s holds all checks, and what it folds. Code of what does not is written only if the user says
-// so: a program that uses it cannot prove it any more.
+// verifies proves s and records in o whether all checks hold, and the terms of its folds. A
+// schedule that does not hold is an error without --unverified: a program that uses generated code
+// cannot prove it.
 func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule, o *emit.Options) error {
 	report, err := await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
 	if err != nil {
 		return err
 	}
 	if err := report.Err(); err != nil && !c.Unverified {
-		return &noError{fmt.Sprintf("not verified: %v\n  --unverified writes it all the same", err)}
+		return &noError{fmt.Sprintf("not verified: %v\n  --unverified writes it nevertheless", err)}
 	}
 	o.Proved = report.Err() == nil
 	o.RankOrder, o.Position, o.InPlace = report.Terms.RankOrder, report.Terms.Position, report.Terms.InPlace
 	return nil
 }
 
-// isCode reports whether the format is one that programs run.
+// isCode reports whether the format is source code.
 func (c *emitCmd) isCode() bool { return c.Format == "go" || c.Format == "c" }
 
-// checkLength refuses what the format does not take before it is built: each action
-// is a transfer at least.
+// checkLength returns an error if the schedule is too long for the format, before the schedule is
+// built. It counts actions, each of which is at least one transfer.
 func (c *emitCmd) checkLength(std stdio) error {
 	formats := emit.Formats()
 	format := formats[slices.IndexFunc(formats, func(f emit.Format) bool { return f.Name == c.Format })]
@@ -161,11 +162,11 @@ func (c *emitCmd) checkPackage() error {
 	check := emit.CheckPackage
 	switch {
 	case c.Unverified && !c.isCode():
-		return fmt.Errorf("--unverified: only with --format go or c")
+		return fmt.Errorf("--unverified: needs --format go or c")
 	case c.Package == "":
 		return nil
 	case !c.isCode():
-		return fmt.Errorf("--package: only format go is a package, and format c a function")
+		return fmt.Errorf("--package: needs --format go or c")
 	case c.Format == "c":
 		check = emit.CheckFunction
 	}
@@ -175,8 +176,8 @@ func (c *emitCmd) checkPackage() error {
 	return nil
 }
 
-// command returns the command line that emits the same: the same text
-// whatever the order of the flags and wherever the files are.
+// command returns the command line that emits the same. It depends neither on the order of the
+// flags nor on the directories of the files.
 func (c *emitCmd) command() string {
 	words := []string{"schedgen emit", c.Source}
 	if c.isFile() {

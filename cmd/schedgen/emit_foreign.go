@@ -10,18 +10,18 @@ import (
 	"github.com/schedgen/schedgen/ir/goal"
 )
 
-// rewrite prints a file of another program as GOAL: its operations are not rules, so
-// that no other format holds them.
+// rewrite prints a file of another program as GOAL. No other format can hold its operations, which
+// are not rules.
 func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	switch {
 	case c.Format != "goal":
-		return fmt.Errorf("%s is %s, which is written in format goal alone", c.Source, l.form.name)
+		return fmt.Errorf("%s is %s, which can be written in format goal only", c.Source, l.form.name)
 	case c.Fold != nil:
 		return fmt.Errorf("--fold: %s is %s, which does not say what it folds", c.Source, l.form.name)
 	case c.Lost != nil:
 		return fmt.Errorf("--lost: %s is %s, which has no multicasts", c.Source, l.form.name)
 	case c.Size != nil && !l.form.chunks:
-		return fmt.Errorf("--size: %s is %s, which says how long its messages are", c.Source, l.form.name)
+		return fmt.Errorf("--size: %s is %s, which gives the length of its messages", c.Source, l.form.name)
 	}
 	if err := c.checkOwn(l.form); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 		unit = c.model(emit.Options{}).Size
 	}
 	if unit < 1 {
-		return fmt.Errorf("--size=%d: LogGOPSim does not survive messages of no bytes", unit)
+		return fmt.Errorf("--size=%d: must be at least 1, because LogGOPSim crashes on messages of no bytes", unit)
 	}
 	g, err := await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// A page holds the schedules of all roots up to so many ranks and so many
-// actions in all: some megabytes.
+// A page holds the schedules of all roots if there are at most so many ranks and so many actions in
+// all. Such a page has a few megabytes.
 const (
 	maxPageRanks   = 64
 	maxPageActions = 1 << 16
 )
 
-// explained returns o with what format html shows beside the schedule: the
-// other roots, and why the schedule does not verify.
+// explained returns o with two more things that format html shows: the schedules of the other
+// roots, and the checks that fail.
 func (c *emitCmd) explained(ctx context.Context, s *ir.Schedule, o emit.Options) (emit.Options, error) {
 	if c.Format != "html" {
 		return o, nil
@@ -56,8 +56,8 @@ func pageSteps(path []verify.Step) []emit.Step {
 	return out
 }
 
-// otherRoots returns the schedules of the same algorithm for the other roots,
-// none if they were too large.
+// otherRoots returns the schedules of the same algorithm for all roots, or nil if they are too
+// large.
 func (c *emitCmd) otherRoots(s *ir.Schedule) ([]*ir.Schedule, error) {
 	p, err := c.params(c.Source)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// emitModel is what a format that shows one run has to know: which ranks, how
-// long the message is and what gets lost.
+// emitModel are the flags of formats that show one run: the ranks to draw, the length of the
+// message and the lost multicasts.
 type emitModel struct {
 	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
 
-	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message, of MSCCL XML of a chunk; default 64KiB."`
-	Fold *perByte  `name:"fold" placeholder:"TIME" help:"With goal: what a fold takes for each byte of each operand but the first; default 0.2ns."`
+	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message, or for a file of MSCCL XML bytes of a chunk; default 64KiB."`
+	Fold *perByte  `name:"fold" placeholder:"TIME" help:"With goal: time of a fold for each byte of each operand after the first; default 0.2ns."`
 	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 
@@ -24,13 +24,13 @@ func (m *emitModel) checkModel(format string) error {
 	const most = 1 << 46
 	switch {
 	case format != "svg" && format != "html" && m.Extract != nil:
-		return fmt.Errorf("--extract: the format %s has no use for it", format)
+		return fmt.Errorf("--extract: format %s does not use it", format)
 	case format != "goal" && m.Size != nil:
-		return fmt.Errorf("--size: the format %s has no use for it", format)
+		return fmt.Errorf("--size: format %s does not use it", format)
 	case format != "goal" && m.Fold != nil:
-		return fmt.Errorf("--fold: the format %s has no use for it", format)
+		return fmt.Errorf("--fold: format %s does not use it", format)
 	case format != "goal" && m.Lost != nil:
-		return fmt.Errorf("--lost: the format %s has no use for it", format)
+		return fmt.Errorf("--lost: format %s does not use it", format)
 	case m.Size != nil && *m.Size > most:
 		return fmt.Errorf("--size=%d: at most %d", int64(*m.Size), int64(most))
 	}
@@ -91,7 +91,7 @@ func (l *lossFlag) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(seed, 10, 64)
 	r, rateErr := strconv.ParseFloat(rate, 64)
 	if err != nil || rateErr != nil || !(r >= 0 && r <= 1) {
-		return fmt.Errorf("%q is no loss: must be none, all or SEED:RATE with a rate of 0 … 1, such as 1:0.3", text)
+		return fmt.Errorf("%q is not a loss: it must be none, all or SEED:RATE with a rate in 0..1, such as 1:0.3", text)
 	}
 	*l = lossFlag{Seed: n, Rate: r}
 	return nil

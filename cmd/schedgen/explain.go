@@ -15,28 +15,30 @@ import (
 type explainCmd struct {
 	Collective string     `arg:"" enum:"${explained}" help:"One of ${explained}."`
 	Ranks      *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, or of one block, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Hosts      *int       `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default 1, as schedgen run has it; 0: nobody knows, as with schedgen rank."`
-	Transport  string     `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, default what schedgen run takes here."`
-	Interface  string     `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
-	Loss       *float64   `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does; broadcasts multicast then."`
-	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Run this one in place of the one that the rules choose."`
+	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, or of one block; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Hosts      *int       `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default 1, as with schedgen run; 0: unknown, as with schedgen rank."`
+	Transport  string     `placeholder:"NAME" complete:"transport" help:"How ranks reach each other; default the transport that schedgen run takes on this machine."`
+	Interface  string     `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
+	Loss       *float64   `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does. Broadcasts then multicast."`
+	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm to run in place of the one that the rules choose."`
 	rulesFlag
-	LogGP loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
-	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same of messages between ranks of one host; then what can run between masters is compared flat, too."`
+	LogGP loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Parameters of the model: latency L, overhead o and gap g in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same parameters between ranks of one host. Algorithms that can run between masters are then also compared flat."`
 	JSON  bool         `name:"json" help:"Print one object."`
 }
 
 // Help is the long help text.
 func (explainCmd) Help() string {
-	return `Says what schedgen run does for the same flags: over which transport, by which rule, with its line
-and reason, with which algorithm and parameters. Beside that it says what the others would cost in
-the LogGP model, each with the best parameters that a search finds. The model knows no difference
-between memory and network, unless --near says what messages take between ranks of one host.
+	return `Tells what schedgen run does with the same flags: the transport, the rule that decides, with its
+line and reason, the algorithm and its parameters.
 
-Without --transport it looks what works on this machine, as schedgen run does. A transport that is
-named and does not work here is explained all the same, with datagrams as long as those of the
-loopback interface.
+It also prints what each algorithm would cost in the LogGP model, with the best parameters that
+a search finds. The model makes no difference between memory and network, unless --near gives the
+parameters of messages between ranks of one host.
+
+Without --transport it tries which transports work on this machine, as schedgen run does. A named
+transport need not work here; its datagrams are then taken to be as long as those of the loopback
+interface.
 
 Examples:
 
@@ -84,7 +86,7 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	return e.print(std.Out)
 }
 
-// rules returns the rules and what is to be said of them.
+// rules returns the rules and the notes of their reader.
 func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error) {
 	name, from := c.rulesFile(std.Getenv)
 	rules, notes, err := anyRules(name, std)
@@ -94,7 +96,7 @@ func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error
 	return rules, notes, nil
 }
 
-// situation resolves the flags as run does. from says what chose the transport.
+// situation resolves the flags as run does. from tells what chose the transport.
 func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, from string, err error) {
 	if c.Ranks == nil {
 		return at, "", errNoRanks
@@ -133,11 +135,11 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	at, err = run.situation(ctx, std, row, size, hosts)
 	switch {
 	case err == nil && run.chosen != "":
-		return at, "as schedgen run takes it here", nil
+		return at, "as schedgen run chooses it here", nil
 	case err == nil || c.Transport == "" || ctx.Err() != nil:
 		return at, "by --transport", err
 	}
-	// It does not work here. What would be elsewhere?
+	// The named transport does not work here: explain what run would do where it does.
 	at.link = link{Transport: c.Transport, Interface: c.Interface}
 	if at.datagram = 0; at.link.multicasts() {
 		at.datagram = memDatagram
@@ -146,20 +148,20 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	return at, "by --transport; it does not work here", err
 }
 
-// explanation is what is said of a situation.
+// explanation is the answer of explain for a situation.
 type explanation struct {
 	at       situation
-	from     string // who has chosen the transport
+	from     string // what chose the transport
 	machine  loggp.Params
 	decision selection.Decision
 	unruled  bool                  // there are no rules for the collective
 	chosen   selection.Candidate   // by the rules
 	others   []selection.Candidate // the best of each algorithm, flat and between masters, by time
-	named    *selection.Candidate  // by a flag, in place of the chosen one
+	named    *selection.Candidate  // by a flag, in place of chosen; nil without the flag
 	notes    []selection.Note
 }
 
-// decide says what the rules choose, and what the flag names in its place.
+// decide sets the rule that decides, the candidate that it chooses and the one that the flag names.
 func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 	var ok bool
 	if e.decision, ok = rules.Of(e.at.of); !ok {
@@ -190,13 +192,13 @@ func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 	return nil
 }
 
-// compare says what others would cost.
+// compare sets the cost of all candidates.
 func (e *explanation) compare() (err error) {
 	e.others, err = selection.Compare(e.at.of, e.machine.Model())
 	return err
 }
 
-// runs is the algorithm that run takes.
+// runs returns the algorithm that run takes.
 func (e *explanation) runs() *selection.Candidate {
 	if e.named != nil {
 		return e.named
@@ -204,15 +206,15 @@ func (e *explanation) runs() *selection.Candidate {
 	return &e.chosen
 }
 
-// cost returns what an algorithm with the parameters of a rule costs; it cuts a message as
-// run does.
+// cost returns the candidate for an algorithm with the parameters of a rule, and its time in the
+// model. It cuts a message into chunks as run does.
 func (e *explanation) cost(name string, r *selection.Params) (selection.Candidate, error) {
 	alg, err := algorithm(name)
 	if err != nil {
 		return selection.Candidate{}, err
 	}
 	if alg.Collective != e.at.of.Collective {
-		return selection.Candidate{}, fmt.Errorf("%s is no %s", name, e.at.of.Collective)
+		return selection.Candidate{}, fmt.Errorf("%s is not a %s algorithm", name, e.at.of.Collective)
 	}
 	p, err := e.at.params(name, r)
 	if err != nil {
@@ -229,7 +231,7 @@ func (e *explanation) cost(name string, r *selection.Params) (selection.Candidat
 	return selection.Candidate{Algorithm: name, Params: spec.Params(), Time: took}, nil
 }
 
-// ruleWords says which rule decides, and which has left the case to it.
+// ruleWords tells the rule that decides, and the rule that left the case to it, if any.
 func (e *explanation) ruleWords() string {
 	d := &e.decision
 	rule := *d.Rule
@@ -245,7 +247,7 @@ func (e *explanation) ruleWords() string {
 	return fmt.Sprintf("built-in: %v", &rule)
 }
 
-// candidateWords spells the parameters that an algorithm has beside ranks and root.
+// candidateWords spells the parameters of an algorithm, except ranks and root.
 func candidateWords(p *schedule.Params) string {
 	var words []string
 	for _, of := range []given{{"chunks", p.Chunks}, {"degree", p.Degree}, {"fan-in", p.FanIn}, {"fan-out", p.FanOut}, {"hosts", p.Hosts}} {

@@ -60,20 +60,20 @@ func makespanWords(t loggp.Time) string {
 	return micros(t)
 }
 
-// explainObject is an explanation for machines.
+// explainObject is the JSON form of an explanation.
 type explainObject struct {
 	Collective string            `json:"collective"`
 	Transport  string            `json:"transport"`
 	Ranks      int               `json:"ranks"`
 	Bytes      int               `json:"bytes"`
-	Hosts      int               `json:"hosts"` // that have several ranks; 0: none, or unknown
+	Hosts      int               `json:"hosts"` // hosts with several ranks; 0: none, or unknown
 	Place      string            `json:"place"`
 	Multicast  bool              `json:"multicast"`
 	Memory     bool              `json:"memory"`
 	Rings      bool              `json:"rings"`
 	Rule       json.RawMessage   `json:"rule"`
 	BuiltIn    bool              `json:"built_in"` // the rule is a built-in one
-	Line       int               `json:"line"`     // of the file, of the rule that decides or leaves it to the built-in ones; 0: none
+	Line       int               `json:"line"`     // line in the file of the rule that decides or leaves the case to the built-in rules; 0: none
 	Chosen     candidateObject   `json:"chosen"`
 	Named      *candidateObject  `json:"named,omitempty"`
 	Candidates []candidateObject `json:"candidates"`

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// TestExplainSaysWhatRunDoes: for the same flags explain names the transport, the algorithm and
-// the parameters that run takes.
+// TestExplainSaysWhatRunDoes checks that explain names the transport, the algorithm and the
+// parameters that run takes with the same flags.
 func TestExplainSaysWhatRunDoes(t *testing.T) {
 	transports := []string{"", "--transport mem", "--transport tcp", "--transport mcast", "--transport auto"}
 	if canShare() {
@@ -43,12 +43,12 @@ func TestExplainSaysWhatRunDoes(t *testing.T) {
 	}
 }
 
-// quiet is an environment in which nothing is said and nothing is read.
+// quiet returns streams with no input and no environment. It discards errors.
 func quiet(out *bytes.Buffer) stdio {
 	return stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 }
 
-// parsed returns the flags of a command line, all and those of the verb.
+// parsed returns the whole command line after parsing, and the part of its verb.
 func parsed(t *testing.T, verb, line string) (all *cli, own any) {
 	args := append([]string{verb}, strings.Fields(line)...)
 	parser, err := newParser(grammar(args), quiet(new(bytes.Buffer)), func(int) {})
@@ -58,7 +58,7 @@ func parsed(t *testing.T, verb, line string) (all *cli, own any) {
 	return parser.Model.Target.Addr().Interface().(*cli), at.Selected().Target.Addr().Interface()
 }
 
-// prepared returns what run takes for some flags.
+// prepared returns the schedules and the job of run for some flags.
 func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
 	_, verb := parsed(t, "run", line)
 	s := &session{std: quiet(new(bytes.Buffer))}
@@ -66,7 +66,7 @@ func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
 	return r, &s.job, err
 }
 
-// explained returns what explain says of some flags.
+// explained returns the explanation for some flags.
 func explained(t *testing.T, line string) *explanation {
 	all, _ := parsed(t, "explain", line)
 	c := &all.Explain

@@ -15,31 +15,31 @@ import (
 // exploreCmd is the verb explore.
 type exploreCmd struct {
 	sourceArgs
-	Operations int      `default:"1" placeholder:"N" help:"Calls of it by every rank, one after the other."`
-	Then       []string `placeholder:"ALGORITHM" help:"Call this afterwards, once; may be given more than once."`
-	Open       int      `default:"1" placeholder:"N" help:"Calls that a rank has open at once at most, returning from them in any order."`
-	Rotate     bool     `help:"Every operation has the next root."`
+	Operations int      `default:"1" placeholder:"N" help:"Number of times that each rank calls the operation, one after the other."`
+	Then       []string `placeholder:"ALGORITHM" help:"Call this algorithm once afterwards; may be given more than once."`
+	Open       int      `default:"1" placeholder:"N" help:"Most calls that a rank has open at once; it returns from them in any order."`
+	Rotate     bool     `help:"Give each operation the next root."`
 
-	Losses      fault `default:"any" placeholder:"N" help:"Datagrams that are lost at most, or any."`
-	Duplicates  int   `default:"0" placeholder:"N" help:"Datagrams that are doubled at most."`
-	Early       int   `default:"1" placeholder:"N" help:"Timers that ring at most while something else can still happen."`
-	Crash       bool  `help:"One rank may die at any moment."`
-	Cancel      bool  `help:"One process may give an operation up at any moment."`
-	Quit        bool  `help:"A process whose call has failed closes."`
-	NoMulticast bool  `help:"The network loses all datagrams."`
-	Windows     int   `default:"0" placeholder:"N" help:"The first N ranks share memory: signals of barriers among them are flags, and chunks that are put stand in windows."`
-	Remote      bool  `help:"The memory of --windows is written by network adapters: flags take time."`
+	Losses      fault `default:"any" placeholder:"N" help:"Most datagrams that are lost; default any."`
+	Duplicates  int   `default:"0" placeholder:"N" help:"Most datagrams that are duplicated."`
+	Early       int   `default:"1" placeholder:"N" help:"Most timers that ring while something else can still happen."`
+	Crash       bool  `help:"Let one rank die at any moment."`
+	Cancel      bool  `help:"Let one process cancel an operation at any moment."`
+	Quit        bool  `help:"Let a process close its communicator after a call has failed."`
+	NoMulticast bool  `help:"Lose all datagrams."`
+	Windows     int   `default:"0" placeholder:"N" help:"Let the first N ranks share memory: signals of barriers among them are flags, and puts of chunks go through windows."`
+	Remote      bool  `help:"Let network adapters write the memory of --windows: flags take time."`
 
-	Pieces int    `default:"1" placeholder:"N" help:"Datagrams of a chunk."`
-	Window int    `default:"0" placeholder:"N" help:"Chunks that receivers can take in unread, 0: any number."`
+	Pieces int    `default:"1" placeholder:"N" help:"Number of datagrams of a chunk."`
+	Window int    `default:"0" placeholder:"N" help:"Number of unread chunks that a receiver can hold; 0: any number."`
 	Delay  string `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 
-	States int  `default:"5000000" placeholder:"MAX" help:"Distinct states at most."`
-	Full   bool `help:"Leave out nothing: try every moment of messages that change nothing, too. The result is the same."`
-	JSON   bool `name:"json" help:"Print an object."`
+	States int  `default:"5000000" placeholder:"MAX" help:"Most distinct states to visit."`
+	Full   bool `help:"Also try every moment of messages that change nothing. The result is the same."`
+	JSON   bool `name:"json" help:"Print one object."`
 }
 
-// fault is a number of faults, or any.
+// fault is the largest number of faults; explore.Unbounded means any number.
 type fault int
 
 // UnmarshalText reads "3" or "any".
@@ -50,7 +50,7 @@ func (f *fault) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is no number of faults: must be N, at least 0, or any", text)
+		return fmt.Errorf("%q is not a number of faults: it must be at least 0, or any", text)
 	}
 	*f = fault(n)
 	return nil
@@ -65,25 +65,26 @@ func (f fault) String() string {
 
 // Help is the long help text.
 func (exploreCmd) Help() string {
-	return fmt.Sprintf(`Steps what a communicator decides, the code that runs, through every order of events among
-at most %d ranks: every delivery, loss and duplicate, every timer and, with --crash, one death
-anywhere. Timers ring in any order, whatever they are set to.
+	return fmt.Sprintf(`Runs the code by which a communicator makes its decisions through every order of events among at
+most %d ranks: every delivery, loss and duplicate, every timer and, with --crash, one death
+anywhere. Timers ring in any order, whatever times they are set to.
 
-Checked is that no call waits for ever once the network delivers again, none returns too
-early or with a wrong byte, no rank fails while all are well, and that after a death every
-error names who has died. What is wrong is told by the shortest story, and the exit code is 1.
+It checks that no call waits for ever once the network delivers again, that no call returns too
+early or with a wrong byte, that no rank fails while all are well, and that after a death every
+error names the rank that died. If a check fails, it prints the shortest sequence of events that
+leads there, and the exit code is 1.
 
-If there are more states than --states, the search stops there and says "not all states"; the
-exit code is 0 if nothing was wrong among those.
+If there are more states than --states, the search stops there and prints "not all states". The
+exit code is then 0 if no check failed in the visited states.
 
-Example:
+Examples:
 
   schedgen explore bcast/mcast-acktree -p 3 --chunks 2 --early 0
   schedgen explore barrier/hsb -p 3 --operations 2 --crash
   schedgen explore bcast/mcast-acktree -p 3 --then bcast/chain --open 2`, explore.MaxRanks)
 }
 
-// Run explores what the arguments name and prints what there is.
+// Run explores the calls that the arguments name and prints the result.
 func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
 	calls, h, err := c.calls(ctx, std)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
 		err = c.print(out, h, len(calls), &r)
 	}
 	if err == nil && r.Violation != nil {
-		return &noError{"something is wrong"}
+		return &noError{"a check has failed"}
 	}
 	return err
 }
@@ -124,7 +125,7 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 	case c.Open < 1:
 		return explore.Options{}, fmt.Errorf("--open=%d: must be at least 1", c.Open)
 	case c.Remote && c.Windows == 0:
-		return explore.Options{}, errors.New("--remote: only with --windows")
+		return explore.Options{}, errors.New("--remote: needs --windows")
 	case c.Pieces < 1:
 		return explore.Options{}, fmt.Errorf("--pieces=%d: must be at least 1", c.Pieces)
 	}
@@ -136,7 +137,7 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 	}, nil
 }
 
-// calls returns what the ranks call, and the header of the first.
+// calls returns the calls of each rank, in order, and the header of the first.
 func (c *exploreCmd) calls(ctx context.Context, std stdio) ([]explore.Call, *ir.Header, error) {
 	if c.Operations < 1 || c.Operations > explore.MaxCalls {
 		return nil, nil, fmt.Errorf("--operations=%d: must be in 1..%d", c.Operations, explore.MaxCalls)
@@ -195,7 +196,7 @@ func (c *exploreCmd) spec() (*schedule.Spec, error) {
 	return newSpec(c.Source, p)
 }
 
-// next returns operation k, from 0, of those that begin with first.
+// next returns operation k of a series that begins with first, which is operation 0.
 func (c *exploreCmd) next(first explore.Call, k int) (explore.Call, error) {
 	if !c.Rotate {
 		return first, nil
@@ -225,8 +226,8 @@ func callOf(spec *schedule.Spec) explore.Call {
 	return explore.Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}
 }
 
-// acknowledges reports whether the algorithm of that name promises its root that
-// all ranks have the message.
+// acknowledges reports whether the algorithm of that name returns at its root only when all ranks
+// have the message.
 func acknowledges(name string) bool {
 	for _, a := range schedule.Algorithms() {
 		if a.Name == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/explore"
 )
 
-// print prints what has been found for people.
+// print prints the report as text.
 func (c *exploreCmd) print(w io.Writer, h *ir.Header, calls int, r *explore.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", headerLine(h))
@@ -26,7 +26,7 @@ func (c *exploreCmd) print(w io.Writer, h *ir.Header, calls int, r *explore.Repo
 	fmt.Fprintf(&b, "  transitions  %d\n", r.Transitions)
 	fmt.Fprintf(&b, "  depth        %d\n", r.Depth)
 	if r.Searches > 1 {
-		fmt.Fprintf(&b, "  searches     %d: a message that changed nothing when it came would have changed something later\n", r.Searches)
+		fmt.Fprintf(&b, "  searches     %d: a message that changed nothing when it arrived would have changed something later\n", r.Searches)
 	}
 	switch {
 	case r.Violation != nil:
@@ -34,13 +34,13 @@ func (c *exploreCmd) print(w io.Writer, h *ir.Header, calls int, r *explore.Repo
 	case r.Complete:
 		b.WriteString("nothing is wrong in any state\n")
 	default:
-		fmt.Fprintf(&b, "not all states: stopped at --states %d; nothing is wrong in those\n", c.States)
+		fmt.Fprintf(&b, "not all states: stopped at --states %d; nothing is wrong in those states\n", c.States)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// faults says what may go wrong.
+// faults tells the faults that may happen.
 func (c *exploreCmd) faults() string {
 	parts := []string{fmt.Sprintf("%v losses, %d duplicates, %d early timers", c.Losses, c.Duplicates, c.Early)}
 	for _, f := range []struct {
@@ -62,13 +62,13 @@ func tellViolation(b *strings.Builder, v *explore.Violation) {
 	if len(v.Forever) == 0 {
 		return
 	}
-	fmt.Fprintln(b, "and from there on, though nothing is lost any more:")
+	fmt.Fprintln(b, "and from there on for ever, although nothing is lost any more:")
 	for i, line := range v.Forever {
 		fmt.Fprintf(b, "%6d  %s\n", len(v.Story)+i+1, line)
 	}
 }
 
-// exploredReport is what has been found for machines.
+// exploredReport is the JSON form of a report.
 type exploredReport struct {
 	Schedule    string         `json:"schedule"`
 	Ranks       int            `json:"ranks"`
@@ -79,15 +79,15 @@ type exploredReport struct {
 	States      int            `json:"states"`
 	Transitions int            `json:"transitions"`
 	Depth       int            `json:"depth"`
-	Complete    bool           `json:"complete"` // all states have been met
-	Searches    int            `json:"searches"` // 1, or more if something could not be left out
+	Complete    bool           `json:"complete"` // all states have been visited
+	Searches    int            `json:"searches"` // 1, or more if a message that was left out mattered
 	Violation   *violation     `json:"violation,omitempty"`
 }
 
 type violation struct {
 	Problem string   `json:"problem"`
-	Story   []string `json:"story"`             // how it comes about
-	Forever []string `json:"forever,omitempty"` // how it goes on, without end, if a call waits for ever
+	Story   []string `json:"story"`             // the events that lead to the problem
+	Forever []string `json:"forever,omitempty"` // the events that repeat afterwards, if a call waits for ever
 }
 
 func exploredObject(h *ir.Header, calls int, r *explore.Report) exploredReport {
@@ -104,8 +104,7 @@ func exploredObject(h *ir.Header, calls int, r *explore.Report) exploredReport {
 	return o
 }
 
-// newSpinner returns a line of progress without an end in sight, which shows
-// only on a terminal.
+// newSpinner returns a line of progress without a known end. It shows only on a terminal.
 func newSpinner(std stdio) progress {
 	if !isTerminal(std.Err) {
 		return progress{}
@@ -118,7 +117,7 @@ func newSpinner(std stdio) progress {
 	)}
 }
 
-// describe shows text and moves.
+// describe shows text and moves the spinner.
 func (p progress) describe(text string) {
 	if p.bar != nil {
 		p.bar.Describe(text)

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// writeTo writes what fill writes to the file called name, or to out, the standard
-// output, if that is -. The flag that gave the name stands before errors of the file.
+// writeTo calls fill with the file called name, or with out, the standard output, if name is -.
+// Errors of the file begin with the flag that gave the name.
 func writeTo(flag, name string, out io.Writer, fill func(io.Writer) error) error {
 	if name == "-" {
 		return fill(out)
@@ -19,10 +19,9 @@ func writeTo(flag, name string, out io.Writer, fill func(io.Writer) error) error
 	return writeFile(flag, name, fill)
 }
 
-// writeFile makes the file called name hold what fill writes. A regular file
-// is replaced in one step when all is written, and left as it was on an error;
-// a device or pipe is written to directly. The flag that gave the name, without its
-// hyphens, stands before all errors.
+// writeFile makes the file called name hold the output of fill. It replaces a regular file in one
+// step when all is written, and leaves it as it was on an error. It writes to a device or pipe
+// directly. All errors begin with the flag that gave the name; the argument flag has no hyphens.
 func writeFile(flag, name string, fill func(io.Writer) error) error {
 	write := replaceFile
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
@@ -36,7 +35,7 @@ func writeFile(flag, name string, fill func(io.Writer) error) error {
 
 func replaceFile(name string, fill func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // replace what a link points to, not the link
+		name = target // replace the target of a link, not the link
 	}
 	temp, err := createBeside(name)
 	if err != nil {
@@ -60,8 +59,8 @@ func writeInPlace(name string, fill func(io.Writer) error) error {
 	return fillAndClose(f, fill)
 }
 
-// createBeside creates a new file in the directory of name, with the mode of
-// name if it exists. os.CreateTemp would always make it private.
+// createBeside creates a new file in the directory of name, with the mode of name if that exists.
+// os.CreateTemp would always make it private.
 func createBeside(name string) (*os.File, error) {
 	mode := os.FileMode(0o666)
 	old, statErr := os.Stat(name)

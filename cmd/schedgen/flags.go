@@ -10,19 +10,19 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// paramFlags are the parameters of algorithms beside the number of ranks; nil
-// is a flag that was not given.
+// paramFlags are the parameters of algorithms, except the number of ranks. A nil field is a flag
+// that was not given.
 type paramFlags struct {
-	Root   *int `placeholder:"R" help:"Root of a broadcast, scatter or gather, default 0."`
-	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, for verify all."`
-	Chunks *int `placeholder:"F" help:"Chunks of a block, or of the message of a broadcast, default 1; bcast/symmetric: P-1, bcast/scatter-allgather: P."`
-	Degree *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn  *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
-	FanOut *int `placeholder:"N" help:"Fan of its release tree, likewise."`
-	Hosts  *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	Root   *int `placeholder:"R" help:"Root of a broadcast, scatter or gather; default 0."`
+	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, or with verify every rank."`
+	Chunks *int `placeholder:"F" help:"Chunks of each block, or of the message of a broadcast; default 1, of bcast/symmetric P-1, of bcast/scatter-allgather P."`
+	Degree *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
+	FanIn  *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
+	FanOut *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
+	Hosts  *int `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
 }
 
-// given is one flag that was given.
+// given is a flag that was given.
 type given struct {
 	name  string // without hyphens
 	value int
@@ -45,16 +45,15 @@ func (f *paramFlags) list() []given {
 	return out
 }
 
-// params returns the parameters for the algorithm of that name, with the
-// number of ranks left open. A flag that the algorithm does not take is an
-// error.
+// params returns the parameters for the algorithm of that name, without the number of ranks. A flag
+// that the algorithm does not take is an error.
 func (f *paramFlags) params(name string) (schedule.Params, error) {
 	alg, err := algorithm(name)
 	if err != nil {
 		return schedule.Params{}, err
 	}
 	if f.Root != nil && f.Origin != nil {
-		return schedule.Params{}, errors.New("--root and --origin: give one of them")
+		return schedule.Params{}, errors.New("--root and --origin: give only one of them")
 	}
 	var p schedule.Params
 	for _, g := range f.list() {
@@ -81,8 +80,8 @@ func set(p *schedule.Params, alg *schedule.Algorithm, g given) error {
 	return nil
 }
 
-// takes reports whether the algorithm has the parameter; the origin of an
-// anycast may be called its root.
+// takes reports whether the algorithm has the parameter. The origin of an anycast may be called its
+// root.
 func takes(alg *schedule.Algorithm, name string) bool {
 	return slices.Contains(alg.Params, name) || name == "root" && slices.Contains(alg.Params, "origin")
 }
@@ -95,7 +94,7 @@ func spellFlags(alg *schedule.Algorithm) string {
 	return strings.Join(flags, ", ")
 }
 
-// algorithm returns the algorithm of that name; the error suggests others.
+// algorithm returns the algorithm of that name. The error suggests similar names.
 func algorithm(name string) (schedule.Algorithm, error) {
 	all := schedule.Algorithms()
 	if i := slices.IndexFunc(all, func(a schedule.Algorithm) bool { return a.Name == name }); i >= 0 {
@@ -105,8 +104,8 @@ func algorithm(name string) (schedule.Algorithm, error) {
 	return schedule.Algorithm{}, flagError(err)
 }
 
-// qualified returns the name of an algorithm that may leave the collective out, since the verb
-// says it: mcast-chain for bcast/mcast-chain.
+// qualified returns the full name of an algorithm of the collective: bcast/mcast-chain for
+// mcast-chain. It returns any other name as it is.
 func qualified(collective, name string) string {
 	if full := collective + "/" + name; slices.Contains(candidates(collective, true), full) {
 		return full
@@ -114,7 +113,7 @@ func qualified(collective, name string) string {
 	return name
 }
 
-// flagError spells an error of package schedule in words of the command line.
+// flagError rewrites an error of package schedule in words of the command line.
 func flagError(err error) error {
 	var param *schedule.ParamError
 	var name *schedule.NameError
@@ -129,7 +128,7 @@ func flagError(err error) error {
 	return err
 }
 
-// rankRange is one number of ranks or a range of them, LO..HI.
+// rankRange is a number of ranks, or a range LO..HI of such numbers.
 type rankRange struct{ lo, hi int }
 
 // UnmarshalText reads "8" or "1..64".
@@ -155,14 +154,14 @@ func atLeastOne(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no number of ranks: write one such as 8, or for verify a range such as 1..64", text)
+		return 0, fmt.Errorf("%q is not a number of ranks: write one such as 8, or for verify a range such as 1..64", text)
 	case n < 1:
 		return 0, fmt.Errorf("must be at least 1, not %d", n)
 	}
 	return n, nil
 }
 
-// one returns the number of ranks if it is a single one.
+// one returns the number of ranks. A range is an error.
 func (r *rankRange) one() (int, error) {
 	if r.lo != r.hi {
 		return 0, fmt.Errorf("--ranks=%d..%d: only verify takes a range", r.lo, r.hi)

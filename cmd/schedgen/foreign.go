@@ -18,12 +18,13 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// foreignForm is a form of schedules that others make. Verify and sim read it, and emit writes it as GOAL.
+// foreignForm is a form of schedules that other programs write. The verbs verify and sim read it,
+// and emit rewrites it as GOAL.
 type foreignForm struct {
 	name      string
 	form      forms.Form
 	extension string
-	chunks    bool // it says what messages carry
+	chunks    bool // the form tells which chunks a message carries
 	read      func(io.Reader) (*dag.Graph, error)
 }
 
@@ -34,11 +35,12 @@ func foreignForms() []foreignForm {
 	}
 }
 
-// sniff returns the form of a file by its first bytes or else by its name, nil if it is
-// one of ours or nothing tells. A file that is known to hold something else is an error.
+// sniff returns the foreign form of a file, by its first bytes or else by its name. It returns nil
+// for a form of schedgen's own and for an unknown form, and an error for a file that is known to
+// hold no schedule.
 func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 	const enough = 4 << 10
-	head, _ := r.Peek(enough) // what is wrong is found when it is read
+	head, _ := r.Peek(enough) // reading the file finds the error again
 	file := forms.Look(head)
 	for _, f := range foreignForms() {
 		if file.Form == f.form || file.Form == forms.Unknown && filepath.Ext(name) == f.extension {
@@ -49,7 +51,7 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 	case forms.Text, forms.JSON, forms.Unknown:
 		return nil, nil
 	case forms.MSCCLPP:
-		return nil, placed(name, fmt.Errorf("this is %s%s, which is not read; of other programs' schedules GOAL and MSCCL XML are",
+		return nil, placed(name, fmt.Errorf("this is %s%s, which schedgen cannot read; it reads GOAL and MSCCL XML of other programs",
 			file.Form, toDo(file.Collective)))
 	case forms.Rules, forms.OpenMPITuned:
 		return nil, placed(name, fmt.Errorf("this is %s, not a schedule; schedgen rules and schedgen explain --rules read it", file.Form))
@@ -57,7 +59,7 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 	return nil, placed(name, fmt.Errorf("this is %s, not a schedule", file.Form))
 }
 
-// toDo says what a plan is for.
+// toDo returns " for" and the collective of a plan, or "" if the collective is unknown.
 func toDo(collective string) string {
 	if collective == "" {
 		return ""
@@ -95,7 +97,7 @@ func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) erro
 	return c.finish(out, failed, 1)
 }
 
-// checkForeign refuses flags that no file of that form has a use for.
+// checkForeign returns an error for flags that do not apply to any file of that form.
 func (c *verifyCmd) checkForeign(form *foreignForm) error {
 	switch {
 	case c.As == "" && !form.chunks:
@@ -103,9 +105,9 @@ func (c *verifyCmd) checkForeign(form *foreignForm) error {
 	case c.Ranks != nil:
 		return fmt.Errorf("--ranks: %s has its own", c.Source)
 	case c.AllRoots:
-		return errors.New("--all-roots: not with a file of another program")
+		return errors.New("--all-roots: does not apply to a file of another program")
 	case len(c.Check) > 0:
-		return errors.New("--check: not with a file of another program, whose checks build on each other")
+		return errors.New("--check: does not apply to a file of another program, because its checks build on each other")
 	}
 	if c.As != "" {
 		if err := oneOf("as", c.As, verify.Claims()); err != nil {
@@ -116,11 +118,12 @@ func (c *verifyCmd) checkForeign(form *foreignForm) error {
 	return nil
 }
 
-// checkClaim refuses flags that a file has no use for as the collective of h.
+// checkClaim returns an error for flags that do not apply to a file which is to be the collective
+// of h.
 func (c *verifyCmd) checkClaim(form *foreignForm, h *ir.Header) error {
 	for _, flag := range c.list() {
 		if flag.name != h.RootWord() {
-			return fmt.Errorf("--%s: not with a file of another program as %s", flag.name, h.Collective)
+			return fmt.Errorf("--%s: does not apply to a file of another program as %s", flag.name, h.Collective)
 		}
 	}
 	switch {
@@ -128,20 +131,20 @@ func (c *verifyCmd) checkClaim(form *foreignForm, h *ir.Header) error {
 	case !h.HasMessage():
 		return fmt.Errorf("--size: a %s has no message", h.Collective)
 	case form.chunks:
-		return fmt.Errorf("--size: %s is %s, which says what its messages carry", c.Source, form.name)
+		return fmt.Errorf("--size: %s is %s, which tells what its messages carry", c.Source, form.name)
 	case *c.Size < 1:
 		return fmt.Errorf("--size=%d: must be at least 1", *c.Size)
 	}
 	return nil
 }
 
-// needsAs is the error for a file that does not say what it does.
+// needsAs returns the error for a file that does not name its collective.
 func (c *verifyCmd) needsAs(form *foreignForm) error {
-	return fmt.Errorf("--as: needed for %s, which is %s and does not say what it is: must be one of %s",
+	return fmt.Errorf("--as: needed for %s, which is %s and does not name its collective; must be one of %s",
 		c.Source, form.name, strings.Join(verify.Claims(), ", "))
 }
 
-// claim returns what the file, which has been read, is to be.
+// claim returns the collective, root and size that the file, read as g, is to be proved as.
 func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error) {
 	claim := verify.Claim{Collective: cmp.Or(c.As, g.As)}
 	h := ir.Header{Collective: claim.Collective, Ranks: len(g.Ranks)}
@@ -164,7 +167,7 @@ func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error)
 		claim.Size = int(*c.Size)
 	}
 	if h.Blocks() > 1 && !form.chunks && claim.Size == 0 && g.Message == 0 {
-		return claim, fmt.Errorf("--size: needed for %s as %s: the file does not say how long a block is", c.Source, claim.Collective)
+		return claim, fmt.Errorf("--size: needed for %s as %s: the file does not tell the length of a block", c.Source, claim.Collective)
 	}
 	return claim, nil
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// generator makes messages up: their bytes follow from a key, so that everybody can check
-// them.
+// generator makes messages whose bytes follow from a key, so that every rank can check them.
 type generator struct {
 	random *rand.ChaCha8
 	buf    []byte
@@ -15,8 +14,8 @@ type generator struct {
 
 func newGenerator() generator { return generator{random: rand.NewChaCha8([32]byte{})} }
 
-// make returns the message of a key, up to four numbers, of so many bytes; it is valid until the next
-// call.
+// make returns the message of size bytes for a key of up to four numbers. The message is valid
+// until the next call.
 func (g *generator) make(size int, key ...uint64) []byte {
 	var seed [32]byte
 	for i, k := range key {

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// groupCmd is the verb group, with a verb for each collective: one member of a group
-// that others join and leave meanwhile.
+// groupCmd is the verb group, with a verb for each collective. It runs one member of a group whose
+// members come and go.
 type groupCmd struct {
 	Anycast groupAnycastCmd `cmd:"" help:"Publish messages as a member, and check those of the others."`
 	Bcast   groupBcastCmd   `cmd:"" help:"Take part in broadcasts as a member, and check them."`
@@ -22,32 +22,34 @@ type groupCmd struct {
 // groupFlags are the flags of all members.
 type groupFlags struct {
 	Name    string     `arg:"" help:"Name of the group, of letters, digits, dots, hyphens and underscores."`
-	Manager managerURL `required:"" placeholder:"URL" complete:"manager" help:"What says who is a member, see above."`
+	Manager managerURL `required:"" placeholder:"URL" complete:"manager" help:"Manager of the membership, see above."`
 
-	Label   string         `placeholder:"NAME" help:"What others call this member, default its host and process."`
-	Listen  string         `placeholder:"HOST[:PORT]" help:"Address where others reach this member; default the one of this host by which the manager is reached, with file:// the loopback address."`
-	Silence *time.Duration `placeholder:"TIME" help:"A member that gives no sign of life for so long is lost; the same at all; default 3s, with etcd:// 5s, with file:// 10s."`
+	Label   string         `placeholder:"NAME" help:"Name of this member; default its host and process number."`
+	Listen  string         `placeholder:"HOST[:PORT]" help:"Address where others reach this member; default the address of this host that reaches the manager, or with file:// the loopback address."`
+	Silence *time.Duration `placeholder:"TIME" help:"A member that gives no sign of life for this time is lost. All members need the same value. Default 3s, with etcd:// 5s, with file:// 10s."`
 
-	Members   int           `default:"1" placeholder:"N" help:"Begin when the group has N members, default 1."`
-	Every     time.Duration `default:"1s" placeholder:"TIME" help:"Time from one message or broadcast to the next, default 1s; 0: as fast as it goes."`
-	Transport string        `default:"hybrid" enum:"hybrid,tcp" placeholder:"NAME" help:"hybrid, shared memory within a host and TCP between hosts, is the default; or tcp."`
+	Members   int           `default:"1" placeholder:"N" help:"Begin when the group has N members; default 1."`
+	Every     time.Duration `default:"1s" placeholder:"TIME" help:"Time from one message or broadcast to the next; default 1s; 0: no pause."`
+	Transport string        `default:"hybrid" enum:"hybrid,tcp" placeholder:"NAME" help:"tcp, or hybrid: shared memory within a host and TCP between hosts; default hybrid."`
 	rulesFlag
 	keyFlags
-	JSON    bool `name:"json" help:"Print an object a line."`
-	Verbose bool `short:"v" help:"Print a line for each message or broadcast, too."`
+	JSON    bool `name:"json" help:"Print one object a line."`
+	Verbose bool `short:"v" help:"Also print a line for each message or broadcast."`
 }
 
-// groupHelp is what the help texts of all verbs below group say.
+// groupHelp returns the part of the help texts that all verbs below group share.
 func groupHelp() string {
-	return `A line tells of each view of the membership: who is in it, who came, who took leave, who was lost.
-All members give the same --manager. An interrupt, Ctrl-C, takes leave in good order.
+	return `It prints a line for each view of the membership: the members, and the members that came, left
+or were lost. All members need the same --manager. An interrupt (Ctrl-C) makes the member leave in
+good order.
 
 Managers:
 
 ` + table(managerHelp) + `
-With embedded:// a member answers at the first of the addresses that is its host's and free. Who
-answers at the first of all founds the group, unless somebody at another one knows of it. So give
-several: with one, who starts there after the founder has died founds another group.
+With embedded:// each member listens at the first of the addresses that belongs to its host and is
+free. The member at the first address of the list founds the group, unless a member at another
+address already knows the group. Give several addresses: with only one, a member that starts there
+after the founder has died founds a second group.
 
 `
 }
@@ -59,14 +61,14 @@ const maxLabel = 64
 func (f *groupFlags) check() error {
 	for _, r := range f.Name {
 		if !isPlain(r) {
-			return fmt.Errorf("the group's name %q: only letters, digits, dots, hyphens and underscores are allowed, not %q", f.Name, r)
+			return fmt.Errorf("name %q of the group: only letters, digits, dots, hyphens and underscores are allowed, not %q", f.Name, r)
 		}
 	}
 	switch {
 	case f.Name == "" || len(f.Name) > maxGroup:
-		return fmt.Errorf("the group's name has %d bytes: must have 1 to %d", len(f.Name), maxGroup)
+		return fmt.Errorf("the name of the group has %d bytes: must have 1 to %d", len(f.Name), maxGroup)
 	case len(f.Label) > maxLabel:
-		return fmt.Errorf("--label: %d bytes, at most %d are allowed", len(f.Label), maxLabel)
+		return fmt.Errorf("--label: has %d bytes; at most %d are allowed", len(f.Label), maxLabel)
 	case f.Members < 1 || f.Members > membership.MaxMembers:
 		return fmt.Errorf("--members=%d: must be in 1..%d", f.Members, membership.MaxMembers)
 	case f.Every < 0:
@@ -77,16 +79,16 @@ func (f *groupFlags) check() error {
 	return nil
 }
 
-// maxGroup is the longest name of a group, in bytes: behind it stands the verb.
+// maxGroup is the longest name of a group, in bytes. The verb is appended to it.
 const maxGroup = group.MaxName - len(".anycast")
 
-// isPlain reports whether r may stand in the name of a group, which is part of that of a
-// directory and of keys of etcd.
+// isPlain reports whether r may stand in the name of a group. The name becomes part of the name of
+// a directory and of keys of etcd.
 func isPlain(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '-' || r == '_'
 }
 
-// label returns what others call this member.
+// label returns the name of this member.
 func (f *groupFlags) label() (string, error) {
 	if f.Label != "" {
 		return f.Label, nil
@@ -99,8 +101,8 @@ func (f *groupFlags) label() (string, error) {
 	return host[:min(len(host), maxLabel-len(end))] + end, nil
 }
 
-// join makes this process a member. Groups of different verbs are different groups: all
-// members of one make the same calls.
+// join makes this process a member. Groups of different verbs are different groups, because all
+// members of a group make the same calls.
 func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (*member, error) {
 	err := f.check()
 	if err != nil {
@@ -126,7 +128,7 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 	}
 	m := newMember(f, std)
 	cfg.Changed = m.changed
-	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("no member after %v", meeting)})
+	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("not a member after %v", meeting)})
 	defer cancel()
 	if m.group, err = group.Join(ctx, cfg); err != nil {
 		m.close()
@@ -135,7 +137,8 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 	return m, nil
 }
 
-// joinError tells an address that cannot be from what has failed.
+// joinError returns the error of the flag --listen if err says that the address cannot be used, or
+// else a failed run.
 func (f *groupFlags) joinError(ctx context.Context, err error) error {
 	if isListen(err) {
 		return fmt.Errorf("--listen=%s: %w", f.Listen, err)

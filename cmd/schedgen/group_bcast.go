@@ -16,18 +16,19 @@ import (
 
 // groupBcastCmd is the verb group bcast.
 type groupBcastCmd struct {
-	Iterations *int     `placeholder:"N" help:"Take part in N broadcasts and take leave; without it all goes on until it is interrupted."`
-	Size       byteSize `default:"64KiB" placeholder:"N" help:"Bytes that this member broadcasts, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Interface  string   `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts, default none."`
+	Iterations *int     `placeholder:"N" help:"Leave after N broadcasts; default: continue until interrupted."`
+	Size       byteSize `default:"64KiB" placeholder:"N" help:"Bytes of a broadcast of this member; default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Interface  string   `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default none: do not multicast."`
 	groupFlags
 }
 
 // Help is the long help text.
 func (groupBcastCmd) Help() string {
 	return `Joins a group whose oldest member broadcasts to the others, again and again, with a barrier after
-each broadcast. Who comes takes part from the next one on. When a member leaves or dies the others
-make the broadcast that it has broken off again; when the oldest has, the next oldest goes on. No
-broadcast may be left out or differ in a byte, at any member; else the exit code is 1.
+each broadcast. A new member takes part from the next broadcast on. When a member leaves or dies,
+the others repeat the broadcast that this broke off. When the oldest member leaves or dies, the
+next oldest continues. Each member checks that it misses no broadcast and that every byte is
+right; otherwise the exit code is 1.
 
 ` + groupHelp() + `Example, in several terminals or on several hosts:
 
@@ -35,7 +36,7 @@ broadcast may be left out or differ in a byte, at any member; else the exit code
     --manager embedded://10.77.0.1:7100,10.77.0.2:7100`
 }
 
-// numberBytes is the number of a broadcast, in front of it.
+// numberBytes is the length of the number at the beginning of each broadcast.
 const numberBytes = 8
 
 // Run joins and broadcasts.
@@ -46,7 +47,7 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	case c.Size < numberBytes || c.Size > maxCast:
 		return fmt.Errorf("--size=%v: must be %v to %v", c.Size, byteSize(numberBytes), byteSize(maxCast))
 	case c.Interface != "" && c.Transport == overTCP:
-		return errors.New("--interface: tcp multicasts on none")
+		return errors.New("--interface: transport tcp does not multicast")
 	}
 	if c.Interface != "" {
 		if c.Interface, err = interfaceName(c.Interface); err != nil {
@@ -64,22 +65,22 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	return m.finish(ctx, err, func() summary { return s.summary() })
 }
 
-// series is the broadcasts that a member takes part in.
+// series is the series of broadcasts that a member takes part in.
 type series struct {
 	member *member
 	size   int
 	text   *groupText
-	have   uint64 // the number of the last broadcast that has come; 0: none has
-	sure   bool   // and all members have it
-	torn   bool   // since the last one that all had, something was broken off
-	done   int
-	cut    int // broken off by a change of the membership, or made anew
-	led    int // of those done, how many this member was the root of
+	have   uint64 // number of the last broadcast received; 0: none
+	sure   bool   // all members have broadcast have
+	torn   bool   // a broadcast was broken off since the last one that all members have
+	done   int    // broadcasts that all members have
+	cut    int    // broadcasts broken off by a change of the membership
+	led    int    // broadcasts of done whose root was this member
 	times  *hdrhistogram.Histogram
 	wrong  findings
 }
 
-// run takes part in so many broadcasts, nil for any number.
+// run takes part in the given number of broadcasts, or without end if iterations is nil.
 func (s *series) run(ctx context.Context, iterations *int) error {
 	for iterations == nil || s.done < *iterations {
 		comm, err := s.member.group.Advance(ctx)
@@ -105,7 +106,7 @@ func hopeless(err error) bool {
 	return errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput)
 }
 
-// once makes one broadcast. When it returns nil, all members have it.
+// once takes part in one broadcast. If it returns nil, all members have the broadcast.
 func (s *series) once(ctx context.Context, comm *runtime.Comm) error {
 	var own []byte
 	root := comm.Rank() == 0
@@ -135,7 +136,8 @@ func (s *series) once(ctx context.Context, comm *runtime.Comm) error {
 	return nil
 }
 
-// due is the number that this member broadcasts. One that not all may have is broadcast again.
+// due returns the number of this member's next broadcast: the last number again, unless all members
+// are known to have it.
 func (s *series) due() uint64 {
 	if s.sure || s.have == 0 {
 		return s.have + 1
@@ -150,8 +152,9 @@ func (s *series) make(number uint64, size int) []byte {
 	return text
 }
 
-// check checks a broadcast. What a barrier followed anywhere has come everywhere: so it is the next
-// one, or the last again after something was broken off.
+// check checks a broadcast. Its number must follow that of the last one. After a broadcast was
+// broken off it may also be that of the last one again. No number is skipped: a rank returns from
+// the barrier after a broadcast only if all members have the broadcast.
 func (s *series) check(got []byte) {
 	if len(got) < numberBytes {
 		s.wrong.add(fmt.Sprintf("a broadcast of %d bytes", len(got)))

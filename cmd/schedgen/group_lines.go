@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// viewLine tells of a view that has begun.
+// viewLine is the line for a view that has begun.
 type viewLine struct {
 	View    uint32   `json:"view"`
 	Members []string `json:"members"`
@@ -31,7 +31,7 @@ func labels(all []membership.Member) (names []string) {
 
 func (l *viewLine) words() string {
 	text := fmt.Sprintf("view %d: %s", l.View, strings.Join(l.Members, " "))
-	if len(l.Came) == len(l.Members) { // this member's first view
+	if len(l.Came) == len(l.Members) { // first view of this member
 		return text
 	}
 	var news []string
@@ -49,13 +49,13 @@ func (l *viewLine) words() string {
 	return text + " (" + strings.Join(news, "; ") + ")"
 }
 
-// summary is the last line.
+// summary is the last line that a member prints.
 type summary interface {
 	line
 	common() *summaryLine
 }
 
-// summaryLine is what all summaries have.
+// summaryLine holds the fields of all summaries.
 type summaryLine struct {
 	Group   string  `json:"group"`
 	Member  string  `json:"member"`
@@ -68,7 +68,7 @@ type summaryLine struct {
 
 func (s *summaryLine) common() *summaryLine { return s }
 
-// end fills in how the membership has ended.
+// end sets the fields that are known when the membership has ended.
 func (s *summaryLine) end(m *member, err error) {
 	s.Group, s.Member = m.flags.Name, m.group.Self().Name
 	s.Good = err == nil && s.Wrong == 0
@@ -84,7 +84,7 @@ func (s *summaryLine) words() string {
 	return fmt.Sprintf("%s %s %s after %s and %s", s.Member, how, s.Group, spellSeconds(s.Seconds), count(int(s.Views), "view"))
 }
 
-// bcastLine tells of a broadcast that all members have.
+// bcastLine is the line for a broadcast that all members have.
 type bcastLine struct {
 	Number  uint64 `json:"broadcast"`
 	Members int    `json:"ranks"`
@@ -95,14 +95,14 @@ func (l *bcastLine) words() string {
 	return fmt.Sprintf("broadcast %d: %v at %s", l.Number, byteSize(l.Bytes), count(l.Members, "member"))
 }
 
-// seriesSummary is what has become of a membership with broadcasts.
+// seriesSummary is the summary of a membership with broadcasts.
 type seriesSummary struct {
 	summaryLine
 	Broadcasts int         `json:"broadcasts"`
 	Led        int         `json:"led"`     // as the root
 	CutOff     int         `json:"cut_off"` // broken off by changes
 	Last       uint64      `json:"last,omitempty"`
-	Times      *timeObject `json:"times,omitempty"` // of those led, until all had them
+	Times      *timeObject `json:"times,omitempty"` // of the broadcasts led, until all members had them
 }
 
 func (s *series) summary() *seriesSummary {
@@ -118,7 +118,7 @@ func (s *seriesSummary) words() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", s.summaryLine.words(), count(s.Broadcasts, "broadcast"))
 	if s.Times != nil {
-		fmt.Fprintf(&b, ", %d of its own, which all had after %s (median)", s.Led, spellSeconds(s.Times.Median))
+		fmt.Fprintf(&b, ", %d of its own, which all members had after %s (median)", s.Led, spellSeconds(s.Times.Median))
 	}
 	if s.CutOff > 0 {
 		fmt.Fprintf(&b, "; %d cut off by changes", s.CutOff)

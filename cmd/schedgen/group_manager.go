@@ -16,25 +16,25 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/file"
 )
 
-// managerHelp are the values of --manager and what --help says of them.
+// managerHelp are the forms of the values of --manager, and the text of each in --help.
 var managerHelp = [][2]string{
 	{"embedded://HOST:PORT,…", "the members themselves, which look for each other at these addresses"},
-	{"etcd://HOST:PORT,…", "an etcd"},
-	{"file:///DIRECTORY", "files on a disk that all members share"},
+	{"etcd://HOST:PORT,…", "the etcd cluster at these addresses"},
+	{"file:///DIRECTORY", "files in a directory that all members share"},
 }
 
 // managerURL is the value of --manager.
 type managerURL struct {
 	kind  string
 	rest  string
-	hosts []string // host:port each; of file none
+	hosts []string // "host:port" each; empty for file
 }
 
-// UnmarshalText reads "embedded://10.0.0.1:7100,10.0.0.2:7100", for one.
+// UnmarshalText reads a URL such as "embedded://10.0.0.1:7100,10.0.0.2:7100".
 func (u *managerURL) UnmarshalText(text []byte) error {
 	var found bool
 	if u.kind, u.rest, found = strings.Cut(string(text), "://"); !found || !slices.Contains([]string{"embedded", "etcd", "file"}, u.kind) {
-		return fmt.Errorf("%q is no manager: must be one of %s", text, strings.Join(heads(managerHelp), ", "))
+		return fmt.Errorf("%q is not a manager: it must be one of %s", text, strings.Join(heads(managerHelp), ", "))
 	}
 	if u.kind == "file" {
 		if u.rest == "" {
@@ -49,7 +49,7 @@ func (u *managerURL) UnmarshalText(text []byte) error {
 			_, err = net.LookupPort("tcp", port)
 		}
 		if ip := net.ParseIP(host); err == nil && (host == "" || port == "0" || ip != nil && ip.IsUnspecified()) {
-			err = errors.New("others cannot use it")
+			err = errors.New("others cannot use this address")
 		}
 		if err != nil {
 			return fmt.Errorf("%q: must be HOST:PORT, such as 10.0.0.1:7100: %w", at, err)
@@ -58,9 +58,9 @@ func (u *managerURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// open returns a manager for a member of the group of that name, and the address where the
-// others meet this member. listen and silence are the flags, which may be empty; log is told what a member waits
-// for.
+// open returns a manager for a member of the group of that name, and the address where the others
+// reach this member. listen and silence are the values of the flags, which may be empty. log
+// receives what a member waits for.
 func (u *managerURL) open(name, listen string, silence *time.Duration, log *slog.Logger) (m membership.Manager, address string, err error) {
 	var ttl time.Duration // the manager's own
 	if silence != nil {
@@ -85,7 +85,7 @@ func (u *managerURL) open(name, listen string, silence *time.Duration, log *slog
 	default:
 		cfg := embedded.Config{Group: name, Seeds: u.hosts, Listener: own.listener, Advertise: own.at, TTL: ttl, Log: log}
 		if own.listener == nil {
-			host, _, _ := net.SplitHostPort(address) // it has one
+			host, _, _ := net.SplitHostPort(address) // method address returns "host:port"
 			cfg.Listen = net.JoinHostPort(host, "0")
 		}
 		m, err = embedded.New(cfg)
@@ -99,14 +99,14 @@ func (u *managerURL) open(name, listen string, silence *time.Duration, log *slog
 	return m, address, nil
 }
 
-// isListen reports whether err says that nobody can listen at an address.
+// isListen reports whether err says that this process cannot listen at an address.
 func isListen(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "listen"
 }
 
-// ownSeed is where a member answers as embedded manager, if that is one of the addresses that
-// all know; else it is empty.
+// ownSeed is the address of --manager at which this member listens as embedded manager. It is empty
+// if the member listens at none of them.
 type ownSeed struct {
 	at       string // host:port
 	listener net.Listener
@@ -119,7 +119,7 @@ func (s *ownSeed) close() error {
 	return s.listener.Close()
 }
 
-// bind takes the first of the addresses that is this host's and free.
+// bind listens at the first of the addresses that belongs to this host and is free.
 func (u *managerURL) bind() (s ownSeed, err error) {
 	if u.kind != "embedded" {
 		return s, nil
@@ -135,22 +135,22 @@ func (u *managerURL) bind() (s ownSeed, err error) {
 		}
 		s = ownSeed{at, l}
 		if ip := l.Addr().(*net.TCPAddr).IP; ip.IsLoopback() && !isLocal(at) {
-			return ownSeed{}, errors.Join(fmt.Errorf("--manager: %s is %v on this host, which other hosts cannot reach: give its address", at, ip), s.close())
+			return ownSeed{}, errors.Join(fmt.Errorf("--manager: %s is %v on this host, which other hosts cannot reach: give the address of the host", at, ip), s.close())
 		}
 		return s, nil
 	}
-	return s, nil // they are others'
+	return s, nil // all belong to other hosts or processes
 }
 
-// isLocal reports whether at says itself that it is an address of one host alone.
+// isLocal reports whether at is localhost or a loopback address by its text.
 func isLocal(at string) bool {
 	host, _, err := net.SplitHostPort(at)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// address returns the "host:port" where the others meet this member: listen, or else the
-// address of this host by which the manager is reached.
+// address returns the "host:port" where the others reach this member: listen, or else the address
+// of this host that reaches the manager.
 func (u *managerURL) address(listen string, own ownSeed) (string, error) {
 	switch {
 	case listen != "":
@@ -166,7 +166,7 @@ func (u *managerURL) address(listen string, own ownSeed) (string, error) {
 	}
 	c, err := net.Dial("udp", u.hosts[0]) // sends nothing
 	if err != nil {
-		return "", fmt.Errorf("--listen: needed: find the address by which %s is reached: %w", u.hosts[0], err)
+		return "", fmt.Errorf("--listen: needed, because this host has no address that reaches %s: %w", u.hosts[0], err)
 	}
 	defer c.Close()
 	host, _, err := net.SplitHostPort(c.LocalAddr().String())

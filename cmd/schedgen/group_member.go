@@ -11,21 +11,21 @@ import (
 	"github.com/schedgen/schedgen/runtime/group"
 )
 
-// member is this process in its group, and what it tells of it.
+// member is this process as a member of its group, and the lines that it prints.
 type member struct {
 	flags   *groupFlags
 	std     stdio
 	group   *group.Group
 	began   time.Time
 	roster  roster
-	changes chan group.Change // to be told
-	told    chan struct{}     // closed when all are
+	changes chan group.Change // changes to print
+	told    chan struct{}     // closed when all changes are printed
 
 	mu  sync.Mutex // held to print
 	err error      // why a line could not be printed
 }
 
-// slack is how many views a member may be ahead of what it has printed.
+// slack is the number of views that may wait to be printed.
 const slack = 64
 
 func newMember(f *groupFlags, std stdio) *member {
@@ -39,13 +39,13 @@ func newMember(f *groupFlags, std stdio) *member {
 	return m
 }
 
-// changed is the group's hook.
+// changed is the group's hook for changes of the membership.
 func (m *member) changed(c group.Change) {
 	m.roster.note(c)
 	m.changes <- c
 }
 
-// line is what a member prints: in words, or as an object.
+// line is a line that a member prints: as text, or as a JSON object.
 type line interface{ words() string }
 
 // print prints a line.
@@ -62,14 +62,14 @@ func (m *member) print(l line) {
 	_, m.err = fmt.Fprintln(m.std.Out, l.words())
 }
 
-// printed returns why a line could not be printed.
+// printed returns the error of the first line that could not be printed.
 func (m *member) printed() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
-// gather waits until the group has as many members as are asked for.
+// gather waits until the group has the number of members of --members.
 func (m *member) gather(ctx context.Context) error {
 	for v := m.group.View(); len(v.Members) < m.flags.Members; {
 		var err error
@@ -93,11 +93,12 @@ func (m *member) rest(ctx context.Context) error {
 	}
 }
 
-// leaveTime bounds a leave in good order.
+// leaveTime is the longest time that leaving in good order may take.
 const leaveTime = 15 * time.Second
 
-// leave takes leave, also if ctx has ended, unless the membership has ended already. worked is how the
-// work has ended; the error is nil if that is well, or at an interrupt.
+// leave leaves the group, even if ctx has ended, unless the membership has ended already. worked is
+// the error of the work. leave returns it, except after an interrupt, together with the error of
+// leaving.
 func (m *member) leave(ctx context.Context, worked error) error {
 	if ended := m.group.Err(); ended != nil {
 		return cmp.Or(worked, ended)
@@ -110,18 +111,19 @@ func (m *member) leave(ctx context.Context, worked error) error {
 	return errors.Join(worked, m.group.Leave(ctx))
 }
 
-// close gives everything back and returns when all views have been told.
+// close releases everything. It returns when all views have been printed.
 func (m *member) close() error {
 	var err error
 	if m.group != nil {
 		err = m.group.Close()
 	}
-	close(m.changes) // nobody calls the hook any more
+	close(m.changes) // a closed group calls its hook no more
 	<-m.told
 	return err
 }
 
-// finish ends the membership after the work, prints the summary and returns what is wrong.
+// finish ends the membership after the work and prints the summary. It returns an error if the work
+// or leaving failed, or if data were wrong.
 func (m *member) finish(ctx context.Context, worked error, summary func() summary) error {
 	err := m.leave(ctx, worked)
 	err = errors.Join(err, m.close())
@@ -135,7 +137,7 @@ func (m *member) finish(ctx context.Context, worked error, summary func() summar
 	case c.Wrong > 0:
 		return &noError{fmt.Sprintf("wrong data, %d times; first %s", c.Wrong, c.First)}
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(m.std.Err, "schedgen:", err) // the error that is returned gives way to the interrupt
+		fmt.Fprintln(m.std.Err, "schedgen:", err) // after an interrupt, run prints only "interrupted"
 		return err
 	case err != nil:
 		return failed(err)

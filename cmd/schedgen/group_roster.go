@@ -8,12 +8,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// roster is the members that this one knows and has known, and what has come from each.
+// roster holds the members that this one knows or has known, and counts the messages of each.
 type roster struct {
 	mu      sync.Mutex
 	peers   []*peer // in the order in which they came
 	byID    map[membership.ID]*peer
-	earlier int // messages of those that are in it no more
+	earlier int // messages of members that were dropped from peers
 	view    membership.View
 }
 
@@ -21,16 +21,16 @@ type roster struct {
 type peer struct {
 	id    membership.ID
 	name  string
-	elder bool // it was there before this member
-	heard int  // messages
-	first uint64
-	next  uint64
+	elder bool   // it was a member before this one
+	heard int    // number of messages received
+	first uint64 // number of the first message received
+	next  uint64 // number that the next message must have
 }
 
-// maxPeers bounds the list.
+// maxPeers bounds the length of roster.peers.
 const maxPeers = 2 * membership.MaxMembers
 
-// note takes those in who have come.
+// note adds the members that have come.
 func (r *roster) note(c group.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *roster) add(p *peer) {
 	r.byID[p.id] = p
 }
 
-// forget takes out who has gone first of those that are members no more.
+// forget drops the oldest peer that is no longer a member. It returns false if there is none.
 func (r *roster) forget() bool {
 	i := slices.IndexFunc(r.peers, func(p *peer) bool { return !r.view.Has(p.id) })
 	if i >= 0 {
@@ -62,11 +62,12 @@ func (r *roster) forget() bool {
 	return i >= 0
 }
 
-// hear notes a message. It returns its origin, and the number that it should have had.
+// hear records a message. It returns the origin of the message and the number that the message
+// should have.
 func (r *roster) hear(msg *group.Message) (p *peer, want uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p = r.byID[msg.Origin]; p == nil { // it came and went in views that this member was too late for
+	if p = r.byID[msg.Origin]; p == nil { // the origin came and went in views that this member never saw
 		p = &peer{id: msg.Origin, name: msg.Origin.String()[:8]}
 		r.add(p)
 	}

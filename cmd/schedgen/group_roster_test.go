@@ -14,7 +14,8 @@ func someone(n int) membership.Member {
 	return membership.Member{ID: membership.ID{1, byte(n), byte(n >> 8)}, Name: fmt.Sprint("m", n)}
 }
 
-// Who was there before this member may begin with any number, all others with 0.
+// TestNumbersThatAreDue checks that messages of an elder member may begin with any number, and
+// those of others must begin with 0.
 func TestNumbersThatAreDue(t *testing.T) {
 	var r roster
 	self, elder, late, stranger := someone(0), someone(1), someone(2), someone(3)
@@ -33,7 +34,7 @@ func TestNumbersThatAreDue(t *testing.T) {
 	}
 }
 
-// The list does not grow with those who come and go.
+// TestRosterIsBounded checks that the list does not grow without bound as members come and go.
 func TestRosterIsBounded(t *testing.T) {
 	var r roster
 	self := someone(0)

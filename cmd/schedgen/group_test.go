@@ -20,27 +20,27 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
-// party is processes that are members of a group, or are to be.
+// party is a set of processes that are or become members of a group.
 type party struct {
 	t       *testing.T
 	verb    string
-	flags   []string // of all
+	flags   []string // flags of all members
 	members []*guest
 }
 
-// guest is one of them.
+// guest is a process of a party.
 type guest struct {
 	t     *testing.T
 	label string
 	cmd   *exec.Cmd
-	said  strings.Builder // on standard error; whole when the process has been waited for
+	said  strings.Builder // its standard error; complete after wait
 
 	mu    sync.Mutex
-	lines []groupLine   // that have not been looked at
-	some  chan struct{} // has something when there is another line; closed at the end
+	lines []groupLine   // lines that have not been taken
+	some  chan struct{} // receives a value when there is another line; closed at the end
 }
 
-// groupLine is any line of the output.
+// groupLine is a line of the output, of any kind.
 type groupLine struct {
 	viewLine
 	castSummary
@@ -51,8 +51,8 @@ type groupLine struct {
 	From       string `json:"from"`
 }
 
-// managers are the values of --manager with which groups are tested; those of embedded: nobody
-// listens there.
+// managers returns functions that make a value of --manager, by the kind of manager. Nobody listens
+// at the addresses of embedded.
 func managers() map[string]func(t *testing.T) string {
 	return map[string]func(t *testing.T) string{
 		"embedded": func(t *testing.T) string {
@@ -67,7 +67,7 @@ func newParty(t *testing.T, verb, manager string, flags ...string) *party {
 	p := &party{t: t, verb: verb, flags: append(flags, "--json", "--silence", "5s", "--manager", manager)}
 	t.Cleanup(func() {
 		for _, g := range p.members {
-			g.cmd.Process.Kill() // it may have ended
+			g.cmd.Process.Kill() // fails if the process has ended
 			g.wait()
 		}
 	})
@@ -122,7 +122,7 @@ func (g *guest) take() (l groupLine, ok bool) {
 func (g *guest) wait() int {
 	for range g.some {
 	}
-	g.cmd.Wait() // the code says it
+	g.cmd.Wait() // the exit code tells the error
 	return g.cmd.ProcessState.ExitCode()
 }
 
@@ -144,14 +144,14 @@ func (g *guest) next() groupLine {
 				require.FailNow(g.t, "has ended", "%s: %s", g.label, g.said.String())
 			}
 		case <-late:
-			g.cmd.Process.Signal(syscall.SIGQUIT) // it says where it is
+			g.cmd.Process.Signal(syscall.SIGQUIT) // prints the stacks of its goroutines
 			g.wait()
 			require.FailNow(g.t, "says nothing", "%s: %s", g.label, g.said.String())
 		}
 	}
 }
 
-// sees waits for a view of these members.
+// sees waits for a view with exactly these members.
 func (g *guest) sees(members string) viewLine {
 	g.t.Helper()
 	for {
@@ -161,7 +161,7 @@ func (g *guest) sees(members string) viewLine {
 	}
 }
 
-// hears waits for so many messages of a member.
+// hears waits for n messages of a member.
 func (g *guest) hears(from string, n int) {
 	g.t.Helper()
 	for n > 0 {
@@ -195,7 +195,7 @@ func (g *guest) last() (last groupLine) {
 	return last
 }
 
-// of returns what the summary says of a member's messages.
+// of returns the part of the summary about a member's messages.
 func (l *groupLine) of(label string) heardFrom {
 	for _, o := range l.Origins {
 		if o.Member == label {
@@ -205,7 +205,8 @@ func (l *groupLine) of(label string) heardFrom {
 	return heardFrom{}
 }
 
-// Real processes publish while others join, die and leave: whoever is there hears the same.
+// TestGroupAnycast runs processes that publish while others join, die and leave. All members
+// receive the same messages.
 func TestGroupAnycast(t *testing.T) {
 	t.Parallel()
 	for name, manager := range managers() {
@@ -242,7 +243,7 @@ func TestGroupAnycast(t *testing.T) {
 	}
 }
 
-// Real processes broadcast while the root dies and others come and go.
+// TestGroupBcast runs processes that broadcast while the root dies and others come and go.
 func TestGroupBcast(t *testing.T) {
 	t.Parallel()
 	for name, manager := range managers() {
@@ -271,7 +272,7 @@ func TestGroupBcast(t *testing.T) {
 	}
 }
 
-// broadcasts waits until the member has taken part in so many broadcasts at so many ranks.
+// broadcasts waits until the member has taken part in n broadcasts among the given number of ranks.
 func (g *guest) broadcasts(ranks, n int) {
 	g.t.Helper()
 	for n > 0 {
@@ -281,7 +282,7 @@ func (g *guest) broadcasts(ranks, n int) {
 	}
 }
 
-// Members with the same key meet.
+// TestGroupKey checks that members with the same key meet.
 func TestGroupKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,14 +9,14 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpCmd is the verb help: what --help says, for those who put it in front.
+// helpCmd is the verb help: "help VERB" prints what "VERB --help" prints.
 type helpCmd struct {
-	Verb []string `arg:"" optional:"" complete:"verb" help:"Verb to tell about; without one: all verbs."`
+	Verb []string `arg:"" optional:"" complete:"verb" help:"Verb whose help is shown; default: all verbs."`
 }
 
 // Help is the long help text.
 func (helpCmd) Help() string {
-	return `Says the same as --help behind the verb.
+	return `Prints the same as the verb's flag --help.
 
 Example:
 
@@ -39,12 +39,11 @@ func (c *helpCmd) Run(app *kong.Kong) error {
 	return ctx.PrintUsage(false)
 }
 
-// helpWidth is the width of what the help texts lay out themselves; kong
-// indents it by two more.
+// helpWidth is the width of the tables in help texts. Kong indents them by two more columns.
 const helpWidth = 76
 
-// table lays out rows of a word and what it means, indented as text that is
-// not to be reflowed.
+// table lays out rows of a word and its meaning. The rows are indented, so that kong does not
+// reflow them.
 func table(rows [][2]string) string {
 	widest := 0
 	for _, row := range rows {

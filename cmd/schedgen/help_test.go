@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parserForTests returns the parser of the command line, whose output goes
-// nowhere.
+// parserForTests returns the parser of the command line. It discards the output.
 func parserForTests(t *testing.T) *kong.Kong {
 	t.Helper()
 	parser, err := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
@@ -22,8 +21,8 @@ func parserForTests(t *testing.T) *kong.Kong {
 	return parser
 }
 
-// allVerbs returns all verbs that people may know, as words behind schedgen; the
-// first is none.
+// allVerbs returns all verbs that are not hidden, each as the words after schedgen. The first
+// element, which is empty, stands for the command itself.
 func allVerbs(t *testing.T) [][]string {
 	t.Helper()
 	all := [][]string{nil}
@@ -42,7 +41,7 @@ func allVerbs(t *testing.T) [][]string {
 	return all
 }
 
-// TestHelpFitsTheTerminal: no line is longer than the terminal is wide.
+// TestHelpFitsTheTerminal checks that no line of help is longer than the terminal is wide.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
@@ -56,7 +55,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestHelpVerb: help VERB says what VERB --help says.
+// TestHelpVerb checks that "help VERB" prints what "VERB --help" prints.
 func TestHelpVerb(t *testing.T) {
 	for _, verb := range allVerbs(t) {
 		_, want, _ := invoke(t.Context(), nil, append(verb, "--help")...)
@@ -66,11 +65,10 @@ func TestHelpVerb(t *testing.T) {
 	}
 }
 
-// column is what stands in columns, which only indented text keeps.
+// column matches a line of text in columns that is not indented, so that kong would reflow it.
 var column = regexp.MustCompile(`(?m)^\S.*\S  +\S`)
 
-// TestHelpIsReflowedWell: what the long texts lay out is indented, so that it
-// is not run together.
+// TestHelpIsReflowedWell checks that text in columns is indented, so that it is not reflowed.
 func TestHelpIsReflowedWell(t *testing.T) {
 	require.Regexp(t, column, "bcast    a broadcast\n")
 	_ = kong.Visit(parserForTests(t).Model, func(v kong.Visitable, next kong.Next) error {
@@ -81,8 +79,8 @@ func TestHelpIsReflowedWell(t *testing.T) {
 	})
 }
 
-// TestExamplesOfHelp: every verb that does something has examples, which can
-// be copied and which its parser takes.
+// TestExamplesOfHelp checks that the help of every verb has examples, and that the parser accepts
+// them.
 func TestExamplesOfHelp(t *testing.T) {
 	parser := parserForTests(t)
 	for _, node := range parser.Model.Leaves(true) {
@@ -97,8 +95,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	}
 }
 
-// examplesIn returns the words of the commands that a help text shows, without
-// what a shell does with their output.
+// examplesIn returns the words of the commands in a help text, without pipes and redirections.
 func examplesIn(help string) [][]string {
 	var out [][]string
 	for line := range strings.Lines(strings.ReplaceAll(help, "\\\n", " ")) {
@@ -114,7 +111,8 @@ func examplesIn(help string) [][]string {
 	return out
 }
 
-// TestGrammarOfCasts: the verbs that have a part of the command line to themselves say and take the same by it.
+// TestGrammarOfCasts checks that the verbs of castOnly have the same help there as on the whole
+// command line.
 func TestGrammarOfCasts(t *testing.T) {
 	part, err := newParser(new(castOnly), stdio{}, func(int) {})
 	require.NoError(t, err)

@@ -2,21 +2,20 @@ package main
 
 import "fmt"
 
-// A flag that has nothing to act on changes nothing, so a line on the standard
-// error says so and the command goes on: whoever tries several collectives or
-// transports need not change the other flags each time. A flag that asks for
-// something that would not be done stays an error.
+// A flag without effect is not an error: a line on the standard error says that it is ignored, and
+// the command continues. So a user who tries several collectives or transports can leave the other
+// flags as they are. A flag that asks for something which would not be done is an error.
 
-// idle says that a flag has nothing to act on.
+// idle prints that a flag is ignored, and why.
 func (s stdio) idle(flag, reason string) {
 	fmt.Fprintf(s.Err, "schedgen: --%s is ignored: %s\n", flag, reason)
 }
 
-// Why flags have nothing to act on.
+// Reasons why a flag has no effect.
 func noMessage(collective string) string { return withArticle(collective) + " has no message" }
 func noRoot(collective string) string    { return withArticle(collective) + " has no root" }
 
-// dropIdle takes away the flags that have nothing to act on in a collective.
+// dropIdle removes the flags that have no effect on a collective, and prints a line for each.
 func (f *paramFlags) dropIdle(collective string, std stdio) {
 	row := rowOf(collective)
 	for _, flag := range []struct {

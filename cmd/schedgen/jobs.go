@@ -9,19 +9,20 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// jobs are the schedules that one verify proves: a file's, or an algorithm's
-// over a range of ranks and, maybe, all roots.
+// jobs are the schedules that one verify proves: that of a file, or those of an algorithm for a
+// range of ranks and for one root or all roots.
 type jobs struct {
 	file *ir.Schedule // nil: an algorithm
 
 	name     string
-	params   schedule.Params // Ranks is open, so is Root with allRoots
+	params   schedule.Params // without Ranks, and without Root if allRoots is set
 	ranks    rankRange
 	allRoots bool
 }
 
-// check returns the error of a schedule that is not proved. Ranks bound roots
-// and hosts, and sizes grow with them, so the ends of the range speak for all.
+// check returns an error if the parameters are wrong or a schedule is too large. It looks at both
+// ends of the range of ranks alone: the number of ranks bounds roots and hosts, and sizes grow with
+// it.
 func (j *jobs) check() error {
 	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
 		spec, err := schedule.New(j.name, j.params)
@@ -30,7 +31,7 @@ func (j *jobs) check() error {
 		}
 		if rules, actions := spec.Size(); mayRotate(spec) && max(rules, actions) > maxSize {
 			if max(rules, actions) > maxCompared {
-				return fmt.Errorf("--ranks=%d: %s has %d rules and %d transfers, more than %d are not compared",
+				return fmt.Errorf("--ranks=%d: %s has %d rules and %d transfers; at most %d are compared",
 					j.params.Ranks, j.name, rules, actions, int64(maxCompared))
 			}
 			continue
@@ -42,13 +43,13 @@ func (j *jobs) check() error {
 	return nil
 }
 
-// maxCompared is the largest number of rules, or of actions, of all programs that are compared
-// without being kept: a ring that folds has three rules for each pair of ranks, and those of 65,536 take
-// some ten minutes.
+// maxCompared is the largest number of rules, or of actions, of the programs that verify compares
+// without keeping them. A ring that folds has three rules for each pair of ranks; those of 65,536
+// ranks take about ten minutes.
 const maxCompared = 1 << 34
 
-// mayRotate reports whether it is worth while to ask if rank r+1 does what rank r does, moved on by
-// one: hosts of several ranks are not like that.
+// mayRotate reports whether rank r+1 may do what rank r does, moved on by one rank. Schedules for
+// hosts of several ranks never do.
 func mayRotate(s *schedule.Spec) bool {
 	h, p := s.Header(), s.Params()
 	_, rotated := h.Rotation()
@@ -86,7 +87,7 @@ func (j *jobs) len() int {
 	return n
 }
 
-// all yields functions that prove the schedules, one at a time. They call begin before each check.
+// all yields a function for each schedule, which proves it and calls begin before each check.
 func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*verify.Report, error)] {
 	return func(yield func(func() (*verify.Report, error)) bool) {
 		if j.file != nil {
@@ -101,7 +102,8 @@ func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*
 	}
 }
 
-// proveSpec proves an algorithm, by rotation if it rotates: the schedule is then never built.
+// proveSpec proves an algorithm. If the programs of all ranks are rotations of one another, it
+// proves one of them and never builds the schedule.
 func proveSpec(name string, p schedule.Params, begin func(check string), checks []string) (*verify.Report, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {

@@ -16,7 +16,7 @@ type listCmd struct {
 
 // Help is the long help text.
 func (listCmd) Help() string {
-	return `P is the number of ranks, F the number of chunks, n the degree.
+	return `In message counts P is the number of ranks, F the number of chunks, and n the degree.
 
 Example:
 
@@ -34,14 +34,14 @@ type listed struct {
 	Summary    string   `json:"summary"`
 }
 
-// paper is what a number in listed.Paper stands for.
+// paper is a paper that listed.Paper names by its number.
 type paper struct {
 	Number  string `json:"number"`
 	Authors string `json:"authors"`
 	Title   string `json:"title"`
 }
 
-// Run prints all algorithms, and below them what the papers' numbers stand for.
+// Run prints all algorithms, and below them the papers that the table names by numbers.
 func (c *listCmd) Run(std stdio) error {
 	if c.JSON {
 		return c.printJSON(std)
@@ -57,10 +57,10 @@ func (c *listCmd) Run(std stdio) error {
 	return printLegend(std.Out)
 }
 
-// printLegend says what stands in the table's columns.
+// printLegend explains the columns MESSAGES and PAPER of the table.
 func printLegend(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("\nMESSAGES\nof P ranks and F chunks; n is the degree\n\nPAPER\n")
+	b.WriteString("\nMESSAGES\nP is the number of ranks, F the number of chunks, n the degree\n\nPAPER\n")
 	for _, p := range schedule.Papers() {
 		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, hanging(p.Title, 5, helpWidth))
 	}

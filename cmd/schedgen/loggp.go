@@ -10,11 +10,11 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// loggpArgs choose the machine of the LogGP model and the length of a block.
+// loggpArgs are the flags for the parameters of the LogGP model and the length of a block.
 type loggpArgs struct {
-	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of one block, which is the whole message of a broadcast, for the makespan; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	LogGP loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the makespan's model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
-	Fold  perByte     `name:"fold" default:"0.2ns" placeholder:"TIME" help:"What a fold takes for each byte of each operand but the first, in the models; default 0.2ns."`
+	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of one block for the makespan; a broadcast has one block, its message; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	LogGP loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Parameters of the makespan's model: latency L, overhead o and gap g in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	Fold  perByte     `name:"fold" default:"0.2ns" placeholder:"TIME" help:"Time of a fold for each byte of each operand after the first, in the models; default 0.2ns."`
 }
 
 // run runs s in the model.
@@ -33,7 +33,7 @@ func (a *loggpArgs) run(s *ir.Schedule) (*makespan, error) {
 	return m, err
 }
 
-// loggpParams are the parameters as the command line spells them.
+// loggpParams is the value of a flag such as --loggp.
 type loggpParams loggp.Params
 
 // UnmarshalText reads "2500,1500,1000,6".
@@ -46,21 +46,21 @@ func (p *loggpParams) UnmarshalText(text []byte) error {
 	for i, w := range words {
 		n, err := strconv.ParseInt(w, 10, 64)
 		if err != nil || n < 0 {
-			return fmt.Errorf("%q: %q is no whole number of nanoseconds from 0", text, w)
+			return fmt.Errorf("%q: %q is not a whole number of nanoseconds of at least 0", text, w)
 		}
 		*fields[i] = loggp.Time(n)
 	}
 	return nil
 }
 
-// makespan is what a run in the model has told.
+// makespan is the result of a run in the model.
 type makespan struct {
 	params loggp.Params
 	bytes  int
 	result *loggp.Result
 }
 
-// words spells the makespan and what it is for.
+// words spells the makespan, the length of the message and the parameters of the model.
 func (m *makespan) words(h *ir.Header) string {
 	of := ""
 	if h.HasMessage() {
@@ -76,7 +76,7 @@ func (m *makespan) words(h *ir.Header) string {
 	return text
 }
 
-// micros spells a time of the model, exactly.
+// micros spells a time of the model without rounding.
 func micros(t loggp.Time) string {
 	if t == loggp.Never {
 		return "never"
@@ -87,7 +87,7 @@ func micros(t loggp.Time) string {
 	return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) + " µs"
 }
 
-// nanos is a time for machines, null for never.
+// nanos returns a time for JSON: nanoseconds, or nil for never.
 func nanos(t loggp.Time) *int64 {
 	if t == loggp.Never {
 		return nil
@@ -96,11 +96,12 @@ func nanos(t loggp.Time) *int64 {
 	return &n
 }
 
-// loggpObject is the model for machines: a block's bytes, nanoseconds, and nanoseconds a byte.
+// loggpObject is the JSON form of the model: the bytes of a block, and times in nanoseconds or
+// nanoseconds a byte.
 type loggpObject struct {
 	Bytes int `json:"bytes"`
 	loggpTimes
-	Near *loggpTimes `json:"near,omitempty"` // on a host, if that differs
+	Near *loggpTimes `json:"near,omitempty"` // parameters within a host, if they differ
 }
 
 type loggpTimes struct {

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// looked is a file whose first bytes have been looked at.
+// looked is an open file whose form is known.
 type looked struct {
-	form *foreignForm // nil: one of ours
+	form *foreignForm // nil for schedgen's own forms
 	in   *bufio.Reader
 	file io.Closer
 }
@@ -31,7 +31,8 @@ func (a *sourceArgs) look(ctx context.Context, std stdio) (looked, error) {
 	})
 }
 
-// checkOwn refuses flags that say what a file of another program says itself.
+// checkOwn returns an error for flags of ranks and parameters: a file of another program has its
+// own.
 func (a *sourceArgs) checkOwn(form *foreignForm) error {
 	if flags := a.list(); a.Ranks != nil || len(flags) > 0 {
 		return fmt.Errorf("%s is %s, which has ranks and parameters of its own", a.Source, form.name)

@@ -16,7 +16,7 @@ type manCmd struct{}
 
 // Help is the long help text.
 func (manCmd) Help() string {
-	return `To read it, and to have man find it:
+	return `To read the page, and to install it where man finds it:
 
   schedgen man | man -l -
   schedgen man > ~/.local/share/man/man1/schedgen.1`
@@ -27,8 +27,8 @@ func (manCmd) Run(app *kong.Kong, std stdio) error {
 	return manpage.Write(std.Out, app.Model, manPage(buildInfo()))
 }
 
-// manPage is what the manual page says beside what the verbs' help says. Its
-// date is that of the revision, so that the same source makes the same page.
+// manPage returns the parts of the manual page that are not the help of a verb. Its date is that of
+// the revision, so that the same source makes the same page.
 func manPage(info *debug.BuildInfo) manpage.Page {
 	date, _, _ := strings.Cut(setting(info, "vcs.time"), "T")
 	return manpage.Page{
@@ -38,7 +38,7 @@ func manPage(info *debug.BuildInfo) manpage.Page {
 		Version: "schedgen " + cmp.Or(info.Main.Version, "(devel)"),
 		Date:    date,
 		Sections: []manpage.Section{
-			{Title: "ALGORITHMS", Text: "In messages P is the number of ranks, F that of chunks, n the degree.", Rows: algorithmRows()},
+			{Title: "ALGORITHMS", Text: "In message counts P is the number of ranks, F the number of chunks, and n the degree.", Rows: algorithmRows()},
 			{Title: "EXIT STATUS", Rows: exitRows},
 			{Title: "ENVIRONMENT", Rows: environmentRows},
 			{Title: "PAPERS", Rows: paperRows()},
@@ -65,16 +65,16 @@ func paperRows() []manpage.Row {
 
 var exitRows = []manpage.Row{
 	{Term: "0", Text: "All is well."},
-	{Term: "1", Text: "The answer is no: a schedule does not hold, or data were wrong. Or a run has failed: a rank died, did not come, or was not done in time."},
+	{Term: "1", Text: "The answer is no: a schedule does not verify, or data were wrong. Or a run has failed: a rank died, did not join, or was not done in time."},
 	{Term: "2", Text: "Bad input: flags, names or files."},
 	{Term: "130", Text: "Interrupted."},
 }
 
 var environmentRows = []manpage.Row{
-	{Term: "NO_COLOR, TERM", Text: "There is no colour if NO_COLOR is set or TERM is dumb."},
+	{Term: "NO_COLOR, TERM", Text: "No colour is used if NO_COLOR is set or TERM is dumb."},
 	{Term: "COLUMNS", Text: "Width of help texts."},
 	{Term: "SCHEDGEN_JOB", Text: "Name of the job for the verb rank, if --job is not given."},
-	{Term: "SCHEDGEN_COORDINATOR", Text: "Where the ranks of the verb rank meet, HOST:PORT, if --coordinator is not given."},
-	{Term: "SCHEDGEN_KEY_FILE, SCHEDGEN_ENCRYPT", Text: "File with the key of the job, if --key-file is not given, and 1 to encrypt what goes over the network."},
-	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank, before those of launchers."},
+	{Term: "SCHEDGEN_COORDINATOR", Text: "HOST:PORT where the ranks of the verb rank meet, if --coordinator is not given."},
+	{Term: "SCHEDGEN_KEY_FILE, SCHEDGEN_ENCRYPT", Text: "File with the key of the job, if --key-file is not given, and 1 to encrypt all network traffic."},
+	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank. They take precedence over the variables of launchers."},
 }

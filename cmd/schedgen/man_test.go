@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// manSource is the page of a binary that knows its revision.
+// manSource returns the manual page of a binary that knows its revision.
 func manSource(t *testing.T) string {
 	t.Helper()
 	info := &debug.BuildInfo{
@@ -26,8 +26,8 @@ func manSource(t *testing.T) string {
 	return b.String()
 }
 
-// TestManPageRendersWell: its readers find no fault with it, and show what the
-// command knows: verbs, flags, algorithms, formats and papers.
+// TestManPageRendersWell checks that the formatters of manual pages report no errors, and that the
+// page has all verbs, flags, algorithms, formats and papers.
 func TestManPageRendersWell(t *testing.T) {
 	source := manSource(t)
 	for _, c := range []struct{ tool, args string }{{"groff", "-man -ww -Tutf8 -P-c"}, {"mandoc", "-T lint -W style"}} {
@@ -48,7 +48,7 @@ func TestManPageRendersWell(t *testing.T) {
 	}
 }
 
-// plain takes away what terminals overstrike.
+// plain removes overstruck characters.
 func plain(text string) string {
 	var b []rune
 	for _, c := range text {

@@ -19,41 +19,43 @@ import (
 	"github.com/schedgen/schedgen/runtime/mpi"
 )
 
-// mpiCmd is the verb mpi: it starts a command in whose MPI programs the library of package mpi runs.
+// mpiCmd is the verb mpi. It starts a command, and loads the library of package mpi into the
+// command's MPI programs.
 type mpiCmd struct {
-	Engine    string   `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"What takes operations over: c, go, auto or off; default auto."`
+	Engine    string   `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"Engine that runs the operations, see above: c, go, auto or off; default auto."`
 	Interface string   `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
-	Report    bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
-	Tune      bool     `help:"First measure, for half a minute, which engine is faster than the MPI at what; engine auto keeps to it from then on."`
-	Profile   bool     `help:"At MPI_Finalize rank 0 says how long the ranks were in which collective operations, by length."`
-	JSON      string   `name:"profile-json" placeholder:"FILE" help:"The same into a file, as JSON."`
-	CC        string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
-	Command   []string `arg:"" help:"The command that starts the ranks, such as mpirun, behind --."`
+	Report    bool     `help:"At MPI_Finalize, rank 0 prints which operations schedgen ran, and which it did not and why."`
+	Tune      bool     `help:"First measure for half a minute which engine is faster than the MPI for which operations. Engine auto uses the result in later runs, too."`
+	Profile   bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
+	JSON      string   `name:"profile-json" placeholder:"FILE" help:"Write the profile to FILE as JSON."`
+	CC        string   `name:"cc" placeholder:"COMPILER" help:"C compiler; default cc, gcc or clang."`
+	Command   []string `arg:"" help:"Command that starts the ranks, such as mpirun; it follows --."`
 }
 
 // Help is the long help text.
 func (mpiCmd) Help() string {
-	return `Starts MPI programs, unchanged, so that schedgen runs their collective operations: over the messages of
-their own MPI, which may be Open MPI, MPICH or another one with the standard ABI of MPI 5. Programs in
-Fortran and Python count.
+	return `Starts unchanged MPI programs and runs their collective operations with schedgen, over the messages
+of their own MPI. The MPI may be Open MPI, MPICH or another one with the standard ABI of MPI 5.
+Programs in Fortran and Python work, too.
 
-The library that does it is loaded before MPI. It is compiled at first use, by the machine's C compiler,
-and kept in the user's cache. Where something is in the way, such as no compiler or a program that is
-linked statically, a line says so and the command runs as if schedgen were not there.
+schedgen loads a library before the MPI. It compiles the library at first use with the machine's C
+compiler and keeps it in the user's cache. If this is impossible, for example because there is no
+compiler or the program is linked statically, a line says so, and the command runs without
+schedgen.
 
 Engines:
 
 ` + table([][2]string{
-		{"c", "schedules as tables, over messages of the MPI, for all operations that they serve"},
-		{"go", "schedules over shared memory, TCP and multicast of schedgen's own; engine c where it does not serve"},
-		{"auto", "what --tune has measured to be faster than the MPI; without that, engine c where it is never slower"},
-		{"off", "the MPI serves everything"},
+		{"c", "schedules as tables, over messages of the MPI, for each operation that they can run"},
+		{"go", "schedules over schedgen's own shared memory, TCP and multicast; engine c for operations that it cannot run"},
+		{"auto", "for each operation, the engine that --tune has measured to be faster than the MPI; without such a measurement, engine c where it is never slower"},
+		{"off", "the MPI runs everything"},
 	}) + `
-Engine go is built at first use, by the Go toolchain, from the source that schedgen was built from.
+The Go toolchain builds engine go at first use, from the source that schedgen was built from.
 
-With --tune the ranks measure both engines and the MPI before the first collective operation among all of
-them, and print what they find. Rules are kept for that MPI, that number of ranks, and ranks on one host or
-on several; measure again if the network changes.
+With --tune the ranks measure both engines and the MPI before the first collective operation of all
+ranks, and print the results. The resulting rules are kept for that MPI, that number of ranks, and
+ranks on one host or on several. Measure again if the network changes.
 
 Examples:
 
@@ -64,7 +66,7 @@ Examples:
   schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
 }
 
-// Run becomes the command.
+// Run replaces this process by the command.
 func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 	path, err := exec.LookPath(c.Command[0])
 	if err != nil {
@@ -78,7 +80,7 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 		return fmt.Errorf("--tune is for engine auto, not for engine %s", c.Engine)
 	}
 	if c.Profile && c.JSON != "" {
-		return errors.New("--profile and --profile-json: give one of them")
+		return errors.New("--profile and --profile-json: give only one of them")
 	}
 	if c.Engine != "off" || c.Profile || c.JSON != "" {
 		library, err := c.library(ctx, std)
@@ -102,7 +104,8 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, env))
 }
 
-// mpiPlaces returns where the user's cache has what is built for verb mpi, and where this program is.
+// mpiPlaces returns the directory of the user's cache for the libraries of the verb mpi, and the
+// path of this program.
 func mpiPlaces() (cache, self string, err error) {
 	if cache, err = os.UserCacheDir(); err == nil {
 		self, err = os.Executable()
@@ -110,7 +113,8 @@ func mpiPlaces() (cache, self string, err error) {
 	return filepath.Join(cache, "schedgen", "mpi"), self, err
 }
 
-// library builds the library, and the tables for the ranks that the command seems to start.
+// library builds the library. It also writes the tables for the number of ranks that the command
+// seems to start.
 func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
 	cache, self, err := mpiPlaces()
 	if err != nil {
@@ -130,8 +134,9 @@ func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
 	return library, nil
 }
 
-// goLibrary returns where the engine go is, "" if it is not needed. It is built for --engine go and for --tune;
-// engine auto takes one that is there. Without it engine go becomes engine c, and engine auto has one engine less.
+// goLibrary returns the path of engine go, or "" if there is none or it is not needed. It builds
+// the engine for --engine go and for --tune; engine auto uses only one that exists already. If
+// building fails, engine c takes the place of engine go.
 func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
 	if c.Engine == "c" || c.Engine == "off" {
 		return ""
@@ -140,7 +145,7 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
 	path := ""
 	if err == nil {
 		if path, err = mpi.FindGo(cache, self); err != nil && (c.Engine == "go" || c.Tune) {
-			fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes a minute at most")
+			fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
 			path, err = mpi.BuildGo(ctx, cache, self)
 		}
 	}
@@ -150,12 +155,12 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
 		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; engine c takes its place\n", err)
 		c.Engine = "c"
 	case c.Tune:
-		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; engine c alone is measured\n", err)
+		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; only engine c is measured\n", err)
 	}
 	return path
 }
 
-// environment returns what the ranks need in their environment. goLibrary is the engine go, if there is one.
+// environment returns the variables that the ranks need. goLibrary is the path of engine go, or "".
 func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, error) {
 	preload := library.Path
 	if old := os.Getenv("LD_PRELOAD"); old != "" {
@@ -183,7 +188,7 @@ func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, 
 		env = append(env, "SCHEDGEN_MPI_PROFILE=table")
 	}
 	if c.JSON != "" {
-		file, err := filepath.Abs(c.JSON) // the path of a file has a slash, and ranks may start elsewhere
+		file, err := filepath.Abs(c.JSON) // the slash tells it from "table", and ranks may run in another directory
 		if err != nil {
 			return nil, fmt.Errorf("--profile-json=%s: %w", c.JSON, err)
 		}
@@ -192,8 +197,8 @@ func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, 
 	return env, nil
 }
 
-// exported returns the command with flags that have mpirun hand the variables to ranks on other hosts.
-// Those of MPICH do so by themselves, and so does srun.
+// exported returns the command with flags that make Open MPI's mpirun pass the variables to ranks
+// on other hosts. MPICH's mpirun and srun pass all variables by themselves.
 func exported(ctx context.Context, command, variables []string) []string {
 	name := filepath.Base(command[0])
 	launcher := slices.ContainsFunc([]string{"mpirun", "mpiexec", "orterun", "prterun"}, func(known string) bool { return strings.HasPrefix(name, known) })
@@ -214,8 +219,9 @@ func exported(ctx context.Context, command, variables []string) []string {
 	return append(args, command[1:]...)
 }
 
-// ranksIn returns how many ranks a command starts, if it says so by a flag that launchers have; else 0.
-// Tables for them are then there before they are asked for.
+// ranksIn returns the number of ranks that a command starts, if it has a usual flag of launchers
+// for it, and 0 otherwise. The tables for so many ranks can then be written before the ranks ask
+// for them.
 func ranksIn(command []string) int {
 	for i, word := range command[:len(command)-1] {
 		if slices.Contains([]string{"-n", "-np", "--np", "-c", "--n"}, word) {
@@ -227,7 +233,8 @@ func ranksIn(command []string) int {
 	return 0
 }
 
-// staticProgram returns the first program among words before which nothing can be loaded, "" if there is none.
+// staticProgram returns the first statically linked program among words, into which no library can
+// be loaded, or "" if there is none.
 func staticProgram(words []string) string {
 	for _, word := range words {
 		path, err := exec.LookPath(word)
@@ -247,15 +254,15 @@ func staticProgram(words []string) string {
 	return ""
 }
 
-// mpiTablesCmd is the hidden verb mpi-tables, by which the library asks for tables.
+// mpiTablesCmd is the hidden verb mpi-tables, which the library calls to get tables.
 type mpiTablesCmd struct {
-	Ranks  int    `required:"" help:"Ranks that the tables are for."`
-	Output string `required:"" help:"The file."`
+	Ranks  int    `required:"" help:"Number of ranks."`
+	Output string `required:"" help:"File to write."`
 }
 
 // Help is the long help text.
 func (mpiTablesCmd) Help() string {
-	return `Writes the schedules of all operations that schedgen mpi takes over, for the library that it loads.
+	return `Writes the schedules of all operations that schedgen mpi can run, for the library that it loads.
 
 Example:
 

@@ -17,23 +17,23 @@ import (
 
 // papersCmd is the verb papers.
 type papersCmd struct {
-	Figure     string `placeholder:"ID" complete:"figure" help:"Make this figure, such as 000/4, or those of a paper, such as 000; default all."`
+	Figure     string `placeholder:"ID" complete:"figure" help:"Figure to make, such as 000/4, or a paper whose figures are made, such as 000; default all."`
 	List       bool   `help:"List the figures."`
-	Out        string `placeholder:"DIR" complete:"file" help:"Write a picture and a CSV of each figure to DIR, which is made if it is not there."`
+	Out        string `placeholder:"DIR" complete:"file" help:"Write a picture and a CSV file of each figure to DIR, which is created if it does not exist."`
 	Seed       uint64 `default:"1" help:"Seed of losses and arrivals."`
-	Real       bool   `name:"run" help:"Run ranks of this machine too, where a figure has something to run."`
-	Iterations int    `default:"500" placeholder:"N" help:"With --run: operations that are timed for each point, default 500."`
+	Real       bool   `name:"run" help:"Also run ranks of this machine, for figures that have something to run."`
+	Iterations int    `default:"500" placeholder:"N" help:"With --run: operations to time for each point; default 500."`
 }
 
 // Help is the long help text.
 func (papersCmd) Help() string {
-	return `Makes the figures and tables of the five papers that the algorithms come from: what the paper's
-text states, what a closed form gives, what the simulator gives, and with --run what ranks of this
-machine take, as bench does. The text of the papers is all that there is of them: where it gives no
-times, the parameters of a machine are fitted, and each figure says to what.
+	return `Makes the figures and tables of the five papers that the algorithms come from. Each shows the
+values that the text of the paper states, those of a closed form and those of the simulator. --run
+adds times of ranks of this machine, measured as bench does. If a paper states no times, the
+parameters of its machine are fitted; the figure tells to which values.
 
-Without --out a table of each figure goes to the standard output; with it ID.svg and ID.csv, a - in
-place of the /, go to a directory.
+By default it prints a table of each figure. With --out it writes ID.svg and ID.csv to a directory,
+with - in place of the / of the ID.
 
 Examples:
 
@@ -43,10 +43,10 @@ Examples:
   schedgen papers --figure 003/7 --run`
 }
 
-// maxPapersIterations bounds what each point of a run takes.
+// maxPapersIterations bounds the operations of each point of a run.
 const maxPapersIterations = 100_000
 
-// papersTimeout is after what time a point of a run is given up.
+// papersTimeout is the longest time that a point of a run may take.
 const papersTimeout = 5 * time.Minute
 
 // Run makes the figures.
@@ -54,7 +54,7 @@ func (c *papersCmd) Run(ctx context.Context, std stdio) error {
 	entries, err := papers.Find(c.Figure)
 	switch {
 	case err != nil:
-		return fmt.Errorf("--figure: %w; schedgen papers --list names all", err)
+		return fmt.Errorf("--figure: %w; schedgen papers --list lists all figures", err)
 	case c.Iterations < 1 || c.Iterations > maxPapersIterations:
 		return fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxPapersIterations)
 	case c.List:
@@ -85,7 +85,7 @@ func (c *papersCmd) Run(ctx context.Context, std stdio) error {
 	return nil
 }
 
-// put prints a figure, or writes its files and names them.
+// put prints a figure, or writes its files and prints their names.
 func (c *papersCmd) put(w io.Writer, f *papers.Figure, behind bool) error {
 	if c.Out == "" {
 		if behind {
@@ -112,7 +112,8 @@ func listFigures(w io.Writer, entries []papers.Entry) error {
 	return t.Flush()
 }
 
-// runner times operations as bench does, over mcast if that works here, else tcp.
+// runner returns a function that times operations as bench does, over mcast if that works here,
+// else over tcp.
 func (c *papersCmd) runner(std stdio) papers.Runner {
 	return func(ctx context.Context, j papers.Job) (float64, error) {
 		b := benchCmd{Operation: j.Operation, Iterations: &c.Iterations, runFlags: runFlags{
@@ -142,7 +143,7 @@ func (c *papersCmd) runner(std stdio) papers.Runner {
 	}
 }
 
-// figureWords are the figures, as the shell completes them.
+// figureWords returns the figures for completion.
 func figureWords(complete.Place) []complete.Word {
 	var words []complete.Word
 	for _, e := range papers.List() {

@@ -17,9 +17,9 @@ const (
 	channelMargin = 70
 )
 
-// drawChannels draws the nodes of a figure in a row, each as high as its highest level, and the
-// channels of each level above those of the level below. A channel that leads back goes around
-// below the nodes. The channels that a message takes are drawn on those that are there.
+// drawChannels draws the nodes of a figure in a row, each as high as its highest level. Each level
+// has a row of channels, above that of the level below. A channel that leads back goes around below
+// the nodes. The channels that a message takes are drawn over the others.
 func drawChannels(w io.Writer, f *papers.Figure) error {
 	var levels, taken []papers.Series
 	for i := range f.Series {
@@ -79,8 +79,9 @@ const (
 	takenColor   = "#d55e00"
 )
 
-// channel draws an arrow from the node at x from to the one at x to, on the row of a level. One that
-// leads back runs to the right of all nodes, below them and up to its node.
+// channel draws an arrow from the node at x coordinate from to the node at x coordinate to, in the
+// row of a level. An arrow that leads back runs to the right of all nodes, below them and up to its
+// node.
 func channel(b *strings.Builder, from, to, y, level, base, last int, color string, stroke float64) {
 	const half = channelNode / 2
 	path := fmt.Sprintf("M%d %dH%d", from+half, y, to-half)

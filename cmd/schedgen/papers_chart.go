@@ -17,9 +17,9 @@ func drawFigure(w io.Writer, f *papers.Figure) error {
 	return chart.Write(w, chartOf(f))
 }
 
-// chartOf returns the picture of a figure: what the paper states as rings, models as
-// dashed lines, simulations as dots, on a line where that is no model's, and runs as
-// crosses on a line. Series of one name share a colour; what the paper alone has is black.
+// chartOf returns the chart of a figure. Values of the paper are rings, models are dashed lines,
+// simulations are dots, and runs are crosses on a line. The dots are joined if there is no model of
+// the same name. Series of one name share a colour. A series that only the paper has is black.
 func chartOf(f *papers.Figure) chart.Chart {
 	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log, CutY: f.Y.Cut}
 	var names []string

@@ -12,8 +12,7 @@ import (
 	"github.com/schedgen/schedgen/sim/papers"
 )
 
-// TestFiguresAreDrawn: every figure has a picture, whose legend has every series that
-// has something to show.
+// TestFiguresAreDrawn draws every figure. The legend has every series that has points.
 func TestFiguresAreDrawn(t *testing.T) {
 	for _, e := range papers.List() {
 		f, err := e.Make(t.Context(), papers.Options{Seed: 1, Quick: true})
@@ -36,7 +35,8 @@ func TestFiguresAreDrawn(t *testing.T) {
 	}
 }
 
-// requireChannels: a node for each number, and an arrow for each channel and each that is taken.
+// requireChannels requires a node for each number, an arrow for each channel and an arrow for each
+// channel that a message takes.
 func requireChannels(t *testing.T, f *papers.Figure) {
 	t.Helper()
 	var svg bytes.Buffer

@@ -6,12 +6,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress is a bar on the standard error while much is done; a nil bar shows
-// nothing.
+// progress is a progress bar on the standard error. A nil bar shows nothing.
 type progress struct{ bar *progressbar.ProgressBar }
 
-// newProgress returns a bar of total steps, which shows only on a terminal, and
-// says what is done.
+// newProgress returns a bar of total steps with the text doing. It shows only on a terminal.
 func newProgress(std stdio, total int, doing string, more ...progressbar.Option) progress {
 	if total < 2 || !isTerminal(std.Err) {
 		return progress{}
@@ -26,8 +24,7 @@ func newProgress(std stdio, total int, doing string, more ...progressbar.Option)
 	}, more...)...)}
 }
 
-// A bar that cannot be drawn is no reason to stop: errors of the terminal are
-// left alone.
+// The methods ignore errors of the terminal: a bar that cannot be drawn is no reason to stop.
 
 func (p progress) advance() {
 	if p.bar != nil {
@@ -35,7 +32,7 @@ func (p progress) advance() {
 	}
 }
 
-// begin says what is done next, and counts it.
+// begin counts a step and shows the text of the next.
 func (p progress) begin(doing string) {
 	if p.bar != nil {
 		_ = p.bar.Add(1)

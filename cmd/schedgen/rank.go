@@ -9,19 +9,19 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// oneRankCmd is the verb rank: one rank of a run that others start by hand, on
-// other hosts or in other network namespaces.
+// oneRankCmd is the verb rank. It runs one rank; the other ranks are started by hand or by a
+// launcher, on other hosts or in other network namespaces.
 type oneRankCmd struct {
 	kong.Plugins             // see rankVerbs
-	Tune         rankTuneCmd `cmd:"" help:"Measure what messages between two hosts take, and make rules of that."`
+	Tune         rankTuneCmd `cmd:"" help:"Measure how long messages between two hosts take, and write rules for them."`
 }
 
-// seated is a command of run that rank has too: then it runs as one rank, of which each is started
-// on its own.
+// seated is a command of the verb run that the verb rank has, too, and which then runs as one rank.
 type seated interface {
 	collectiveCmd
 
-	// read reads the file with the schedule, if one is named: it says how many ranks there are.
+	// read reads the file with the schedule, if the flags name one. The schedule sets the number of
+	// ranks.
 	read(ctx context.Context, std stdio) error
 }
 
@@ -37,14 +37,14 @@ func (message) seat(row ir.Collective) (any, string) {
 
 // Help is the long help text.
 func (c *rankMessageCmd) Help() string {
-	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
-and -p may come from the variables of a launcher: mpirun, srun, flux run, PALS, torchrun or
-Kubernetes. The ranks meet at --coordinator, an address of rank 0's, or without it where the
-launcher's variables say; rank 0 prints the outcome of all of them. Ranks that wait for others
-say after two seconds which have not come, and why. They give up after a minute.
+	return `Runs one rank of a broadcast. Start it once for each rank, with the same flags. A launcher may set
+--rank and -p by its variables: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The ranks
+meet at --coordinator, an address of rank 0, or else where the launcher's variables say. Rank 0
+prints the results of all ranks. A rank that waits for others prints after two seconds which ranks
+are missing, and why. It gives up after a minute.
 
-Beside the times of the calls it prints the time from the root's call until all ranks have
-said that they have the message: by the algorithm's own acknowledgements, else by a barrier.
+It prints the times of the calls, and the time from the root's call until all ranks have told the
+root that they have the message: by the algorithm's own acknowledgements, or else by a barrier.
 
 Transports:
 
@@ -58,7 +58,7 @@ Example:
   mpirun -n 4 schedgen rank ` + c.row.Name + ` --transport tcp --size 512KiB`
 }
 
-// Run takes part.
+// Run takes part as one rank.
 func (c *rankMessageCmd) Run(ctx context.Context, std stdio) error {
 	return takeSeat(ctx, std, &c.seatFlags, &c.messageCmd)
 }

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// account is what a rank tells rank 0 in the end, over the communicator that
-// it has measured.
+// account is the result that a rank sends to rank 0 at the end, over the communicator of the run.
 type account struct {
 	Rank    int
 	Samples []int64
 	Outcome *outcome
 }
 
-// takePart does this rank's work over the transport that is opened, and returns what all have found at rank 0, nil at the
-// others. bar shows how far the work is at rank 0.
+// takePart does the work of this rank over the transport that open opens. At rank 0 it returns the
+// results of all ranks, and nil at the others. bar shows the progress at rank 0.
 func (s *session) takePart(ctx context.Context, open opening, bar runProgress) (t *tally, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
@@ -36,7 +35,7 @@ func (s *session) takePart(ctx context.Context, open opening, bar runProgress) (
 	return s.doPart(ctx, res, pages, bar)
 }
 
-// doPart does this rank's work, with what it needs and where it is looked at.
+// doPart does the work of this rank with its resources. pages, which may be nil, shows its status.
 func (s *session) doPart(ctx context.Context, res resources, pages *book, bar runProgress) (*tally, error) {
 	defer bar.clear()
 	mine := &account{Rank: s.job.Rank}
@@ -62,7 +61,7 @@ func (s *session) doPart(ctx context.Context, res resources, pages *book, bar ru
 	return t, nil
 }
 
-// account joins, works, and gathers the accounts of all at rank 0.
+// account joins, does the work, and gathers the accounts of all ranks at rank 0.
 func (w *worker) account(ctx context.Context, mine *account, pages *book) (all []*account, err error) {
 	cfg, err := w.job.config()
 	if err != nil {
@@ -89,12 +88,12 @@ func (w *worker) account(ctx context.Context, mine *account, pages *book) (all [
 	return all, w.comm.Barrier(ctx)
 }
 
-// pieceLen is how much of an account goes in one broadcast, in bytes.
+// pieceLen is the longest part of an account that one broadcast carries, in bytes.
 const pieceLen = 256 << 10
 
-// gather returns the accounts of all ranks at rank 0. The others broadcast theirs in
-// turn, in pieces: an account grows with the iterations, and who publishes much needs
-// the others to take it.
+// gather returns the accounts of all ranks at rank 0. The other ranks broadcast theirs in turn, in
+// pieces, because an account grows with the iterations. They do not publish them: a rank that
+// publishes much depends on the others to take its messages.
 func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) {
 	all := []*account{mine}
 	for rank := 1; rank < w.job.Params.Ranks; rank++ {
@@ -114,8 +113,8 @@ func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) 
 	return all, nil
 }
 
-// pass broadcasts the account of a rank, mine if it is that of this one, and returns
-// its text at rank 0. An empty piece is its end.
+// pass broadcasts the account of rank from, which is mine at that rank, and returns its text at
+// rank 0. An empty piece ends it.
 func (w *worker) pass(ctx context.Context, mine *account, from int) (text []byte, err error) {
 	var rest []byte
 	if w.job.Rank == from {
@@ -135,8 +134,7 @@ func (w *worker) pass(ctx context.Context, mine *account, from int) (text []byte
 	}
 }
 
-// replied returns the times until all ranks had replied, nil if they were not
-// taken.
+// replied returns the times until all ranks had replied, or nil if they were not measured.
 func (s *session) replied(t *tally) *timeObject {
 	if !s.job.Replies {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Accounts grow with the iterations, beyond what one message may have.
+// TestLongAccountsAreGathered gathers accounts that are longer than one message may be.
 func TestLongAccountsAreGathered(t *testing.T) {
 	const size, samples = 3, 300_000
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,16 +11,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// seatFlags say which rank this is, where ranks are started by hand or by a launcher.
+// seatFlags are the flags of a rank that is started by hand or by a launcher.
 type seatFlags struct {
-	Rank *int   `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
-	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks: those of another one are turned away; default SCHEDGEN_JOB."`
+	Rank *int   `placeholder:"R" help:"This rank; default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
+	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks. Ranks of another job are turned away. Default SCHEDGEN_JOB."`
 
-	found *launch.Position `kong:"-"` // what the launcher says, nil if the flags say it all
+	found *launch.Position `kong:"-"` // the launcher's position; nil if the flags tell everything
 }
 
-// opening returns how the rank connects with the others: where --coordinator says, else where the launcher's
-// variables do.
+// opening returns the function that connects the rank with the others: at --coordinator, or else
+// where the launcher's variables say.
 func (s *seatFlags) opening(f *runFlags) opening {
 	if f.Coordinator != "" {
 		return openTransport
@@ -28,8 +28,8 @@ func (s *seatFlags) opening(f *runFlags) opening {
 	return s.openFound
 }
 
-// openFound connects a rank with the others where the launcher's variables say that
-// they meet.
+// openFound connects a rank with the others at the meeting point that the launcher's variables
+// name.
 func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, error) {
 	s.found.Log = j.log
 	m, err := s.found.Meet(ctx)
@@ -43,7 +43,7 @@ func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, erro
 	return j.Link.open(ctx, cfg)
 }
 
-// unsaid lists the flags that are missing where no launcher says the same.
+// unsaid lists the missing flags that no launcher replaces.
 func (s *seatFlags) unsaid(f *runFlags) string {
 	var flags []string
 	if s.Rank == nil {
@@ -64,21 +64,21 @@ func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, erro
 	case f.Transport == overMem:
 		return 0, errors.New("--transport=mem: is for ranks of one process")
 	case f.Transport == overShm:
-		return 0, errors.New("--transport=shm: is for ranks that one process starts; hybrid finds those of one host")
+		return 0, errors.New("--transport=shm: is for ranks that one process starts; use hybrid, which finds the ranks of one host")
 	case f.Netns != nil:
-		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
+		return 0, errors.New("--netns: is for the verb run, which makes the hosts and starts all ranks")
 	}
 	if s.Job == "" {
 		s.Job = getenv("SCHEDGEN_JOB")
 	}
 	if len(s.Job) > tcp.MaxJob {
-		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(s.Job), tcp.MaxJob)
+		return 0, fmt.Errorf("--job: the name has %d bytes; at most %d are allowed", len(s.Job), tcp.MaxJob)
 	}
 	if f.Coordinator == "" || s.Rank == nil || f.Ranks == nil {
 		found, err := launch.Find(getenv)
 		switch {
 		case errors.Is(err, launch.ErrNone):
-			return 0, fmt.Errorf("no launcher has started this rank, so give %s", s.unsaid(f))
+			return 0, fmt.Errorf("no launcher has started this rank; give %s", s.unsaid(f))
 		case err != nil:
 			return 0, fmt.Errorf("%w; or give %s", err, s.unsaid(f))
 		}
@@ -98,7 +98,7 @@ func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, erro
 		err = fmt.Errorf("--rank=%d: must be in 0..%d", *s.Rank, p-1)
 	}
 	if at := s.found; err == nil && f.Coordinator == "" && (*s.Rank != at.Rank || p != at.Size) {
-		err = fmt.Errorf("--rank=%d and -p %d: %s say rank %d of %d, and no --coordinator says where others meet", *s.Rank, p, at.Source, at.Rank, at.Size)
+		err = fmt.Errorf("--rank=%d and -p %d: %s say rank %d of %d, and no --coordinator says where other ranks meet", *s.Rank, p, at.Source, at.Rank, at.Size)
 	}
 	return *s.Rank, err
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// book is where the ranks that were started by hand have their pages. Each publishes its
-// address as a rootless message when it has joined, and nobody has to wait for it: ranks
-// without a page do nothing, and who is looked at takes the messages then.
+// book holds the addresses of the status pages of ranks that were started by hand. A rank with a
+// page publishes the address of the page as a rootless message when it has joined. No rank waits
+// for these messages: a rank takes them when somebody opens its page.
 type book struct {
 	own    *position
 	server *status.Server
@@ -30,7 +30,7 @@ type book struct {
 	pages map[int]string // by rank: host:port
 }
 
-// notice is the message.
+// notice is the message by which a rank publishes the address of its page.
 type notice struct {
 	Status string `json:"status"` // host:port of the sender's page
 }
@@ -38,11 +38,11 @@ type notice struct {
 // maxReport is the largest answer of a rank's page, in bytes.
 const maxReport = 8 << 20
 
-// ownPath is where a rank's page has what it says of itself alone.
+// ownPath is the path at which a rank's page shows that rank alone.
 const ownPath = "/own"
 
-// showRank serves the status of a rank of its own until the book is closed; nil if no page
-// is asked for.
+// showRank serves the status page of this rank until the book is closed. It returns nil if the
+// flags ask for no page.
 func (f *seenFlags) showRank(ctx context.Context, own *position, coordinator string, std stdio) (*book, error) {
 	if f.Status == nil {
 		return nil, nil
@@ -69,8 +69,8 @@ func (b *book) close() error {
 	return b.server.Close()
 }
 
-// reachable returns an address of this host's at which others find what listens at addr: if
-// that is any of them, the one by which the coordinator is reached.
+// reachable returns the address at which others reach the listener at addr. If addr is the
+// unspecified address, that is the address of this host that reaches the coordinator.
 func reachable(addr net.Addr, coordinator string) (string, error) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil || !at.Addr().IsUnspecified() {
@@ -85,7 +85,7 @@ func reachable(addr net.Addr, coordinator string) (string, error) {
 	return net.JoinHostPort(host, fmt.Sprint(at.Port())), err
 }
 
-// joined tells the other ranks where this one's page is.
+// joined publishes the address of this rank's page.
 func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
 	if b == nil {
 		return nil
@@ -95,12 +95,13 @@ func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
 		return err
 	}
 	if err := comm.Publish(ctx, text); err != nil {
-		return fmt.Errorf("tell the others of this rank's page: %w", err)
+		return fmt.Errorf("publish the address of this rank's page: %w", err)
 	}
 	return nil
 }
 
-// read takes the messages that have come, and returns the pages of other ranks.
+// read takes the messages that have arrived and returns the addresses of the pages of other ranks,
+// by rank.
 func (b *book) read() map[int]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +109,7 @@ func (b *book) read() map[int]string {
 		for msg, ok, err := comm.TryNext(); ok && err == nil; msg, ok, err = comm.TryNext() {
 			var n notice
 			if err := json.Unmarshal(msg.Data, &n); err != nil {
-				continue // no rank of this program
+				continue // not a message of this program
 			}
 			if _, _, err := net.SplitHostPort(n.Status); err == nil {
 				b.pages[msg.Origin] = n.Status
@@ -120,7 +121,7 @@ func (b *book) read() map[int]string {
 
 func (b *book) ownReport(context.Context) []status.Report { return []status.Report{b.own.report()} }
 
-// reports is the [status.Source] of all ranks that have told of a page.
+// reports is the [status.Source] of all ranks that have published a page.
 func (b *book) reports(ctx context.Context) []status.Report {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -144,7 +145,7 @@ func (b *book) reports(ctx context.Context) []status.Report {
 	return all
 }
 
-// fetch asks the page at a host and port what its rank says of itself.
+// fetch returns the report of a rank from its page at the given host and port.
 func fetch(ctx context.Context, rank int, at string) (r status.Report, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+ownPath+"/status.json", nil)
 	if err != nil {
@@ -160,15 +161,16 @@ func fetch(ctx context.Context, rank int, at string) (r status.Report, err error
 		return r, fmt.Errorf("http://%s/: %s: %w", at, res.Status, err)
 	}
 	if len(own) != 1 || own[0].Process != rank {
-		return r, fmt.Errorf("http://%s/ is another rank's: give --status an address that other hosts reach", at)
+		return r, fmt.Errorf("http://%s/ is the page of another rank: give --status an address that other hosts reach", at)
 	}
 	return own[0], nil
 }
 
-// pageClient asks other ranks directly, whatever proxy is set, and keeps no connections.
+// pageClient connects to other ranks directly, even if a proxy is set, and keeps no connections.
 var pageClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// eventLog is where a rank with --verbose tells what becomes of its communicator.
+// eventLog returns the log to which a rank with --verbose writes the events of its communicator, or
+// nil without --verbose.
 func (f *runFlags) eventLog(std stdio) *slog.Logger {
 	if !f.Verbose {
 		return nil

@@ -10,8 +10,8 @@ import (
 
 // rankTuneCmd is the verb rank tune.
 type rankTuneCmd struct {
-	Ranks       *rankRange `short:"p" placeholder:"P" help:"Number of ranks, which is 2; default from the launcher's variables."`
-	Coordinator string     `placeholder:"HOST:PORT" help:"Address of rank 0's where the two meet; default where the launcher's variables say."`
+	Ranks       *rankRange `short:"p" placeholder:"P" help:"Number of ranks, which must be 2; default from the launcher's variables."`
+	Coordinator string     `placeholder:"HOST:PORT" help:"Address of rank 0 where the ranks meet; default from the launcher's variables."`
 	seatFlags
 	tuneFlags
 	tuneLink
@@ -19,13 +19,12 @@ type rankTuneCmd struct {
 
 // Help is the long help text.
 func (rankTuneCmd) Help() string {
-	return `Measures what "schedgen tune" does, between two hosts of a cluster: it is started once on each, with the same
-flags. --rank and -p may come from the launcher's variables: those of mpirun, srun, torchrun, Kubernetes. Rank 0
-prints what messages take and the rules that follow, and writes the files.
+	return `Measures as "schedgen tune" does, but between two hosts of a cluster. Start it once on each host, with
+the same flags. A launcher may set --rank and -p by its variables: mpirun, srun, torchrun or
+Kubernetes. Rank 0 prints the times of messages and the resulting rules, and writes the files.
 
-The rules are for ranks that are each on a host of its own, and whose hosts are all as far from each other as
-these two. They count for programs that read them by SCHEDGEN_RULES or --rules, which have to be the same at
-all ranks.
+The rules are for one rank on each host, and for hosts that are all as far from each other as these
+two. Programs read them by SCHEDGEN_RULES or --rules, which must be the same at all ranks.
 
 Transports:
 

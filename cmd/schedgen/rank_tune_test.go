@@ -14,7 +14,8 @@ import (
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
-// Two ranks that are started by hand measure as two that tune starts do; rank 0 tells.
+// TestRankTune starts two ranks by hand, which measure as the two ranks of the verb tune do. Rank 0
+// prints the result.
 func TestRankTune(t *testing.T) {
 	coordinator := porttest.Hold(t)
 	rules := filepath.Join(t.TempDir(), "tuned.json")
@@ -42,7 +43,7 @@ func TestRankTune(t *testing.T) {
 	require.Equal(t, o.Modelled, strings.Count(string(text), "modelled: "))
 }
 
-// Ranks that were given different lengths say so.
+// TestRankTuneDiffers gives two ranks different lengths. Both fail with an error that says so.
 func TestRankTuneDiffers(t *testing.T) {
 	coordinator := porttest.Hold(t)
 	args := "rank tune -p 2 --coordinator " + coordinator + " --budget 2s --rank "
@@ -55,6 +56,6 @@ func TestRankTuneDiffers(t *testing.T) {
 	}()
 	code, _, said := invoke(t.Context(), nil, strings.Fields(args+"1 --size 1B..64B")...)
 	require.Equal(t, exitNo, code, said)
-	require.Contains(t, said, "an order of messages of 128 bytes: the longest has 64")
+	require.Contains(t, said, "rank 0 has ordered messages of 128 bytes, but the longest of rank 1 has 64")
 	require.Contains(t, <-first, "rank 1")
 }

@@ -17,37 +17,37 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// receiveCmd is the verb receive: this host gets what another one casts.
+// receiveCmd is the verb receive, which receives a cast from another host.
 type receiveCmd struct {
 	From      string `required:"" placeholder:"HOST:PORT" help:"Address of the sender."`
-	To        string `placeholder:"DIR" complete:"directory" help:"Directory that files are written to; it is made if it is not there. With --exec, where the command runs."`
-	Exec      string `placeholder:"COMMAND" help:"Shell command that gets the stream of a cast from standard input."`
-	Name      string `placeholder:"NAME" help:"What the sender calls this host; default its own name."`
-	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one by which the sender is reached."`
-	Resume    bool   `help:"Take over what is there already, if the sender resumes, and keep what has come if the cast breaks off."`
-	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender. Another one if it is taken."`
-	JSON      bool   `name:"json" help:"Print an object."`
+	To        string `placeholder:"DIR" complete:"directory" help:"Directory for the files; it is created if it does not exist. With --exec, working directory of the command."`
+	Exec      string `placeholder:"COMMAND" help:"Shell command that reads the stream of a cast from its standard input."`
+	Name      string `placeholder:"NAME" help:"Name of this host at the sender; default its host name."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one that reaches the sender."`
+	Resume    bool   `help:"If the sender resumes, receive only the data that this host lacks. Keep the received data if the cast breaks off."`
+	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender, or a free port if it is taken."`
+	JSON      bool   `name:"json" help:"Print one object."`
 	castKey
 
-	told bool         // that the port is taken
-	held *unpack.Held // what is there; nil before it was compared
+	told bool         // the user has been told that the port is taken
+	held *unpack.Held // the data that this host has; nil before the comparison
 }
 
 // Help is the long help text.
 func (receiveCmd) Help() string {
-	return `Receives what "schedgen cast" sends, with others that do the same. It may be started before the
-sender, and waits until all have come. After two seconds, and again at growing intervals, it says what
-it waits for.
+	return `Receives a cast of "schedgen cast" together with other receivers. It may be started before the
+sender, and waits until all receivers have come. After two seconds, and then at growing intervals, it
+prints what it waits for.
 
-Files are written below DIR and never outside of it: names that lead elsewhere, and symbolic links that
-do, are refused. A file is written beside its place, under a name that begins with
-` + unpack.TempPrefix + `, checked by its SHA-256, given to the disk and renamed, so that it is whole or
-absent; one that is there is replaced. If this host cannot go on it says why, and the others do.
+It writes files only below DIR: it refuses names and symbolic links that lead elsewhere. It writes
+each file under a temporary name that begins with ` + unpack.TempPrefix + `, checks its SHA-256, syncs it
+to the disk and renames it. So a file is whole or absent. An existing file is replaced. If this host
+cannot continue, it prints why, and the other receivers continue.
 
-With --resume what has come stays if the cast breaks off, and counts when it is cast again, as does a
-file that is there.
+With --resume, data that were received before a cast broke off are kept. The next cast does not send
+them again, nor files that this host already has.
 
-A stream goes to --exec; the command is killed if not all of it comes.
+--exec receives a stream. If the stream breaks off, the command is killed.
 
 Examples:
 
@@ -60,9 +60,9 @@ func (c *receiveCmd) check() (err error) {
 	case c.To == "" && c.Exec == "":
 		return errors.New("--to or --exec: needed")
 	case c.Resume && c.Exec != "":
-		return errors.New("--resume: of a stream nothing is kept")
+		return errors.New("--resume: not with --exec, because a stream is not kept")
 	case len(c.Name) > lobby.MaxName:
-		return fmt.Errorf("--name: %d bytes, at most %d are allowed", len(c.Name), lobby.MaxName)
+		return fmt.Errorf("--name: has %d bytes; at most %d are allowed", len(c.Name), lobby.MaxName)
 	}
 	if _, _, err := net.SplitHostPort(c.From); err != nil {
 		return fmt.Errorf("--from=%s: must be HOST:PORT, such as 10.77.0.1:7717: %w", c.From, err)
@@ -76,7 +76,7 @@ func (c *receiveCmd) check() (err error) {
 	return err
 }
 
-// Run receives.
+// Run receives a cast and prints how much was received.
 func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
 		return err
@@ -99,7 +99,8 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	return err
 }
 
-// run receives to where it is to go, and returns how much that was.
+// run receives the cast into the directory or command of the flags, and returns how much was
+// received.
 func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unpack.Totals, err error) {
 	sink, err := c.sink(std, &totals)
 	if err != nil {
@@ -112,9 +113,11 @@ func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unp
 	return totals, nil
 }
 
-// receive comes to the sender and takes part. A party that has not met comes together again, without those that
-// have gone. One that resumes compares first what it has, and comes again for what it lacks; so does one that is left out
-// since it is slow, or that was parted from the sender: it goes on where it has stopped.
+// receive enters the sender's lobby and takes part in rounds. If the hosts of a round cannot
+// connect, they meet again without those that have gone. A host that resumes first takes part in a
+// survey, which compares its files, and then in the round that sends the missing data. A host that
+// was left out of a round because it was slow, or that was parted from the sender, enters again and
+// continues where it stopped.
 func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
@@ -161,17 +164,18 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 	}
 }
 
-// comeAgain has this host come again behind a round that has ended so, and says it.
+// comeAgain prepares this host to enter again after a round that ended with err, and prints so.
 func (c *receiveCmd) comeAgain(err error, sink *receiveSink, std stdio) {
 	c.held = nil
 	if errors.Is(err, cast.ErrParted) {
-		err = cast.ErrParted // in short
+		err = cast.ErrParted // without the details
 	}
 	_, have := sink.has()
-	fmt.Fprintf(std.Err, "%v: this host comes again, and has %s of what is sent\n", err, about(float64(have)))
+	fmt.Fprintf(std.Err, "%v: this host enters again; it has %s of the data\n", err, about(float64(have)))
 }
 
-// partedBy returns err if it is that this host and the sender have not reached each other: then it comes again.
+// partedBy returns err if it says that this host and the sender could not reach each other, and nil
+// otherwise.
 func partedBy(err error) error {
 	if errors.Is(err, cast.ErrParted) {
 		return err
@@ -179,10 +183,12 @@ func partedBy(err error) error {
 	return nil
 }
 
-// returning is how long a host that was parted from the sender tries to reach it again.
+// returning is the time for which a host that was parted from the sender tries to reach it again.
 const returning = 10 * time.Second
 
-// enter comes to the sender, and waits for a place. After parted, which is not nil then, the sender is there, or not any more.
+// enter enters the sender's lobby and waits for a place. parted is the error by which this host was
+// parted from the sender, or nil. If parted is not nil, enter waits only briefly for the sender: it
+// was there before, and may have ended.
 func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, news *senderNews, parted error) (*lobby.Seat, error) {
 	cfg := key.lobby()
 	cfg.News = news.note
@@ -200,7 +206,7 @@ func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, news
 	return nil, parted
 }
 
-// take takes part in a round.
+// take takes part in a round: a survey or a transfer.
 func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receiveSink, note castNote, std stdio) error {
 	o, doing := cast.ReceiveOptions{From: note.From, Answer: sink.digest}, "receive"
 	if note.Survey {
@@ -215,7 +221,7 @@ func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receive
 // lacked tells the sender what this host lacks.
 func (c *receiveCmd) lacked() []byte { return c.held.Lacked().Text() }
 
-// meet connects this host with the others.
+// meet connects this host with the others of its round.
 func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, note castNote, key secret, std stdio) (*runtime.Comm, error) {
 	defer seat.Leave()
 	l, err := c.listen(ctx, seat.Here, std)
@@ -230,8 +236,8 @@ func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, note castNote, 
 	return comm, err
 }
 
-// listen opens where other receivers reach this host, at the address by which it has reached the sender: at the
-// sender's port, or --port, so that a firewall need not let more through.
+// listen listens for other receivers at the address by which this host reached the sender. It takes
+// the port of --port, or else the sender's port, so that a firewall needs to open only that one.
 func (c *receiveCmd) listen(ctx context.Context, here net.Addr, std stdio) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(c.From)
 	if err != nil {
@@ -251,12 +257,12 @@ func (c *receiveCmd) listen(ctx context.Context, here net.Addr, std stdio) (net.
 	}
 	if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); err == nil && !c.told {
 		c.told = true
-		fmt.Fprintf(std.Err, "port %s is taken on this host: others reach it at %v\n", port, l.Addr())
+		fmt.Fprintf(std.Err, "port %s is taken on this host; other receivers reach it at %v\n", port, l.Addr())
 	}
 	return l, err
 }
 
-// mute says why this host cannot multicast; it is empty if it can.
+// mute returns the reason why this host cannot multicast, or "" if it can.
 func (c *receiveCmd) mute(ctx context.Context, key secret) string {
 	here, err := localAddress(ctx, c.From)
 	if err == nil {
@@ -268,7 +274,7 @@ func (c *receiveCmd) mute(ctx context.Context, key secret) string {
 	return err.Error()
 }
 
-// localAddress returns the address of this host by which it reaches another, to which nothing is sent.
+// localAddress returns the address from which this host reaches the address to. It sends nothing.
 func localAddress(ctx context.Context, to string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "udp", to)

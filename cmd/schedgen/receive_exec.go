@@ -13,11 +13,12 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// lastWords bounds how long the output of a command that was killed is waited for.
+// lastWords is the longest time to wait for the output of a killed command.
 const lastWords = time.Second
 
-// execute hands a stream to the command. It and all that it has started are killed if not all comes: the end of
-// its input would say that all has.
+// execute passes a stream to the command. If the stream breaks off, it kills the command and all
+// processes that the command has started: an end of its input would say that the stream is
+// complete.
 func (c *receiveCmd) execute(ctx context.Context, r io.Reader, std stdio, totals *unpack.Totals) error {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()

@@ -12,15 +12,15 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// receiveSink is where what comes goes, in one round or several.
+// receiveSink receives the data of one round or of several.
 type receiveSink struct {
 	write   func() cast.Sink
-	compare cast.Sink // of a survey
+	compare cast.Sink // for a survey
 	close   func() error
-	totals  *unpack.Totals // of what was written
+	totals  *unpack.Totals // totals of the written data
 
-	intake *cast.Intake // of what is written; nil: nothing is
-	stream string       // what comes to it; see castNote
+	intake *cast.Intake // the data being written; nil if there are none
+	stream string       // name of the stream that intake receives; see castNote
 }
 
 func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error) {
@@ -44,7 +44,8 @@ func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error
 	return s, nil
 }
 
-// has says of which stream how many bytes have come, if more may.
+// has returns the name of the unfinished stream and the number of its bytes received, or "" and 0
+// if there is none.
 func (s *receiveSink) has() (stream string, bytes int64) {
 	if s.intake == nil {
 		return "", 0
@@ -52,10 +53,11 @@ func (s *receiveSink) has() (stream string, bytes int64) {
 	return s.stream, s.intake.Have()
 }
 
-// digest is what the sender is told once all is where it belongs.
+// digest returns the answer to the sender when all data are written.
 func (s *receiveSink) digest() []byte { return s.totals.Digest[:] }
 
-// take takes part in a round. What is written goes on if it is the same stream as before, and waits for more of it if this round does not bring all.
+// take takes part in a round. A round of the same stream as before continues it. If a round does
+// not bring the rest of a stream, the sink waits for another.
 func (s *receiveSink) take(ctx context.Context, comm *runtime.Comm, note castNote, o cast.ReceiveOptions) error {
 	if s.stream == "" || note.Stream != s.stream {
 		if err := s.stop(); err != nil {
@@ -75,7 +77,7 @@ func (s *receiveSink) take(ctx context.Context, comm *runtime.Comm, note castNot
 	return err
 }
 
-// stop gives up what is being written.
+// stop abandons the unfinished stream, if there is one.
 func (s *receiveSink) stop() error {
 	t := s.intake
 	if t == nil {

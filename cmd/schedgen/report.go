@@ -17,8 +17,8 @@ type reportPrinter interface {
 	close(failed, total int) error
 }
 
-// printer chooses: objects for machines, every check of one schedule, a line
-// for each of many.
+// printer returns a printer of objects with --json, of all checks for one schedule, or of a line
+// for each of several schedules.
 func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
 	switch {
 	case c.JSON:
@@ -29,7 +29,7 @@ func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
 	return &linePrinter{w: std.Out}
 }
 
-// headerLine spells a header as the text form does, without its first word.
+// headerLine spells a header as the text form does, without the word "schedule".
 func headerLine(h *ir.Header) string {
 	parts := []string{h.Name(), fmt.Sprintf("ranks=%d", h.Ranks)}
 	if h.Rooted() {
@@ -49,7 +49,7 @@ func paramWords(h *ir.Header) []string {
 	return out
 }
 
-// checkWord is the word for a check's result.
+// checkWord returns the word for the result of a check.
 func checkWord(r *verify.Result) string {
 	switch {
 	case !r.Applies:
@@ -60,7 +60,7 @@ func checkWord(r *verify.Result) string {
 	return "ok"
 }
 
-// counterexample is the text of a failure without the name of the check.
+// counterexample returns the text of a failure without the name of the check.
 func counterexample(err error) string {
 	var f *verify.Failure
 	if errors.As(err, &f) {
@@ -72,7 +72,7 @@ func counterexample(err error) string {
 // checkPrinter prints every check of a schedule.
 type checkPrinter struct {
 	w   io.Writer
-	how string // the rotation of the schedule, if it was proved by that
+	how string // ": " and the rotation by which the schedule was proved, or ""
 }
 
 func (p *checkPrinter) report(r *verify.Report) error {
@@ -91,8 +91,7 @@ func (p *checkPrinter) report(r *verify.Report) error {
 	return err
 }
 
-// checkLines is a line with the outcome and, if need be, one with the
-// counterexample.
+// checkLines returns a line with the result and, if the check failed, one with the counterexample.
 func checkLines(r *verify.Result) string {
 	line := strings.TrimRight(fmt.Sprintf("  %-11s %-4s  %s", r.Check, checkWord(r), r.Note), " ") + "\n"
 	if r.Err != nil {
@@ -103,19 +102,18 @@ func checkLines(r *verify.Result) string {
 
 func (p *checkPrinter) close(failed, _ int) error {
 	if failed > 0 {
-		return nil // the error says so
+		return nil // the error of the command tells it
 	}
 	_, err := fmt.Fprintln(p.w, "verified"+p.how)
 	return err
 }
 
-// linePrinter prints a line for each schedule that holds, all checks that do
-// not hold for the others. Neighbours that differ in nothing but the root
-// share a line.
+// linePrinter prints a line for each schedule that verifies, and the failed checks of each other
+// one. Consecutive schedules that differ only in the root share a line.
 type linePrinter struct {
 	w    io.Writer
 	good []ir.Header // not yet printed
-	tree string      // the digest of what all of these fold
+	tree string      // the digest of the folds of all schedules in good
 }
 
 func (p *linePrinter) report(r *verify.Report) error {
@@ -140,7 +138,7 @@ func (p *linePrinter) report(r *verify.Report) error {
 	return err
 }
 
-// flush prints the schedules that hold.
+// flush prints the line of the schedules in good.
 func (p *linePrinter) flush() error {
 	if len(p.good) == 0 {
 		return nil
@@ -170,7 +168,7 @@ func (p *linePrinter) close(failed, total int) error {
 // objectPrinter prints a JSON object for each schedule, one a line.
 type objectPrinter struct{ w io.Writer }
 
-// reportObject is a report for machines.
+// reportObject is the JSON form of a report.
 type reportObject struct {
 	Schedule string         `json:"schedule"`
 	Ranks    int            `json:"ranks"`
@@ -178,12 +176,12 @@ type reportObject struct {
 	Chunks   int            `json:"chunks"`
 	Params   map[string]int `json:"params"`
 	Verified bool           `json:"verified"`
-	How      string         `json:"how"` // what was examined, in English
+	How      string         `json:"how"` // what was examined, as text
 	Terms    *termsObject   `json:"terms,omitempty"`
 	Checks   []checkObject  `json:"checks"`
 }
 
-// termsObject says what is folded.
+// termsObject is the JSON form of the properties of a schedule's folds.
 type termsObject struct {
 	Tree      string `json:"tree"` // equal digests mean equal bits
 	RankOrder bool   `json:"rank_order"`

@@ -10,13 +10,13 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// rulesFlag names the rules that choose algorithms.
+// rulesFlag is the flag that names the rules for choosing algorithms.
 type rulesFlag struct {
-	Rules string `placeholder:"FILE" complete:"file" help:"Rules that choose the algorithm where no flag names one, or built-in; default SCHEDGEN_RULES, else built-in."`
+	Rules string `placeholder:"FILE" complete:"file" help:"File of rules that choose the algorithm if no flag names one, or built-in; default SCHEDGEN_RULES, else built-in."`
 }
 
-// rulesFile returns the file that flag or environment name, or built-in, and which of them
-// does.
+// rulesFile returns the file that the flag or the environment names, or built-in, and the name of
+// the flag or variable.
 func (f *rulesFlag) rulesFile(getenv func(string) string) (name, from string) {
 	if f.Rules != "" {
 		return f.Rules, "--rules"
@@ -24,7 +24,7 @@ func (f *rulesFlag) rulesFile(getenv func(string) string) (name, from string) {
 	return cmp.Or(getenv("SCHEDGEN_RULES"), selection.BuiltIn), "SCHEDGEN_RULES"
 }
 
-// rules returns the rules that flag or environment name.
+// rules returns the rules that the flag or the environment names.
 func (f *rulesFlag) rules(getenv func(string) string) (*selection.Rules, error) {
 	name, from := f.rulesFile(getenv)
 	if name == selection.BuiltIn {
@@ -41,7 +41,7 @@ func (f *rulesFlag) rules(getenv func(string) string) (*selection.Rules, error) 
 	return nil, fmt.Errorf("%s: %w", from, inFile(name, err))
 }
 
-// inFile says in which file an error is.
+// inFile adds the name of the file, and the line if known, to an error.
 func inFile(name string, err error) error {
 	var at *selection.FileError
 	if errors.As(err, &at) {
@@ -50,7 +50,8 @@ func inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// readBounded reads a file of rules, and a byte more than they may have.
+// readBounded reads at most one byte more of a file than rules may have, so that the parser rejects
+// longer files.
 func readBounded(name string) (data []byte, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -60,7 +61,8 @@ func readBounded(name string) (data []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, selection.MaxFile+1))
 }
 
-// hostsOf returns the hosts that have several ranks, by the flag; 0: none has.
+// hostsOf returns the number of hosts that --hosts gives, or 0 if no algorithm between masters is
+// possible: one host, or one rank on each host.
 func hostsOf(flag *int, ranks *rankRange) (int, error) {
 	if flag == nil {
 		return 0, nil

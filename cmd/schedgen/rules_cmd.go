@@ -9,17 +9,17 @@ import (
 
 // rulesCmd is the verb rules.
 type rulesCmd struct {
-	File   string `arg:"" complete:"file" help:"File with rules, - for standard input, or built-in."`
-	Output string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE in place of standard output."`
+	File   string `arg:"" complete:"file" help:"File of rules, - for standard input, or built-in."`
+	Output string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE; default standard output."`
 }
 
 // Help is the long help text.
 func (rulesCmd) Help() string {
-	return `Reads rules, checks them and prints them in their one spelling, a rule a line. A file may be of
-schedgen, or of Open MPI's component tuned: JSON with rule_file_version 3, or the classic
-numbers. An algorithm of Open MPI that schedgen has not is left to the built-in rules. One that
-schedgen does not even know, of a newer Open MPI, is left out. Each such rule is a line on
-standard error.
+	return `Reads rules, checks them and prints them in canonical form, one rule a line. The file may hold
+schedgen's rules, or those of Open MPI's component tuned: JSON with rule_file_version 3, or the
+classic form of numbers. A rule for an algorithm of Open MPI that schedgen does not have leaves its
+cases to the built-in rules. A rule for an unknown algorithm, of a newer Open MPI, is dropped. For
+each such rule a line is printed to standard error.
 
 Examples:
 
@@ -48,7 +48,8 @@ func (c *rulesCmd) Run(std stdio) error {
 	return write(std.Out)
 }
 
-// anyRules returns the rules of a file of any form that is read.
+// anyRules returns the rules of a file in any form that schedgen can read, and notes about rules
+// that it could not take over.
 func anyRules(name string, std stdio) (*selection.Rules, []selection.Note, error) {
 	if name == selection.BuiltIn {
 		return selection.Builtin(), nil, nil

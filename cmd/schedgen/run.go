@@ -28,8 +28,8 @@ type runCmd struct {
 
 // Help is the long help text.
 func (runCmd) Help() string {
-	return `Starts ranks on this machine and runs a collective operation that has been proved. What is run is an
-algorithm, or a schedule that somebody has written: a file in one of the forms text and json.
+	return `Starts ranks on this machine and runs a collective operation among them. It first proves the
+schedule, which is that of an algorithm or of a file in the form text or json.
 
 Examples:
 
@@ -43,31 +43,31 @@ type runFlags struct {
 	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
 	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
-	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1; broadcasts multicast then, unless --algorithm says otherwise."`
-	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
+	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, from 0 to 1. Broadcasts then multicast, unless --algorithm says otherwise."`
+	Seed        uint64        `default:"1" help:"Seed of the losses and of made-up bytes."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
-	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
-	Device      string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT, default the first with an active port."`
-	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
-	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
-	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
-	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
+	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
+	Device      string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT; default the first with an active port."`
+	Netns       *int          `placeholder:"H" help:"Simulate H hosts by network namespaces behind a bridge, and place the ranks on them in even blocks; default transport hybrid. Linux only; needs root, ip and nsenter."`
+	Coordinator string        `placeholder:"HOST:PORT" help:"Address where the ranks meet; default a free port of the loopback address."`
+	Timeout     time.Duration `default:"30m" help:"Abort after this time."`
+	Silence     time.Duration `default:"30s" help:"A rank is lost if another rank waits for it and it gives no sign of life for this time; 0: never."`
 	rulesFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object."`
-	Verbose bool `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
+	Verbose bool `short:"v" help:"Print the processes of the ranks to standard error; with schedgen rank, print when the rank joins, fails and leaves, and which ranks are lost."`
 
-	chosen string           // the transport in words, unless a flag names it
-	picked selection.Params // those of the rule that has chosen the algorithm
-	ruled  bool             // a rule has
-	apart  bool             // ranks are started one by one: where they are is not known yet
-	delays bool             // the root is to wait before it multicasts
-	file   *ir.Schedule     // that is run in place of an algorithm; nil: none
+	chosen string           // the transport as text, unless a flag names it
+	picked selection.Params // parameters of the rule that has chosen the algorithm
+	ruled  bool             // a rule has chosen the algorithm
+	apart  bool             // ranks are started one by one, so their hosts are not known yet
+	delays bool             // the root waits before it multicasts
+	file   *ir.Schedule     // schedule that runs in place of an algorithm, or nil
 }
 
 var errNoRanks = errors.New("--ranks: needed, such as -p 8")
 
-// maxRunRanks is how many local ranks make sense.
+// maxRunRanks is the largest number of ranks on this machine.
 const maxRunRanks = 256
 
 func (f *runFlags) ranks() (int, error) {
@@ -81,7 +81,7 @@ func (f *runFlags) ranks() (int, error) {
 	return p, err
 }
 
-// common returns the job's part that all ranks of all runs share.
+// common returns the part of a job that does not depend on the rank or on the verb.
 func (f *runFlags) common(task task, collective string) (job, error) {
 	f.Algorithm = qualified(collective, f.Algorithm)
 	j := job{Task: task, Collective: collective, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
@@ -94,13 +94,14 @@ func (f *runFlags) common(task task, collective string) (job, error) {
 	return j, nil
 }
 
-// params checks the algorithm's name and flags.
+// params checks the name of the algorithm, and returns its parameters from the flags and from the
+// rule that chose it.
 func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params, error) {
 	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
 	}
 	if hosts, err := hostsOf(flags.Hosts, f.Ranks); f.ruled && (err != nil || hosts == 0 || !f.picked.Masters) {
-		flags.Hosts = nil // the rule does not run it between masters
+		flags.Hosts = nil // the rule does not run the algorithm between masters
 	}
 	flags.fill(f.picked)
 	p, err := flags.params(f.Algorithm)
@@ -111,8 +112,8 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	return p, err
 }
 
-// choose fills in the algorithm, if none is given, that a communicator would take in a
-// case, and has the ranks agree on the rules.
+// choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
+// it sets the one that a communicator would take in the case.
 func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
@@ -136,8 +137,8 @@ func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 	return nil
 }
 
-// firstOf returns the algorithm of a collective for which no rule is made: as in the runtime, the first
-// that there is; with --loss, the first that multicasts.
+// firstOf returns the algorithm of a collective without rules: the first algorithm, as in the
+// runtime, or with --loss the first that multicasts.
 func (f *runFlags) firstOf(collective string) (string, error) {
 	all := candidates(collective, true)
 	if f.Loss != nil {
@@ -151,7 +152,7 @@ func (f *runFlags) firstOf(collective string) (string, error) {
 	return all[0], nil
 }
 
-// fill takes the parameters of a rule where no flags give them.
+// fill sets the parameters that no flag gives to those of a rule.
 func (f *paramFlags) fill(p selection.Params) {
 	for _, of := range []struct {
 		flag  **int
@@ -163,7 +164,7 @@ func (f *paramFlags) fill(p selection.Params) {
 	}
 }
 
-// checkAlgorithm checks that the algorithm is one of the collective.
+// checkAlgorithm returns an error unless the algorithm is one of the collective's.
 func (f *runFlags) checkAlgorithm(collective string) error {
 	all := candidates(collective, true)
 	if slices.Contains(all, f.Algorithm) {
@@ -179,23 +180,23 @@ func (f *runFlags) checkAlgorithm(collective string) error {
 	return fmt.Errorf("--algorithm=%s: must be one of %s", f.Algorithm, strings.Join(all, ", "))
 }
 
-// session is one run, from the proof to the table.
+// session is a run, from the proof to the table.
 type session struct {
 	flags *runFlags
-	seen  seenFlags // how the run is looked at
+	seen  seenFlags
 	std   stdio
-	job   job      // of all ranks; what differs is filled in at the start
-	proof *proof   // of the schedule, or of all of an anycast
-	input *input   // of a broadcast
-	names []string // of the ranks' output files; nil: none
+	job   job      // the job of all ranks; starting a rank sets the fields that differ
+	proof *proof   // proof of the schedule, or of the schedules of all origins of an anycast
+	input *input   // message of a broadcast
+	names []string // output file of each rank; nil: none
 	limit int      // steps of the progress bar
 	files inherited
-	board *board                              // where ranks stand; nil: nobody looks
-	trace *traceFile                          // nil: none
-	wrap  func(wire.Transport) wire.Transport // tests: lies between ranks over mem and their network
+	board *board                              // status of the ranks; nil without --status
+	trace *traceFile                          // nil without --trace
+	wrap  func(wire.Transport) wire.Transport // for tests: wraps the transport of each rank over mem
 }
 
-// finish proves what is to be run, runs it and prints the outcome.
+// finish proves the schedules of r, runs them and prints the result.
 func (s *session) finish(ctx context.Context, r toRun) error {
 	var err error
 	s.flags.announce(s.std)
@@ -219,7 +220,8 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 	return s.print(t)
 }
 
-// watched executes the run, and shows and writes what was asked for meanwhile.
+// watched executes the run. Meanwhile it serves the page of --status and writes the file of
+// --trace.
 func (s *session) watched(ctx context.Context, t *tally) (err error) {
 	if s.trace, err = s.seen.openTrace(); err != nil {
 		return err
@@ -237,7 +239,7 @@ func (s *session) watched(ctx context.Context, t *tally) (err error) {
 	return s.execute(ctx, t)
 }
 
-// execute starts the ranks and follows them to their ends.
+// execute starts the ranks and returns when all have ended.
 func (s *session) execute(ctx context.Context, t *tally) error {
 	defer t.bar.clear()
 	c, err := s.start(ctx)
@@ -253,7 +255,7 @@ func (s *session) log(format string, args ...any) {
 	}
 }
 
-// jobs returns the ranks' jobs.
+// jobs returns the jobs of all ranks.
 func (s *session) jobs() []*job {
 	jobs := make([]*job, s.job.Params.Ranks)
 	for rank := range jobs {
@@ -276,8 +278,8 @@ func (s *session) start(ctx context.Context) (*crew, error) {
 	return processes(s.jobs(), s.flags.madeUp(), s.files, s.board, s.std.Err, s.log)
 }
 
-// inherit opens what the ranks' processes inherit. The coordinator's port is
-// held from here on.
+// inherit opens the files and sockets that the processes of the ranks inherit. From here on this
+// process holds the coordinator's port.
 func (s *session) inherit(ctx context.Context) (err error) {
 	l := &s.job.Link
 	if l.Transport == overMem {
@@ -302,8 +304,7 @@ func (s *session) inherit(ctx context.Context) (err error) {
 	return nil
 }
 
-// meet makes where the ranks meet: the coordinator's socket, or memory that
-// they share.
+// meet creates the coordinator's socket, or the shared memory, through which the ranks meet.
 func (s *session) meet(ctx context.Context) (err error) {
 	l := &s.job.Link
 	if l.Transport == overShm {
@@ -314,7 +315,7 @@ func (s *session) meet(ctx context.Context) (err error) {
 	}
 	l.Job = rand.Text()
 	if s.flags.madeUp() > 0 {
-		return nil // on the first host
+		return nil // the coordinator is on the first of the simulated hosts
 	}
 	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
 		return err
@@ -323,8 +324,8 @@ func (s *session) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// close closes what only the children need once they run; the input and the trace are
-// the session's own. It may be called again.
+// close closes the files that only the children need once they run. The session closes the input
+// and the trace itself. close may be called more than once.
 func (i *inherited) close() {
 	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment, &i.schedule} {
 		if *f != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// synchronizing is the kind of the collectives that move no bytes, and that no rank leaves before all
+// synchronizing is the kind of collectives that move no bytes and that no rank leaves before all
 // have entered.
 type synchronizing struct{}
 
 func (synchronizing) command(row ir.Collective) (collectiveCmd, string) {
-	return &barrierCmd{row: row}, "Go through barriers and check that none is left too soon."
+	return &barrierCmd{row: row}, "Run barriers and check that no rank leaves one too soon."
 }
 
-// seat returns nothing: ranks that are started one by one share no memory in which to count who has
-// entered.
+// seat returns nil: ranks that are started one by one share no memory for the counters that detect
+// a rank which leaves too soon.
 func (synchronizing) seat(ir.Collective) (any, string) { return nil, "" }
 
 func (synchronizing) operations(row ir.Collective) []operation {
@@ -29,17 +29,17 @@ func (synchronizing) operations(row ir.Collective) []operation {
 type barrierCmd struct {
 	row ir.Collective
 	fileArg
-	Iterations *int `placeholder:"N" help:"Barriers, default 1000; one more warms up."`
-	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
-	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
-	Hosts      *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	Iterations *int `placeholder:"N" help:"Number of barriers; default 1000; one more warms up."`
+	Degree     *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
+	FanIn      *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
+	FanOut     *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
+	Hosts      *int `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
 	barrierIdle
 	runFlags
 	seenFlags
 }
 
-// barrierIdle are flags of the other verbs that have nothing to act on here.
+// barrierIdle are flags of the other verbs that have no effect on barriers.
 type barrierIdle struct {
 	Size   *byteSize `hidden:""`
 	Root   *int      `hidden:""`
@@ -56,15 +56,15 @@ func (f *barrierIdle) drop(collective string, std stdio) {
 
 // Help is the long help text.
 func (c *barrierCmd) Help() string {
-	return `The schedule is proved first. Then local processes are started, one a rank, which go through
-barrier after barrier. Each counts itself in, in memory that all share, before it enters a
-barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
-before all had entered.
+	return `Proves the schedule, starts a local process for each rank, and runs many barriers. Each rank
+increments its counter, in shared memory, before it enters a barrier, and compares the counters of
+all ranks after it has left the barrier. The exit code is 1 if a rank left a barrier before all had
+entered it.
 
-A FILE that holds a schedule is proved and run in place of an algorithm.
+FILE holds a schedule that runs in place of an algorithm.
 
-The default algorithm depends on the ranks and the transport: schedgen explain says for the same
-flags which one it is, and why. --loss has barrier/hsb-mcast lose multicasts.
+The default algorithm depends on the number of ranks and the transport. With the same flags,
+schedgen explain tells which one it is, and why. --loss needs barrier/hsb-mcast, which multicasts.
 
 Transports:
 
@@ -77,7 +77,7 @@ Examples:
 
 const defaultBarriers = 1000
 
-// Run goes through barriers.
+// Run runs barriers.
 func (c *barrierCmd) Run(ctx context.Context, std stdio) error { return runCommand(ctx, std, c) }
 
 func (c *barrierCmd) flags() (*runFlags, *seenFlags) { return &c.runFlags, &c.seenFlags }
@@ -110,7 +110,8 @@ func (c *barrierCmd) prepare(ctx context.Context, s *session) (r toRun, err erro
 	return r, err
 }
 
-// barrierLink chooses the algorithm and the link: few algorithms multicast.
+// barrierLink chooses the link and the algorithm. It drops the interface of a hybrid link if the
+// algorithm does not multicast.
 func (c *barrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err error) {
 	if _, err := c.ranks(); err != nil {
 		return err
@@ -135,12 +136,12 @@ func (c *barrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err er
 	return nil
 }
 
-// casts reports whether what is run multicasts.
+// casts reports whether the algorithm or the schedule of the file multicasts.
 func (c *barrierCmd) casts() bool {
 	return multicasts(c.Algorithm) || c.file != nil && c.file.Chunks > 0
 }
 
-// table says how long barriers took each rank, and all together.
+// table prints the times of barriers at each rank, and of the slowest rank.
 func (synchronizing) table(s *session, w io.Writer, t *tally) string {
 	fmt.Fprintf(w, "%s: %s\n", s.title(), count(s.job.Iterations, s.job.Collective))
 	fmt.Fprintln(w, "rank\tmedian\tp99\t")

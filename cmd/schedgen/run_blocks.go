@@ -14,12 +14,12 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// blocks is the kind of the collectives that move blocks from the ranks that hold them to those that
-// want them: scatter, gather, allgather, alltoall and what else the table says.
+// blocks is the kind of collectives that move or fold blocks, such as scatter, allgather, alltoall
+// and allreduce.
 type blocks struct{}
 
 func (blocks) command(row ir.Collective) (collectiveCmd, string) {
-	return newBlocksCmd(row), fmt.Sprintf("Run %ss of made-up blocks and check every byte that arrives.", row.Name)
+	return newBlocksCmd(row), fmt.Sprintf("Run %ss of made-up blocks and check every byte of the results.", row.Name)
 }
 
 func (blocks) operations(row ir.Collective) []operation {
@@ -34,27 +34,27 @@ func (blocks) operations(row ir.Collective) []operation {
 type blocksCmd struct {
 	row ir.Collective
 	fileArg
-	Size *byteSize `placeholder:"N" help:"Bytes of one block, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size *byteSize `placeholder:"N" help:"Bytes of one block; default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	countsFlag
-	Iterations   *int `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
-	kong.Plugins      // --root, where there is a root, and what contributions are folded with
+	Iterations   *int `placeholder:"N" help:"Operations to time; default as many as move 256 MiB to or from a rank, at most 100; one more warms up."`
+	kong.Plugins      // --root or --origin if the collective has one, and the flags of folds
 	root         *rootFlag
 	origin       *originFlag
 	fold         *foldFlags
-	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into, default 1."`
-	Hosts        *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into; default 1."`
+	Hosts        *int `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
 	runFlags
 	seenFlags
 }
 
 // rootFlag is the flag of rooted collectives.
 type rootFlag struct {
-	Root *int `placeholder:"R" help:"The root, default 0."`
+	Root *int `placeholder:"R" help:"Root of the operation; default 0."`
 }
 
-// originFlag takes its place where a rank asks the others.
+// originFlag is the flag of collectives in which one rank asks the others.
 type originFlag struct {
-	Origin *int `placeholder:"R" help:"The rank that asks, default 0."`
+	Origin *int `placeholder:"R" help:"Rank that asks the others; default 0."`
 }
 
 func newBlocksCmd(row ir.Collective) *blocksCmd {
@@ -74,12 +74,12 @@ func newBlocksCmd(row ir.Collective) *blocksCmd {
 // Help is the long help text.
 func (c *blocksCmd) Help() string {
 	root, counts, made, op := "", "", "", ""
-	lengths := `With --counts each block has a length of its own, perhaps none, as in MPI's ` + c.row.Name + `v. Every rank
-then knows the lengths of the blocks that it has or gets, and no others, so algorithms in which ranks
-pass on blocks of others do not run, unless all ranks get all blocks.
+	lengths := `With --counts each block has its own length, which may be 0, as in MPI's ` + c.row.Name + `v. Each rank then
+knows only the lengths of the blocks that it holds or receives. So algorithms in which ranks pass on
+blocks of others cannot run, unless all ranks receive all blocks.
 `
 	if c.row.Inputs != nil {
-		made, lengths = ", as numbers of --type whose result is exact", ""
+		made, lengths = ". They are numbers of --type whose results are exact", ""
 		op = "\n  schedgen run " + c.row.Name + " -p 5 --size 10KB --op max --type int32"
 	}
 	if c.row.Rooted {
@@ -88,20 +88,20 @@ pass on blocks of others do not run, unless all ranks get all blocks.
 	if c.row.Blocks(2) > 1 && c.row.Inputs == nil {
 		counts = "\n  schedgen run " + c.row.Name + " -p 5 --counts 10KB,0,5B,1,10KB"
 	}
-	return `The schedule is proved first. Then local processes are started, one a rank. Before every operation
-all ranks meet at a barrier, and each fills its blocks with bytes that depend on the seed, the
-iteration and the block` + made + `. Afterwards each rank compares every byte of the blocks that it should
-have; the exit code is 1 if one differs.
+	return `Proves the schedule, starts a local process for each rank, and runs the operation many times. Before
+each operation all ranks meet at a barrier, and each fills its blocks with bytes that depend on the
+seed, the iteration and the block` + made + `. Afterwards each rank compares every byte of
+the blocks that it must have. The exit code is 1 if a byte differs.
 
 ` + lengths + `
-Times are from a rank's call to its return. Throughput is the bytes that all ranks together receive
-by the median, over the operations, of the time of the slowest rank.
+The time of a rank runs from its call to its return. Throughput is the number of bytes that all
+ranks together receive, divided by the median time of the slowest rank.
 
 Transports:
 
 ` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
-A FILE that holds a schedule, written by hand or by schedgen emit, is proved and run in place of an
-algorithm. It says itself how many ranks and chunks there are.
+FILE holds a schedule, written by hand or by schedgen emit, that runs in place of an algorithm. It
+sets the number of ranks and chunks.
 
 Examples:
 
@@ -123,7 +123,7 @@ func (c *blocksCmd) read(ctx context.Context, std stdio) error {
 	return err
 }
 
-// defaultBlock is how many bytes a block has where no flag says it.
+// defaultBlock is the default length of a block, in bytes.
 const defaultBlock = 64 << 10
 
 func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
@@ -149,7 +149,7 @@ func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error
 	return r, err
 }
 
-// schedules chooses what is run: the link, the algorithm and the chunks.
+// schedules chooses the link, the algorithm and the number of chunks, or reads the file.
 func (c *blocksCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
 	flags := c.params()
 	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
@@ -202,7 +202,7 @@ func (c *blocksCmd) schedules(ctx context.Context, s *session) (r toRun, err err
 	return r, err
 }
 
-// casts reports whether what is run multicasts.
+// casts reports whether the algorithm or the schedule of the file multicasts.
 func (c *blocksCmd) casts() bool {
 	if c.file != nil {
 		return deliveries(c.file).multicasts
@@ -210,7 +210,7 @@ func (c *blocksCmd) casts() bool {
 	return multicasts(c.Algorithm)
 }
 
-// spec returns the algorithm with its parameters, for blocks of so many bytes.
+// spec returns the algorithm with its parameters, for blocks of size bytes.
 func (c *blocksCmd) spec(flags paramFlags, size int64) (*schedule.Spec, error) {
 	p, err := c.runFlags.params(c.row.Name, flags)
 	if err != nil {
@@ -225,17 +225,18 @@ func (c *blocksCmd) spec(flags paramFlags, size int64) (*schedule.Spec, error) {
 	return newSpec(c.Algorithm, p)
 }
 
-// fitsFrames returns an error if blocks of so many bytes, in so many chunks each, have longer chunks
-// than a frame carries.
+// fitsFrames returns an error if a block of size bytes, cut into the given number of chunks, has
+// chunks that do not fit a frame. whose names the source of that number.
 func fitsFrames(chunks int, size int64, whose func(chunks int) string) error {
 	if chunks < 1 || selection.AtLeast(chunks, int(size)) <= chunks {
 		return nil
 	}
-	return fmt.Errorf("%s: of %v that is more than %v in each; %d or more are needed",
+	return fmt.Errorf("%s: a chunk of a block of %v is then longer than %v; at least %d chunks are needed",
 		whose(chunks), byteSize(size), byteSize(wire.MaxBody), (size-1)/wire.MaxBody+1)
 }
 
-// table says of each rank how long its calls took, and how its chunks came.
+// table prints for each rank the times of its calls, and how its chunks came if the schedule
+// multicasts.
 func (blocks) table(s *session, w io.Writer, t *tally) string {
 	j := &s.job
 	row := rowOf(j.Collective)
@@ -271,12 +272,12 @@ func (blocks) table(s *session, w io.Writer, t *tally) string {
 	k := t.skew()
 	slowest := quantile(t.slowest, 50)
 	return fmt.Sprintf("skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n"+
-		"throughput: %s to all ranks together, the last having all after %s (median)\n",
+		"throughput: %s to all ranks together; the slowest rank takes %s (median)\n",
 		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent,
 		rate(float64(moved(j))/slowest.Seconds()), spell(slowest))
 }
 
-// moved returns the bytes of the blocks that the ranks want and do not hold, all together.
+// moved returns the total number of bytes of blocks that ranks want and do not hold.
 func moved(j *job) (n int64) {
 	row, ranks, root := rowOf(j.Collective), j.Params.Ranks, j.Params.Root
 	for rank := range ranks {
@@ -313,10 +314,10 @@ func (blocks) seat(row ir.Collective) (any, string) {
 
 // Help is the long help text.
 func (c *rankBlocksCmd) Help() string {
-	return fmt.Sprintf(`Runs one rank of %[2]s that is started once on every host, with the same flags. --rank and -p may
-come from the variables of a launcher: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The
-ranks meet at --coordinator, an address of rank 0's, or without it where the launcher's variables
-say. Each rank compares every byte of its blocks; rank 0 prints the outcome of all of them.
+	return fmt.Sprintf(`Runs one rank of %[2]s. Start it once for each rank, with the same flags. A launcher may set --rank
+and -p by its variables: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The ranks meet at
+--coordinator, an address of rank 0, or else where the launcher's variables say. Each rank compares
+every byte of its blocks. Rank 0 prints the results of all ranks.
 
 Transports:
 
@@ -329,7 +330,7 @@ Example:
 		c.row.Name, withArticle(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
 }
 
-// Run takes part.
+// Run takes part as one rank.
 func (c *rankBlocksCmd) Run(ctx context.Context, std stdio) error {
 	return takeSeat(ctx, std, &c.seatFlags, &c.blocksCmd)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// moving are the collectives of the kind blocks.
+// moving returns the collectives of the kind blocks.
 func moving() (rows []ir.Collective) {
 	for _, row := range ir.Collectives() {
 		if (kindOf(&row) == blocks{}) {
@@ -26,7 +26,7 @@ func moving() (rows []ir.Collective) {
 	return rows
 }
 
-// Every collective has a verb, of its kind.
+// TestKinds checks that every collective has a kind, and so a verb.
 func TestKinds(t *testing.T) {
 	require.Equal(t, kind(message{}), kindOf(rowOf("bcast")))
 	require.Equal(t, kind(synchronizing{}), kindOf(rowOf("barrier")))
@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 	require.Equal(t, "alltoall", verbOf("alltoall"))
 }
 
-// deliver copies the blocks of all ranks to where they are wanted, as the collective should.
+// deliver copies the blocks of all ranks to the ranks that want them, as the collective does.
 func deliver(all []*buffers) {
 	for _, to := range all {
 		for i := range to.wanted.Count {
@@ -54,7 +54,8 @@ func deliver(all []*buffers) {
 	}
 }
 
-// Whatever is wrong, at either end of whatever block, is found, and so is a block that did not come.
+// TestPatternFindsEveryByte changes every byte of every block in turn, and leaves blocks out. The
+// comparison finds each.
 func TestPatternFindsEveryByte(t *testing.T) {
 	const ranks, size = 4, 3
 	for _, row := range moving() {
@@ -111,8 +112,8 @@ func TestPatternFindsEveryByte(t *testing.T) {
 	}
 }
 
-// Blocks with lengths of their own have the same lengths at both ends, also none, and every byte of
-// them is compared.
+// TestCountedBlocks checks blocks with their own lengths, some of them 0: they have the same length
+// at both ends, and every byte is compared.
 func TestCountedBlocks(t *testing.T) {
 	for collective, counts := range map[string][]int64{
 		"scatter": {3, 0, 5}, "gather": {3, 0, 5}, "allgather": {3, 0, 5}, "alltoall": {1, 2, 0, 4, 5, 0, 7, 8, 9},
@@ -154,7 +155,8 @@ func TestCountedBlocks(t *testing.T) {
 	}
 }
 
-// A list of one length for each rank is, in an alltoall, of the blocks to that rank.
+// TestLengths checks that a list of one length for each rank gives, in an alltoall, the lengths of
+// the blocks to that rank.
 func TestLengths(t *testing.T) {
 	j := job{Collective: "alltoall", Params: schedule.Params{Ranks: 3}}
 	require.NoError(t, (&countsFlag{byteCounts{1, 0, 5000}}).set(&j, nil, 3))
@@ -170,7 +172,8 @@ func TestLengths(t *testing.T) {
 	require.ErrorContains(t, err, "--counts: a rank has 3 blocks of more than")
 }
 
-// Blocks differ from each other and from themselves in other iterations and runs.
+// TestBlocksDiffer checks that blocks differ from each other, and from one iteration and run to the
+// next.
 func TestBlocksDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(3) {
@@ -184,7 +187,8 @@ func TestBlocksDiffer(t *testing.T) {
 	require.Len(t, seen, 3*4*3)
 }
 
-// One bit that differs in one block at one rank makes exit code 1, whatever the collective.
+// TestFlippedBitInABlockIsNotAccepted flips one bit in one block at one rank. The run fails with
+// exit code 1 for every collective.
 func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 	size := byteSize(1000)
 	for _, row := range moving() {
@@ -211,13 +215,14 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 			require.ErrorAs(t, err, &no)
 			require.ErrorContains(t, err, "wrong data: found at ")
 			require.ErrorContains(t, err, ": iteration 0: received block ")
-			require.Contains(t, out.String(), fmt.Sprintf("rank %d: WRONG 1 times", victim)) // others too, if it passes the block on
+			require.Contains(t, out.String(), fmt.Sprintf("rank %d: WRONG 1 times", victim)) // and other ranks, if the victim passes the block on
 			require.NotContains(t, out.String(), "every byte")
 		})
 	}
 }
 
-// How much of the ranks' memory the blocks take decides whether they are too large.
+// TestMostBytes checks the bytes of the largest buffer of a rank, which decide whether blocks are
+// too large.
 func TestMostBytes(t *testing.T) {
 	for collective, want := range map[string]int64{"scatter": 50, "gather": 50, "allgather": 50, "alltoall": 50, "bcast": 10} {
 		j := job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}
@@ -233,7 +238,7 @@ func TestMostBytes(t *testing.T) {
 	}
 }
 
-// The help of every verb names its own collective.
+// TestVerbsHelpNamesThem checks that the help of every verb names its own collective and no other.
 func TestVerbsHelpNamesThem(t *testing.T) {
 	for _, name := range runnable() {
 		code, out, said := invoke(t.Context(), nil, "run", name, "--help")

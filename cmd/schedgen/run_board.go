@@ -9,31 +9,31 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// board gathers what the ranks of a run say of where they stand. They are asked when
-// somebody looks, each one once until it has answered: one that is stopped is not buried
-// in questions. A nil board is asked by nobody.
+// board gathers the status reports of the ranks of a run. It asks the ranks when somebody reads the
+// page. It does not ask a rank again before the rank has answered, so that questions do not pile up
+// at a stopped process. The methods of a nil board do nothing.
 type board struct {
 	mu    sync.Mutex
 	ask   func(rank int) // asks a rank, which answers by put; nil before the ranks run
 	seats []seat
-	moved chan struct{} // closed, and made anew, when a rank has answered or ended
+	moved chan struct{} // closed and replaced when a rank has answered or ended
 }
 
-// seat is what is known of a rank.
+// seat is the state of a rank.
 type seat struct {
 	last  status.Report
 	asked time.Time // zero: no question is open
 	ended bool
 }
 
-// answerTime is how long ranks have to answer who looks at the page.
+// answerTime is the longest time that a reader of the page waits for answers of ranks.
 const answerTime = time.Second
 
 func newBoard(ranks int) *board {
 	return &board{seats: make([]seat, ranks), moved: make(chan struct{})}
 }
 
-// open says how ranks are asked, which run from now on.
+// open sets the function that asks a rank. The ranks run from now on.
 func (b *board) open(ask func(rank int)) {
 	if b == nil {
 		return
@@ -43,12 +43,12 @@ func (b *board) open(ask func(rank int)) {
 	b.ask = ask
 }
 
-// put takes a rank's answer.
+// put stores the answer of a rank.
 func (b *board) put(rank int, r *status.Report) {
 	b.change(rank, func(s *seat) { s.last, s.asked = *r, time.Time{} })
 }
 
-// end notes that a rank will not answer any more.
+// end records that a rank has ended and will not answer.
 func (b *board) end(rank int) {
 	b.change(rank, func(s *seat) { s.ended, s.asked = true, time.Time{} })
 }
@@ -87,7 +87,7 @@ func (b *board) reports(ctx context.Context) []status.Report {
 	}
 }
 
-// unasked returns the ranks that are to be asked, notes that they are, and returns how.
+// unasked returns the ranks to ask, marks them as asked, and returns the function that asks one.
 func (b *board) unasked() (ranks []int, ask func(rank int)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +100,8 @@ func (b *board) unasked() (ranks []int, ask func(rank int)) {
 	return ranks, b.ask
 }
 
-// waits reports whether a question is open, and returns what tells that one may not be any more.
+// waits reports whether a rank has not answered yet. It also returns the channel that is closed
+// when a rank answers or ends.
 func (b *board) waits() (moved <-chan struct{}, some bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

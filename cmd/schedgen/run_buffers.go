@@ -8,20 +8,20 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// buffers are what one rank passes to a collective: the blocks that it holds or contributes, and space
-// for the blocks that it wants. The blocks of each lie one after another.
+// buffers are the buffers that one rank passes to a collective: src with the blocks that it holds
+// or contributes, and dst for the blocks that it wants. In each, blocks lie one after another.
 type buffers struct {
 	held, wanted ir.Blocks
-	in, out      []int // bytes of each of them
-	fromIn       []int // where each begins in src
-	fromOut      []int // where each begins in dst
-	counted      bool  // they have lengths of their own
+	in, out      []int // bytes of each block of held, and of wanted
+	fromIn       []int // offset of each block in src
+	fromOut      []int // offset of each block in dst
+	counted      bool  // the blocks have their own lengths
 	src, dst     []byte
 	job          *job
-	fold         *runtime.Fold // of a collective that folds: see [contributed] for what held are then
+	fold         *runtime.Fold // set for a collective that folds; held is then the result of [contributed]
 }
 
-// newBuffers returns the buffers of a job's rank. A message lies in one place at its root.
+// newBuffers returns the buffers of a job's rank. For a message, src is the beginning of dst.
 func newBuffers(j *job) *buffers {
 	row, b := rowOf(j.Collective), &buffers{job: j, counted: j.Counts != nil}
 	if row.Blocks == nil {
@@ -30,7 +30,7 @@ func newBuffers(j *job) *buffers {
 	b.held = row.Held(j.Params.Ranks, j.Params.Root, j.Rank)
 	if row.Inputs != nil {
 		b.held = contributed(row, j.Params.Ranks, j.Params.Root, j.Rank)
-		b.fold, _ = j.Fold.fold() // the flags have been looked at
+		b.fold, _ = j.Fold.fold() // never fails: the flags were checked
 	}
 	b.wanted = row.Wanted(j.Params.Ranks, j.Params.Root, j.Rank)
 	lay := func(of ir.Blocks) (lengths, from []int, all []byte) {
@@ -49,12 +49,14 @@ func newBuffers(j *job) *buffers {
 	return b
 }
 
-// sent and received return the i-th block of those that the rank holds, or wants.
-func (b *buffers) sent(i int) []byte     { return b.src[b.fromIn[i]:][:b.in[i]] }
+// sent returns block i of the blocks that the rank holds, or contributes.
+func (b *buffers) sent(i int) []byte { return b.src[b.fromIn[i]:][:b.in[i]] }
+
+// received returns block i of the blocks that the rank wants.
 func (b *buffers) received(i int) []byte { return b.dst[b.fromOut[i]:][:b.out[i]] }
 
-// calls are the collectives for which the runtime has a method of its own, which programs call. The
-// others go by their names.
+// calls are the collectives for which the runtime has a method that programs call. The others are
+// called by their names.
 var calls = map[string]func(comm *runtime.Comm, b *buffers, root int) func(context.Context) error{
 	schedule.Barrier: func(comm *runtime.Comm, _ *buffers, _ int) func(context.Context) error { return comm.Barrier },
 	schedule.Bcast: func(comm *runtime.Comm, b *buffers, root int) func(context.Context) error {
@@ -62,7 +64,8 @@ var calls = map[string]func(comm *runtime.Comm, b *buffers, root int) func(conte
 	},
 }
 
-// performer returns the call of a job's collective, which is looked up once and not in each iteration.
+// performer returns the function that calls the job's collective. It looks the collective up once,
+// and not in each iteration.
 func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	collective, root := w.job.Collective, w.job.Params.Root
 	if call := calls[collective]; call != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// situation is what an operation meets in a run: how its ranks reach each other, and what
-// rules ask about that. Run and explain resolve their flags by it, so that explain says
-// what run does.
+// situation is the situation of an operation in a run: how its ranks reach each other, and the case
+// that rules ask about. The verbs run and explain both resolve their flags by it, so that explain
+// tells what run does.
 type situation struct {
 	link     link
-	datagram int // payload of a datagram of multicast; 0: no network multicasts
+	datagram int // payload of a multicast datagram in bytes; 0: the link has no multicast
 	of       selection.Case
 }
 
-// situation resolves the flags for an operation on so many bytes. hosts is the flag of that
-// name. It may try whether multicast works here.
+// situation resolves the flags for an operation on size bytes. hosts is the flag --hosts. situation
+// may test whether multicast works on this machine.
 func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective, size int64, hosts *int) (s situation, err error) {
 	if row.Published {
 		s.link, err = f.quietLink(ctx, std)
@@ -34,9 +34,9 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 	return s, err
 }
 
-// caseOf returns what an operation on so many bytes meets over a link. Ranks that are started
-// together are on one host, unless a flag says that they are on several: then the case is
-// that of such hosts, although none is there.
+// caseOf returns the case of an operation on size bytes over a link. Ranks that are started
+// together are on one host. If a flag says that they are on several, the case is that of several
+// hosts, although there is only one.
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *link, hosts *int) (c selection.Case, err error) {
 	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.multicasts()}
 	if f.Ranks != nil {
@@ -47,18 +47,18 @@ func (f *runFlags) caseOf(row *ir.Collective, size int64, l *link, hosts *int) (
 	}
 	switch {
 	case f.Netns != nil || f.apart || c.Hosts > 0:
-	case hasMessage(row) && (f.Loss != nil || f.delays): // who says so wants multicasts
+	case hasMessage(row) && (f.Loss != nil || f.delays): // these flags ask for multicasts
 	case hosts != nil && *hosts > 1:
 		c.Place = selection.OneEach
 	default:
 		c.Place, c.Memory = selection.OneHost, l.sharesMemory()
-		c.Multicast = c.Multicast || c.Memory // what all read is written once
+		c.Multicast = c.Multicast || c.Memory // in memory, one write serves all readers
 		c.Rings = c.Memory && shm.RingsFaster()
 	}
 	return c, nil
 }
 
-// params returns the parameters with which an algorithm runs that a rule gives some of them.
+// params returns the parameters of an algorithm, given those of a rule.
 func (s *situation) params(algorithm string, p *selection.Params) (schedule.Params, error) {
 	return p.In(algorithm, &s.of, s.datagram)
 }

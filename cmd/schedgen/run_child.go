@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// rankCmd is the hidden verb that a rank's process runs.
+// rankCmd is the hidden verb that the process of a rank runs.
 type rankCmd struct{}
 
-// Run reads the job and does it. The error of the work is reported to the
-// parent; the process itself then ends well.
+// Run reads the job and does its work. It reports an error of the work to the parent; the process
+// itself then exits with 0.
 func (rankCmd) Run(ctx context.Context, std stdio) error {
 	dec := json.NewDecoder(std.In)
 	j := new(job)
@@ -23,7 +23,7 @@ func (rankCmd) Run(ctx context.Context, std stdio) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var mu sync.Mutex // the rank reports its work, and answers beside it
+	var mu sync.Mutex // the work and the answers send reports concurrently
 	enc := json.NewEncoder(os.NewFile(uintptr(j.ReportFD), "reports"))
 	send := func(r report) error {
 		mu.Lock()
@@ -32,7 +32,7 @@ func (rankCmd) Run(ctx context.Context, std stdio) error {
 	}
 	at := newPosition(j.Rank)
 	go func() {
-		j.answer(dec, at, send) // until the parent lets go
+		j.answer(dec, at, send) // returns when the parent closes the pipe
 		cancel(errCalledOff)
 	}()
 	res, err := j.resources()
@@ -43,7 +43,8 @@ func (rankCmd) Run(ctx context.Context, std stdio) error {
 	return work(ctx, j, res, send)
 }
 
-// answer says where the rank stands whenever the parent asks, which is an empty object.
+// answer sends the status of the rank whenever the parent asks for it. A question is an empty
+// object.
 func (j *job) answer(questions *json.Decoder, at *position, send func(report) error) {
 	for {
 		var question struct{}
@@ -53,7 +54,7 @@ func (j *job) answer(questions *json.Decoder, at *position, send func(report) er
 	}
 }
 
-// resources opens what the process has inherited.
+// resources opens the files that the process has inherited.
 func (j *job) resources() (res resources, err error) {
 	res.open = openTransport
 	res.input = &input{name: "made-up bytes", size: j.Size, seed: j.Seed}
@@ -74,8 +75,8 @@ func (j *job) resources() (res resources, err error) {
 	return res, err
 }
 
-// listener returns the coordinator's socket: it is rank 0's, which may have
-// inherited it.
+// listener returns the coordinator's socket at rank 0, which may have inherited it, and nil at
+// other ranks.
 func (j *job) listener(ctx context.Context) (net.Listener, error) {
 	switch {
 	case j.Rank > 0:

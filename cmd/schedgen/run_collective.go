@@ -17,39 +17,39 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// kind is what run, rank and bench do with the collectives of one kind. The row of a collective says
-// of which kind it is ([kindOf]), so a new row of the table needs nothing here.
+// kind is the part of the verbs run, rank and bench that depends on the kind of a collective.
+// [kindOf] finds the kind by the collective's row, so a new row of the table needs no code here.
 type kind interface {
-	// command returns a pointer to the command of run for a collective, and its help in one line.
+	// command returns a pointer to the command of run for a collective, and its help of one line.
 	command(row ir.Collective) (cmd collectiveCmd, help string)
 
-	// seat returns a pointer to the command of rank, and its help in one line; nil if ranks that
-	// are started one by one cannot run the collective.
+	// seat returns a pointer to the command of rank for a collective, and its help of one line. It
+	// returns nil if ranks that are started one by one cannot run the collective.
 	seat(row ir.Collective) (cmd any, help string)
 
-	// operations returns what bench times.
+	// operations returns the operations that bench times.
 	operations(row ir.Collective) []operation
 
-	// work goes through the operations of a run at one rank, and checks them.
+	// work runs the operations of a run at one rank, and checks them.
 	work(ctx context.Context, w *worker, out *outcome) error
 
-	// table prints the rows of a run's outcome to w, and returns what stands below them.
+	// table prints the rows of a run's results to w, and returns the text below them.
 	table(s *session, w io.Writer, t *tally) (below string)
 
-	// object adds to what all kinds say of a run's outcome.
+	// object adds the results that only this kind has.
 	object(s *session, t *tally, o *runObject)
 
-	// verdict says what has been checked, and holds.
+	// verdict returns a sentence that tells what was checked and holds.
 	verdict(s *session) string
 
-	// wrong says in two words what has been found.
+	// wrong returns two words for a check that has failed.
 	wrong() string
 
-	// timed reports whether ranks tell the time of each operation.
+	// timed reports whether ranks report the time of each operation.
 	timed() bool
 }
 
-// kindOf returns the kind of a collective, nil if the commands know none for it.
+// kindOf returns the kind of a collective, or nil if the commands have none for it.
 func kindOf(row *ir.Collective) kind {
 	switch {
 	case row.Published:
@@ -64,28 +64,28 @@ func kindOf(row *ir.Collective) kind {
 	return nil
 }
 
-// isMessage reports whether all that a collective with blocks does is to bring one block from the
-// root to all ranks. Such a collective works in place.
+// isMessage reports whether a collective with blocks only brings one block from the root to all
+// ranks. Such a collective works in place.
 func isMessage(row *ir.Collective) bool {
 	return row.Rooted && row.Blocks(2) == 1 && row.Held(2, 0, 0).Count == 1 && row.Held(2, 0, 1).Count == 0 &&
 		row.Wanted(2, 0, 0).Count == 1 && row.Wanted(2, 0, 1).Count == 1
 }
 
-// hasMessage reports whether calls of a collective move bytes, which multicasts may carry.
+// hasMessage reports whether calls of a collective move bytes. Multicasts may carry these.
 func hasMessage(row *ir.Collective) bool { return row.Blocks != nil && !row.Published }
 
-// rowOf returns the row of a collective that the command line, or a job, names; the zero row, which is
-// of no kind, if there is none.
+// rowOf returns the row of the collective of that name, or the zero row, which has no kind, if
+// there is none.
 func rowOf(collective string) *ir.Collective {
 	row, _ := ir.CollectiveNamed(collective)
 	return &row
 }
 
-// collectiveCmd is one of run's for a collective.
+// collectiveCmd is a command of the verb run for a collective.
 type collectiveCmd interface {
 	flags() (*runFlags, *seenFlags)
 
-	// prepare turns the flags into a session's job and what is run.
+	// prepare sets the job of the session from the flags, and returns the schedules to run.
 	prepare(ctx context.Context, s *session) (toRun, error)
 }
 
@@ -101,17 +101,18 @@ func runCommand(ctx context.Context, std stdio, c collectiveCmd) (err error) {
 	return s.finish(ctx, r)
 }
 
-// runVerbs returns the verbs of run, and rankVerbs those of rank: one for each collective.
+// runVerbs returns the verbs of run: one for each collective, or the one that only names.
 func runVerbs(only string) kong.Plugins {
 	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.command(row) })
 }
 
+// rankVerbs returns the verbs of rank: one for each collective, or the one that only names.
 func rankVerbs(only string) kong.Plugins {
 	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.seat(row) })
 }
 
-// collectiveVerbs makes a verb for each collective that has a command, or for that one alone if only names one, as
-// kong wants it: a struct with a field for each.
+// collectiveVerbs makes a verb for each collective that has a command, or for the one that only
+// names. It makes a struct with a field for each verb, which kong reads.
 func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, help string)) kong.Plugins {
 	var fields []reflect.StructField
 	var cmds []reflect.Value
@@ -149,7 +150,7 @@ func runnable() (names []string) {
 }
 
 // verbOf returns the verb of run for a schedule from a file: that of the collective whose calls run
-// it. A file that names no collective of the table is taken for a broadcast's.
+// it. A file that names no collective of the table is taken for a broadcast.
 func verbOf(collective string) string {
 	if row := rowOf(collective); kindOf(row) != nil {
 		return row.CalledBy()
@@ -157,10 +158,10 @@ func verbOf(collective string) string {
 	return schedule.Bcast
 }
 
-// serves reports whether the verb of a collective runs schedules of another one.
+// serves reports whether the verb runs the schedule s.
 func serves(verb string, s *ir.Schedule) bool { return s.Row() != nil && verbOf(s.Collective) == verb }
 
-// setAlgorithm has a communicator use an algorithm for a collective.
+// setAlgorithm sets the algorithm that a communicator uses for a collective.
 func setAlgorithm(cfg *runtime.Config, collective string, alg runtime.Algorithm) {
 	if cfg.Algorithms == nil {
 		cfg.Algorithms = make(runtime.Algorithms)
@@ -168,14 +169,14 @@ func setAlgorithm(cfg *runtime.Config, collective string, alg runtime.Algorithm)
 	cfg.Algorithms[collective] = alg
 }
 
-// multicasts reports whether the algorithm of that name does.
+// multicasts reports whether the algorithm of that name multicasts.
 func multicasts(algorithm string) bool {
 	all := schedule.Algorithms()
 	i := slices.IndexFunc(all, func(a schedule.Algorithm) bool { return a.Name == algorithm })
 	return i >= 0 && all[i].Multicasts()
 }
 
-// errLoss is the error for --loss where nothing is multicast.
+// errLoss returns the error for --loss if nothing is multicast.
 func errLoss() error {
 	have := []string{"broadcasts"}
 	for _, a := range schedule.Algorithms() {
@@ -188,10 +189,10 @@ func errLoss() error {
 	if last > 0 {
 		words = strings.Join(have[:last], ", ") + " and " + words
 	}
-	return fmt.Errorf("--loss: only multicasts are lost; %s have them", words)
+	return fmt.Errorf("--loss: needs multicasts, which only %s have", words)
 }
 
-// quietLink is the link of a run without multicasts: nothing can be lost.
+// quietLink returns the link of a run without multicasts. --loss is an error.
 func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	if f.Loss != nil {
 		return link{}, errLoss()
@@ -203,7 +204,7 @@ func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	return l, err
 }
 
-// withArticle puts a or an before the name of a collective.
+// withArticle returns the name of a collective after "a" or "an".
 func withArticle(collective string) string {
 	if strings.ContainsAny(collective[:min(len(collective), 1)], "aeiou") {
 		return "an " + collective

@@ -9,8 +9,7 @@ import (
 	"unsafe"
 )
 
-// counter is a cache line of its own, so that ranks do not disturb each other
-// more than they must.
+// counter has its own cache line, so that ranks disturb each other as little as possible.
 type counter struct {
 	n atomic.Uint64
 	_ [cacheLine - 8]byte
@@ -18,8 +17,7 @@ type counter struct {
 
 const cacheLine = 64
 
-// counterFile makes a file without a name for the counters of ranks that are
-// processes.
+// counterFile creates an unnamed file for the counters of ranks that are processes.
 func counterFile(ranks int) (*os.File, error) {
 	f, err := os.CreateTemp("", "schedgen-counters-")
 	if err != nil {
@@ -32,8 +30,7 @@ func counterFile(ranks int) (*os.File, error) {
 	return f, nil
 }
 
-// mapCounters maps the counters in f into memory, for as long as the process
-// lives. f is closed.
+// mapCounters maps the counters in f into memory, for the life of the process. It closes f.
 func mapCounters(f *os.File, ranks int) (counters, error) {
 	mem, err := syscall.Mmap(int(f.Fd()), 0, ranks*cacheLine, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// countsFlag gives each block a length of its own, as in MPI's gatherv and its like.
+// countsFlag is the flag that gives each block its own length, as MPI_Gatherv does.
 type countsFlag struct {
-	Counts byteCounts `placeholder:"N,…" help:"Bytes of each block, such as 10KB,0,5B, in place of --size; of an alltoall for each rank that a block goes to, or for all P² blocks."`
+	Counts byteCounts `placeholder:"N,…" help:"Bytes of each block, such as 10KB,0,5B, in place of --size. For an alltoall, give a length for each receiving rank, or for all P² blocks."`
 }
 
-// byteCounts are lengths with units, separated by commas; nil if the flag is not given.
+// byteCounts are lengths in bytes. It is nil if the flag is not given.
 type byteCounts []int64
 
-// UnmarshalText reads "10KB,0,5B".
+// UnmarshalText reads lengths such as "10KB,0,5B".
 func (c *byteCounts) UnmarshalText(text []byte) error {
 	*c = nil
 	for _, word := range strings.Split(string(text), ",") {
@@ -33,23 +33,23 @@ func (c *byteCounts) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// set puts the lengths into a job that has as many ranks, whose size is the longest of them then.
-// size is the flag --size, which must not be given beside them.
+// set sets the lengths of a job with the given number of ranks. The job's size is then the longest
+// of them. size is the flag --size, which must be nil if --counts is given.
 func (f *countsFlag) set(j *job, size *byteSize, ranks int) error {
 	row := rowOf(j.Collective)
 	switch {
 	case f.Counts == nil:
 		return nil
 	case row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil:
-		return fmt.Errorf("--counts: %s does not move several blocks that are what they were", withArticle(row.Name))
+		return fmt.Errorf("--counts: %s does not move several blocks unchanged", withArticle(row.Name))
 	case size != nil:
-		return errors.New("--counts and --size: give one of them")
+		return errors.New("--counts and --size: give only one of them")
 	}
 	blocks := row.Blocks(ranks)
 	if n := len(f.Counts); n != ranks && n != blocks {
 		needs := fmt.Sprintf("has %s", count(blocks, "block"))
 		if blocks != ranks {
-			needs += fmt.Sprintf(": give %d lengths, one for each rank that a block goes to, or %d", ranks, blocks)
+			needs += fmt.Sprintf(": give %d lengths, one for each receiving rank, or %d", ranks, blocks)
 		}
 		return fmt.Errorf("--counts: there are %s, but %s among %s %s", count(n, "length"), withArticle(row.Name), count(ranks, "rank"), needs)
 	}
@@ -65,7 +65,7 @@ func (j *job) length(block int) int64 {
 	return j.Counts[block%len(j.Counts)]
 }
 
-// lengths says how long the blocks are.
+// lengths spells the length of the blocks, or the least and the greatest length.
 func (j *job) lengths() string {
 	if j.Counts == nil {
 		return byteSize(j.Size).String()
@@ -87,13 +87,13 @@ func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 		}
 		for _, of := range []ir.Blocks{has, row.Wanted(ranks, root, rank)} {
 			if j.Counts == nil && j.Size > limit/int64(max(1, of.Count)) {
-				return 0, fmt.Errorf("--size=%v: a rank has %s of that size, and at most %v in all", byteSize(j.Size), count(of.Count, "block"), byteSize(limit))
+				return 0, fmt.Errorf("--size=%v: a rank has %s of that size; at most %v in total are allowed", byteSize(j.Size), count(of.Count, "block"), byteSize(limit))
 			}
 			sum := int64(0)
 			for i := range of.Count {
 				n := j.length(of.At(i))
 				if n > limit-sum {
-					return 0, fmt.Errorf("--counts: a rank has %s of more than %v in all", count(of.Count, "block"), byteSize(limit))
+					return 0, fmt.Errorf("--counts: a rank has %s of more than %v in total", count(of.Count, "block"), byteSize(limit))
 				}
 				sum += n
 			}
@@ -103,8 +103,8 @@ func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 	return max(most, j.Size), nil
 }
 
-// chosenFor returns for how many bytes the rules choose an algorithm: for those of a block, the longest of
-// them, or, where not all ranks know how long that is, for a long one, as the runtime does.
+// chosenFor returns the length of a block for which the rules choose an algorithm, as the runtime
+// does: the longest length, or a long one if not all ranks know all lengths.
 func (j *job) chosenFor(ranks int) int64 {
 	const long = 1 << 20
 	if j.Counts != nil && !rowOf(j.Collective).Everywhere(ranks, 0) {
@@ -113,8 +113,8 @@ func (j *job) chosenFor(ranks int) int64 {
 	return j.Size
 }
 
-// relayed is the error for a schedule of that name, perhaps with hosts, in which ranks pass on blocks of
-// which they do not know the length.
+// relayed returns the error for a schedule in which ranks pass on blocks whose lengths they do not
+// know. name is the algorithm or file; hosts tells whether --hosts is in effect.
 func (j *job) relayed(name string, hosts bool, ranks int) error {
 	with, without := "", ""
 	if hosts {
@@ -123,13 +123,13 @@ func (j *job) relayed(name string, hosts bool, ranks int) error {
 	names := j.direct(candidates(j.Collective, true), ranks)
 	err := fmt.Errorf("--counts: in %s ranks pass on blocks whose lengths they do not know", name+with)
 	if len(names) > 0 {
-		err = fmt.Errorf("%w; in %s they do not", err, strings.Join(names, " and ")+without)
+		err = fmt.Errorf("%w; use %s", err, strings.Join(names, " or ")+without)
 	}
 	return err
 }
 
-// direct returns those of the algorithms that serve the job's blocks: where these have lengths of their
-// own, those that bring no rank a block that it neither holds nor wants.
+// direct returns the algorithms that can serve the job's blocks. If the blocks have their own
+// lengths, these are the algorithms that bring no rank a block which it neither holds nor wants.
 func (j *job) direct(algorithms []string, ranks int) []string {
 	return slices.DeleteFunc(algorithms, func(name string) bool {
 		spec, err := schedule.New(name, schedule.Params{Ranks: ranks})
@@ -137,8 +137,8 @@ func (j *job) direct(algorithms []string, ranks int) []string {
 	})
 }
 
-// takeDirect replaces the algorithm that the rules have chosen for a job by the first that serves its
-// blocks, if it does not serve them itself, as the runtime does.
+// takeDirect replaces the algorithm that the rules have chosen, if it cannot serve the job's
+// blocks, by the first algorithm that can, as the runtime does.
 func (f *runFlags) takeDirect(j *job, ranks int) {
 	if len(j.direct([]string{f.Algorithm}, ranks)) > 0 {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// crew are the ranks of a run, in processes or goroutines.
+// crew is the set of ranks of a run, in processes or goroutines.
 type crew struct {
 	size   int
 	events chan event
 	stop   func() // tells all ranks to give up
-	kill   func() // ends those that do not
+	kill   func() // kills the ranks that do not
 
-	stopped func(rank int) bool // its process is stopped: it will not do what it is told
+	stopped func(rank int) bool // reports whether the process of a rank is stopped and so cannot react
 }
 
 // event is a report of a rank, or its end.
@@ -24,11 +24,11 @@ type event struct {
 	rank   int
 	report report
 	ended  bool
-	err    error // of an end: how the process died
+	err    error // if ended is set: how the process died, or nil
 }
 
-// goroutines starts ranks in this process, over a network in memory. wrap, if
-// not nil, is laid around each rank's transport.
+// goroutines starts ranks in this process, over a network in memory. If wrap is not nil, it wraps
+// the transport of each rank.
 func goroutines(ctx context.Context, jobs []*job, all resources, b *board, wrap func(wire.Transport) wire.Transport) (*crew, error) {
 	l := jobs[0].Link
 	net, err := mem.New(len(jobs), mem.Options{Seed: l.Seed, Loss: l.Loss, Datagram: memDatagram})
@@ -64,11 +64,12 @@ func goroutines(ctx context.Context, jobs []*job, all resources, b *board, wrap 
 	return c, nil
 }
 
-// memDatagram is the payload of a datagram between goroutines.
+// memDatagram is the payload of a datagram between goroutines, in bytes.
 const memDatagram = 32 << 10
 
-// grace is how long ranks have to end once they should.
-const grace = 3 * time.Second // more than a rank takes to say goodbye
+// grace is the time that ranks have to end when they are told to. It is longer than leaving a
+// communicator takes.
+const grace = 3 * time.Second
 
 // overseer follows a crew until all ranks have ended.
 type overseer struct {
@@ -76,14 +77,14 @@ type overseer struct {
 	tally    *tally
 	log      func(format string, args ...any)
 	alive    map[int]bool
-	finished map[int]bool // has told its outcome or its failure
-	lost     map[int]bool // others take it for dead
+	finished map[int]bool // ranks that have reported their outcome or their failure
+	lost     map[int]bool // ranks that others take for dead
 	killed   bool
 	failures []*failure
 }
 
-// oversee returns when all ranks have ended: nil if all have done their work.
-// The end of ctx ends them, and so does the failure of one or the limit.
+// oversee returns when all ranks have ended, and returns nil if all have done their work. It ends
+// the ranks when ctx ends, when a rank fails and when the time limit is over.
 func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log func(string, ...any)) error {
 	o := &overseer{crew: c, tally: t, log: log, alive: map[int]bool{}, finished: map[int]bool{}, lost: map[int]bool{}}
 	for rank := range c.size {
@@ -95,7 +96,7 @@ func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log fu
 		select {
 		case e := <-c.events:
 			if o.take(e); stage == 0 && len(o.failures) > 0 {
-				stage = 1 // the others should notice by themselves
+				stage = 1 // the others should notice the failure by themselves
 				timer.Reset(grace)
 			}
 			if !o.hastens(stage) {
@@ -116,14 +117,14 @@ func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log fu
 	return o.end(ctx)
 }
 
-// hastens reports whether nothing will come of waiting. A process that is stopped does not stop when told to; once
-// others take it for dead it need not be waited for to notice that they have failed, either. One that runs may have
-// something to tell: where the network is cut each part takes the other for dead.
+// hastens reports whether waiting longer is useless. A stopped process does not end when told to,
+// and, once others take it for dead, it need not notice that they have failed. A running process
+// may still have something to report: if the network is cut, each part takes the other for dead.
 func (o *overseer) hastens(stage int) bool {
 	return stage == 1 && o.all(o.isLost) && o.all(o.crew.stopped) || stage == 2 && o.all(o.crew.stopped)
 }
 
-// all reports whether a condition holds for all ranks that have not ended, of which there is one.
+// all reports whether there are ranks that have not ended and the condition holds for all of them.
 func (o *overseer) all(holds func(rank int) bool) bool {
 	for rank := range o.alive {
 		if !holds(rank) {
@@ -133,10 +134,10 @@ func (o *overseer) all(holds func(rank int) bool) bool {
 	return len(o.alive) > 0
 }
 
-// isLost reports whether others take a rank for dead that has not told its end.
+// isLost reports whether others take the rank for dead and it has not reported its end.
 func (o *overseer) isLost(rank int) bool { return o.lost[rank] && !o.finished[rank] }
 
-// take notes what a rank tells.
+// take handles an event of a rank.
 func (o *overseer) take(e event) {
 	switch r := &e.report; {
 	case e.ended:
@@ -159,8 +160,8 @@ func (o *overseer) take(e event) {
 	}
 }
 
-// ended notes the end of a rank. One that has told its outcome must still end
-// well, unless it was made to.
+// ended handles the end of a rank. A rank that has reported its outcome must also end without an
+// error, unless it was killed.
 func (o *overseer) ended(e event) {
 	delete(o.alive, e.rank)
 	f := &failure{Rank: e.rank, Cause: causeDied, Text: "its process ended without a word"}
@@ -175,8 +176,7 @@ func (o *overseer) ended(e event) {
 	o.failures = append(o.failures, f)
 }
 
-// abandon kills what is still alive; the second time there is nothing left to
-// be done, and it returns false.
+// abandon kills the ranks that are still alive. It returns false if it has done so before.
 func (o *overseer) abandon() bool {
 	if o.killed {
 		return false

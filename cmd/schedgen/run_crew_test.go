@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story is what the ranks of a crew do, and what is done to them.
+// story is a crew with scripted ranks. It records when the ranks are stopped and killed.
 type story struct {
 	crew  *crew
 	start time.Time
-	stops chan struct{} // closed when they are told to stop
-	told  []string      // what was done, and when
+	stops chan struct{} // closed when the ranks are told to stop
+	told  []string      // "stop" or "kill", and when
 }
 
 func newStory(size int, stopped ...int) *story {
@@ -38,7 +38,7 @@ func (s *story) note(what string) {
 	s.told = append(s.told, what+" after "+time.Since(s.start).String())
 }
 
-// fails has a rank tell that it has failed, after a while, and end.
+// fails makes a rank report a failure after the given time, and end.
 func (s *story) fails(rank int, after time.Duration, lost ...int) {
 	go func() {
 		time.Sleep(after)
@@ -51,7 +51,7 @@ func (s *story) end(rank int, f *failure) {
 	s.crew.events <- event{rank: rank, ended: true}
 }
 
-// killed has a rank do nothing until it is killed.
+// killed makes a rank do nothing until it is killed.
 func (s *story) killed(rank int) {
 	kill := s.crew.kill
 	s.crew.kill = func() {
@@ -60,7 +60,7 @@ func (s *story) killed(rank int) {
 	}
 }
 
-// obeys has a rank do nothing until it is told to stop.
+// obeys makes a rank do nothing until it is told to stop.
 func (s *story) obeys(rank int) {
 	go func() {
 		<-s.stops
@@ -68,7 +68,8 @@ func (s *story) obeys(rank int) {
 	}()
 }
 
-// A rank is given time to notice that others have failed, and to stop, only as long as something may come of it.
+// TestHowLongRanksAreWaitedFor checks that ranks get time to notice the failure of others, and to
+// stop, only if they can react.
 func TestHowLongRanksAreWaitedFor(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {

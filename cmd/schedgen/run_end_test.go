@@ -20,11 +20,11 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// patience is how long anything may take before a test gives up.
+// patience is the time after which a test gives up.
 const patience = 30 * time.Second
 
-// quickExit keeps processes under the race detector, ranks' too, from sleeping
-// for a second when they exit.
+// quickExit is a variable that keeps processes under the race detector, and those of their ranks,
+// from sleeping for a second when they exit.
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
 // execute runs this command in a process of its own, as a user does.
@@ -48,7 +48,7 @@ func execute(t *testing.T, args string) (code int, out, said string) {
 	return cmd.ProcessState.ExitCode(), outs.String(), errs.String()
 }
 
-// object runs a command line that must succeed and returns what --json prints.
+// object runs a command line, which must succeed, and returns the object that --json prints.
 func object(t *testing.T, args string) (o runObject) {
 	t.Helper()
 	code, out, said := execute(t, args+" --json")
@@ -58,7 +58,8 @@ func object(t *testing.T, args string) (o runObject) {
 	return o
 }
 
-// names are the algorithms of a collective; if time is short the first: packages of transports run all.
+// names returns the algorithms of a collective, or with -short the first alone. The tests of the
+// transports run all.
 func names(collective string) (out []string) {
 	for _, a := range schedule.Algorithms() {
 		if a.Collective == collective && (len(out) == 0 || !testing.Short()) {
@@ -68,7 +69,7 @@ func names(collective string) (out []string) {
 	return out
 }
 
-// transports returns what works on this machine.
+// transports returns the transports that work on this machine.
 func transports(t *testing.T) []string {
 	lo, err := interfaceName("")
 	require.NoError(t, err)
@@ -84,8 +85,8 @@ func transports(t *testing.T) []string {
 	return append(all, overMcast)
 }
 
-// Every broadcast algorithm over every transport, with a number of ranks that
-// is no power of two and another root than 0.
+// TestBroadcasts runs every broadcast algorithm, with a number of ranks that is not a power of two
+// and a root other than 0.
 func TestBroadcasts(t *testing.T) {
 	t.Parallel()
 	for i, alg := range names(schedule.Bcast) {
@@ -99,7 +100,7 @@ func TestBroadcasts(t *testing.T) {
 	}
 }
 
-// inTurn returns two of the transports, others for each i, or all of them if SCHEDGEN_HEAVY is set.
+// inTurn returns two of the transports, which depend on i, or all of them if SCHEDGEN_HEAVY is set.
 func inTurn(transports []string, i int) []string {
 	if heavy.Tests() || len(transports) < 3 {
 		return transports
@@ -107,8 +108,8 @@ func inTurn(transports []string, i int) []string {
 	return []string{transports[i%len(transports)], transports[(i+1)%len(transports)]}
 }
 
-// checkOrigins requires that every chunk of every iteration came in one of
-// the ways that there are.
+// checkOrigins requires that every rank but the root received every chunk of every iteration, by
+// multicast or by put.
 func checkOrigins(t *testing.T, o *runObject, args string) {
 	t.Helper()
 	var most uint64
@@ -126,7 +127,8 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 	}
 }
 
-// Without any multicast arriving, everything comes by the chain or repairs.
+// TestLoss runs broadcasts that lose no, some or all multicasts. If all are lost, no chunk comes by
+// multicast.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	for _, transport := range transports(t) {
@@ -146,7 +148,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// losses are those given; if time is short the one in the middle.
+// losses returns the three losses, or with -short the one in the middle alone.
 func losses(none, some, all string) []string {
 	if testing.Short() {
 		return []string{some}
@@ -165,7 +167,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// Whatever part of the releases is lost.
+// TestLossOfBarriers runs barriers that lose no, some or all releases.
 func TestLossOfBarriers(t *testing.T) {
 	t.Parallel()
 	for _, loss := range losses("0", "0.3", "1") {
@@ -201,7 +203,7 @@ func TestAnycasts(t *testing.T) {
 	}
 }
 
-// What every rank writes is the file.
+// TestFileArrives checks that every rank writes the bytes of the input file.
 func TestFileArrives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -258,7 +260,8 @@ func TestPortInUse(t *testing.T) {
 	require.Empty(t, out)
 }
 
-// What a rank cannot write is told with its rank, and is the input's fault.
+// TestRankThatCannotWrite checks the error of a rank that cannot write its file: it names the rank,
+// and counts as bad input.
 func TestRankThatCannotWrite(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "message.rank1"), 0o777))

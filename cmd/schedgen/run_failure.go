@@ -10,30 +10,31 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// cause tells how near a rank's failure is to what went wrong first.
+// cause is the kind of a rank's failure. Smaller causes are nearer to the root cause of a run's
+// failure.
 type cause int
 
 const (
-	causeDied    cause = iota // the process ended without a word
+	causeDied    cause = iota // the process ended without a report
 	causeOwn                  // something went wrong at this rank
 	causeMute                 // the rank did not stop when told to
 	causeLate                 // the time was over
 	causePeer                 // another rank is gone
-	causeAborted              // another rank, or the parent, has called everything off
+	causeAborted              // another rank, or the parent, has aborted the run
 )
 
-// failure is why a rank has not gone through its work.
+// failure is the failure of a rank.
 type failure struct {
 	Rank  int
 	Cause cause
 	Text  string
-	Bad   bool  // the input is to blame, not the run
+	Bad   bool  // the input is bad: exit code 2
 	Lost  []int `json:",omitempty"` // ranks that this one takes for dead
 }
 
 func (f *failure) String() string { return fmt.Sprintf("rank %d: %s", f.Rank, f.Text) }
 
-// inputError marks an error that is the input's fault: exit code 2, not 1.
+// inputError marks an error of bad input: exit code 2, not 1.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
@@ -43,7 +44,7 @@ type lateError struct{ text string }
 
 func (e *lateError) Error() string { return e.text }
 
-// errCalledOff is why a rank stops that its parent has left or told to stop.
+// errCalledOff is the cause of the context of a rank whose parent has died or has told it to stop.
 var errCalledOff = errors.New("called off")
 
 func newFailure(rank int, err error) *failure {
@@ -65,8 +66,8 @@ func newFailure(rank int, err error) *failure {
 	return f
 }
 
-// spellFailure spells why a rank has failed, whose number stands before it: the rank and its epoch
-// are left out of the library's words, and what these say twice in a row is said once.
+// spellFailure spells the error of a rank for a line that begins with the rank. It removes the rank
+// and the epoch from the library's text, and repeated parts.
 func spellFailure(rank int, err error) string {
 	text := err.Error()
 	var op *runtime.OpError
@@ -76,14 +77,14 @@ func spellFailure(rank int, err error) string {
 	return strings.Join(slices.Compact(strings.Split(text, ": ")), ": ")
 }
 
-// failed says that something did not go as it should though the input was good.
+// failed returns err as an error with exit code 1: the input was good, but the run failed.
 func failed(err error) error { return &noError{err.Error()} }
 
-// maxTold is how many failures are told in full.
+// maxTold is the largest number of failures that are printed in full.
 const maxTold = 3
 
-// rootCause makes one error of the failures of a run: those nearest to what
-// went wrong are told, the others counted.
+// rootCause returns one error for the failures of a run. It spells the failures nearest to the root
+// cause and counts the others.
 func rootCause(all []*failure) error {
 	if len(all) == 0 {
 		return nil
@@ -112,7 +113,7 @@ func rootCause(all []*failure) error {
 	return &noError{text}
 }
 
-// count spells a number of things.
+// count spells a number of things, such as "1 rank" or "2 ranks".
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

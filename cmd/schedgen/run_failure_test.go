@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// TestFailuresAreSaidOnce: a failure names its rank once, and no cause twice.
+// TestFailuresAreSaidOnce checks that a failure names its rank once, and no cause twice.
 func TestFailuresAreSaidOnce(t *testing.T) {
 	left := &runtime.RankError{Rank: 1, Err: fmt.Errorf("%w: %w", runtime.ErrPeerLeft, runtime.ErrPeerLeft)}
 	op := &runtime.OpError{Op: "bcast/chain", Rank: 2, Epoch: 0, Seq: 3, Err: left}

@@ -17,13 +17,13 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// fileArg names the file of a schedule that is run in place of an algorithm.
+// fileArg is the argument that names a file with a schedule, which runs in place of an algorithm.
 type fileArg struct {
-	File string `arg:"" optional:"" name:"file" complete:"file" help:"File with a schedule, text or json, to run in place of an algorithm (- for standard input)."`
+	File string `arg:"" optional:"" name:"file" complete:"file" help:"File that holds a schedule, as text or json, to run in place of an algorithm (- for standard input)."`
 }
 
-// withCollective returns a command line in which run is told the collective of the schedule in a file:
-// run FILE is run bcast FILE, or run barrier FILE, and so on.
+// withCollective inserts the collective of a schedule's file into a command line: it turns "run
+// FILE" into "run bcast FILE", "run barrier FILE" and so on.
 func withCollective(args []string) []string {
 	if len(args) < 2 || args[0] != "run" || strings.HasPrefix(args[1], "-") {
 		return args
@@ -32,7 +32,7 @@ func withCollective(args []string) []string {
 	info, err := os.Stat(name)
 	isFile := err == nil && info.Mode().IsRegular()
 	if !isFile && !slices.Contains([]string{".txt", ".json"}, filepath.Ext(name)) {
-		return args // a collective, or nothing
+		return args // not a file
 	}
 	if head, err := readHead(name); err == nil {
 		verb = verbOf(forms.Look(head).Collective)
@@ -40,7 +40,7 @@ func withCollective(args []string) []string {
 	return slices.Concat(args[:1], []string{verb}, args[1:])
 }
 
-// readHead reads as much of a file as tells what it is.
+// readHead reads the beginning of a file, which tells its form and collective.
 func readHead(name string) (head []byte, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -50,13 +50,13 @@ func readHead(name string) (head []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, 4<<10))
 }
 
-// toRun is what a run does: an algorithm, or the schedule of a file.
+// toRun holds the schedules of a run: of an algorithm, or of a file.
 type toRun struct {
-	specs []*schedule.Spec // one, or one for each origin
-	file  *ir.Schedule     // in place of specs; nil: none
+	specs []*schedule.Spec // one, or one for each origin; nil if file is set
+	file  *ir.Schedule     // nil for an algorithm
 }
 
-// params are those of the algorithm; of a file what its first line says.
+// params returns the parameters of the algorithm, or those of the file's header.
 func (r *toRun) params() schedule.Params {
 	if r.file != nil {
 		chunks := r.file.Chunks
@@ -68,7 +68,7 @@ func (r *toRun) params() schedule.Params {
 	return r.specs[0].Params()
 }
 
-// prove proves what is run.
+// prove proves the schedules.
 func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	if r.file != nil {
 		return await(ctx, func() (*proof, error) { return prove(r.file) })
@@ -76,8 +76,8 @@ func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	return proveSpecs(ctx, r.specs)
 }
 
-// load reads the schedule, once, and returns nil if no file is named. The flags of an algorithm are
-// errors beside a file, which sets them itself.
+// load reads the schedule, if it has not done so before, and returns nil if the arguments name no
+// file. A file sets the algorithm and its parameters, so flags for them are errors.
 func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
 	if a.File == "" || f.file != nil {
 		return f.file, nil
@@ -85,7 +85,7 @@ func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective s
 	given := flags.list()
 	switch {
 	case f.Algorithm != "":
-		return nil, fmt.Errorf("--algorithm: %s is run in its place", a.File)
+		return nil, fmt.Errorf("--algorithm: %s runs in place of an algorithm", a.File)
 	case len(given) > 0:
 		return nil, fmt.Errorf("--%s: %s has its own parameters", given[0].name, a.File)
 	}
@@ -117,7 +117,7 @@ func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective s
 	return s, err
 }
 
-// scheduleFile makes a file without a name that holds a schedule, for ranks that are processes.
+// scheduleFile creates an unnamed file that holds a schedule, for ranks that are processes.
 func scheduleFile(s *ir.Schedule) (*os.File, error) {
 	f, err := os.CreateTemp("", "schedgen-schedule-")
 	if err != nil {
@@ -129,8 +129,8 @@ func scheduleFile(s *ir.Schedule) (*os.File, error) {
 	return f, nil
 }
 
-// readSchedule reads what scheduleFile has written. All ranks share its position, so that it
-// is left alone.
+// readSchedule reads a file that scheduleFile has written. It does not move the file's offset,
+// which all ranks share.
 func readSchedule(f *os.File) (*ir.Schedule, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -139,7 +139,7 @@ func readSchedule(f *os.File) (*ir.Schedule, error) {
 	return ir.ParseText(io.NewSectionReader(f, 0, info.Size()))
 }
 
-// use has a communicator run the schedule.
+// use makes a communicator use the schedule.
 func use(comm *runtime.Comm, s *ir.Schedule) error {
 	program, err := machine.Of(s)
 	if err != nil {

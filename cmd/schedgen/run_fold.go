@@ -15,19 +15,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/fold"
 )
 
-// foldFlags say what contributions are folded with.
+// foldFlags are the flags for the operation and the type of folds.
 type foldFlags struct {
-	Op   string `placeholder:"OP" default:"sum" enum:"${foldops}" help:"What contributions are folded with, default sum: ${foldops}."`
-	Type string `placeholder:"TYPE" default:"float64" enum:"${foldtypes}" help:"Type of their elements, default float64: ${foldtypes}."`
+	Op   string `placeholder:"OP" default:"sum" enum:"${foldops}" help:"Operation that folds contributions, one of ${foldops}; default sum."`
+	Type string `placeholder:"TYPE" default:"float64" enum:"${foldtypes}" help:"Type of the elements of contributions, one of ${foldtypes}; default float64."`
 }
 
-// folding is what contributions are folded with, as a job says it. The zero value is none.
+// folding holds the names of the operation and the type of a job's folds. The zero value means that
+// nothing is folded.
 type folding struct {
 	Op, Type string
 }
 
-// set puts the operation into a job, whose size is a number of elements then. given says that the flag
-// --size is given.
+// set sets the folding of a job whose collective folds. The job's size must be a multiple of the
+// element's size: set rounds a default size up. given tells that the flag --size is given.
 func (f *foldFlags) set(j *job, given bool) error {
 	if rowOf(j.Collective).Inputs == nil {
 		return nil
@@ -55,8 +56,8 @@ var foldOps = func() map[string]fold.Op {
 	return ops
 }()
 
-// element is a type of elements, and how they are made up: of a byte, so that sums of many are exact in
-// whatever order they are taken, and products of few.
+// element is a type of elements, and the function that makes an element from a byte. The elements
+// are small, so that sums of many, and products of few, are exact in any order.
 type element struct {
 	typ  reflect.Type
 	make func(to []byte, from byte)
@@ -86,7 +87,7 @@ func putFloat64(to []byte, from byte) {
 	binary.NativeEndian.PutUint64(to, math.Float64bits(float64(int8(from))))
 }
 
-// foldVars are the words of the flags' help.
+// foldVars returns the variables in the help texts of the flags.
 func foldVars() map[string]string {
 	return map[string]string{
 		"foldops":   strings.Join(slices.Sorted(maps.Keys(foldOps)), ", "),
@@ -94,7 +95,7 @@ func foldVars() map[string]string {
 	}
 }
 
-// fold returns what the runtime folds with. An error says what does not fit.
+// fold returns the fold for the runtime, or an error if the operation is not defined for the type.
 func (f folding) fold() (*runtime.Fold, error) {
 	op, known := foldOps[f.Op]
 	e, is := elements[f.Type]
@@ -108,11 +109,12 @@ func (f folding) fold() (*runtime.Fold, error) {
 	return &runtime.Fold{Name: f.Op + " of " + f.Type, Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel)}, nil
 }
 
-// words says what is folded with: "sum of float64".
+// words spells the folding, such as "sum of float64".
 func (f folding) words() string { return f.Op + " of " + f.Type }
 
-// values turns made-up bytes into elements of as many bytes, and returns them in to. Factors are 1, 2
-// and their negatives, or a product of many would not be exact.
+// values writes elements to the bytes of to. It makes each from the first of the bytes of made at
+// its place. For products the elements are 1, 2 and their negatives; others would make large
+// products inexact.
 func (f folding) values(to, made []byte) {
 	e := elements[f.Type]
 	size := int(e.typ.Size())
@@ -125,8 +127,8 @@ func (f folding) values(to, made []byte) {
 	}
 }
 
-// contribution returns block number of what a rank contributes in an iteration. Blocks behind those are
-// the blocks that a rank holds, the same whoever holds them.
+// contribution returns the block with the given number of a rank's input blocks in an iteration,
+// see [contributed]. Blocks that a rank holds, and does not contribute, do not depend on the rank.
 func (p *pattern) contribution(b *buffers, iteration, rank, number, size int) []byte {
 	if number >= rowOf(b.job.Collective).Inputs(b.job.Params.Ranks) {
 		rank = -1
@@ -155,13 +157,14 @@ func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
 	return result
 }
 
-// contributed returns the input blocks of a rank: the blocks that it contributes come first, and those
-// that it holds follow.
+// contributed returns the input blocks of a rank. The blocks that it contributes come first, and
+// the blocks that it holds follow.
 func contributed(row *ir.Collective, ranks, root, rank int) ir.Blocks {
 	return ir.Blocks{First: 0, Step: 1, Count: row.SourceBlocks(ranks, root, rank)}
 }
 
-// markContributions makes the blocks of [contributed] tell their iteration, at both ends.
+// markContributions sets the first and the last element of each block of [contributed] to a value
+// that depends on the iteration, the block and, for contributions, the rank.
 func (b *buffers) markContributions(iteration int) {
 	inputs := rowOf(b.job.Collective).Inputs(b.job.Params.Ranks)
 	for i := range b.held.Count {
@@ -173,7 +176,7 @@ func (b *buffers) markContributions(iteration int) {
 	}
 }
 
-// markElements makes the first and the last element of a block that the rank contributes tell its mark.
+// markElements sets the first and the last element of a block to a value that depends on mark.
 func (b *buffers) markElements(block []byte, mark int) {
 	if n := b.fold.Element; len(block) > 0 {
 		b.job.Fold.values(block[:n], bytes.Repeat([]byte{byte(mark & 7)}, n))
@@ -181,8 +184,8 @@ func (b *buffers) markElements(block []byte, mark int) {
 	}
 }
 
-// checkElements reports whether the first and the last element of a block are folded from those that
-// all ranks have marked.
+// checkElements reports whether the first and the last element of a block are folded from the
+// marked elements of all ranks.
 func (b *buffers) checkElements(block []byte, iteration, number int) bool {
 	if len(block) == 0 {
 		return true

@@ -11,16 +11,15 @@ import (
 	"os"
 )
 
-// input is the message of a broadcast: a file's content, or bytes made up
-// from a seed.
+// input is the message of a broadcast: the content of a file, or bytes made up from a seed.
 type input struct {
-	file *os.File // nil: made up
+	file *os.File // nil for made-up bytes
 	name string
 	size int64
 	seed uint64
 }
 
-// openInput opens the file that is broadcast.
+// openInput opens the file to broadcast, which must be a regular file.
 func openInput(name string) (*input, error) {
 	info, err := os.Stat(name) // before opening: a pipe would block
 	if err != nil {
@@ -43,8 +42,8 @@ func (in *input) close() error {
 	return in.file.Close()
 }
 
-// reader reads the message from its beginning, and one byte more if the file
-// has grown.
+// reader returns a reader of the message from its beginning. It reads one byte more if the file has
+// grown.
 func (in *input) reader() io.Reader {
 	if in.file != nil {
 		return io.NewSectionReader(in.file, 0, in.size+1)
@@ -54,7 +53,7 @@ func (in *input) reader() io.Reader {
 	return io.LimitReader(rand.NewChaCha8(seed), in.size)
 }
 
-// sum returns the message's SHA-256 in hex, without holding all of it.
+// sum returns the SHA-256 of the message in hex. It does not hold the whole message in memory.
 func (in *input) sum() (string, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, in.reader())
@@ -67,8 +66,8 @@ func (in *input) sum() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// load reads the message into buf, which has its size, and makes sure that it
-// is the one that sum was taken of.
+// load reads the message into buf, which must have the size of the message. It returns an error if
+// the message does not have the SHA-256 sum.
 func (in *input) load(buf []byte, sum string) error {
 	r := in.reader()
 	if _, err := io.ReadFull(r, buf); err != nil && !errors.Is(err, io.EOF) {

@@ -10,109 +10,109 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// job is all that a rank is told. For ranks that are processes it goes to the
-// standard input of each as JSON, and Rank, Output and the descriptors differ.
+// job tells a rank what to do. A rank that is a process reads it from its standard input as JSON.
+// The jobs of ranks differ in Rank, Output and the descriptors.
 type job struct {
-	log *slog.Logger // is told what this rank waits for while the ranks meet; of a rank that is started by hand
+	log *slog.Logger // for a rank that is started by hand: receives what it waits for while the ranks meet
 
 	Task       task
-	Collective string // of a row of the table
-	Operation  string // bench: what is timed
-	Dup        bool   // bench: on a duplicate of the communicator
+	Collective string // name of a row of the table
+	Operation  string // bench: the operation to time
+	Dup        bool   // bench: use a duplicate of the communicator
 	Rank       int
 	Algorithm  string
-	FromFile   bool            // a schedule of that name is run, not the algorithm
-	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
-	Size       int64           // bytes of a message, or of each block; of the longest beside Counts
-	Fold       folding         // of a collective that folds
-	Counts     []int64         // bytes of each block: the list begins again for those behind it; nil: all have Size
-	Iterations int             // of bcast and barrier
-	Messages   int             // of anycast, from each rank
-	Seed       uint64          // of bytes made up
+	FromFile   bool            // Algorithm names the schedule of a file, which runs in place of an algorithm
+	Params     schedule.Params // ranks, root and chunks are set
+	Size       int64           // bytes of a message or of each block; with Counts, of the longest block
+	Fold       folding         // for a collective that folds
+	Counts     []int64         // bytes of each block, repeated if there are more blocks; nil: all have Size
+	Iterations int             // number of operations
+	Messages   int             // anycast: number of messages of each rank
+	Seed       uint64          // seed of made-up bytes
 	Sum        string          // bcast: SHA-256 of the message, in hex
-	Output     string          // bcast: file for what this rank has received; empty: none
+	Output     string          // bcast: file for the bytes that this rank receives; "": none
 	rootDelay
 	Timeout time.Duration
-	Silence time.Duration // of a rank that is lost; 0: none is
+	Silence time.Duration // time without a sign of life after which a rank is lost; 0: never
 	replying
 	Tune  tuning // tune
-	Rules string // the text of the rules, which choose what is not said; "": the built-in ones
+	Rules string // text of the rules for algorithms that are not named; "": the built-in rules
 	Link  link
 	descriptors
 }
 
-// task is what the ranks of a job do.
+// task is the kind of work of a job.
 type task string
 
 // The tasks.
 const (
 	taskRun   task = "run"   // run a collective and check it
 	taskBench task = "bench" // time an operation
-	taskTune  task = "tune"  // measure what messages take
+	taskTune  task = "tune"  // measure the times of messages
 )
 
 // kind returns the kind of the job's collective.
 func (j *job) kind() kind { return kindOf(rowOf(j.Collective)) }
 
-// replying says what the root of a broadcast waits for.
+// replying tells whether the root of a broadcast also times the replies of the others.
 type replying struct {
-	Replies bool // time until all ranks have said that they have the message, too
-	Acked   bool // the root's call ends no sooner than that
+	Replies bool // time until all ranks have told that they have the message
+	Acked   bool // the root's call returns only then, so no further replies are needed
 }
 
-// rootDelay says when the root of a broadcast that multicasts begins.
+// rootDelay tells when the root of a broadcast begins to multicast.
 type rootDelay struct {
 	Delay     runtime.DelayPolicy
-	RootDelay time.Duration // of DelayFixed
+	RootDelay time.Duration // for DelayFixed
 }
 
-// descriptors are those that a process gets from the one that starts it.
+// descriptors are the file descriptors that a process inherits from its parent.
 type descriptors struct {
-	ReportFD   int // where reports go
-	InputFD    int // the file at the root; 0: made-up bytes
+	ReportFD   int // pipe for reports
+	InputFD    int // at the root: file to broadcast; 0: made-up bytes
 	CountersFD int // shared memory of a barrier
-	ListenerFD int // the coordinator's socket at rank 0
+	ListenerFD int // at rank 0: the coordinator's socket
 	SegmentFD  int // shared memory of the transport shm
-	TraceFD    int // the file of a trace; 0: none
-	ScheduleFD int // the schedule that is run in place of an algorithm; 0: none
+	TraceFD    int // file of a trace; 0: none
+	ScheduleFD int // schedule that runs in place of an algorithm; 0: none
 }
 
-// link is how the ranks reach each other.
+// link tells how the ranks reach each other.
 type link struct {
 	Transport   string // mem, tcp, mcast, shm, hybrid or verbs
 	Coordinator string // host:port
-	Job         string // a name: ranks of another job are turned away
+	Job         string // name of the job; ranks of another job are turned away
 	secret
-	Interface string // of multicasts; over hybrid empty: there are none
-	Device    string // of verbs; empty: the first that will do
-	PutsOnly  bool   // over verbs: the device does not multicast
+	Interface string // network interface of multicasts; over hybrid, "" means no multicast
+	Device    string // for verbs; "": the first suitable device
+	PutsOnly  bool   // for verbs: the device does not multicast
 	IPv6      bool
-	Loss      float64 // of multicast datagrams, at each receiver
-	Seed      uint64  // of the losses
+	Loss      float64 // probability that a receiver loses a multicast datagram
+	Seed      uint64  // seed of the losses
 }
 
-// multicasts reports whether there is multicast.
+// multicasts reports whether the link has multicast.
 func (l *link) multicasts() bool {
 	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "") && !l.PutsOnly
 }
 
-// sharesMemory reports whether ranks of one host put through memory that they share.
+// sharesMemory reports whether ranks of one host put through shared memory.
 func (l *link) sharesMemory() bool {
 	return l.Transport == overShm || l.Transport == overHybrid && canShare()
 }
 
-// report is what a rank tells its parent: one of the fields in each line.
+// report is a report of a rank to its parent. Each has one of the fields.
 type report struct {
-	Joined  bool     `json:",omitempty"` // connected to all ranks
+	Joined  bool     `json:",omitempty"` // the rank is connected to all ranks
 	Samples []int64  `json:",omitempty"` // latencies of the next iterations, in nanoseconds
-	Steps   int      `json:",omitempty"` // since the last report: messages received of anycast, sizes that tune has done with
-	Done    *outcome `json:",omitempty"` // the rank has gone through all its work
-	Failed  *failure `json:",omitempty"` // it has not
+	Steps   int      `json:",omitempty"` // steps since the last report: messages received of anycast, sizes that tune knows
+	Done    *outcome `json:",omitempty"` // the rank has done all its work
+	Failed  *failure `json:",omitempty"` // the rank has failed
 
-	Status *status.Report `json:",omitempty"` // where it stands, if it was asked
+	Status *status.Report `json:",omitempty"` // the answer to a question for the status
 }
 
-// findings counts things that are wrong, and tells the first.
+// findings counts wrong results and holds a text for the first.
 type findings struct {
 	Count int
 	First string `json:",omitempty"`
@@ -127,14 +127,14 @@ func (f *findings) add(text string) {
 
 // outcome is a rank's part of the result.
 type outcome struct {
-	Wrong       findings      // bytes, messages or barriers that are not what they should be
+	Wrong       findings      // wrong bytes, messages or barriers
 	McastChunks uint64        // bcast: chunks that came by multicast
 	PutChunks   uint64        // bcast: chunks that came by the chain, the tree or a repair
-	Repairs     uint64        // repair rules carried out
-	Copies      int           // of a long chunk between ranks that share memory; 0: they do not
-	Twice       string        `json:",omitempty"` // why these are two
+	Repairs     uint64        // repairs that this rank made
+	Copies      int           // number of copies of a long chunk between ranks that share memory; 0: the ranks share none
+	Twice       string        `json:",omitempty"` // why Copies is 2
 	Replied     []int64       `json:",omitempty"` // bcast, at the root: by iteration, nanoseconds until all ranks have replied
-	Received    int           // anycast: messages
+	Received    int           // anycast: number of messages received
 	Elapsed     time.Duration // anycast: from the first to the last message
 	Tuned       []fit.Samples `json:",omitempty"` // tune, at rank 0
 }

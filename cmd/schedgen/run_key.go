@@ -8,30 +8,30 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// keyFlags are the flags that keep strangers out.
+// keyFlags are the flags for authentication and encryption.
 type keyFlags struct {
-	KeyFile string `placeholder:"FILE" complete:"file" help:"File with the key of the job: ranks without it are kept out; default SCHEDGEN_KEY_FILE."`
-	Encrypt bool   `help:"Encrypt what goes over the network; needs a key."`
+	KeyFile string `placeholder:"FILE" complete:"file" help:"File with the key of the job. Ranks without the key are kept out. Default SCHEDGEN_KEY_FILE."`
+	Encrypt bool   `help:"Encrypt all network traffic; needs a key."`
 }
 
-// secret is what the ranks of a job have in common.
+// secret holds the key of a job.
 type secret struct {
 	Key     []byte
 	Encrypt bool
 }
 
-// secret returns what the flags say, else the environment; over memory there is none.
+// secret returns the key of the flags, or else that of the environment. Over memory there is none.
 func (f *runFlags) secret(getenv func(string) string) (s secret, err error) {
 	switch {
 	case !f.memory():
 		return f.keyFlags.secret(getenv)
 	case f.KeyFile != "" || f.Encrypt:
-		return s, fmt.Errorf("--key-file and --encrypt: over %s there is no network to keep strangers from", f.Transport)
+		return s, fmt.Errorf("--key-file and --encrypt: transport %s uses no network", f.Transport)
 	}
 	return s, nil
 }
 
-// secret returns what the flags say, else the environment.
+// secret returns the key of the flags, or else that of the environment.
 func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 	if f.KeyFile == "" {
 		if s.Key, s.Encrypt, err = launch.Key(getenv); err != nil {
@@ -46,7 +46,7 @@ func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 	return s, nil
 }
 
-// words says it behind a transport's name.
+// words returns the text that follows the name of a transport.
 func (s *secret) words() string {
 	switch {
 	case s.Encrypt:

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// link chooses how the ranks reach each other; announce says so, unless the flag
-// did. datagram is the payload of a multicast datagram, 0 without multicast.
+// link chooses how the ranks reach each other. announce prints the choice, unless a flag named it.
+// datagram is the payload of a multicast datagram in bytes, or 0 without multicast.
 func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, err error) {
 	f.dropIdle(std)
 	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
@@ -59,10 +59,10 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 		return l, 0, fmt.Errorf("no multicast on interface %s: %w", l.Interface, err)
 	case err != nil && f.Transport == overAuto:
 		l.Transport, l.Interface = overHybrid, ""
-		f.chosen = fmt.Sprintf("hybrid without multicast, since %v", err)
+		f.chosen = fmt.Sprintf("hybrid without multicast, because %v", err)
 	case err != nil:
 		l.Transport = overTCP
-		f.chosen = fmt.Sprintf("tcp, since %v", err)
+		f.chosen = fmt.Sprintf("tcp, because %v", err)
 	}
 	return l, datagram, nil
 }
@@ -74,12 +74,12 @@ func loopback(v6 bool) string {
 	return "127.0.0.1:0"
 }
 
-// mustMulticast reports whether flags ask for what only multicast can do.
+// mustMulticast reports whether flags ask for a feature that needs multicast.
 func (f *runFlags) mustMulticast() bool {
 	return f.Transport == overMcast || f.Interface != "" || f.Loss != nil
 }
 
-// fits checks the flags of the link, and that they go together.
+// fits checks the flags of the link, and their combination.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
 		if err := oneOf("transport", f.Transport, heads(transportHelp)); err != nil {
@@ -88,13 +88,13 @@ func (f *runFlags) fits() error {
 	}
 	switch {
 	case f.Loss != nil && !(*f.Loss >= 0 && *f.Loss <= 1):
-		return fmt.Errorf("--loss=%v: must be a probability, 0 to 1", *f.Loss)
+		return fmt.Errorf("--loss=%v: must be a probability, from 0 to 1", *f.Loss)
 	case f.Loss != nil && f.Transport == overTCP:
 		return errors.New("--loss: tcp loses nothing")
 	case f.Loss != nil && f.Transport == overShm:
 		return errors.New("--loss: shm cannot be made to lose")
 	case f.Interface != "" && slices.Contains([]string{overMem, overTCP, overShm}, f.Transport):
-		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
+		return fmt.Errorf("--interface: transport %s does not multicast on an interface", f.Transport)
 	}
 	for _, fits := range []func() error{f.fitsVerbs, f.fitsMadeUp, f.fitsCoordinator} {
 		if err := fits(); err != nil {
@@ -118,14 +118,13 @@ func (f *runFlags) fitsCoordinator() error {
 	return nil
 }
 
-// dropIdle takes away the flags that have nothing to act on where ranks reach
-// each other through memory.
+// dropIdle removes the flags that have no effect on ranks that reach each other through memory.
 func (f *runFlags) dropIdle(std stdio) {
 	if !f.memory() || f.Netns != nil {
 		return
 	}
 	if f.Coordinator != "" {
-		std.idle("coordinator", "ranks over "+f.Transport+" need none")
+		std.idle("coordinator", "ranks over "+f.Transport+" need no coordinator")
 		f.Coordinator = ""
 	}
 	if f.IPv6 {
@@ -134,17 +133,17 @@ func (f *runFlags) dropIdle(std stdio) {
 	}
 }
 
-// announce says which transport was chosen, if no flag did.
+// announce prints which transport was chosen, unless a flag named it.
 func (f *runFlags) announce(std stdio) {
 	if f.chosen != "" {
 		fmt.Fprintf(std.Err, "transport: %s\n", f.chosen)
 	}
 }
 
-// memory reports whether the ranks are to reach each other through memory.
+// memory reports whether the flags say that the ranks reach each other through memory.
 func (f *runFlags) memory() bool { return f.Transport == overMem || f.Transport == overShm }
 
-// interfaceName checks that the interface exists; the default is the loopback
+// interfaceName returns the name of the interface, which must exist. The default is the loopback
 // interface.
 func interfaceName(name string) (string, error) {
 	all, err := net.Interfaces()
@@ -159,13 +158,13 @@ func interfaceName(name string) (string, error) {
 		names = append(names, i.Name)
 	}
 	if name == "" {
-		return "", errors.New("--interface: needed, there is no loopback interface")
+		return "", errors.New("--interface: needed, because there is no loopback interface")
 	}
-	return "", fmt.Errorf("--interface=%s: there is none of that name, only %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("--interface=%s: no such interface; this host has %s", name, strings.Join(names, ", "))
 }
 
-// listen opens the coordinator's socket, so that the port is held from here
-// on, and returns it with its address.
+// listen opens the coordinator's socket and returns it with its address. From here on this process
+// holds the port.
 func listen(ctx context.Context, address string) (*os.File, string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
@@ -183,7 +182,7 @@ func listen(ctx context.Context, address string) (*os.File, string, error) {
 	return f, l.Addr().String(), nil
 }
 
-// loopbackUp returns an error if nobody can connect to a loopback address.
+// loopbackUp returns an error if a is a loopback address and the loopback interface is down.
 func loopbackUp(a net.Addr) error {
 	if at, ok := a.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 		return nil

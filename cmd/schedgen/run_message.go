@@ -17,19 +17,19 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// message is the kind of the collectives that bring one message from the root to all ranks.
+// message is the kind of collectives that bring one message from the root to all ranks.
 type message struct{}
 
 func (message) command(row ir.Collective) (collectiveCmd, string) {
-	return &messageCmd{row: row}, "Broadcast a file, or bytes made up, and check what arrives."
+	return &messageCmd{row: row}, "Broadcast a file, or made-up bytes, and check every rank's copy."
 }
 
 func (message) operations(row ir.Collective) []operation {
 	return []operation{
 		{name: row.Name, collective: row.Name, help: "a broadcast from rank 0"},
 		{name: row.Name + "_ack", collective: row.Name, replied: true,
-			help: "a broadcast from rank 0 to which every other rank replies once it has the message; timed at rank 0, until it " +
-				"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a " + replies},
+			help: "a broadcast from rank 0, to which every other rank replies when it has the message; rank 0 is timed until it " +
+				"has all replies. bcast/mcast-acktree replies by itself; with other algorithms the ranks check in at the root of a " + replies},
 		{name: row.Name + "_barrier", collective: row.Name, barrier: true, help: "a broadcast from rank 0, then a barrier"},
 	}
 }
@@ -39,39 +39,39 @@ type messageCmd struct {
 	row ir.Collective
 	fileArg
 	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
-	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file, default 1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Output     string    `placeholder:"DIR" complete:"directory" help:"Write what each rank has received to files in DIR."`
-	Iterations *int      `placeholder:"N" help:"Broadcasts that are timed, default as many as make 256 MiB, at most 100; one more warms up."`
-	Root       *int      `placeholder:"R" help:"Rank that has the file, default 0."`
-	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size."`
-	Hosts      *int      `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	Size       *byteSize `placeholder:"N" help:"Broadcast N made-up bytes in place of a file; default 1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Output     string    `placeholder:"DIR" complete:"directory" help:"Write the copy of each rank to a file in DIR."`
+	Iterations *int      `placeholder:"N" help:"Broadcasts to time; default as many as make 256 MiB, at most 100; one more warms up."`
+	Root       *int      `placeholder:"R" help:"Rank that has the message; default 0."`
+	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into; default by its size."`
+	Hosts      *int      `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
 
 	Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
-	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
+	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
 	runFlags
 	seenFlags
 }
 
 // Help is the long help text.
 func (c *messageCmd) Help() string {
-	return `The schedule is proved first. Then local processes are started, one a rank, and one of them
-broadcasts the message to the others; before every broadcast all ranks meet at a barrier.
-SHA-256 is checked at every rank after every broadcast; the exit code is 1 if a byte differs.
+	return `Proves the schedule, starts a local process for each rank, and broadcasts the message many times.
+Before each broadcast all ranks meet at a barrier. After each broadcast every rank checks the
+SHA-256 of its copy. The exit code is 1 if a byte differs.
 
-Where the schedule multicasts, a line tells for each rank how its chunks came: by multicast, or
-otherwise because a datagram was lost or late.
+If the schedule multicasts, the table shows for each rank how its chunks came: by multicast, or in
+another way because a datagram was lost or late.
 
-Times are from a rank's call to its return. Throughput is the message's size by the median,
-over the broadcasts, of the time of the slowest rank.
+The time of a rank runs from its call to its return. Throughput is the size of the message, divided
+by the median time of the slowest rank.
 
-The default algorithm depends on the ranks, the size and the transport: schedgen explain says for the
-same flags which one it is, and why.
+The default algorithm depends on the number of ranks, the size and the transport. With the same
+flags, schedgen explain tells which one it is, and why.
 
 Transports:
 
 ` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
-A FILE that holds a schedule, written by hand or by schedgen emit, is proved and run in place of an
-algorithm. It says itself how many ranks and chunks there are and which rank is the root.
+FILE holds a schedule, written by hand or by schedgen emit, that runs in place of an algorithm. It
+sets the number of ranks and chunks, and the root.
 
 Examples:
 
@@ -113,14 +113,14 @@ func (c *messageCmd) prepare(ctx context.Context, s *session) (r toRun, err erro
 // delays are the root-delay policies.
 var delays = []string{"none", "fixed", "adaptive", "random-peer"}
 
-// policy puts the root-delay policy into the job.
+// policy sets the root-delay policy of the job.
 func (c *messageCmd) policy(j *job) error {
 	if err := j.Delay.UnmarshalText([]byte(c.Delay)); err != nil {
 		return fmt.Errorf("--delay=%s: must be one of %s", c.Delay, strings.Join(delays, ", "))
 	}
 	switch {
 	case c.RootDelay != nil && j.Delay != runtime.DelayFixed:
-		return errors.New("--root-delay: only with --delay fixed")
+		return errors.New("--root-delay: needs --delay fixed")
 	case c.RootDelay != nil && *c.RootDelay < 0:
 		return fmt.Errorf("--root-delay=%v: must not be negative", *c.RootDelay)
 	case c.RootDelay != nil:
@@ -131,10 +131,10 @@ func (c *messageCmd) policy(j *job) error {
 	return nil
 }
 
-// defaultMessage is how many bytes are broadcast where no flag says what.
+// defaultMessage is the default length of a message, in bytes.
 const defaultMessage = 1 << 20
 
-// maxMessage is the largest message; every rank holds one.
+// maxMessage is the largest length of a message, in bytes. Every rank holds a copy.
 const maxMessage = 64 << 30
 
 func (c *messageCmd) message() (*input, error) {
@@ -142,7 +142,7 @@ func (c *messageCmd) message() (*input, error) {
 	var err error
 	switch {
 	case c.Size != nil && c.Input != "":
-		return nil, errors.New("--input and --size: give one of them")
+		return nil, errors.New("--input and --size: give only one of them")
 	case c.Input != "":
 		if in, err = openInput(c.Input); err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func (c *messageCmd) read(ctx context.Context, std stdio) error {
 	return err
 }
 
-// schedules chooses what is run: the link, the algorithm and the chunks.
+// schedules chooses the link, the algorithm and the number of chunks, or reads the file.
 func (c *messageCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
 	flags := c.params()
 	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
@@ -196,7 +196,7 @@ func (c *messageCmd) schedules(ctx context.Context, s *session) (r toRun, err er
 		return r, err
 	}
 	if s.job.Link = at.link; !at.link.multicasts() && c.delays {
-		return r, fmt.Errorf("--delay: %s has no multicast that could be delayed", at.link.Transport)
+		return r, fmt.Errorf("--delay: transport %s does not multicast", at.link.Transport)
 	}
 	if err := c.choose(s.std, &s.job, at.of); err != nil {
 		return r, err
@@ -208,13 +208,13 @@ func (c *messageCmd) schedules(ctx context.Context, s *session) (r toRun, err er
 		return r, err
 	}
 	if chunks := r.params().Chunks; selection.AtLeast(chunks, int(s.job.Size)) > chunks {
-		return r, fmt.Errorf("%s cuts the message into %s: of %v that is more than %v in each; write it for %d or more",
+		return r, fmt.Errorf("%s cuts the message into %s: a chunk of a message of %v is then longer than %v; at least %d chunks are needed",
 			c.File, count(chunks, "chunk"), byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
 	}
 	return r, nil
 }
 
-// spec returns the algorithm with its parameters, for a message of so many bytes.
+// spec returns the algorithm with its parameters, for a message of size bytes.
 func (c *messageCmd) spec(at *situation, flags paramFlags, size int) (*schedule.Spec, error) {
 	p, err := c.runFlags.params(c.row.Name, flags)
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *messageCmd) spec(at *situation, flags paramFlags, size int) (*schedule.
 	case enough == chunks:
 		return spec, nil
 	case c.Chunks != nil:
-		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more",
+		return nil, fmt.Errorf("--chunks=%d: a chunk of a message of %v is then longer than %v; at least %d chunks are needed",
 			chunks, byteSize(size), byteSize(wire.MaxBody), (size-1)/wire.MaxBody+1)
 	default:
 		p.Chunks = enough
@@ -244,8 +244,8 @@ func (c *messageCmd) spec(at *situation, flags paramFlags, size int) (*schedule.
 	}
 }
 
-// outputs makes sure that the ranks can write to the output directory and
-// returns the names of their files; nil if there are to be none.
+// outputs makes sure that the ranks can write to the directory of --output. It returns the name of
+// each rank's file, or nil without --output.
 func (c *messageCmd) outputs(ranks int) ([]string, error) {
 	if c.Output == "" {
 		return nil, nil
@@ -271,7 +271,8 @@ func (c *messageCmd) outputs(ranks int) ([]string, error) {
 	return names, nil
 }
 
-// table says of each rank how long its calls took, and how its chunks came.
+// table prints for each rank the times of its calls, and how its chunks came if the schedule
+// multicasts.
 func (message) table(s *session, w io.Writer, t *tally) string {
 	fmt.Fprintf(w, "%s: %v in %s, %s\n", s.title(), byteSize(s.job.Size),
 		count(s.job.Params.Chunks, "chunk"), count(s.job.Iterations, "iteration"))
@@ -296,7 +297,7 @@ func (message) table(s *session, w io.Writer, t *tally) string {
 	return s.messageSummary(t)
 }
 
-// origins says how a rank's chunks came.
+// origins tells how the chunks of a rank came.
 func (s *session) origins(o *outcome) string {
 	switch all := o.McastChunks + o.PutChunks; {
 	case all == 0:
@@ -310,7 +311,7 @@ func (s *session) origins(o *outcome) string {
 	}
 }
 
-// otherwise says how chunks come that a multicast has not brought.
+// otherwise tells how chunks come that no multicast has brought.
 func (s *session) otherwise() string {
 	switch {
 	case s.job.Algorithm == "bcast/mcast-chain":
@@ -321,7 +322,7 @@ func (s *session) otherwise() string {
 	return "by repair"
 }
 
-// messageSummary says what the ranks together took.
+// messageSummary returns the lines below the table.
 func (s *session) messageSummary(t *tally) string {
 	var b strings.Builder
 	if line := s.multicastLine(t); line != "" {
@@ -331,7 +332,7 @@ func (s *session) messageSummary(t *tally) string {
 	fmt.Fprintf(&b, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",
 		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent)
 	slowest := quantile(t.slowest, 50)
-	fmt.Fprintf(&b, "throughput: %s to every rank, the last having all after %s (median)\n",
+	fmt.Fprintf(&b, "throughput: %s to every rank; the slowest rank takes %s (median)\n",
 		rate(float64(s.job.Size)/slowest.Seconds()), spell(slowest))
 	if r := s.replied(t); r != nil {
 		fmt.Fprintf(&b, "all replied: %s after the root's call (median), p99 %s\n", spellSeconds(r.Median), spellSeconds(r.P99))
@@ -339,12 +340,12 @@ func (s *session) messageSummary(t *tally) string {
 	return b.String()
 }
 
-// multicastLine says what multicasts have brought to all ranks, or that there are none where there
-// could be.
+// multicastLine tells how many chunks came by multicast. If the transport multicasts and the
+// algorithm does not, it tells so.
 func (s *session) multicastLine(t *tally) string {
 	if !s.proof.multicasts {
 		if s.job.Link.Transport == overMcast && len(t.ranks) > 1 {
-			return fmt.Sprintf("multicast: %s sends none; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
+			return fmt.Sprintf("multicast: %s does not use it; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
 		}
 		return ""
 	}
@@ -359,13 +360,13 @@ func (s *session) multicastLine(t *tally) string {
 	case all == 0:
 		return ""
 	case others == 0:
-		return fmt.Sprintf("multicast: the root sent each chunk once, and it came to all %s", count(len(t.ranks)-1, "other rank"))
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", count(len(t.ranks)-1, "other rank"))
 	default:
-		return fmt.Sprintf("multicast: it brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
+		return fmt.Sprintf("multicast: brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
 	}
 }
 
-// object adds the skew of the ranks, and the time of the replies.
+// object adds the skew of the ranks and the time of the replies.
 func (message) object(s *session, t *tally, o *runObject) {
 	o.Skew = newSkewObject(t.skew())
 	o.Replied = s.replied(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 )
 
-// madeUp returns how many hosts are to be made up.
+// madeUp returns the number of hosts to simulate by network namespaces, or 0.
 func (f *runFlags) madeUp() int {
 	if f.Netns == nil {
 		return 0
@@ -15,7 +15,7 @@ func (f *runFlags) madeUp() int {
 	return *f.Netns
 }
 
-// fitsMadeUp checks the flags of hosts that are made up.
+// fitsMadeUp checks the flags of simulated hosts.
 func (f *runFlags) fitsMadeUp() error {
 	if f.Netns == nil {
 		return nil
@@ -29,19 +29,18 @@ func (f *runFlags) fitsMadeUp() error {
 	case f.memory():
 		return fmt.Errorf("--netns: %s does not reach other hosts", f.Transport)
 	case f.Coordinator != "" || f.Interface != "" || f.IPv6:
-		return errors.New("--netns: goes without --coordinator, --interface and --ipv6: they are those of the hosts that it makes up")
+		return errors.New("--netns: not with --coordinator, --interface or --ipv6: the simulated hosts have their own addresses and interfaces")
 	}
 	return nil
 }
 
-// What the hosts have that are made up.
+// The network interface of simulated hosts.
 const (
 	madeUpInterface = "eth0"
-	madeUpDatagram  = 1424 // payload bytes
+	madeUpDatagram  = 1424 // payload of a datagram in bytes
 )
 
-// madeUpLink completes the link between hosts that are made up: multicast works
-// there.
+// madeUpLink completes the link between simulated hosts, on which multicast works.
 func (f *runFlags) madeUpLink(l link) (link, int, error) {
 	l.Coordinator = madeUpCoordinator
 	switch {

@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// network is hosts that are made up: network namespaces behind a bridge, which
-// is in another one. None has a name: they end with the processes in them.
+// network is a network of simulated hosts: each is a network namespace, and a bridge in another
+// namespace connects them. The namespaces have no names, so they end with the processes in them.
 type network struct {
-	size   int // ranks
+	size   int // number of ranks
 	hosts  int
-	made   int
-	bridge *os.File // its namespace
+	made   int      // hosts made so far
+	bridge *os.File // namespace of the bridge
 }
 
-// newNetwork makes the bridge. The thread, which must be the goroutine's own,
-// leaves the namespace it was in for good.
+// newNetwork makes the bridge. It moves the current thread, to which the goroutine must be locked,
+// to another namespace for good.
 func newNetwork(ranks, hosts int) (*network, error) {
 	n := &network{size: ranks, hosts: hosts}
 	if err := unshare(); err != nil {
@@ -30,7 +30,7 @@ func newNetwork(ranks, hosts int) (*network, error) {
 		return nil, fmt.Errorf("--netns: %w", err)
 	}
 	n.bridge = f
-	// Snooping is off: with no querier it would forget who has joined a group.
+	// Snooping is off: without a querier the bridge would forget the members of multicast groups.
 	if err := ip("link add br0 type bridge stp_state 0 mcast_snooping 0", "link set br0 up"); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -44,8 +44,8 @@ func (n *network) close() error {
 	return n.bridge.Close()
 }
 
-// enter puts the thread, and what it starts, on the host of a rank. Ranks come
-// in order.
+// enter moves the current thread, and the processes that it starts, to the host of a rank. It must
+// be called for the ranks in order.
 func (n *network) enter(rank int) error {
 	if n == nil || rank*n.hosts/n.size < n.made {
 		return nil
@@ -63,7 +63,7 @@ func (n *network) enter(rank int) error {
 	return command("nsenter", "--net="+bridge, "ip", "link", "set", port, "master", "br0", "up")
 }
 
-// madeUpCoordinator is where the ranks of such a network meet: the first host.
+// madeUpCoordinator is the address where the ranks of such a network meet, on the first host.
 const madeUpCoordinator = "10.77.0.2:7777"
 
 func unshare() error {

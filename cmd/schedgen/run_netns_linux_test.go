@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayMakeHosts skips the test where no hosts can be made up.
+// mayMakeHosts skips the test if this machine cannot simulate hosts.
 func mayMakeHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")
@@ -46,7 +46,7 @@ func TestRunsOnHostsMadeUp(t *testing.T) {
 	}
 }
 
-// Where the loopback interface is down nobody waits for what cannot come.
+// TestLoopbackThatIsDown checks that ranks fail at once if the loopback interface is down.
 func TestLoopbackThatIsDown(t *testing.T) {
 	mayMakeHosts(t)
 	for args, want := range map[string]string{
@@ -70,7 +70,8 @@ func TestLoopbackThatIsDown(t *testing.T) {
 	}
 }
 
-// A rank that only others of its host are connected to is missed at once.
+// TestKilledRankOnHostMadeUp kills a rank that only ranks of its own host are connected to. The run
+// notices it at once.
 func TestKilledRankOnHostMadeUp(t *testing.T) {
 	mayMakeHosts(t)
 	p := startCommand(t, "run barrier -p 8 --hosts 4 --netns 4 -v --iterations 1000000000")
@@ -81,7 +82,8 @@ func TestKilledRankOnHostMadeUp(t *testing.T) {
 	require.Contains(t, said, "schedgen: rank 5: its process died: signal: killed\n")
 }
 
-// A host that vanishes from the network is missed though no connection says so.
+// TestVanishedHostMadeUp cuts a host off the network. The ranks notice it, although no connection
+// is closed.
 func TestVanishedHostMadeUp(t *testing.T) {
 	mayMakeHosts(t)
 	for _, transport := range []string{overTCP, overMcast} {

@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// network is hosts that are made up; there are none on this system.
+// network is a network of simulated hosts, which this system does not have.
 type network struct{}
 
 const madeUpCoordinator = ""

@@ -6,7 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// runObject is the outcome of a run for machines. Times are in seconds.
+// runObject is the object that run prints with --json. Times are in seconds.
 type runObject struct {
 	Run        string       `json:"run"`
 	Proved     *proof       `json:"proved"`

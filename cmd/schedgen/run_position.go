@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// position is where a rank stands, for who asks from outside of its work.
+// position gives the status of a rank. It can be read while the rank works.
 type position struct {
 	rank  int
 	start time.Time
@@ -18,7 +18,7 @@ type position struct {
 
 func newPosition(rank int) *position { return &position{rank: rank, start: time.Now()} }
 
-// report says where the rank stands now.
+// report returns the current status of the rank.
 func (p *position) report() status.Report {
 	if comm := p.comm.Load(); comm != nil {
 		return status.Tell(comm)

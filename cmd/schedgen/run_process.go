@@ -14,10 +14,9 @@ import (
 	"sync"
 )
 
-// process is a rank in a process of its own: this program again, with a
-// hidden verb. Its job comes on its standard input, which stays open for as
-// long as the parent lives; its reports go out through a pipe of their own, so
-// that nothing else that the process prints gets between them.
+// process is a rank in its own process, which is this program with a hidden verb. The process reads
+// its job from standard input, which stays open as long as the parent lives. It sends reports
+// through a separate pipe, so that other output cannot mix with them.
 type process struct {
 	rank    int
 	cmd     *exec.Cmd
@@ -25,18 +24,18 @@ type process struct {
 	reports *os.File
 }
 
-// inherited are the files that ranks get from their parent; nil: not needed.
+// inherited are the files that ranks inherit from their parent. A file that is not needed is nil.
 type inherited struct {
-	listener *os.File // rank 0
-	input    *os.File // root
-	counters *os.File // all
-	segment  *os.File // all
-	trace    *os.File // all
-	schedule *os.File // all
+	listener *os.File // for rank 0
+	input    *os.File // for the root
+	counters *os.File // for all
+	segment  *os.File // for all
+	trace    *os.File // for all
+	schedule *os.File // for all
 }
 
-// processes starts ranks as processes; with hosts > 0 on so many hosts that are
-// made up.
+// processes starts ranks as processes. If hosts > 0, it starts them on that number of simulated
+// hosts.
 func processes(jobs []*job, hosts int, files inherited, b *board, stderr io.Writer, log func(string, ...any)) (*crew, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -45,13 +44,13 @@ func processes(jobs []*job, hosts int, files inherited, b *board, stderr io.Writ
 	var all []*process
 	ready, ended := make(chan error), make(chan struct{})
 	go func() {
-		// The system ties a child that is to die with its parent to the thread
-		// that started it: keep that one.
+		// The system kills a child with Pdeathsig when the thread that started it ends, so keep
+		// this thread.
 		goruntime.LockOSThread()
 		var net *network
 		var err error
 		if hosts > 0 {
-			net, err = newNetwork(len(jobs), hosts) // the thread ends with the goroutine then
+			net, err = newNetwork(len(jobs), hosts) // the thread stays locked, so it ends with the goroutine
 		} else {
 			defer goruntime.UnlockOSThread()
 		}
@@ -60,7 +59,7 @@ func processes(jobs []*job, hosts int, files inherited, b *board, stderr io.Writ
 		}
 		ready <- err
 		<-ended
-		_ = net.close() // only looked at
+		_ = net.close() // nothing was written to it
 	}()
 	if err := <-ready; err != nil {
 		close(ended)
@@ -80,7 +79,7 @@ func startAll(exe string, jobs []*job, net *network, files inherited, stderr *pr
 		if err != nil {
 			for _, p := range all {
 				err = errors.Join(err, p.cmd.Process.Kill())
-				_ = p.cmd.Wait() // it has been killed
+				_ = p.cmd.Wait() // its error only says that it was killed
 			}
 			return nil, fmt.Errorf("start rank %d: %w", j.Rank, err)
 		}
@@ -90,13 +89,13 @@ func startAll(exe string, jobs []*job, net *network, files inherited, stderr *pr
 	return all, nil
 }
 
-// onePlace has Go run what a process does in one place, one thread at a time.
+// onePlace is a variable that limits a Go process to one running thread.
 const onePlace = "GOMAXPROCS=1"
 
-// environment returns that of a rank's process. Where ranks share cores it has one place
-// for Go code: with two, Go takes the thread that runs the rank's goroutine away from it every
-// 10 ms, to give it to another one that has to be woken, and the rank has to wait for its turn of the
-// core. Who says how many there are is heeded.
+// environment returns the environment of a rank's process. If ranks share cores, it sets GOMAXPROCS
+// to 1. With more, Go moves the rank's goroutine to another thread every 10 ms. That thread must be
+// woken first, and then waits for its turn on the core. A value of GOMAXPROCS that the user has set
+// stays.
 func environment(own []string, ranks, cores int) []string {
 	said := slices.ContainsFunc(own, func(v string) bool { return strings.HasPrefix(v, "GOMAXPROCS=") })
 	if said || ranks <= cores {
@@ -107,7 +106,7 @@ func environment(own []string, ranks, cores int) []string {
 
 func start(exe string, j *job, files inherited, stderr *prefixer) (*process, error) {
 	cmd := exec.Command(exe, "run", "rank")
-	cmd.Args[0] = os.Args[0] // a program may go by its name
+	cmd.Args[0] = os.Args[0] // the program may depend on the name by which it is called
 	cmd.SysProcAttr = childAttributes()
 	cmd.Stderr = stderr.of(j.Rank)
 	cmd.Stdout = cmd.Stderr
@@ -130,13 +129,13 @@ func start(exe string, j *job, files inherited, stderr *prefixer) (*process, err
 	if err != nil {
 		return nil, errors.Join(err, p.reports.Close())
 	}
-	// The job fits into a pipe; a rank that is dead already is heard of when
-	// its reports end.
+	// The job fits into the pipe's buffer. If the rank has died already, the end of its reports
+	// tells so.
 	_, _ = p.job.Write(text)
 	return p, nil
 }
 
-// handOut gives the child the files it needs and tells it their descriptors.
+// handOut passes the files to the child and sets their descriptors in the job.
 func handOut(cmd *exec.Cmd, j job, reports *os.File, files inherited) *job {
 	give := func(f *os.File, fd *int) {
 		if f != nil {
@@ -158,8 +157,7 @@ func handOut(cmd *exec.Cmd, j job, reports *os.File, files inherited) *job {
 	return &j
 }
 
-// follow makes a crew of processes that have been started; ended is closed
-// when all have ended.
+// follow returns the crew of started processes. It closes ended when all have ended.
 func follow(all []*process, ended chan struct{}, b *board) *crew {
 	c := &crew{size: len(all), events: make(chan event)}
 	b.open(func(rank int) { _, _ = all[rank].job.Write([]byte("{}\n")) }) // it may have ended already
@@ -183,19 +181,19 @@ func follow(all []*process, ended chan struct{}, b *board) *crew {
 	c.stopped = func(rank int) bool { return isStopped(all[rank].cmd.Process.Pid) }
 	c.kill = func() {
 		for _, p := range all {
-			_ = p.cmd.Process.Kill() // likewise
+			_ = p.cmd.Process.Kill() // it may have ended already
 		}
 	}
 	return c
 }
 
-// follow passes the reports of a process on and returns how it ended.
+// follow passes on the reports of a process, and returns the error of its end.
 func (p *process) follow(events chan<- event, b *board) error {
 	dec := json.NewDecoder(p.reports)
 	for {
 		var r report
-		if err := dec.Decode(&r); err != nil { // the end, or cut short by it
-			_ = p.reports.Close() // should it still live, it must not wait for a reader
+		if err := dec.Decode(&r); err != nil { // the end, perhaps in the middle of a report
+			_ = p.reports.Close() // a process that still lives must not block on the pipe
 			return p.cmd.Wait()
 		}
 		if r.Status != nil {
@@ -206,13 +204,13 @@ func (p *process) follow(events chan<- event, b *board) error {
 	}
 }
 
-// prefixer lets the ranks' standard errors through, line by line.
+// prefixer passes on the lines of the ranks' standard errors, each after the number of its rank.
 type prefixer struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// maxWords bounds what one rank may say on its standard error.
+// maxWords is the largest number of bytes that are passed on from the standard error of a rank.
 const maxWords = 16 << 10
 
 func (p *prefixer) of(rank int) io.Writer { return &prefixed{all: p, rank: rank, left: maxWords} }
@@ -224,8 +222,7 @@ type prefixed struct {
 	line []byte
 }
 
-// Write never fails: a rank must not stop because its parent's standard error
-// is closed.
+// Write never fails, because a rank must not stop if its parent's standard error is closed.
 func (p *prefixed) Write(b []byte) (int, error) {
 	n := len(b)
 	b = b[:min(len(b), p.left)]

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// childAttributes puts a rank into a process group of its own, so that a
-// Ctrl-C reaches it through its parent only, and lets it die with the parent.
+// childAttributes gives a rank its own process group, so that a Ctrl-C reaches it only through its
+// parent, and lets it die with the parent.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// isStopped reports whether a process, a child that has not been waited for, is stopped by a signal
-// or a debugger: the letter behind its name, which may have any byte, is T or t (proc_pid_stat(5)).
+// isStopped reports whether a process is stopped by a signal or a debugger. The process must be a
+// child that has not been waited for. Its state is the letter after its name, which may contain any
+// byte; T and t mean stopped, see proc_pid_stat(5).
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	end := bytes.LastIndexByte(stat, ')')

@@ -19,12 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program is this command in a process of its own, in the middle of a run
-// that would take for ever.
+// program is this command in its own process, in the middle of a run without end.
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	ranks  []int // their processes
+	ranks  []int // process of each rank
 	pidfds []int
 	errs   *bufio.Reader
 	out    bytes.Buffer
@@ -59,7 +58,7 @@ func begin(t *testing.T, args string) *program {
 
 var startLine = regexp.MustCompile(`^rank \d+ is process (\d+)\n`)
 
-// read reads what -v tells, up to a line that has a certain end.
+// read reads the lines of -v, up to a line with the given end.
 func (p *program) read(end string) {
 	p.t.Helper()
 	for line := ""; !strings.HasSuffix(line, end); {
@@ -77,16 +76,16 @@ func (p *program) read(end string) {
 	}
 }
 
-// end waits until the command has ended and returns its exit code, -1 if it
-// was killed, and what it said.
+// end waits until the command has ended. It returns the exit code, -1 if the command was killed,
+// and the rest of its standard error.
 func (p *program) end() (code int, said string) {
 	rest, err := io.ReadAll(p.errs)
 	require.NoError(p.t, err)
-	_ = p.cmd.Wait() // the exit code says it
+	_ = p.cmd.Wait() // the exit code tells the error
 	return p.cmd.ProcessState.ExitCode(), string(rest)
 }
 
-// gone requires that no rank's process is left.
+// gone requires that the processes of all ranks end within the given time.
 func (p *program) gone(within time.Duration) {
 	for i, fd := range p.pidfds {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds()))
@@ -109,7 +108,7 @@ func TestKilledRank(t *testing.T) {
 	}
 }
 
-// A rank that dies before all have met: its neighbours may still be starting.
+// TestKilledRankBeforeTheyMeet kills a rank while others may still be starting.
 func TestKilledRankBeforeTheyMeet(t *testing.T) {
 	for victim := range 3 {
 		t.Run(fmt.Sprint(victim), func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestInterrupt(t *testing.T) {
 			code, said := p.end()
 			p.gone(patience)
 			if name == "SIGINT twice" && code == -1 {
-				return // the second ends it at once
+				return // the second signal ends the process at once
 			}
 			require.Equal(t, exitInterrupted, code)
 			require.Equal(t, "schedgen: interrupted\n", said)
@@ -175,7 +174,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// The ranks do not outlive their parent, however it ends.
+// TestKilledParent checks that the ranks do not outlive a parent that is killed.
 func TestKilledParent(t *testing.T) {
 	p := startCommand(t, endless)
 	require.NoError(t, p.cmd.Process.Kill())
@@ -184,7 +183,7 @@ func TestKilledParent(t *testing.T) {
 	p.gone(patience)
 }
 
-// A rank that does not answer is ended and named.
+// TestStoppedRank checks that a stopped rank is killed and named.
 func TestStoppedRank(t *testing.T) {
 	t.Parallel() // it waits
 	p := startCommand(t, endless+" --timeout 500ms")
@@ -195,8 +194,8 @@ func TestStoppedRank(t *testing.T) {
 	require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n")
 }
 
-// A rank that is stopped for longer than --silence is found by the others, long before the
-// timeout.
+// TestSilentRank checks that the others notice a rank that is stopped for longer than --silence,
+// long before the timeout.
 func TestSilentRank(t *testing.T) {
 	for _, transport := range transports(t) {
 		if transport == overMem {
@@ -214,7 +213,8 @@ func TestSilentRank(t *testing.T) {
 	}
 }
 
-// The end of the standard input stands for the parent's.
+// TestRankWithoutParent checks that a rank ends when its standard input ends, as if its parent had
+// died.
 func TestRankWithoutParent(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)

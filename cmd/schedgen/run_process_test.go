@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ranks that share cores have one place for Go code each, unless somebody says otherwise.
+// TestEnvironmentOfRanks checks that ranks which share cores get GOMAXPROCS=1, unless the user has
+// set it.
 func TestEnvironmentOfRanks(t *testing.T) {
 	for _, c := range []struct {
 		own          []string

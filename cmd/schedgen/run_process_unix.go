@@ -4,12 +4,11 @@ package main
 
 import "syscall"
 
-// childAttributes puts a rank into a process group of its own, so that a
-// Ctrl-C reaches it through its parent only. That the parent has died shows
-// in the end of the standard input.
+// childAttributes gives a rank its own process group, so that a Ctrl-C reaches it only through its
+// parent. A rank notices the death of its parent by the end of its standard input.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// isStopped reports whether a process is stopped by a signal, which is not known here.
+// isStopped returns false: this system has no way to tell whether a process is stopped.
 func isStopped(pid int) bool { return false }

@@ -12,21 +12,21 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// proof says what has been proved before a run.
+// proof tells which schedules were proved before a run, and by which checks.
 type proof struct {
 	Schedule string   `json:"schedule"` // header line; the root may be a range
 	Checks   []string `json:"checks"`
 	delivers
 }
 
-// delivers says how a schedule brings chunks to its ranks.
+// delivers tells how a schedule brings chunks to its ranks.
 type delivers struct {
 	multicasts bool
-	puts       bool // rules that are not repairs put chunks, too
+	puts       bool // rules that are not part of a repair put chunks
 }
 
-// deliveries looks at the rules of a schedule. A rule that waits for a request answers it: that
-// is part of a repair.
+// deliveries returns how the rules of a schedule bring chunks to its ranks. A rule that waits for a
+// request answers it, and so is part of a repair.
 func deliveries(s *ir.Schedule) (d delivers) {
 	for i := range s.Programs {
 		p := &s.Programs[i]
@@ -49,18 +49,17 @@ func deliveries(s *ir.Schedule) (d delivers) {
 	return d
 }
 
-// String is the proof in one line.
+// String returns the proof in one line.
 func (p *proof) String() string {
 	return fmt.Sprintf("proved: %s: %s", p.Schedule, strings.Join(p.Checks, ", "))
 }
 
-// refutation is the counterexample to a schedule.
+// refutation is the error of a schedule that does not verify. Its report holds the counterexample.
 type refutation struct{ report *verify.Report }
 
 func (r *refutation) Error() string { return "not verified" }
 
-// proveSpecs proves all schedules that a run uses: one, or one for each
-// origin.
+// proveSpecs proves all schedules that a run uses: one, or one for each origin.
 func proveSpecs(ctx context.Context, specs []*schedule.Spec) (*proof, error) {
 	var p *proof
 	for _, spec := range specs {

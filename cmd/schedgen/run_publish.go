@@ -8,43 +8,44 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// published is the kind of the collectives in which any rank sends when it likes, and the others take
-// what comes.
+// published is the kind of collectives in which any rank publishes messages at any time and the
+// others receive them.
 type published struct{}
 
 func (published) command(row ir.Collective) (collectiveCmd, string) {
-	return &publishCmd{row: row}, "Have every rank publish messages and check what the others receive."
+	return &publishCmd{row: row}, "Publish messages at every rank and check what the others receive."
 }
 
-// seat returns nothing: pages of ranks that are started one by one are told of by such messages, too.
+// seat returns nil: ranks that are started one by one publish the addresses of their pages by such
+// messages.
 func (published) seat(ir.Collective) (any, string) { return nil, "" }
 
 func (published) operations(row ir.Collective) []operation {
 	return []operation{
 		{name: row.Name, collective: row.Name,
-			help: "a rootless message that rank 0 publishes and every other rank takes; only those who take it have to wait"},
+			help: "a rootless message that rank 0 publishes and every other rank takes; rank 0 does not wait for the others"},
 		{name: row.Name + "_loop", collective: row.Name, loop: true,
-			help: "rank 0 publishes --iterations rootless messages in a tight loop; timed until a rank has the last, for each " +
-				"message, four loops (paper 001, section 3.1)"},
+			help: "rank 0 publishes --iterations rootless messages in a tight loop; the time until a rank has the last one, divided " +
+				"by the number of messages; four loops (paper 001, section 3.1)"},
 	}
 }
 
 // publishCmd is the verb of run for a collective of the kind published.
 type publishCmd struct {
 	row      ir.Collective
-	Messages int       `default:"1000" placeholder:"N" help:"Messages that every rank publishes, default 1000."`
-	Size     *byteSize `placeholder:"N" help:"Bytes of a message, default 1KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Messages int       `default:"1000" placeholder:"N" help:"Messages that each rank publishes; default 1000."`
+	Size     *byteSize `placeholder:"N" help:"Bytes of a message; default 1KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	runFlags
 	seenFlags
 }
 
 // Help is the long help text.
 func (c *publishCmd) Help() string {
-	return `The schedules of all origins are proved first. Then local processes are started, one a rank.
-Each publishes its messages while it receives those of all others; every message must come
-exactly once, unchanged and in its origin's order, else the exit code is 1.
+	return `Proves the schedules of all origins, and starts a local process for each rank. Each rank publishes
+its messages while it receives those of all others. Every message must arrive exactly once,
+unchanged and in the order of its origin; otherwise the exit code is 1.
 
-The default algorithm is the one that schedgen explain names.
+schedgen explain tells the default algorithm.
 
 Transports:
 
@@ -54,7 +55,8 @@ Example:
   schedgen run ` + c.row.Name + ` -p 8 --messages 1000 --size 1KiB`
 }
 
-// maxCast is the largest rootless message: it is held at every rank on its way.
+// maxCast is the largest length of a rootless message, in bytes. Every rank on its way holds a
+// copy.
 const maxCast = 1 << 30
 
 // Run publishes and receives.
@@ -109,7 +111,7 @@ func (c *publishCmd) messages() (n int, size int64, err error) {
 // maxCasts is the largest number of messages of a rank.
 const maxCasts = 1 << 30
 
-// table says what each rank has published and received, and how fast.
+// table prints for each rank the numbers of messages published and received, and the rate.
 func (published) table(s *session, w io.Writer, t *tally) string {
 	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), count(s.job.Messages, "message"),
 		byteSize(s.job.Size), count(len(t.ranks), "rank"))

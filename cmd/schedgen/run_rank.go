@@ -15,32 +15,32 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// worker is one rank at work, in a process of its own or in a goroutine.
+// worker is one rank at work, in its own process or in a goroutine.
 type worker struct {
 	job   *job
 	comm  *runtime.Comm
-	send  func(report) error // tells the parent
+	send  func(report) error // sends a report to the parent
 	res   resources
-	trace *perfetto.Writer // nil: none
+	trace *perfetto.Writer // nil without a trace
 	batch batch
 }
 
-// resources are what a rank is handed beside its job.
+// resources are the files and functions that a rank needs besides its job.
 type resources struct {
 	input    *input       // bcast: the message, at the root
 	counters counters     // barrier
-	schedule *ir.Schedule // that is run in place of an algorithm; nil: none
+	schedule *ir.Schedule // schedule that runs in place of an algorithm, or nil
 	open     opening
-	trace    *os.File  // what operations do is appended to it; nil: nothing is
-	position *position // where the rank stands, for who asks
+	trace    *os.File  // file to which the trace is appended, or nil
+	position *position // status of the rank
 	log      *slog.Logger
 }
 
-// opening connects a rank with the others.
+// opening is a function that connects a rank with the others.
 type opening func(context.Context, *job) (wire.Transport, error)
 
-// work does the job from joining to leaving and reports how it ended. The
-// error is that of reporting.
+// work does the job, from joining to leaving, and sends a report of its outcome or failure. It
+// returns an error only if the report cannot be sent.
 func work(ctx context.Context, j *job, res resources, send func(report) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", j.Timeout)})
 	defer cancel()
@@ -79,7 +79,7 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 	return out, w.batch.flush()
 }
 
-// meeting is how long ranks of one machine may take to find each other.
+// meeting is the longest time that ranks may take to meet.
 const meeting = time.Minute
 
 func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
@@ -108,7 +108,7 @@ func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 	return nil
 }
 
-// leave closes the communicator, and writes the rest of the trace.
+// leave closes the communicator and writes the rest of the trace.
 func (w *worker) leave() error {
 	err := w.comm.Close()
 	if w.trace != nil {
@@ -117,7 +117,8 @@ func (w *worker) leave() error {
 	return err
 }
 
-// causeOf puts why ctx has ended into an error that only says that it has.
+// causeOf adds the cause of the end of ctx to an error, if ctx has ended and the error does not
+// hold the cause.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", err, cause)
@@ -137,7 +138,7 @@ func (w *worker) run(ctx context.Context, out *outcome) error {
 	return fmt.Errorf("no work %q", w.job.Task)
 }
 
-// config is the communicator's configuration, without its transport.
+// config returns the configuration of the communicator, without its transport.
 func (j *job) config() (runtime.Config, error) {
 	var cfg runtime.Config
 	cfg.Delay, cfg.RootDelay, cfg.Silence = j.Delay, j.RootDelay, j.Silence
@@ -163,15 +164,14 @@ func (j *job) config() (runtime.Config, error) {
 	return cfg, nil
 }
 
-// batch collects latencies, so that telling them does not disturb every
-// iteration.
+// batch collects latencies, so that reporting them does not disturb every iteration.
 type batch struct {
 	send    func(report) error
 	samples []int64
 	flushed time.Time
 }
 
-// A batch is told when it is long or old.
+// A batch is reported when it has batchLen latencies or the last report is older than batchAge.
 const (
 	batchLen = 8192
 	batchAge = 250 * time.Millisecond
@@ -191,6 +191,6 @@ func (b *batch) flush() error {
 		return nil
 	}
 	err := b.send(report{Samples: b.samples})
-	b.samples = nil // an in-process parent keeps them
+	b.samples = nil // a parent in the same process keeps the slice
 	return err
 }

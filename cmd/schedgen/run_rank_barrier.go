@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// work goes through barrier after barrier, back to back. Before each the
-// rank counts itself in, in memory that all ranks share; after it, every rank
-// must be counted in.
+// work runs barriers back to back. Before each barrier the rank increments its counter in shared
+// memory. After the barrier, the counters of all ranks must show that they have entered it.
 func (synchronizing) work(ctx context.Context, w *worker, out *outcome) error {
 	call := w.performer(newBuffers(w.job))
 	if err := call(ctx); err != nil { // warm-up: opens the connections
@@ -29,11 +28,11 @@ func (synchronizing) work(ctx context.Context, w *worker, out *outcome) error {
 	return nil
 }
 
-// counters is shared memory: how many barriers each rank has entered.
+// counters is shared memory that holds, for each rank, the number of barriers that it has entered.
 type counters []counter
 
-// check adds a finding for every rank that has not entered barrier i, which
-// rank has just left.
+// check adds a finding for every rank that has not entered barrier i, which the given rank has just
+// left.
 func (c counters) check(wrong *findings, rank int, i uint64) {
 	for other := range c {
 		if entered := c[other].n.Load(); entered < i {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// work runs the collective once to warm up and then in every iteration. All ranks meet at a barrier
-// before each, so that what is timed is the collective alone: to make the blocks up, and to compare
-// them, is outside the time.
+// work runs the collective once to warm up and then once in each iteration. All ranks meet at a
+// barrier before each call, so that the time is that of the collective alone. It does not include
+// making and comparing the blocks.
 func (blocks) work(ctx context.Context, w *worker, out *outcome) error {
 	b, p := newBuffers(w.job), newPattern(w.job)
 	call := w.performer(b)
@@ -37,8 +37,8 @@ func (blocks) work(ctx context.Context, w *worker, out *outcome) error {
 	return w.comm.Barrier(ctx)
 }
 
-// pattern makes blocks up. What a block has depends on the seed, the iteration and its number, so that
-// no block looks like another one, or like its own in another iteration.
+// pattern makes up the bytes of blocks. They depend on the seed, the iteration and the number of
+// the block, so that no two blocks are alike.
 type pattern struct {
 	generator
 	seed uint64
@@ -50,7 +50,7 @@ func (p *pattern) block(size, iteration, number int) []byte {
 	return p.make(size, p.seed, uint64(iteration), uint64(number))
 }
 
-// wanted returns a block that the rank is to get.
+// wanted returns the right bytes of a block that the rank wants.
 func (p *pattern) wanted(b *buffers, size, iteration, number int) []byte {
 	if b.fold != nil {
 		return p.folded(b, iteration, number, size)
@@ -58,7 +58,7 @@ func (p *pattern) wanted(b *buffers, size, iteration, number int) []byte {
 	return p.block(size, iteration, number)
 }
 
-// sent returns a block that the rank has at first.
+// sent returns the bytes of a block that the rank holds or contributes.
 func (p *pattern) sent(b *buffers, size, iteration, number int) []byte {
 	if b.fold != nil {
 		return p.contribution(b, iteration, b.job.Rank, number, size)
@@ -66,8 +66,8 @@ func (p *pattern) sent(b *buffers, size, iteration, number int) []byte {
 	return p.block(size, iteration, number)
 }
 
-// fill makes up the blocks that the rank holds, and puts into the place of each that it wants what
-// differs from it in every byte: a byte that is not received cannot look received.
+// fill makes up the blocks that the rank holds. It fills the space of each wanted block with bytes
+// that all differ from the right ones, so that a missing byte is noticed.
 func (p *pattern) fill(b *buffers, iteration int) {
 	for i := range b.wanted.Count {
 		to := b.received(i)
@@ -80,8 +80,8 @@ func (p *pattern) fill(b *buffers, iteration int) {
 	}
 }
 
-// compare looks at every byte of the blocks that the rank wants, and of those that it has sent, which
-// have to be as they were. Iteration -1 is the warm-up.
+// compare compares every byte of the blocks that the rank wants, and of those that it sent, which
+// must be unchanged. Iteration -1 is the warm-up.
 func (p *pattern) compare(wrong *findings, b *buffers, iteration int) {
 	look := func(what string, got, want []byte, number int) {
 		if !bytes.Equal(got, want) {
@@ -97,7 +97,7 @@ func (p *pattern) compare(wrong *findings, b *buffers, iteration int) {
 	}
 }
 
-// firstDifference returns where two slices of one length, which are not equal, differ first.
+// firstDifference returns the first index at which two slices of equal length differ, or -1.
 func firstDifference(a, b []byte) int {
 	for i := range a {
 		if a[i] != b[i] {

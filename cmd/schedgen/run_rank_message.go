@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// work broadcasts the message once to warm up and then in every iteration.
-// All ranks meet at a barrier before each, so that what is timed is the
-// broadcast alone; making the buffer unlike the message before and taking its
-// SHA-256 after it are outside the time.
+// work broadcasts the message once to warm up and then once in each iteration. All ranks meet at a
+// barrier before each broadcast, so that the time is that of the broadcast alone. It does not
+// include overwriting the buffer before and computing the SHA-256 after the broadcast.
 func (message) work(ctx context.Context, w *worker, out *outcome) error {
 	b, root := newBuffers(w.job), w.job.Params.Root
 	buf, call := b.dst, w.performer(b)
@@ -53,9 +52,8 @@ func (message) work(ctx context.Context, w *worker, out *outcome) error {
 	return saveOutput(w.job.Output, buf)
 }
 
-// replies notes at the root how long it took from its call until every rank
-// has said that it has the message. Algorithms without acknowledgements of
-// their own are followed by a barrier.
+// replies records at the root the time from its call until every rank has told that it has the
+// message. After an algorithm without acknowledgements the ranks run a barrier for that.
 func (w *worker) replies(ctx context.Context, start, end time.Time, iteration int, out *outcome) error {
 	if !w.job.Replies {
 		return nil
@@ -72,9 +70,8 @@ func (w *worker) replies(ctx context.Context, start, end time.Time, iteration in
 	return nil
 }
 
-// spoil fills buf with a byte that changes with the iteration, so that what
-// is not received cannot look received, not even if the message is one byte
-// over and over.
+// spoil fills buf with a byte that depends on the iteration, so that missing bytes are noticed,
+// even if the message consists of one byte repeated.
 func spoil(buf []byte, iteration int) {
 	if len(buf) == 0 {
 		return
@@ -85,7 +82,7 @@ func spoil(buf []byte, iteration int) {
 	}
 }
 
-// checkBytes holds buf against the sum of the message. Iteration -1 is the
+// checkBytes compares the SHA-256 of buf with sum, that of the message. Iteration -1 is the
 // warm-up.
 func checkBytes(wrong *findings, buf []byte, sum string, iteration int) {
 	if got := hexSum(buf); got != sum {

@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// work publishes the rank's messages while it receives those of all
-// others. All ranks begin together and meet again at the end; whatever comes
-// after all messages have come is one too many.
+// work publishes the rank's messages while it receives those of all others. All ranks begin
+// together and meet at a barrier at the end. A message that arrives after the expected ones is
+// wrong.
 func (published) work(ctx context.Context, w *worker, out *outcome) error {
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
@@ -30,8 +30,7 @@ func (published) work(ctx context.Context, w *worker, out *outcome) error {
 	return err
 }
 
-// exchange publishes and receives at the same time; if one fails, so does the
-// other.
+// exchange publishes and receives at the same time. If one fails, it cancels the other.
 func (w *worker) exchange(ctx context.Context, in *receiver) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -80,7 +79,7 @@ func (w *worker) receive(ctx context.Context, in *receiver) error {
 	return w.send(report{Steps: in.received - told})
 }
 
-// drain takes what should not be there any more.
+// drain takes the messages that are left, all of which are wrong.
 func (w *worker) drain(in *receiver) error {
 	for {
 		msg, ok, err := w.comm.TryNext()
@@ -91,13 +90,13 @@ func (w *worker) drain(in *receiver) error {
 	}
 }
 
-// receiver checks that every message of every other rank comes exactly once,
-// unchanged and in its origin's order.
+// receiver checks that every message of every other rank arrives exactly once, unchanged and in the
+// order of its origin.
 type receiver struct {
 	rank     int
-	next     []int // by origin: the number of the message expected
+	next     []int // by origin: the number of the next message
 	received int
-	messages int // of each origin
+	messages int // number of messages of each origin
 	payload  *payload
 	wrong    findings
 }
@@ -106,7 +105,7 @@ func newReceiver(j *job) *receiver {
 	return &receiver{rank: j.Rank, next: make([]int, j.Params.Ranks), messages: j.Messages, payload: newPayload(j)}
 }
 
-// left returns how many messages are still to come.
+// left returns the number of messages that are still missing.
 func (in *receiver) left() int { return in.messages*(len(in.next)-1) - in.received }
 
 func (in *receiver) take(msg runtime.Message) {
@@ -127,7 +126,7 @@ func (in *receiver) take(msg runtime.Message) {
 	}
 }
 
-// missing tells what has not come.
+// missing tells which messages have not arrived.
 func (in *receiver) missing() string {
 	least := -1
 	for origin, n := range in.next {
@@ -135,10 +134,10 @@ func (in *receiver) missing() string {
 			least = origin
 		}
 	}
-	return fmt.Sprintf("received %d messages, %d to come, most of origin %d: next is %d", in.received, in.left(), least, in.next[least])
+	return fmt.Sprintf("received %d messages, %d are missing, most of them of origin %d, from message %d on", in.received, in.left(), least, in.next[least])
 }
 
-// payload makes messages up of what a job says, the origin and the number.
+// payload makes up messages, which depend on the job, the origin and the number.
 type payload struct {
 	generator
 	seed uint64
@@ -147,7 +146,7 @@ type payload struct {
 
 func newPayload(j *job) *payload { return &payload{newGenerator(), j.Seed, int(j.Size)} }
 
-// make returns message n of origin; it is valid until the next call.
+// make returns message n of origin. It is valid until the next call.
 func (p *payload) make(origin, n int) []byte {
 	return p.generator.make(p.size, p.seed, uint64(origin), uint64(n))
 }

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// byteSize is a number of bytes, written with a unit.
+// byteSize is a flag's value for a number of bytes, which is written with a unit.
 type byteSize int64
 
-// units by name; those of one letter more are powers of 1024. KB is how many write kB.
+// units are the units by name. Units with an i are powers of 1024, the others powers of 1000. KB is
+// accepted for kB.
 var units = map[string]int64{
 	"": 1, "B": 1,
 	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9,
@@ -23,7 +24,7 @@ func (s *byteSize) UnmarshalText(text []byte) error {
 	unit, known := units[string(text)[len(number):]]
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || !known || n < 0 {
-		return fmt.Errorf("%q is no size: must be a whole number and a unit, such as 64KiB (B, kB, MB, GB, KiB, MiB, GiB)", text)
+		return fmt.Errorf("%q is not a size: it must be a whole number and a unit, such as 64KiB (B, kB, MB, GB, KiB, MiB, GiB)", text)
 	}
 	if n > math.MaxInt64/unit {
 		return fmt.Errorf("%q is too large", text)

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// print prints the outcome, as a table or an object; the error says if
-// anything was wrong.
+// print prints the results, as a table or an object. It returns an error if data were wrong.
 func (s *session) print(t *tally) error {
 	write := s.table
 	if s.flags.JSON {
@@ -46,7 +45,7 @@ func (s *session) table(t *tally) error {
 	return err
 }
 
-// title says what was run.
+// title returns the algorithm, the transport and the losses of the run.
 func (s *session) title() string {
 	lost := ""
 	if s.job.Link.Loss > 0 {
@@ -55,7 +54,7 @@ func (s *session) title() string {
 	return s.job.Algorithm + " over " + s.job.Link.name() + s.job.Link.words() + lost
 }
 
-// name spells the transport, and where it multicasts.
+// name spells the transport, and the interface or device that it uses.
 func (l *link) name() string {
 	words := []string{l.Transport}
 	if l.Interface != "" && (l.Transport == overMcast || l.Transport == overHybrid) {
@@ -70,7 +69,7 @@ func (l *link) name() string {
 	return strings.Join(words, " ")
 }
 
-// spell prints a time with three digits.
+// spell spells a time with three digits.
 func spell(d time.Duration) string {
 	for _, u := range []struct {
 		name string
@@ -85,7 +84,7 @@ func spell(d time.Duration) string {
 
 func spellSeconds(s float64) string { return spell(time.Duration(s * float64(time.Second))) }
 
-// rate prints bytes a second with three digits.
+// rate spells a rate in bytes a second with three digits.
 func rate(bytes float64) string {
 	for _, name := range []string{"GB", "MB", "kB"} {
 		if unit := float64(units[name]); bytes >= unit {

@@ -7,17 +7,17 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// tally gathers what the ranks report.
+// tally gathers the reports of the ranks.
 type tally struct {
 	ranks   []rankTally
-	slowest *hdrhistogram.Histogram // of each iteration, the longest time of a rank
+	slowest *hdrhistogram.Histogram // for each iteration, the longest time of a rank, in nanoseconds
 	joined  int
 	bar     runProgress
 }
 
 type rankTally struct {
 	times   *hdrhistogram.Histogram // nanoseconds
-	pending []int64                 // times of iterations that other ranks have not told yet
+	pending []int64                 // times of iterations that other ranks have not reported yet
 	outcome *outcome
 }
 
@@ -29,14 +29,15 @@ func newTally(j *job, bar runProgress) *tally {
 	return t
 }
 
-// newTimes is for 1 ns to an hour, to a thousandth.
+// newTimes returns a histogram of times from 1 ns to an hour, with a precision of one part in a
+// thousand.
 func newTimes() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(time.Hour), 3) }
 
 func record(h *hdrhistogram.Histogram, ns int64) {
-	_ = h.RecordValue(min(max(ns, 1), int64(time.Hour))) // within its bounds
+	_ = h.RecordValue(min(max(ns, 1), int64(time.Hour))) // never fails within the bounds of newTimes
 }
 
-// join notes that a rank is connected and reports whether all are.
+// join records that a rank is connected and reports whether all are.
 func (t *tally) join() bool {
 	t.joined++
 	return t.joined == len(t.ranks)
@@ -44,7 +45,7 @@ func (t *tally) join() bool {
 
 func (t *tally) finish(rank int, o *outcome) { t.ranks[rank].outcome = o }
 
-// add takes a rank's samples or steps.
+// add adds the samples or steps of a rank.
 func (t *tally) add(rank int, r *report) {
 	me := &t.ranks[rank]
 	for _, ns := range r.Samples {
@@ -55,8 +56,8 @@ func (t *tally) add(rank int, r *report) {
 	t.compare()
 }
 
-// compare takes the iterations that all ranks have told. Ranks meet at a
-// barrier in each, so what is pending stays short.
+// compare records the longest time of each iteration that all ranks have reported. Ranks meet at a
+// barrier in each iteration, so the lists of pending times stay short.
 func (t *tally) compare() {
 	n := len(t.ranks[0].pending)
 	for i := range t.ranks {
@@ -75,7 +76,7 @@ func (t *tally) compare() {
 	t.bar.add(n)
 }
 
-// wrong returns the ranks that have found something wrong.
+// wrong returns the ranks that have found wrong data.
 func (t *tally) wrong() []int {
 	var out []int
 	for rank := range t.ranks {
@@ -86,14 +87,13 @@ func (t *tally) wrong() []int {
 	return out
 }
 
-// skew is how the ranks' medians lie around the median over ranks (paper 000,
-// figure 5).
+// skew tells how far the medians of ranks are from the median over ranks (paper 000, figure 5).
 type skew struct {
-	Median       time.Duration // over the ranks' medians
-	FirstRank    int           // the rank with the smallest
-	FirstPercent float64       // how far it lies from the median, in percent
-	LastRank     int
-	LastPercent  float64
+	Median       time.Duration // median of the ranks' medians
+	FirstRank    int           // the rank with the smallest median
+	FirstPercent float64       // difference of its median from Median, in percent
+	LastRank     int           // the rank with the largest median
+	LastPercent  float64       // difference of its median from Median, in percent
 }
 
 func (t *tally) skew() skew {
@@ -118,8 +118,7 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 	return time.Duration(h.ValueAtQuantile(q))
 }
 
-// runProgress is a bar of a run's iterations or messages; the zero value
-// shows nothing.
+// runProgress is a progress bar of a run's iterations or messages. The zero value shows nothing.
 type runProgress struct{ progress }
 
 func newRunProgress(std stdio, verb string, total int) runProgress {

@@ -47,9 +47,8 @@ func TestSpell(t *testing.T) {
 	require.Equal(t, "0 B/s", rate(0))
 }
 
-// A rank whose process died comes first, then those with an error of their
-// own, those that do not answer, those whose time is over, and those that miss
-// another rank; those that were called off last.
+// TestRootCause checks the order of causes: a process that died, an error of the rank itself, no
+// answer, the time being over, the loss of another rank, and an aborted run.
 func TestRootCause(t *testing.T) {
 	aborted := newFailure(0, &runtime.RankError{Rank: 3, Err: runtime.ErrAborted})
 	lost := newFailure(1, &runtime.RankError{Rank: 3, Err: runtime.ErrPeerLost})
@@ -87,7 +86,7 @@ func TestCheckBytes(t *testing.T) {
 	require.Contains(t, wrong.First, "iteration 5:")
 }
 
-// What is not received must not look received, whatever the message.
+// TestSpoil checks that all bytes are overwritten, with another byte in each iteration.
 func TestSpoil(t *testing.T) {
 	buf := make([]byte, 1001)
 	seen := map[string]bool{}
@@ -161,7 +160,7 @@ func TestMessagesDiffer(t *testing.T) {
 	require.Len(t, seen, 9)
 }
 
-// A file that is not the same when it is read again is noticed.
+// TestInputThatChanges checks that a file which changes between two reads is noticed.
 func TestInputThatChanges(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	for what, after := range map[string]string{"grows": "abcdef", "shrinks": "ab", "differs": "abX"} {
@@ -179,7 +178,8 @@ func TestInputThatChanges(t *testing.T) {
 	}
 }
 
-// A schedule that does not hold is not run: counterexample, exit code 1.
+// TestRefutedScheduleIsNotRun checks that a schedule which does not verify is not run. The
+// counterexample is printed, and the exit code is 1.
 func TestRefutedScheduleIsNotRun(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader("schedule bcast/hole ranks=2 root=0 chunks=1\nrank 0\n  done enter\nrank 1\n  done c0\n"))
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func (s *flipSink) Arrived(h *wire.Header, body []byte) {
 	s.Sink.Arrived(h, body)
 }
 
-// One bit that differs at one rank in one iteration makes exit code 1.
+// TestFlippedBitIsNotAccepted flips one bit at one rank in one iteration, which makes exit code 1.
 func TestFlippedBitIsNotAccepted(t *testing.T) {
 	size, ranks := byteSize(10000), &rankRange{3, 3}
 	for _, flipped := range []bool{false, true} {
@@ -244,7 +244,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 	}
 }
 
-// The limit ends ranks that do not.
+// TestTimeLimit checks that --timeout ends ranks that would run on.
 func TestTimeLimit(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run(context.Background(), strings.Fields("run barrier -p 3 --transport mem --iterations 1000000000 --timeout 100ms"),

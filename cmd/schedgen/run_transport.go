@@ -25,21 +25,21 @@ const (
 	overAuto   = "auto"
 )
 
-// transportHelp are the values of --transport and what --help says of them.
+// transportHelp are the values of --transport, and the text of each in --help.
 var transportHelp = [][2]string{
 	{overMem, "goroutines of one process"},
 	{overTCP, "TCP"},
 	{overMcast, "UDP multicast, and TCP"},
 	{overShm, "shared memory of one host"},
-	{overHybrid, "shared memory within a host and TCP between hosts, with multicast if there is an --interface"},
+	{overHybrid, "shared memory within a host and TCP between hosts, with multicast if --interface is given"},
 	{overVerbs, "InfiniBand or RoCE, in programs that are built with -tags verbs"},
-	{overAuto, ""}, // differs
+	{overAuto, ""}, // the text depends on the verb
 }
 
-// runAuto is what auto is for run and rank.
+// runAuto is the text of auto for the verbs run and rank.
 const runAuto = "hybrid, with multicast if that works here"
 
-// transportTable tells of some transports, and what auto is.
+// transportTable lays out the help of the named transports. auto is the text of the transport auto.
 func transportTable(auto string, names ...string) string {
 	var rows [][2]string
 	for _, t := range transportHelp {
@@ -65,7 +65,7 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	return j.Link.open(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l, Log: j.log})
 }
 
-// open connects a rank with the others that meet as cfg says.
+// open connects a rank with the others, which meet as cfg says.
 func (l *link) open(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
 	cfg.Key, cfg.Encrypt = l.Key, l.Encrypt
 	switch l.Transport {
@@ -81,20 +81,21 @@ func (l *link) open(ctx context.Context, cfg tcp.Config) (wire.Transport, error)
 	return nil, fmt.Errorf("no transport %q", l.Transport)
 }
 
-// openShared joins the ranks that have inherited the same memory.
+// openShared connects a rank with the others through the shared memory that all have inherited.
 func (j *job) openShared(ctx context.Context) (t wire.Transport, err error) {
 	f := os.NewFile(uintptr(j.SegmentFD), "segment")
 	if f == nil {
 		return nil, errors.New("no shared memory was inherited")
 	}
 	t, err = opened(shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Params.Ranks, File: f}))
-	if e := f.Close(); e != nil && err == nil { // it is mapped
+	if e := f.Close(); e != nil && err == nil { // the memory stays mapped
 		return nil, errors.Join(e, t.Close(false, 0))
 	}
 	return t, err
 }
 
-// openHybrid says so where ranks of this host cannot share memory.
+// openHybrid connects a rank by the transport hybrid. It prints a line if the ranks of this host
+// cannot share memory.
 func (l *link) openHybrid(ctx context.Context, puts tcp.Config) (*hybrid.Transport, error) {
 	cfg := hybrid.Config{TCP: puts}
 	if l.multicasts() {
@@ -114,11 +115,11 @@ func canShare() bool {
 	return err == nil && f.Close() == nil
 }
 
-// sharedDatagram is the payload of a multicast datagram in shared memory, as
-// far as chunks have use for it.
+// sharedDatagram is the payload of a multicast datagram in shared memory, in bytes, up to the size
+// that is useful for chunks.
 const sharedDatagram = 32 << 10
 
-// mcast adds to the transport for puts where to multicast.
+// mcast returns the configuration of the transport mcast, given that of its puts.
 func (l *link) mcast(puts tcp.Config) mcast.Config {
 	family := 4
 	if l.IPv6 {
@@ -127,8 +128,8 @@ func (l *link) mcast(puts tcp.Config) mcast.Config {
 	return mcast.Config{TCP: puts, Interface: l.Interface, Family: family, Loss: l.Loss, Seed: l.Seed}
 }
 
-// tryMulticast has one rank alone multicast to itself, and returns the bytes
-// of a message that fit into a datagram.
+// tryMulticast tests multicast with a single rank that multicasts to itself. It returns the number
+// of bytes of a message that fit into a datagram.
 func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
 	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1, Key: l.Key, Encrypt: l.Encrypt}))
 	if err != nil {
@@ -137,8 +138,7 @@ func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
 	return t.Caps().Datagram, t.Close(true, 0)
 }
 
-// opened makes sure that an error does not come with a transport that is not
-// nil but holds a nil pointer.
+// opened returns a nil interface with an error, and not an interface that holds a nil pointer.
 func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
 	if err != nil {
 		return nil, err

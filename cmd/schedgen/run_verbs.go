@@ -16,9 +16,9 @@ func (f *runFlags) fitsVerbs() error {
 	case f.Transport != overVerbs:
 		return nil
 	case f.Interface != "":
-		return errors.New("--interface: verbs multicasts on a --device")
+		return errors.New("--interface: transport verbs takes --device instead")
 	case f.Netns != nil:
-		return errors.New("--netns: hosts that are made up have no RDMA device")
+		return errors.New("--netns: simulated hosts have no RDMA device")
 	}
 	return nil
 }
@@ -28,8 +28,9 @@ func (l *link) openVerbs(ctx context.Context, puts tcp.Config) (*verbs.Transport
 	return verbs.Join(ctx, verbs.Config{TCP: puts, Device: l.Device, Loss: l.Loss, Seed: l.Seed})
 }
 
-// tryVerbs has one rank alone open the port, and returns the bytes of a message that fit
-// into a datagram. That there is no port it says without a word of ranks.
+// tryVerbs tests the port with a single rank. It returns the number of bytes of a message that fit
+// into a datagram, or 0 if the device does not multicast. The error for a missing port does not
+// mention ranks.
 func (l *link) tryVerbs(ctx context.Context) (datagram int, err error) {
 	if err := verbs.Check(verbs.Config{Device: l.Device}); err != nil {
 		return 0, err

@@ -19,7 +19,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// inventing has TestMain add a collective to the table, in the commands of scripts too.
+// inventing is a variable of the environment. If it is set, TestMain adds the collective deal to
+// the table, also in the commands of scripts.
 const inventing = "SCHEDGEN_TEST_INVENTS"
 
 func TestMain(m *testing.M) {
@@ -28,11 +29,11 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	_ = flag.Set("test.parallel", "6") // most of what runs in parallel waits; -parallel says otherwise
+	_ = flag.Set("test.parallel", "6") // most parallel tests only wait; -parallel overrides this
 	testscript.Main(m, map[string]func(){"schedgen": main})
 }
 
-// deal is a collective that no other file knows: the root deals two blocks to each rank.
+// deal is a collective that is defined here alone: the root deals two blocks to each rank.
 var deal = ir.Collective{
 	Name: "deal", Rooted: true, Blocks: func(ranks int) int { return 2 * ranks },
 	Held: func(ranks, root, rank int) ir.Blocks {
@@ -44,10 +45,10 @@ var deal = ir.Collective{
 	Wanted: func(ranks, _, rank int) ir.Blocks { return ir.Blocks{First: rank, Step: ranks, Count: 2} },
 }
 
-// TestScripts runs testdata/script, with addresses that nobody listens at as $free1 to $free9. Beside the commands of testscript there
-// are "exits N command …", which runs a command and wants that exit code, and
-// "interrupts command …", which sends an interrupt after the first line of
-// output.
+// TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
+// which nobody listens. Scripts have two more commands than those of testscript. "exits N command
+// …" runs a command that must exit with N. "interrupts command …" sends an interrupt after the
+// first line of output.
 func TestScripts(t *testing.T) {
 	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	require.NoError(t, err)
@@ -58,9 +59,9 @@ func TestScripts(t *testing.T) {
 			for i := range 9 {
 				env.Setenv(fmt.Sprint("free", i+1), porttest.Hold(t))
 			}
-			env.Setenv("GOCACHE", built) // scripts have homes of their own, where all would be built anew
+			env.Setenv("GOCACHE", built) // each script has its own home directory, where everything would be built again
 			env.Setenv("GOMODCACHE", modules)
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second a process under the race detector
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would otherwise make each process sleep for a second
 			return nil
 		},
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",

@@ -11,13 +11,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// seenFlags are the flags of how a run is looked at.
+// seenFlags are the flags for watching a run.
 type seenFlags struct {
-	Status *string `placeholder:"ADDR" help:"Show where all ranks stand at ADDR, which is HOST:PORT, or :PORT of the loopback address: a page, /status.json and /metrics."`
-	Trace  string  `placeholder:"FILE" complete:"file" help:"Write what operations do to FILE, which ui.perfetto.dev opens."`
+	Status *string `placeholder:"ADDR" help:"Serve a page that shows what each rank does, and /status.json and /metrics. ADDR is HOST:PORT, or :PORT for the loopback address."`
+	Trace  string  `placeholder:"FILE" complete:"file" help:"Write a trace of all operations to FILE, for ui.perfetto.dev."`
 }
 
-// serve serves h at --status, which is given, until the result is closed.
+// serve serves h at the address of --status, which must be given, until the result is closed.
 func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, error) {
 	s, err := status.Serve(ctx, *f.Status, h)
 	if err != nil {
@@ -26,13 +26,13 @@ func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, 
 	return s, nil
 }
 
-// tellPage says where the page is.
+// tellPage prints the address of the page.
 func (s stdio) tellPage(at string) { fmt.Fprintf(s.Err, "schedgen: status at http://%s/\n", at) }
 
-// traceFile is the file of --trace. Ranks append to it; nil: there is none.
+// traceFile is the file of --trace, to which ranks append. It is nil without --trace.
 type traceFile struct{ *os.File }
 
-// openTrace makes the file and begins the trace.
+// openTrace creates the file and begins the trace. It returns nil without --trace.
 func (f *seenFlags) openTrace() (*traceFile, error) {
 	if f.Trace == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func (f *seenFlags) openTrace() (*traceFile, error) {
 	return &traceFile{file}, nil
 }
 
-// close ends the trace, whatever has become of the ranks.
+// close ends the trace. It works even if ranks have died.
 func (t *traceFile) close() error {
 	if t == nil {
 		return nil
@@ -65,7 +65,7 @@ func (t *traceFile) close() error {
 	return nil
 }
 
-// file returns the file that ranks append to, nil if there is none.
+// file returns the file that ranks append to, or nil if there is none.
 func (t *traceFile) file() *os.File {
 	if t == nil {
 		return nil

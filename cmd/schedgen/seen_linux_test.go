@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
-// The page of a run with a rank that is stopped names it, and all that wait for it, whatever
-// the transport.
+// TestStatusOfAStoppedRank stops a rank. The page names it and all ranks that wait for it, over
+// every transport between processes.
 func TestStatusOfAStoppedRank(t *testing.T) {
 	for _, transport := range transports(t) {
 		if transport == overMem {
@@ -60,8 +60,8 @@ func TestStatusOfAStoppedRank(t *testing.T) {
 	}
 }
 
-// Ranks that are started by hand show each other on the page of each, from before they have
-// met; a rank without a page is left out.
+// TestStatusOfRanksStartedByHand reads the pages of ranks that were started by hand. Each page
+// answers before the ranks have met, and then shows all ranks that have a page.
 func TestStatusOfRanksStartedByHand(t *testing.T) {
 	coordinator := porttest.Hold(t)
 	args := "rank bcast -p 3 --transport tcp --size 1kB --iterations 1000000000 -v --coordinator " + coordinator

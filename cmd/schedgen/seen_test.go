@@ -31,7 +31,7 @@ func traced(t *testing.T, code int, args string) (events []map[string]any) {
 	return events
 }
 
-// countPhase returns how many events are of a phase, by process.
+// countPhase returns the number of events of a phase, by process.
 func countPhase(events []map[string]any, phase string) map[int]int {
 	n := make(map[int]int)
 	for _, e := range events {
@@ -42,7 +42,8 @@ func countPhase(events []map[string]any, phase string) map[int]int {
 	return n
 }
 
-// Ranks that are processes or goroutines write one file, with what each has done.
+// TestTraceOfRuns checks that ranks write the operations of each to one file, as processes and as
+// goroutines.
 func TestTraceOfRuns(t *testing.T) {
 	for args, want := range map[string]int{
 		"run barrier -p 3 --iterations 20 --transport tcp":           21,
@@ -57,7 +58,8 @@ func TestTraceOfRuns(t *testing.T) {
 	}
 }
 
-// Moments of all ranks are on one clock: no rank leaves a barrier before all have begun it.
+// TestTraceIsOfOneClock checks that times of all ranks are of one clock: no rank leaves a barrier
+// before all have begun it.
 func TestTraceIsOfOneClock(t *testing.T) {
 	began, ended := map[float64]float64{}, map[float64]float64{}
 	on := map[[2]any]float64{}
@@ -80,7 +82,7 @@ func TestTraceIsOfOneClock(t *testing.T) {
 	}
 }
 
-// A run that fails leaves a trace that is whole.
+// TestTraceOfAFailedRun checks that a failed run leaves a complete trace.
 func TestTraceOfAFailedRun(t *testing.T) {
 	t.Parallel() // it waits
 	events := traced(t, exitNo, "run barrier -p 3 --iterations 1000000000 --transport tcp --timeout 2s")
@@ -107,14 +109,14 @@ func TestBadTraceAndStatus(t *testing.T) {
 	}
 }
 
-// pageOf returns the address of the page that a program has told of.
+// pageOf returns the address of the page in a line that a program printed.
 func pageOf(t *testing.T, line string) string {
 	_, at, ok := strings.Cut(line, "schedgen: status at ")
 	require.True(t, ok, line)
 	return strings.TrimSpace(at)
 }
 
-// look asks a page until its reports are as they should be.
+// look reads a page until done returns true for its reports.
 func look(t *testing.T, at string, done func(reports []status.Report) bool) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
@@ -132,7 +134,8 @@ func look(t *testing.T, at string, done func(reports []status.Report) bool) {
 	}
 }
 
-// A board asks each rank once until it answers, and tells of those that do not.
+// TestBoard checks that a board asks each rank once until the rank answers, and reports ranks that
+// do not answer.
 func TestBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(3)
@@ -160,7 +163,7 @@ func TestBoard(t *testing.T) {
 	})
 }
 
-// An address that any host of its own would take for its own is none for others.
+// TestReachable replaces an unspecified address by an address that other hosts can use.
 func TestReachable(t *testing.T) {
 	for addr, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "0.0.0.0:81": "127.0.0.1:81", "[::]:82": "127.0.0.1:82", "[::1]:83": "[::1]:83"} {
 		a, err := net.ResolveTCPAddr("tcp", addr)
@@ -173,7 +176,7 @@ func TestReachable(t *testing.T) {
 	require.ErrorContains(t, err, "find the address of this host")
 }
 
-// What does not come from a rank's page is not shown as that rank's.
+// TestFetchIsOfTheRightRank rejects answers that do not come from the page of the right rank.
 func TestFetchIsOfTheRightRank(t *testing.T) {
 	answer := "[]"
 	mux := http.NewServeMux()
@@ -182,7 +185,7 @@ func TestFetchIsOfTheRightRank(t *testing.T) {
 	require.NoError(t, err)
 	at := s.Addr().String()
 	for text, want := range map[string]string{
-		"[]": "is another rank's", `[{"process":2}]`: "is another rank's", "nonsense": "200 OK: invalid character", `[{"process":3},{}]`: "is another rank's",
+		"[]": "is the page of another rank", `[{"process":2}]`: "is the page of another rank", "nonsense": "200 OK: invalid character", `[{"process":3},{}]`: "is the page of another rank",
 	} {
 		answer = text
 		_, err := fetch(t.Context(), 3, at)

@@ -12,30 +12,30 @@ import (
 // showCmd is the verb show.
 type showCmd struct {
 	sourceArgs
-	Rank    *int         `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
+	Rank    *int         `xor:"what" placeholder:"R" help:"Print the program of rank R in sentences; draw nothing."`
 	Lost    bool         `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
 	Extract emit.Extract `default:"auto" placeholder:"WHICH" help:"Ranks to draw: ${extracts}; default auto."`
-	Width   *int         `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
-	ASCII   bool         `name:"ascii" help:"Use no characters beyond ASCII."`
+	Width   *int         `placeholder:"N" help:"Columns to draw in; default the width of the terminal, else 80."`
+	ASCII   bool         `name:"ascii" help:"Use ASCII characters only."`
 }
 
 // Help is the long help text.
 func (showCmd) Help() string {
-	return `Ranks stand side by side, rounds one below the other; a rule fires as soon as what it
-waits for is there, and every transfer takes one round.
+	return `Draws ranks side by side and rounds one below the other. A rule fires as soon as it has
+everything that it waits for. Each transfer takes one round.
 
-  ●── c0 ─▶│        rank on the left puts c0 to rank on the right
-  ●───▶├───▶│       it sends to both others
-  ●───●───▶│        both others send to it
-  ═▶ multicast      ╌▶ repair      ┄▶ request      ┈▶ answer to it
+  ●── c0 ─▶│        the left rank puts c0 to the right rank
+  ●───▶├───▶│       the left rank sends to both others
+  ●───●───▶│        both others send to the right rank
+  ═▶ multicast      ╌▶ repair      ┄▶ request      ┈▶ answer to a request
 
-Below stands the round after which each call returns: its rank has what it waits for and has
-sent what it is to send.
+The last line gives the round after which each call returns. A call returns when its rank has
+everything that it waits for and has sent everything that it must send.
 
-Of many ranks, or of rounds in which more moves than is readable, an extract is drawn, and
-the drawing says what is left out: path, the ranks that the last return waits for; roles, one
-of each kind of rank; rank=R, rank R and whom it has to do with. sums draws no ranks but adds
-up what moves in each round; all draws all, if they fit.
+If there are too many ranks, or too many transfers in a round, it draws an extract and tells
+what is left out. --extract chooses one: path draws the ranks that the last return depends on;
+roles draws one rank of each kind; rank=R draws rank R and the ranks that it exchanges messages
+with; sums draws no ranks but prints the totals of each round; all draws all ranks, if they fit.
 
 Colour is used only on a terminal, and not if NO_COLOR is set.
 
@@ -45,7 +45,7 @@ Examples:
   schedgen show bcast/mcast-acktree -p 8 --rank 3`
 }
 
-// Run draws the schedule or tells one rank's program.
+// Run draws the schedule or prints the program of one rank.
 func (c *showCmd) Run(ctx context.Context, std stdio) error {
 	s, err := c.load(ctx, std)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 	return emit.Explain(out, s, *c.Rank)
 }
 
-// options are how the schedule is drawn.
+// options returns how the schedule is drawn.
 func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error) {
 	o := emit.RoundsOptions{Width: min(std.width(), emit.MaxWidth), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
 	if c.Width != nil {

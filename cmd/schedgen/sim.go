@@ -14,37 +14,41 @@ import (
 // simCmd is the verb sim.
 type simCmd struct {
 	sourceArgs
-	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of one block, which is the whole message of a broadcast, or a range LO..HI; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Runs int       `default:"1" placeholder:"N" help:"Runs of each, with seeds that follow one another."`
-	Seed uint64    `default:"1" help:"The first seed, of all that is drawn."`
+	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of one block, or a range LO..HI; a broadcast has one block, its message; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Runs int       `default:"1" placeholder:"N" help:"Runs of each number of ranks and size, with consecutive seeds."`
+	Seed uint64    `default:"1" help:"Seed of the first run."`
 
 	machineFlags
 	faultFlags
 
-	PerRank bool   `help:"Also print when each rank calls and returns, of the first run."`
+	PerRank bool   `help:"Also print when each rank calls and returns in the first run."`
 	Path    bool   `help:"Also print the critical path of the first run."`
-	Loads   bool   `help:"Also print what has crossed each link, of the first run; with --model links."`
+	Loads   bool   `help:"With --model links: also print the messages and bytes that crossed each link in the first run."`
 	JSON    bool   `name:"json" help:"Print an array of objects."`
-	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV; to the standard output, in place of the table, if FILE is -."`
-	Plot    string `placeholder:"FILE" help:"Also draw it as SVG, with - likewise: over ranks or sizes where there are several, else over the ranks when they return."`
+	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV to FILE; - writes it to the standard output in place of the table."`
+	Plot    string `placeholder:"FILE" help:"Also draw the times as SVG to FILE, or with - to the standard output: over the ranks or sizes of a range, else the return of each rank."`
 }
 
 // Help is the long help text.
 func (simCmd) Help() string {
-	return `Runs a schedule on a modelled machine, in virtual time, and says when the last call returns.
-Equal arguments give equal numbers on every machine; docs/models.md describes the models:
-loggp, CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and --O;
-linear, that of paper 004, in which a message of n bytes takes --t0 and n times --td; links,
-hosts at a switch by links of --rate with a --delay, and CPUs with --o.
+	return `Runs a schedule on a modelled machine, in virtual time, and prints when the last call returns.
+Equal arguments give equal numbers on every machine.
 
---size is the length of one block. A broadcast has one block, its message; scatter, gather and
-allgather have one a rank; alltoall has one from each rank to each. A message of several chunks
-is one send, as long as all of them. What a collective that folds sends of a vector is as long as
-the block or the chunk that it goes into, and a fold takes the CPU --fold for each byte.
+Models, which docs/models.md describes:
 
-Ranges of -p and --size are swept: every number if there are no more than 64, else so many
-that are as far apart as they can be. With --runs the table has the distribution over the
-seeds. FILE may be text, JSON, GOAL or MSCCL XML; of the last --size is the length of a chunk.
+` + table([][2]string{
+		{"loggp", "CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and overhead a byte --O"},
+		{"linear", "that of paper 004: a message of n bytes takes --t0 and n times --td"},
+		{"links", "hosts at a switch, with links of --rate and --delay, and CPUs with overhead --o"},
+	}) + `
+--size is the length of one block. A broadcast has one block, its message. Scatter, gather and
+allgather have one for each rank, alltoall one from each rank to each. A message of several chunks
+is one send, as long as all its chunks. In a collective that folds, a message is as long as the
+block or chunk that it contributes to, and a fold takes the CPU --fold for each byte.
+
+A range of -p or --size runs every number of the range, or 64 numbers that are evenly spaced on a
+logarithmic scale. With --runs the table shows the distribution over the seeds. FILE may be text,
+JSON, GOAL or MSCCL XML; for MSCCL XML --size is the length of a chunk.
 
 Examples:
 
@@ -57,7 +61,7 @@ Examples:
   schedgen sim bcast/binomial -p 1048576`
 }
 
-// Run simulates what the arguments name and prints what there is.
+// Run simulates the schedules that the arguments name and prints the results.
 func (c *simCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
 		return err
@@ -67,7 +71,7 @@ func (c *simCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	bar := newProgress(std, len(points)*c.Runs, "simulating")
-	for _, p := range points { // each in the memory of its own, which it then gives up
+	for _, p := range points {
 		if err := c.simulate(ctx, p, bar); err != nil {
 			return err
 		}
@@ -76,8 +80,8 @@ func (c *simCmd) Run(ctx context.Context, std stdio) error {
 	return c.write(ctxWriter{ctx, std.Out}, points)
 }
 
-// write writes the files that are asked for and prints the table, unless one of
-// them is the standard output.
+// write writes the files that the flags name and prints the table, unless one of the files is the
+// standard output.
 func (c *simCmd) write(out io.Writer, points []*point) error {
 	if c.CSV != "" {
 		if err := writeTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
@@ -100,12 +104,13 @@ func (c *simCmd) check() error {
 	case c.Runs < 1:
 		return fmt.Errorf("--runs=%d: must be at least 1", c.Runs)
 	case c.Loads && c.Model != "links":
-		return fmt.Errorf("--loads: only with --model links")
+		return fmt.Errorf("--loads: needs --model links")
 	}
 	return c.checkOutput()
 }
 
-// checkOutput refuses flags that would print beside a file that is the standard output.
+// checkOutput returns an error if two flags would write to the standard output and one of them
+// needs it alone.
 func (c *simCmd) checkOutput() error {
 	alone := ""
 	for _, f := range []struct {
@@ -122,7 +127,7 @@ func (c *simCmd) checkOutput() error {
 		switch {
 		case !f.given:
 		case alone != "":
-			return fmt.Errorf("%s: not with %s, which has the standard output for itself", f.name, alone)
+			return fmt.Errorf("%s: not with %s, which needs the standard output for itself", f.name, alone)
 		case f.alone:
 			alone = f.name
 		}
@@ -136,13 +141,13 @@ type point struct {
 	programs sim.Programs
 	header   ir.Header
 	bytes    int
-	first    *sim.Result // of the first seed
-	spans    []sim.Time  // makespans of the runs that have ended, in order
-	never    int         // runs that have not
-	counts   sim.Counts  // of all runs
+	first    *sim.Result // result of the first seed
+	spans    []sim.Time  // makespans of the runs in which all calls returned
+	never    int         // number of other runs
+	counts   sim.Counts  // sums over all runs
 }
 
-// points returns what is to be simulated.
+// points returns the points to simulate.
 func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 	var all []*point
 	wait, err := c.rootWait()
@@ -186,8 +191,8 @@ func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 	return all, nil
 }
 
-// specs returns the algorithm for each number of ranks. Programs are made when
-// their ranks have something to do, so that there is no bound on their size.
+// specs returns the algorithm for each number of ranks. The simulator builds the program of a rank
+// when the rank has something to do, so the size of schedules is not bounded.
 func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 	c.dropIdle(std)
 	p, err := c.params(c.Source)
@@ -209,7 +214,7 @@ func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 	return specs, nil
 }
 
-// file returns the programs of a file, of whatever form it is, and their name.
+// file returns the programs of a file of any form, and their name.
 func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
 	l, err := c.look(ctx, std)
 	if err != nil {
@@ -230,8 +235,8 @@ func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, err
 	return filepath.Base(c.Source), p, err
 }
 
-// foreign returns the programs of a file of another program. Its messages are as
-// long as the file says; a chunk of MSCCL XML is as long as --size says.
+// foreign returns the programs of a file of another program. The file gives the lengths of its
+// messages; for MSCCL XML, --size gives the length of a chunk.
 func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) {
 	g, err := form.read(in)
 	if err != nil {
@@ -240,7 +245,7 @@ func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) 
 	unit := 1
 	switch {
 	case form.chunks && c.Size.lo != c.Size.hi:
-		return nil, fmt.Errorf("--size: of %s only one size of a chunk", form.name)
+		return nil, fmt.Errorf("--size: must be one size for %s, not a range", form.name)
 	case form.chunks:
 		unit, c.Size = int(c.Size.lo), sizeRange{1, 1}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// simHeader is the first line of the CSV. Times are nanoseconds and empty if no run
-// has ended; counts are sums over the runs.
+// simHeader is the first line of the CSV. Times are in nanoseconds, and empty if all calls returned
+// in no run. Counts are sums over the runs.
 var simHeader = []string{
 	"schedule", "ranks", "bytes", "runs", "never", "least_ns", "median_ns", "mean_ns", "p99_ns", "most_ns",
 	"puts", "multicasts", "received", "lost", "repairs", "events",
@@ -46,7 +46,7 @@ func writeSimCSV(w io.Writer, points []*point) error {
 	return out.Error()
 }
 
-// simObject is a point for machines.
+// simObject is the JSON form of a point.
 type simObject struct {
 	Schedule string         `json:"schedule"`
 	Ranks    int            `json:"ranks"`
@@ -54,12 +54,12 @@ type simObject struct {
 	Params   map[string]int `json:"params"`
 	Runs     int            `json:"runs"`
 	Never    int            `json:"never"`
-	Least    *int64         `json:"least_ns"` // null: no run has ended
+	Least    *int64         `json:"least_ns"` // null if all calls returned in no run
 	Median   *int64         `json:"median_ns"`
 	Mean     *int64         `json:"mean_ns"`
 	P99      *int64         `json:"p99_ns"`
 	Most     *int64         `json:"most_ns"`
-	Counts   sim.Counts     `json:"counts"` // of all runs
+	Counts   sim.Counts     `json:"counts"` // sums over all runs
 	Calls    []*int64       `json:"calls_ns,omitempty"`
 	Returns  []*int64       `json:"returns_ns,omitempty"`
 	Path     []stepObject   `json:"path,omitempty"`
@@ -70,9 +70,9 @@ type simObject struct {
 type stepObject struct {
 	Rank  int      `json:"rank"`
 	Op    string   `json:"op"`
-	Slot  string   `json:"slot,omitempty"`  // "none" of work
-	Slots []string `json:"slots,omitempty"` // in place of slot: those of a message of several
-	Peer  int      `json:"peer"`            // -1: all, or nobody
+	Slot  string   `json:"slot,omitempty"`  // "none" for work
+	Slots []string `json:"slots,omitempty"` // in place of slot: the slots of a message with several
+	Peer  int      `json:"peer"`            // -1 for a multicast, and for steps without a peer
 	Begin int64    `json:"begin_ns"`
 	End   int64    `json:"end_ns"`
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// lines returns the makespans over x, a line for each size where x is ranks. Where
-// there are several runs it is the medians, and the least and the most as thin lines.
+// lines returns the makespans over x, with a line for each size if x is "ranks". With several runs
+// the line shows the medians, and thin lines show the least and the most.
 func (c *simCmd) lines(points []*point, x string, of func(*point) float64) []chart.Line {
 	var all []chart.Line
 	groups := map[int][]*point{}
@@ -39,7 +39,7 @@ func (c *simCmd) lines(points []*point, x string, of func(*point) float64) []cha
 	return all
 }
 
-// quantileLine returns a quantile of the makespans of points.
+// quantileLine returns a line through the quantiles q of the makespans of points.
 func quantileLine(points []*point, name string, of func(*point) float64, q float64, color int, thin bool) chart.Line {
 	l := chart.Line{Name: name, Color: color, Thin: thin}
 	for _, p := range points {
@@ -50,11 +50,11 @@ func quantileLine(points []*point, name string, of func(*point) float64, q float
 	return l
 }
 
-// maxDrawn is how many ranks are drawn at most: more are no more points of a
-// picture.
+// maxDrawn is the largest number of points that are drawn for ranks. More would not be visible.
 const maxDrawn = 4096
 
-// rankLines returns when the ranks call and return, in the first run.
+// rankLines returns lines for the times at which ranks call and return in the first run. With many
+// ranks, each point is the latest of several ranks.
 func (p *point) rankLines() []chart.Line {
 	step := (len(p.first.Returns) + maxDrawn - 1) / maxDrawn
 	calls := chart.Line{Name: "calls", Color: 1}

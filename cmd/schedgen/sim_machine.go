@@ -11,43 +11,43 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// machineFlags choose the modelled machine.
+// machineFlags are the flags for the modelled machine.
 type machineFlags struct {
-	Model string   `default:"loggp" enum:"loggp,linear,links" help:"loggp, linear or links."`
+	Model string   `default:"loggp" enum:"loggp,linear,links" help:"loggp, linear or links, see above."`
 	L     duration `name:"L" default:"2.5us" placeholder:"TIME" help:"loggp: latency of the network; default 2.5us."`
-	O     duration `name:"o" default:"1.5us" placeholder:"TIME" help:"loggp, links: the CPU's part in a send, and in a receive; default 1.5us."`
+	O     duration `name:"o" default:"1.5us" placeholder:"TIME" help:"loggp, links: CPU time of a send, and of a receive; default 1.5us."`
 	Gap   duration `name:"g" default:"1us" placeholder:"TIME" help:"loggp: gap between messages at an interface; default 1us."`
-	GByte perByte  `name:"G" default:"6ns" placeholder:"TIME" help:"loggp: gap of every further byte; default 6ns."`
-	OByte perByte  `name:"O" default:"0ns" placeholder:"TIME" help:"loggp: overhead of every further byte; default 0ns."`
-	Near  string   `placeholder:"L,o,g,G" help:"loggp: the parameters between ranks of one host, such as 300ns,200ns,100ns,0.1ns."`
+	GByte perByte  `name:"G" default:"6ns" placeholder:"TIME" help:"loggp: gap for each byte after the first; default 6ns."`
+	OByte perByte  `name:"O" default:"0ns" placeholder:"TIME" help:"loggp: CPU time for each byte after the first; default 0ns."`
+	Near  string   `placeholder:"L,o,g,G" help:"loggp: parameters between ranks of one host, such as 300ns,200ns,100ns,0.1ns."`
 
-	T0   duration `name:"t0" default:"50us" placeholder:"TIME" help:"linear: initial latency; default 50us."`
-	TD   perByte  `name:"td" default:"80ns" placeholder:"TIME" help:"linear: the time of a byte; default 80ns, 100 Mbit/s."`
-	Sync bool     `help:"linear: a send begins when the one before has come."`
+	T0   duration `name:"t0" default:"50us" placeholder:"TIME" help:"linear: latency of a message; default 50us."`
+	TD   perByte  `name:"td" default:"80ns" placeholder:"TIME" help:"linear: time of a byte; default 80ns, which is 100 Mbit/s."`
+	Sync bool     `help:"linear: a send begins when the one before has arrived."`
 
-	Rate  bitRate  `default:"1Gbit" placeholder:"RATE" help:"links: bits a second of a host's link each way; default 1Gbit."`
+	Rate  bitRate  `default:"1Gbit" placeholder:"RATE" help:"links: bits a second of a host's link in each direction; default 1Gbit."`
 	Delay duration `default:"5us" placeholder:"TIME" help:"links: delay of each link; default 5us."`
-	Loop  duration `default:"500ns" placeholder:"TIME" help:"links: from rank to rank on one host; default 500ns."`
+	Loop  duration `default:"500ns" placeholder:"TIME" help:"links: delay from rank to rank on one host; default 500ns."`
 
-	Fold      perByte  `name:"fold" default:"0.2ns" placeholder:"TIME" help:"What a fold takes for each byte of each operand but the first; default 0.2ns, 5 GB/s."`
-	Switch    bitRate  `placeholder:"RATE" help:"Bits a second that cross the switch in all; default: as many as come."`
-	FanoutLag duration `name:"fanout-time" placeholder:"TIME" help:"What a multicast takes longer than a put, however many receive it."`
-	On        *int     `name:"on-hosts" placeholder:"H" help:"The ranks are on so many hosts, in blocks; default --hosts, else each on its own."`
+	Fold      perByte  `name:"fold" default:"0.2ns" placeholder:"TIME" help:"Time of a fold for each byte of each operand after the first; default 0.2ns, which is 5 GB/s."`
+	Switch    bitRate  `placeholder:"RATE" help:"Bits a second that can cross the switch in total; default no limit."`
+	FanoutLag duration `name:"fanout-time" placeholder:"TIME" help:"Time that a multicast takes longer than a put, for any number of receivers."`
+	On        *int     `name:"on-hosts" placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default --hosts, else one host for each rank."`
 }
 
-// faultFlags say what differs from rank to rank and from message to message.
+// faultFlags are the flags for losses and for delays of messages and calls.
 type faultFlags struct {
 	Loss      float64  `placeholder:"P" help:"Probability that a rank misses a multicast."`
-	Unready   bool     `help:"Ranks that have not called when a multicast comes miss it."`
-	Repair    duration `placeholder:"TIME" help:"Make repairs, with this base timeout."`
-	Noise     duration `placeholder:"TIME" help:"A message is late by up to so much."`
-	Skew      duration `placeholder:"TIME" help:"Ranks call up to so much later."`
-	RootFirst duration `placeholder:"TIME" help:"All but the root call so much later; where there is no root, all but rank 0."`
-	OneLate   duration `placeholder:"TIME" help:"One of the ranks that --root-first delays calls so much later."`
-	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for: none, a time, peer (one rank that has called) or barrier (all of them); default none."`
+	Unready   bool     `help:"A rank misses multicasts that arrive before it has called."`
+	Repair    duration `placeholder:"TIME" help:"Repair losses, with this base timeout."`
+	Noise     duration `placeholder:"TIME" help:"Delay each message by a random time up to this one."`
+	Skew      duration `placeholder:"TIME" help:"Delay the call of each rank by a random time up to this one."`
+	RootFirst duration `placeholder:"TIME" help:"Delay the calls of all ranks but the root by this time; without a root, of all ranks but rank 0."`
+	OneLate   duration `placeholder:"TIME" help:"Delay the call of one rank other than the root by this time."`
+	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for before it starts: none, a time, peer (one rank that has called) or barrier (all ranks); default none."`
 }
 
-// config returns what is simulated at a point.
+// config returns the configuration of the simulator for a point.
 func (c *simCmd) config(p *point) (sim.Config, error) {
 	config := sim.Config{
 		Bytes: p.bytes, Fold: sim.PerByte(c.Fold), Switch: c.Switch.perByte(), Fanout: sim.Time(c.FanoutLag),
@@ -102,7 +102,7 @@ func (c *simCmd) model() (sim.Model, error) {
 	return m, nil
 }
 
-// rootDelay adds what the root waits for.
+// rootDelay sets what the root waits for.
 func (c *simCmd) rootDelay(config *sim.Config, p *point) error {
 	if c.RootDelay == "barrier" {
 		spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: p.header.Ranks, Degree: 2})
@@ -114,7 +114,8 @@ func (c *simCmd) rootDelay(config *sim.Config, p *point) error {
 	return err
 }
 
-// rootWait returns what the root alone waits for.
+// rootWait returns the delay of the root for all policies but barrier, which is not a delay but a
+// schedule that runs before.
 func (c *simCmd) rootWait() (sim.Delay, error) {
 	switch c.RootDelay {
 	case "none", "barrier":
@@ -129,34 +130,34 @@ func (c *simCmd) rootWait() (sim.Delay, error) {
 	return sim.Delay{Fixed: sim.Time(d)}, nil
 }
 
-// duration is a time of a model on the command line, not negative.
+// duration is a flag's value for a time of a model. It is not negative.
 type duration sim.Time
 
 // UnmarshalText reads "2.5us".
 func (d *duration) UnmarshalText(text []byte) error {
 	t, err := time.ParseDuration(string(text))
 	if err != nil || t < 0 {
-		return fmt.Errorf("%q is no time: must be a number and a unit, such as 2.5us (ns, us, ms, s)", text)
+		return fmt.Errorf("%q is not a time: it must be a number and a unit, such as 2.5us (ns, us, ms, s)", text)
 	}
 	*d = duration(t.Nanoseconds())
 	return nil
 }
 
-// perByte is the time of a byte on the command line.
+// perByte is a flag's value for the time of a byte.
 type perByte sim.PerByte
 
-// UnmarshalText reads "6ns" or "0.08ns", to a picosecond.
+// UnmarshalText reads "6ns" or "0.08ns". It rounds to picoseconds.
 func (p *perByte) UnmarshalText(text []byte) error {
 	number, isNano := strings.CutSuffix(string(text), "ns")
 	ns, err := strconv.ParseFloat(number, 64)
 	if err != nil || !isNano || !(ns >= 0) || ns > 1e9 {
-		return fmt.Errorf("%q is no time of a byte: must be nanoseconds, such as 6ns or 0.08ns", text)
+		return fmt.Errorf("%q is not a time of a byte: it must be in nanoseconds, such as 6ns or 0.08ns", text)
 	}
 	*p = perByte(math.Round(ns * 1000))
 	return nil
 }
 
-// bitRate is bits a second on the command line.
+// bitRate is a flag's value for a rate in bits a second.
 type bitRate int64
 
 // UnmarshalText reads "100Mbit", "1.5Gbit" or "1000bit".
@@ -171,13 +172,13 @@ func (r *bitRate) UnmarshalText(text []byte) error {
 	}
 	bits, err := strconv.ParseFloat(number, 64)
 	if bits *= scale; err != nil || !isRate || !(bits >= 1) || bits > 1e15 {
-		return fmt.Errorf("%q is no rate: must be a number and a unit, such as 100Mbit (bit, kbit, Mbit, Gbit)", text)
+		return fmt.Errorf("%q is not a rate: it must be a number and a unit, such as 100Mbit (bit, kbit, Mbit, Gbit)", text)
 	}
 	*r = bitRate(bits)
 	return nil
 }
 
-// perByte returns the time of a byte, 0 for a rate that was not given.
+// perByte returns the time of a byte, or 0 for a rate that was not given.
 func (r bitRate) perByte() sim.PerByte {
 	if r == 0 {
 		return 0

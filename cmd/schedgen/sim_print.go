@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// note adds what a run has told.
+// note adds the result of a run.
 func (p *point) note(r *sim.Result) {
 	if p.first == nil {
 		p.first = r
@@ -33,8 +33,8 @@ func (p *point) note(r *sim.Result) {
 
 func (p *point) sort() { slices.Sort(p.spans) }
 
-// quantile returns a quantile of the makespans, the nearest rank; Never if none has
-// ended.
+// quantile returns the quantile q, from 0 to 1, of the makespans, which must be sorted. It returns
+// Never if there are none.
 func (p *point) quantile(q float64) sim.Time {
 	if len(p.spans) == 0 {
 		return sim.Never
@@ -54,7 +54,7 @@ func (p *point) mean() sim.Time {
 	return sim.Time(sum / float64(len(p.spans)))
 }
 
-// each is a count per run.
+// each spells a sum over the runs as a number per run.
 func (p *point) each(n int64) string {
 	runs := int64(len(p.spans) + p.never)
 	if n%runs == 0 {
@@ -101,8 +101,7 @@ func (p *point) ranksTo(t *tabwriter.Writer) {
 	}
 }
 
-// pathTo prints the critical path, of which there is none if some rank never
-// returns.
+// pathTo prints the critical path. There is none if some rank never returns.
 func (p *point) pathTo(t *tabwriter.Writer) {
 	fmt.Fprintln(t, "rank\tbegins\tends\tdoes\t")
 	for _, s := range p.first.Path {
@@ -121,7 +120,8 @@ func (p *point) pathTo(t *tabwriter.Writer) {
 	}
 }
 
-// slotWords spells the slots of a message, "c0 c1"; of many only the first and how many there are.
+// slotWords spells the slots of a message, such as "c0 c1". If there are many, it gives the first
+// and their number.
 func slotWords(slots []ir.Slot) string {
 	const most = 8
 	if len(slots) > most {
@@ -134,7 +134,7 @@ func slotWords(slots []ir.Slot) string {
 	return strings.Join(words, " ")
 }
 
-// loadsTo prints what has crossed each link.
+// loadsTo prints the messages, bytes and busy time of each link.
 func (p *point) loadsTo(t *tabwriter.Writer) {
 	fmt.Fprintln(t, "host\tmessages up\tbytes up\tbusy up\tmessages down\tbytes down\tbusy down\t")
 	for host, l := range p.first.Loads {

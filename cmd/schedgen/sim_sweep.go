@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sizeRange is one size of a message or a range of them, LO..HI.
+// sizeRange is a size of a message, or a range LO..HI of such sizes.
 type sizeRange struct{ lo, hi byteSize }
 
 // UnmarshalText reads "64KiB" or "1KiB..1MiB".
@@ -30,11 +30,11 @@ func (r *sizeRange) UnmarshalText(text []byte) error {
 // all returns the sizes that are simulated.
 func (r *sizeRange) all() []int { return spread(int(r.lo), int(r.hi)) }
 
-// maxPoints is how many numbers of a range are simulated.
+// maxPoints is the largest number of numbers of a range that are simulated.
 const maxPoints = 64
 
-// spread returns the numbers lo … hi, or maxPoints of them that are about as far
-// apart on a logarithmic scale, lo and hi among them.
+// spread returns the numbers lo … hi. If they are more than maxPoints, it returns maxPoints of
+// them, with lo and hi, about evenly spaced on a logarithmic scale.
 func spread(lo, hi int) []int {
 	if hi-lo < maxPoints {
 		all := make([]int, 0, hi-lo+1)

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A range has its ends, ascends, and is all of it or as many numbers as are taken.
+// TestSpread checks that the numbers ascend, include both ends, and are all numbers of the range or
+// maxPoints of them.
 func TestSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.IntRange(0, 1<<20).Draw(t, "lo")

@@ -17,23 +17,25 @@ import (
 
 // soakCmd is the verb soak.
 type soakCmd struct {
-	Seeds  uint64        `default:"1000" help:"How many seeds to run."`
-	From   uint64        `default:"1" placeholder:"SEED" help:"The first of them, default 1."`
-	Ranks  int           `default:"16" help:"Ranks at most; the same seed gives another run if this differs."`
+	Seeds  uint64        `default:"1000" help:"Number of seeds to run."`
+	From   uint64        `default:"1" placeholder:"SEED" help:"First seed; default 1."`
+	Ranks  int           `default:"16" help:"Most ranks of a run. A seed gives a different run if this differs."`
 	Budget time.Duration `help:"Begin no further seed after this time."`
-	Seed   *uint64       `placeholder:"SEED" help:"Run this one seed."`
-	Script string        `placeholder:"FILE" help:"Run the scenario of a JSON file, - for standard input."`
-	Trace  bool          `help:"With --seed or --script: print what happens."`
+	Seed   *uint64       `placeholder:"SEED" help:"Run only this seed."`
+	Script string        `placeholder:"FILE" help:"Run the scenario of a JSON file (- for standard input)."`
+	Trace  bool          `help:"With --seed or --script: print every event."`
 	JSON   bool          `name:"json" help:"Print one object."`
 }
 
 // Help is the long help text.
 func (soakCmd) Help() string {
-	return `Runs communicators on a simulated network: links that lose, reorder, duplicate and overflow,
-partitions, processes that pause, come late and die, all drawn from a seed. After a while the network
-is whole, and everything must end. Every seed is run twice, and must do the same both times.
+	return `Runs communicators on a simulated network whose faults are drawn from a seed: links lose, reorder,
+duplicate and drop packets, partitions separate hosts, and processes pause, start late and die. After
+a while the faults end, and then every operation must end. Each seed runs twice and must behave the
+same both times.
 
-A seed that fails is shown with the command that repeats it, and made small; the exit code is 1.
+For a seed that fails it prints the command that repeats the run, and a smaller scenario that fails,
+too. The exit code is then 1.
 
 Examples:
 
@@ -41,32 +43,31 @@ Examples:
   schedgen soak --seed 7 --trace`
 }
 
-// maxSoakRanks is how many ranks a drawn run may have: the hosts of a partition
-// are 64 bits.
+// maxSoakRanks is the largest number of ranks of a run: a partition is a set of hosts of 64 bits.
 const maxSoakRanks = 64
 
-// maxFailing is after how many seeds that fail no further ones begin.
+// maxFailing is the number of failed seeds after which no further ones begin.
 const maxFailing = 5
 
 func (c *soakCmd) check() error {
 	switch {
 	case c.Ranks < 1 || c.Ranks > maxSoakRanks:
-		return fmt.Errorf("--ranks=%d: must be 1 to %d", c.Ranks, maxSoakRanks)
+		return fmt.Errorf("--ranks=%d: must be in 1..%d", c.Ranks, maxSoakRanks)
 	case c.Budget < 0:
 		return fmt.Errorf("--budget=%v: must not be negative", c.Budget)
 	case c.Seed != nil && c.Script != "":
-		return fmt.Errorf("--seed and --script: give one of them")
+		return fmt.Errorf("--seed and --script: give only one of them")
 	case c.Trace && c.Seed == nil && c.Script == "":
 		return fmt.Errorf("--trace: needs --seed or --script")
 	case c.Trace && c.JSON:
-		return fmt.Errorf("--trace and --json: give one of them")
+		return fmt.Errorf("--trace and --json: give only one of them")
 	case c.Seeds == 0:
 		return fmt.Errorf("--seeds=0: must be at least 1")
 	}
 	return nil
 }
 
-// Run runs what the flags say and prints the outcome.
+// Run runs the seeds or the scenario of the flags and prints the result.
 func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
 		return err
@@ -129,11 +130,11 @@ func (c *soakCmd) replay(ctx context.Context, std stdio, sc *sim.Scenario, name 
 	return nil
 }
 
-// soak is many seeds, run on all cores.
+// soak runs many seeds on all cores.
 type soak struct {
 	cmd    *soakCmd
 	bar    progress
-	next   atomic.Uint64 // seeds taken, counted from the first
+	next   atomic.Uint64 // number of seeds taken
 	began  time.Time
 	took   time.Duration
 	mu     sync.Mutex // guards the following, and the bar
@@ -146,9 +147,9 @@ type soak struct {
 type soakFailure struct {
 	seed     uint64
 	err      error
-	small    *sim.Scenario
-	smallErr error
-	trials   int
+	small    *sim.Scenario // a small scenario that fails, too
+	smallErr error         // its error
+	trials   int           // runs that shrinking took
 }
 
 func (s *soak) run(ctx context.Context) {
@@ -168,7 +169,7 @@ func (s *soak) run(ctx context.Context) {
 	slices.SortFunc(s.fails, func(a, b soakFailure) int { return int(a.seed) - int(b.seed) })
 }
 
-// more reports whether another seed is to begin.
+// more reports whether another seed may begin.
 func (s *soak) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +196,7 @@ func (s *soak) one(seed uint64) {
 // maxTrials bounds the shrinking of one seed.
 const maxTrials = 2000
 
-// shrink makes what fails small.
+// shrink finds a small scenario that fails, too. most is the value of --ranks.
 func (f *soakFailure) shrink(most int) {
 	fails := func(sc *sim.Scenario) bool {
 		r, err := sim.Check(sc)
@@ -208,7 +209,7 @@ func (f *soakFailure) shrink(most int) {
 	f.small, f.trials = sim.Shrink(sim.Draw(f.seed, most), fails, maxTrials)
 }
 
-// print shrinks what fails and prints it all.
+// print shrinks the scenarios of failed seeds and prints the result.
 func (s *soak) print(ctx context.Context, std stdio) error {
 	out := ctxWriter{ctx, std.Out}
 	for i := range s.fails {
@@ -247,7 +248,7 @@ func (s *soak) printFailure(ctx context.Context, out ctxWriter, f *soakFailure) 
 	_, err = fmt.Fprintf(out, `seed %d: %v
   again    schedgen soak --ranks %d --seed %d --trace
   smaller  after %d trials: %v
-           ranks %d, steps %d, faults %d; schedgen soak --trace --script FILE, of which the text is
+           ranks %d, steps %d, faults %d; schedgen soak --trace --script FILE, where FILE holds
 %s
 `, f.seed, f.err, s.cmd.Ranks, f.seed, f.trials, f.smallErr, f.small.Ranks, len(f.small.Script), len(f.small.Faults), script)
 	return err

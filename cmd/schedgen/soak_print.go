@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/sim"
 )
 
-// soakObject is the outcome of many seeds for machines.
+// soakObject is the JSON form of the result of many seeds.
 type soakObject struct {
 	Seeds     uint64          `json:"seeds"`
 	From      uint64          `json:"from"`
@@ -38,8 +38,7 @@ func (s *soak) object() soakObject {
 	return o
 }
 
-// scenarioObject is the outcome of one run for machines; times are in
-// nanoseconds.
+// scenarioObject is the JSON form of the result of one run. Times are in nanoseconds.
 type scenarioObject struct {
 	Scenario  *sim.Scenario   `json:"scenario"`
 	Violation string          `json:"violation,omitempty"`
@@ -77,8 +76,8 @@ func newScenarioObject(sc *sim.Scenario, r *sim.Result) scenarioObject {
 	return o
 }
 
-// printReplay says of each step when its first call began and its last ended, and
-// what crossed the links.
+// printReplay prints for each step when its first call began, when its first and its last call
+// returned and how many calls failed, and then the packets that crossed the links.
 func printReplay(w io.Writer, sc *sim.Scenario, r *sim.Result, name string) error {
 	fmt.Fprintf(w, "%s: %d ranks, %d steps, %d faults; over after %v, digest %016x\n\n",
 		name, sc.Ranks, len(sc.Script), len(sc.Faults), time.Duration(r.End), r.Digest)
@@ -91,7 +90,7 @@ func printReplay(w io.Writer, sc *sim.Scenario, r *sim.Result, name string) erro
 		return err
 	}
 	up, down := total(r.Up), total(r.Down)
-	_, err := fmt.Fprintf(w, "\n%d packets and %d bytes left the hosts, %d found a full queue; %d and %d were for hosts, %d found a full queue\n",
+	_, err := fmt.Fprintf(w, "\nhosts to switch: %d packets, %d bytes, %d dropped by full queues\nswitch to hosts: %d packets, %d bytes, %d dropped by full queues\n",
 		up.Packets, up.Bytes, up.Dropped, down.Packets, down.Bytes, down.Dropped)
 	return err
 }

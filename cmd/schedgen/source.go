@@ -16,13 +16,13 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// maxSize is the largest number of rules and actions that are built: about
-// four gigabytes.
+// maxSize is the largest number of rules, and of actions, of a schedule that is built: about four
+// gigabytes.
 const maxSize = 1 << 25
 
 // sourceArgs name a schedule: an algorithm and its parameters, or a file.
 type sourceArgs struct {
-	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
+	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file that holds a schedule (- for standard input)."`
 	Ranks  *rankRange `short:"p" placeholder:"P" help:"Number of ranks; needed with an algorithm."`
 	paramFlags
 }
@@ -60,14 +60,15 @@ func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
 	return newSpec(a.Source, p)
 }
 
-// dropIdle takes away the flags that have nothing to act on in the algorithm.
+// dropIdle removes the flags that have no effect on the algorithm.
 func (a *sourceArgs) dropIdle(std stdio) {
 	if alg, err := algorithm(a.Source); err == nil {
 		a.paramFlags.dropIdle(alg.Collective, std)
 	}
 }
 
-// newSpec returns the algorithm with its parameters checked, its size too.
+// newSpec returns the algorithm with its parameters. It checks the parameters and the size of the
+// schedule.
 func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
@@ -76,14 +77,14 @@ func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
 	rules, actions := spec.Size()
 	full := spec.Params()
 	if slots := int64(full.Ranks) * int64(full.Chunks); max(rules, actions, slots/2) > maxSize {
-		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has %d rules and %d transfers, more than %d are not built",
+		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has %d rules and %d transfers; at most %d are built",
 			full.Ranks, name, full.Chunks, rules, actions, maxSize)
 	}
 	return spec, nil
 }
 
-// isFile reports whether the source is a file: it has no algorithm's name and
-// it exists or is called like one.
+// isFile reports whether the source is a file: it is not the name of an algorithm, and it exists or
+// has the name of a file.
 func (a *sourceArgs) isFile() bool {
 	named := func(alg schedule.Algorithm) bool { return alg.Name == a.Source }
 	if slices.ContainsFunc(schedule.Algorithms(), named) {
@@ -100,8 +101,8 @@ func (a *sourceArgs) isFile() bool {
 	return err == nil && !a.meansAlgorithm()
 }
 
-// meansAlgorithm reports whether a source that is no algorithm was meant to be
-// one although there is a directory of that name, such as bcast.
+// meansAlgorithm reports whether the source is the name of a directory, such as bcast, but was
+// probably meant to be an algorithm: there are algorithms with similar names.
 func (a *sourceArgs) meansAlgorithm() bool {
 	info, err := os.Stat(a.Source)
 	var name *schedule.NameError
@@ -109,16 +110,16 @@ func (a *sourceArgs) meansAlgorithm() bool {
 	return err == nil && info.IsDir() && errors.As(noSuch, &name) && len(name.Near) > 0
 }
 
-// open opens the file that the source names. A pipe may make it wait.
+// open opens the file that the source names. It may block on a pipe.
 func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 	if a.Source == "-" {
 		if isTerminal(std.In) {
-			fmt.Fprintln(std.Err, "schedgen: reads a schedule from the terminal, up to Ctrl-D")
+			fmt.Fprintln(std.Err, "schedgen: reading a schedule from the terminal; Ctrl-D ends it")
 		}
 		return io.NopCloser(&untilEOF{r: std.In}), nil
 	}
 	if form := a.writtenOnly(); form != "" {
-		return nil, fmt.Errorf("%s: format %s is not read back; text and json are", a.Source, form)
+		return nil, fmt.Errorf("%s: format %s cannot be read back; text and json can", a.Source, form)
 	}
 	info, err := os.Stat(a.Source)
 	if err == nil && info.IsDir() {
@@ -127,8 +128,8 @@ func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 	return os.Open(a.Source)
 }
 
-// writtenOnly returns the format that a file is in by its name, if schedules
-// are written in it but not read; "" otherwise.
+// writtenOnly returns the format that the file's name tells, if schedgen writes that format but
+// does not read it, and "" otherwise.
 func (a *sourceArgs) writtenOnly() string {
 	extension := strings.TrimPrefix(filepath.Ext(a.Source), ".")
 	for _, f := range emit.Formats() {
@@ -139,7 +140,7 @@ func (a *sourceArgs) writtenOnly() string {
 	return ""
 }
 
-// read reads the schedule of a file, which has its parameters in it.
+// read reads the schedule of a file. The file holds its parameters, so flags for them are an error.
 func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, error) {
 	name := a.Source
 	if name == "-" {
@@ -154,14 +155,14 @@ func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, erro
 	return await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
 }
 
-// parse reads a schedule in the form that its first byte tells.
+// parse reads a schedule. Its first bytes tell the form.
 func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	buf := bufio.NewReader(r)
 	switch form, err := sniff(name, buf); {
 	case err != nil:
 		return nil, err
 	case form != nil:
-		return nil, fmt.Errorf("%s: this is %s, which only schedgen verify, sim and emit read", name, form.name)
+		return nil, fmt.Errorf("%s: this is %s; only schedgen verify, sim and emit read it", name, form.name)
 	}
 	read := ir.ParseText
 	if looksLikeJSON(buf) {
@@ -174,7 +175,7 @@ func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	return s, nil
 }
 
-// reason is what the error says beside the line.
+// reason returns the text of the error without its line.
 func reason(e *ir.ParseError) string {
 	if e.Path != "" {
 		return e.Path + ": " + e.Msg

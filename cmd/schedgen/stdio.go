@@ -8,20 +8,20 @@ import (
 	"golang.org/x/term"
 )
 
-// stdio is what a command sees of the process that it runs in.
+// stdio is the part of the process that a command uses: the standard streams and the environment.
 type stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
 }
 
-// defaultWidth is the width of what is no terminal.
+// defaultWidth is the width of a stream that is not a terminal, in columns.
 const defaultWidth = 80
 
-// width returns how many columns the standard output has.
+// width returns the number of columns of the standard output.
 func (s stdio) width() int { return widthOf(s.Out) }
 
-// widthOf returns how many columns a stream has.
+// widthOf returns the number of columns of a stream.
 func widthOf(stream any) int {
 	if f, ok := stream.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -42,8 +42,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// untilEOF reads nothing behind the first end: a terminal goes on after Ctrl-D,
-// and a buffer that has seen the end while it looked ahead would ask it again.
+// untilEOF returns io.EOF for ever after the first one. A terminal can be read on after Ctrl-D, and
+// a buffer that met the end while it looked ahead would read it again.
 type untilEOF struct {
 	r     io.Reader
 	ended bool
@@ -58,8 +58,8 @@ func (u *untilEOF) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// await returns what f returns, or the context's error as soon as it is done.
-// In that case f is left behind: the process is about to end.
+// await returns the results of f, or the context's error as soon as the context is done. In that
+// case f keeps running, because the process is about to end.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -13,53 +13,55 @@ import (
 
 // tuneCmd is the verb tune.
 type tuneCmd struct {
-	Ranks      *rankRange `short:"p" placeholder:"P" help:"Time the candidates themselves among 2 to P ranks, too; half of --budget is for the parameters then."`
-	Iterations int        `default:"300" placeholder:"N" help:"With -p: operations that are timed of each candidate, twice, default 300."`
-	Netns      bool       `help:"Make a host up for each rank, a network namespace at a bridge. Linux; needs root, ip and nsenter."`
+	Ranks      *rankRange `short:"p" placeholder:"P" help:"Also time the algorithms themselves, among 2 to P ranks. Half of --budget is then for the parameters."`
+	Iterations int        `default:"300" placeholder:"N" help:"With -p: operations to time of each algorithm, twice; default 300."`
+	Netns      bool       `help:"Simulate a host for each rank by a network namespace at a bridge. Linux only; needs root, ip and nsenter."`
 	tuneFlags
 	modelFlags
 	tuneLink
 }
 
-// tuneFlags say what is measured, and what becomes of it.
+// tuneFlags are the flags for the measurement and its results.
 type tuneFlags struct {
-	Collective []string      `placeholder:"NAME" complete:"tuned" help:"Make rules of these collectives, such as bcast,alltoall, default all."`
-	Size       sizeRange     `default:"1B..1MiB" placeholder:"LO..HI" help:"Bytes of messages, each twice those before, default 1B..1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
-	UpTo       int           `name:"up-to" default:"1024" placeholder:"N" help:"Ranks up to which the model makes rules, default 1024."`
-	Precision  float64       `default:"0.05" placeholder:"X" help:"Measure until half of each 95 % confidence interval is below this part of its value, default 0.05."`
+	Collective []string      `placeholder:"NAME" complete:"tuned" help:"Collectives to make rules for, such as bcast,alltoall; default all."`
+	Size       sizeRange     `default:"1B..1MiB" placeholder:"LO..HI" help:"Range of message sizes; each measured size is twice the one before; default 1B..1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	UpTo       int           `name:"up-to" default:"1024" placeholder:"N" help:"Largest number of ranks for which the model makes rules; default 1024."`
+	Precision  float64       `default:"0.05" placeholder:"X" help:"Measure until half the width of each 95 % confidence interval is below this fraction of its value; default 0.05."`
 	Budget     time.Duration `default:"1m" help:"Begin no further measurement after this time."`
-	Rules      string        `placeholder:"FILE" complete:"file" help:"Write rules to FILE."`
-	Plot       string        `placeholder:"FILE.svg" complete:"file" help:"Draw what messages take."`
+	Rules      string        `placeholder:"FILE" complete:"file" help:"Write the rules to FILE."`
+	Plot       string        `placeholder:"FILE.svg" complete:"file" help:"Draw the times of messages to FILE.svg."`
 	JSON       bool          `name:"json" help:"Print one object."`
 }
 
-// tuneLink says how ranks reach each other.
+// tuneLink are the flags for the connection between the ranks.
 type tuneLink struct {
 	Transport string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default tcp."`
 	IPv6      bool          `name:"ipv6" help:"Use IPv6."`
-	Interface string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
-	Device    string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT, default the first with an active port."`
-	Timeout   time.Duration `default:"30m" help:"Give a run of ranks up after this time."`
-	Verbose   bool          `short:"v" help:"Tell the ranks' processes on standard error."`
+	Interface string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
+	Device    string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT; default the first with an active port."`
+	Timeout   time.Duration `default:"30m" help:"Abort a run of ranks after this time."`
+	Verbose   bool          `short:"v" help:"Print the processes of the ranks to standard error."`
 	keyFlags
 }
 
 // Help is the long help text.
 func (tuneCmd) Help() string {
-	return `Starts two ranks and measures what messages between them take: the parameters L, o, g, G and O of
-the LogGP model and t0, t_d of the linear one, each with its 95 % confidence interval, and, where one
-line does not fit, lines by size. With -p it also times the candidates themselves, as bench
-does. Of that it makes rules, which choose algorithms, wherever a choice is better than the
-built-in one; a rule's reason says whether that was measured or modelled, and by how much.
+	return `Starts two ranks and measures the times of messages between them. It prints the parameters L, o,
+g, G and O of the LogGP model and t0 and t_d of the linear model, each with its 95 % confidence
+interval. If one line does not fit all sizes, it prints several.
 
-The model makes no rules of a bad measurement: if one of the four times of a message is uncertain by
-more than 25 % at some length, or differs by more than 10 % beyond its interval from a model in which
-longer messages take no less. Then tune says which times are off and by how much, leaves the file of
---rules as it is, and exits with 1 unless -p has measured rules.
+With -p it also times the algorithms themselves, as bench does. From all times it makes rules that
+choose algorithms in the cases in which a choice is better than the built-in one. The reason of
+each rule tells whether the gain was measured or modelled, and how large it is.
 
-The model makes rules for ranks that are each on a host of its own, without multicast; measured
-rules are for what was measured, on one host unless --netns is given. docs/tuning.md says how all
-is measured and what it means.
+The model makes no rules from a bad measurement: if one of the four times of a message is uncertain
+by more than 25 % at some size, or is off by more than 10 % beyond its interval from a model in which
+longer messages never take less. Then tune prints which times are off and by how much, leaves the
+file of --rules unchanged, and exits with 1 unless -p has measured rules.
+
+Modelled rules are for one rank on each host, without multicast. Measured rules are for the measured
+ranks, which are on one host unless --netns is given. docs/tuning.md describes the measurement and
+its meaning.
 
 Transports:
 
@@ -73,7 +75,7 @@ Examples:
     --rules tuned.json`
 }
 
-// Run measures, unless a model is given, and makes rules.
+// Run measures, unless the flags give a model, and makes rules.
 func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 	c.dropIdle(std)
 	if err := c.check(); err != nil {
@@ -86,8 +88,8 @@ func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 	return t.finish(ctx)
 }
 
-// finish makes the rules, and writes and prints what was asked for. Without rules, because the
-// measurement is no basis for them, it writes none and returns an error that says why.
+// finish makes the rules, writes the files of the flags and prints the result. If the measurement
+// is too bad for rules, it writes no rules and returns an error with the reason.
 func (t *tuned) finish(ctx context.Context) error {
 	c := t.cmd
 	if err := t.makeRules(ctx); err != nil {
@@ -121,13 +123,13 @@ func (t *tuned) finish(ctx context.Context) error {
 // The bounds of flags.
 const (
 	maxTuned      = 1 << 30 // bytes of a message
-	leastTuned    = 6       // sizes with which lines tell something
+	leastTuned    = 6       // least number of sizes to which lines can be fitted
 	mostPrecise   = 0.001
 	leastPrecise  = 0.5
-	maxTunedRanks = 1 << 14 // with more hardly any chunks are searched: package selection bounds schedules
+	maxTunedRanks = 1 << 14 // package selection bounds the size of schedules, so with more ranks it would try hardly any numbers of chunks
 )
 
-// check checks the flags and fills in their defaults.
+// check checks the flags and sets their defaults.
 func (c *tuneCmd) check() error {
 	if err := c.tuneFlags.check(); err != nil {
 		return err
@@ -148,12 +150,12 @@ func (c *tuneCmd) check() error {
 	flags.Ranks = c.Ranks
 	p, err := flags.ranks()
 	if err == nil && p < 2 {
-		err = errors.New("--ranks=1: candidates are timed among 2 ranks or more")
+		err = errors.New("--ranks=1: must be at least 2")
 	}
 	return err
 }
 
-// check checks the flags and fills in their defaults.
+// check checks the flags and sets their defaults.
 func (f *tuneFlags) check() error {
 	if f.Collective == nil {
 		f.Collective = tunable()
@@ -167,7 +169,7 @@ func (f *tuneFlags) check() error {
 	case f.Size.lo < 1 || f.Size.hi > maxTuned:
 		return fmt.Errorf("--size=%d..%d: must be in 1B..%v", f.Size.lo, f.Size.hi, byteSize(maxTuned))
 	case len(doublings(int(f.Size.lo), int(f.Size.hi))) < leastTuned:
-		return fmt.Errorf("--size=%d..%d: a range of %d sizes is needed, each twice those before, such as 1B..1MiB", f.Size.lo, f.Size.hi, leastTuned)
+		return fmt.Errorf("--size=%d..%d: the range must hold at least %d sizes, each twice the one before, such as 1B..1MiB", f.Size.lo, f.Size.hi, leastTuned)
 	case f.UpTo < 2 || f.UpTo > maxTunedRanks:
 		return fmt.Errorf("--up-to=%d: must be in 2..%d", f.UpTo, maxTunedRanks)
 	case !(f.Precision >= mostPrecise && f.Precision <= leastPrecise):
@@ -178,7 +180,7 @@ func (f *tuneFlags) check() error {
 	return nil
 }
 
-// run returns the flags of a run of so many ranks.
+// run returns the flags of a run with the given number of ranks.
 func (c *tuneCmd) run(ranks int) runFlags {
 	r := runFlags{
 		Ranks: &rankRange{ranks, ranks}, Transport: c.Transport, Seed: 1, IPv6: c.IPv6, Interface: c.Interface, Device: c.Device,
@@ -190,7 +192,7 @@ func (c *tuneCmd) run(ranks int) runFlags {
 	return r
 }
 
-// doublings returns lo, each number that is twice the one before, and hi.
+// doublings returns lo, 2·lo, 4·lo and so on below hi, and hi.
 func doublings(lo, hi int) (all []int) {
 	for n := lo; n < hi; n *= 2 {
 		all = append(all, n)
@@ -198,24 +200,24 @@ func doublings(lo, hi int) (all []int) {
 	return append(all, hi)
 }
 
-// tuned is what is known of a machine.
+// tuned is a machine with its measured times and the rules that follow.
 type tuned struct {
 	cmd   *tuneCmd
 	std   stdio
 	start time.Time
 
-	link    link                           // by which it was measured
-	wanted  int                            // sizes that were to be measured
-	samples []fit.Samples                  // nil: a model was given
-	machine *fit.Machine                   // likewise
-	timed   map[selection.Case][]timedCell // what candidates took; nil: they were not timed
-	dropped int                            // cases for which there was no time
-	misfits []fit.Misfit                   // why the model has made no rules; nil: it may make some
+	link    link                           // the link that was measured
+	wanted  int                            // number of sizes to measure
+	samples []fit.Samples                  // nil with --from-model
+	machine *fit.Machine                   // nil with --from-model
+	timed   map[selection.Case][]timedCell // times of candidates; nil if they were not timed
+	dropped int                            // cases that were not timed because the budget was over
+	misfits []fit.Misfit                   // the times that are too bad for a model; if there are any, it makes no rules
 	rules   *selection.Rules
-	made    struct{ measured, modelled int } // rules
+	made    struct{ measured, modelled int } // numbers of rules
 }
 
-// learn measures, unless a model is given.
+// learn measures, unless the flags give a model.
 func (t *tuned) learn(ctx context.Context) error {
 	if t.cmd.FromModel {
 		return nil

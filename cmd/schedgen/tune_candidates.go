@@ -16,14 +16,14 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// timedCell is what a candidate took. Its runs are apart in time, so that what a machine does
-// meanwhile, and how it happens to place processes, shows as a wide interval.
+// timedCell holds the times of a candidate. Its runs are apart in time, so that other load on the
+// machine and the placement of processes show as a wide interval.
 type timedCell struct {
 	grid.Choice
 	runs []fit.Interval // nanoseconds
 }
 
-// time returns the hull of the runs.
+// time returns the mean value of the runs and the interval that covers the intervals of all runs.
 func (c *timedCell) time() fit.Interval {
 	all := fit.Interval{Low: math.Inf(1), High: math.Inf(-1)}
 	for _, r := range c.runs {
@@ -33,10 +33,12 @@ func (c *timedCell) time() fit.Interval {
 	return all
 }
 
-// fartherOff is how many times as long as the best a candidate takes that is not timed again.
+// fartherOff is the ratio to the time of the best candidate above which a candidate is not timed
+// again.
 const fartherOff = 1.5
 
-// timeCandidates times the candidates in all cases of up to so many ranks, as long as there is time.
+// timeCandidates times the candidates in all cases with up to the given number of ranks, until the
+// budget is over.
 func (t *tuned) timeCandidates(ctx context.Context) error {
 	t.timed = map[selection.Case][]timedCell{}
 	grids := t.grids(true)
@@ -44,7 +46,7 @@ func (t *tuned) timeCandidates(ctx context.Context) error {
 	for i := range grids {
 		cases = append(cases, grids[i].Cases()...)
 	}
-	slices.SortStableFunc(cases, func(a, b selection.Case) int { return b.Ranks - a.Ranks }) // as many as were asked for come first
+	slices.SortStableFunc(cases, func(a, b selection.Case) int { return b.Ranks - a.Ranks }) // the number of ranks of -p comes first
 	bar := newProgress(t.std, len(cases), "candidates")
 	defer bar.clear()
 	for _, c := range cases {
@@ -59,7 +61,7 @@ func (t *tuned) timeCandidates(ctx context.Context) error {
 	return nil
 }
 
-// timeCase times all candidates of a case, and once more those that may be the best.
+// timeCase times all candidates of a case once, and then again the candidates that may be the best.
 func (t *tuned) timeCase(ctx context.Context, of selection.Case) error {
 	cells, err := t.choices(of)
 	if err != nil {
@@ -69,7 +71,7 @@ func (t *tuned) timeCase(ctx context.Context, of selection.Case) error {
 	for again := range 2 {
 		for i := range cells {
 			c := &cells[i]
-			if again > 0 && i > 0 && c.time().Low > fartherOff*least { // the first is what all are compared with
+			if again > 0 && i > 0 && c.time().Low > fartherOff*least { // candidate 0 is the built-in choice, with which all are compared
 				continue
 			}
 			took, err := t.timeOne(ctx, of, &c.Choice)
@@ -84,8 +86,8 @@ func (t *tuned) timeCase(ctx context.Context, of selection.Case) error {
 	return nil
 }
 
-// choices returns what is timed: what the built-in rules choose, each algorithm with its usual
-// parameters, and what is best in the model.
+// choices returns the candidates of a case: the choice of the built-in rules, each algorithm with
+// its default parameters, and the best choice in the model.
 func (t *tuned) choices(of selection.Case) ([]timedCell, error) {
 	cells := []timedCell{{Choice: grid.BuiltIn(of)}}
 	add := func(c grid.Choice) {
@@ -136,7 +138,7 @@ func (t *tuned) timeOne(ctx context.Context, of selection.Case, choice *grid.Cho
 	return medianOf(took.slowest), nil
 }
 
-// medianOf returns the median of a histogram, to its thousandth.
+// medianOf returns the median of a histogram, to one part in a thousand.
 func medianOf(h *hdrhistogram.Histogram) fit.Interval {
 	n := h.TotalCount()
 	return fit.MedianOf(int(n), func(k int) float64 {

@@ -7,14 +7,14 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// modelFlags give a model in place of a measurement.
+// modelFlags are the flags that give a model in place of a measurement.
 type modelFlags struct {
-	FromModel bool      `help:"Measure nothing: make rules for the machine that the next five flags describe."`
-	L         *duration `name:"L" placeholder:"TIME" help:"Latency of the network; default 2.5us."`
-	O         *duration `name:"o" placeholder:"TIME" help:"The CPU's part in a send, and in a receive; default 1.5us."`
-	Gap       *duration `name:"g" placeholder:"TIME" help:"Gap between messages at an interface; default 1us."`
-	GByte     *perByte  `name:"G" placeholder:"TIME" help:"Gap of every further byte; default 6ns."`
-	OByte     *perByte  `name:"O" placeholder:"TIME" help:"Overhead of every further byte; default 0ns."`
+	FromModel bool      `help:"Measure nothing; make rules for the machine that the next five flags describe."`
+	L         *duration `name:"L" placeholder:"TIME" help:"With --from-model: latency of the network; default 2.5us."`
+	O         *duration `name:"o" placeholder:"TIME" help:"With --from-model: CPU time of a send, and of a receive; default 1.5us."`
+	Gap       *duration `name:"g" placeholder:"TIME" help:"With --from-model: gap between messages at an interface; default 1us."`
+	GByte     *perByte  `name:"G" placeholder:"TIME" help:"With --from-model: gap for each byte after the first; default 6ns."`
+	OByte     *perByte  `name:"O" placeholder:"TIME" help:"With --from-model: CPU time for each byte after the first; default 0ns."`
 }
 
 // model returns the model that the flags give.
@@ -37,7 +37,7 @@ func (f *modelFlags) model() sim.LogGP {
 	return m
 }
 
-// dropIdle takes away flags that have nothing to act on where nothing is measured.
+// dropIdle removes the flags that have no effect with --from-model.
 func (c *tuneCmd) dropIdle(std stdio) {
 	if !c.FromModel {
 		return
@@ -56,7 +56,8 @@ func (c *tuneCmd) dropIdle(std stdio) {
 	c.tuneLink, c.Netns = tuneLink{}, false
 }
 
-// checkModel checks that the flags go together; timed and drawn say what others ask for.
+// checkModel checks that the flags go together. timed and drawn tell whether other flags ask for
+// timed candidates and for a plot.
 func (f *modelFlags) checkModel(timed, drawn bool) error {
 	if !f.FromModel {
 		for _, of := range []struct {
@@ -64,7 +65,7 @@ func (f *modelFlags) checkModel(timed, drawn bool) error {
 			given bool
 		}{{"L", f.L != nil}, {"o", f.O != nil}, {"g", f.Gap != nil}, {"G", f.GByte != nil}, {"O", f.OByte != nil}} {
 			if of.given {
-				return fmt.Errorf("--%s: only with --from-model", of.name)
+				return fmt.Errorf("--%s: needs --from-model", of.name)
 			}
 		}
 		return nil

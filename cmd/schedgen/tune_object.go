@@ -8,25 +8,26 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// tuneObject is what tune prints for machines. Times are in nanoseconds, slopes in nanoseconds a byte.
+// tuneObject is the object that tune prints with --json. Times are in nanoseconds, slopes in
+// nanoseconds a byte.
 type tuneObject struct {
 	Transport  string              `json:"transport,omitempty"`
 	Key        bool                `json:"key,omitempty"`
 	Encrypted  bool                `json:"encrypted,omitempty"`
 	Confidence float64             `json:"confidence,omitempty"`
 	Sizes      []tuneSize          `json:"sizes,omitempty"`
-	Missing    int                 `json:"missing,omitempty"` // sizes for which there was no time
+	Missing    int                 `json:"missing,omitempty"` // sizes not measured because the budget was over
 	LogGP      map[string]estimate `json:"loggp"`
 	Linear     map[string]estimate `json:"linear,omitempty"`
 	Lines      []tuneLines         `json:"lines,omitempty"`
 	Measured   int                 `json:"rules_measured"`
 	Modelled   int                 `json:"rules_modelled"`
-	Untimed    int                 `json:"cases_untimed,omitempty"` // for which there was no time
+	Untimed    int                 `json:"cases_untimed,omitempty"` // cases not timed because the budget was over
 	Misfits    []tuneMisfit        `json:"misfits,omitempty"`       // why the model made no rules
 	Rules      []json.RawMessage   `json:"rules"`
 }
 
-// estimate is a value with the ends of its interval, null where nothing is known of them.
+// estimate is a value with the ends of its interval. An unknown end is null.
 type estimate struct {
 	Value float64  `json:"value"`
 	Low   *float64 `json:"low"`
@@ -37,7 +38,7 @@ func newEstimate(v fit.Interval) estimate {
 	return estimate{v.Value, finite(v.Low), finite(v.High)}
 }
 
-// finite returns a pointer to v, nil if v is infinite.
+// finite returns a pointer to v, or nil if v is infinite.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) {
 		return nil
@@ -50,9 +51,9 @@ type tuneMisfit struct {
 	Of        string   `json:"of"`
 	Bytes     int      `json:"bytes"`
 	Measured  estimate `json:"measured"`
-	Uncertain bool     `json:"uncertain"` // the interval is too wide; else the model is off
+	Uncertain bool     `json:"uncertain"` // true: the interval is too wide; false: the model is off
 	Model     float64  `json:"model"`
-	Off       *float64 `json:"off"` // as a part of the value; null: too few rounds to tell
+	Off       *float64 `json:"off"` // as a fraction of the value; null: too few rounds to tell
 	Allowed   float64  `json:"allowed"`
 }
 
@@ -65,7 +66,7 @@ type tuneSize struct {
 	Gap      estimate `json:"gap"`
 }
 
-// tuneLines are the lines of a quantity: one if that fits, or none do.
+// tuneLines are the lines of a quantity: several if they fit and one does not, else one.
 type tuneLines struct {
 	Of    string     `json:"of"`
 	Lines []tuneLine `json:"lines"`
@@ -77,7 +78,7 @@ type tuneLine struct {
 	Start estimate `json:"start"`
 	Slope estimate `json:"slope"`
 	Fits  bool     `json:"fits"`
-	Off   float64  `json:"off"` // at most, as a part of a value
+	Off   float64  `json:"off"` // largest deviation, as a fraction of a value
 }
 
 func (t *tuned) object() tuneObject {

@@ -7,8 +7,8 @@ import (
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
 )
 
-// drawTuned draws what messages take: a dot for each median, thin lines through the ends of the
-// intervals, and dashed the lines that fit best.
+// drawTuned draws the times of messages: a dot for each median, thin lines through the ends of the
+// intervals, and dashed lines for the fitted lines.
 func drawTuned(w io.Writer, t *tuned) error {
 	c := chart.Chart{
 		Title: fmt.Sprintf("messages between 2 ranks over %s%s", t.link.Transport, t.link.words()),
@@ -19,7 +19,7 @@ func drawTuned(w io.Writer, t *tuned) error {
 		low := chart.Line{Color: color, Thin: true}
 		high := low
 		add := func(l *chart.Line, bytes int, ns float64) {
-			if ns > 0 { // else it has no place on the axis
+			if ns > 0 { // the axis is logarithmic
 				l.At = append(l.At, chart.Point{X: float64(bytes), Y: ns / 1e3})
 			}
 		}
@@ -38,8 +38,8 @@ func drawTuned(w io.Writer, t *tuned) error {
 	return chart.Write(w, c)
 }
 
-// pieceLine returns the dashed line of a piece. The linear model counts all bytes, LogGP those beyond the
-// first.
+// pieceLine returns the dashed line of a piece. The linear model counts all bytes, LogGP the bytes
+// after the first.
 func (t *tuned) pieceLine(q *quantity, i, color int) chart.Line {
 	p := &q.pieces[i]
 	line := chart.Line{Name: q.Name + ", fitted", Color: color, Style: chart.Dashed}

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// print tells what was measured, the parameters of models, and the rules.
+// print prints the measured times, the parameters of the models and the rules.
 func (t *tuned) print(w io.Writer) error {
 	var b bytes.Buffer
 	if t.machine != nil {
@@ -25,7 +25,7 @@ func (t *tuned) print(w io.Writer) error {
 	return err
 }
 
-// printSizes prints what messages of each length take.
+// printSizes prints the times of messages of each size.
 func (t *tuned) printSizes(b *bytes.Buffer) {
 	fmt.Fprintf(b, "messages between 2 ranks over %s%s; µs, medians with 95 %% confidence intervals\n", t.link.Transport, t.link.words())
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -43,11 +43,11 @@ func (t *tuned) printSizes(b *bytes.Buffer) {
 		fmt.Fprintf(b, "%s not measured: --budget was over\n", count(left, "longer size"))
 	}
 	if wide := t.unsettled(); wide > 0 {
-		fmt.Fprintf(b, "at %s an interval is wider than --precision=%v asks for\n", count(wide, "size"), t.cmd.Precision)
+		fmt.Fprintf(b, "%s with an interval wider than --precision=%v allows\n", count(wide, "size"), t.cmd.Precision)
 	}
 }
 
-// unsettled counts sizes that were not measured as well as was asked for.
+// unsettled returns the number of sizes that were not measured to the precision of the flags.
 func (t *tuned) unsettled() (n int) {
 	for i := range t.machine.Sizes {
 		if !t.machine.Sizes[i].Settled(t.cmd.Precision, fit.Resolution) {
@@ -57,10 +57,10 @@ func (t *tuned) unsettled() (n int) {
 	return n
 }
 
-// quantity is a parameter that lines were fitted to.
+// quantity is a time of messages to which lines were fitted.
 type quantity struct {
 	fit.Quantity
-	start, slope string // what the line's numbers are called
+	start, slope string // names of the line's intercept and slope
 	pieces       []fit.Piece
 }
 
@@ -72,7 +72,7 @@ func quantities(m *fit.Machine) []quantity {
 	}
 }
 
-// printModels prints the parameters, and lines where one does not fit.
+// printModels prints the parameters of the models, and the lines of each quantity.
 func (t *tuned) printModels(b *bytes.Buffer) {
 	m := t.machine
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -97,14 +97,14 @@ func (t *tuned) printModels(b *bytes.Buffer) {
 	}
 }
 
-// printPieces says whether one line fits a quantity.
+// printPieces prints whether one line fits a quantity, and the lines if several do.
 func (t *tuned) printPieces(b *bytes.Buffer, q *quantity) {
 	if len(q.pieces) == 1 {
 		word, rules := "one line fits", ""
 		if !q.pieces[0].Fits {
-			word = "no four lines fit; one"
+			word = "up to four lines do not fit; one line"
 			if t.made.modelled > 0 {
-				rules = "; rules use the times themselves, no line"
+				rules = "; rules use the times themselves, not the line"
 			}
 		}
 		fmt.Fprintf(b, "%s: %s, off by %.0f %% at most%s\n", q.Name, word, 100*q.pieces[0].Worst, rules)
@@ -129,7 +129,7 @@ func (t *tuned) printRules(b *bytes.Buffer) {
 	lines := t.ruleLines()
 	switch {
 	case len(lines) > 0:
-		fmt.Fprintf(b, "rules: %d measured, %d modelled; else the built-in ones\n", t.made.measured, t.made.modelled)
+		fmt.Fprintf(b, "rules: %d measured, %d modelled; the built-in rules decide all other cases\n", t.made.measured, t.made.modelled)
 	case len(t.misfits) == 0 || t.timed != nil:
 		fmt.Fprintln(b, "rules: none is better than the built-in ones")
 	}
@@ -142,7 +142,7 @@ func (t *tuned) printRules(b *bytes.Buffer) {
 	}
 }
 
-// printMisfits says why the model makes no rules: of each quantity the time that is most off.
+// printMisfits prints why the model makes no rules: for each quantity the time that is most off.
 func (t *tuned) printMisfits(b *bytes.Buffer) {
 	if len(t.misfits) == 0 {
 		return
@@ -170,8 +170,8 @@ func (t *tuned) printMisfits(b *bytes.Buffer) {
 	_ = table.Flush() // into memory
 }
 
-// worstOf returns the misfit of a quantity that is most off, and how many others there are;
-// nil: it has none. The quantity "" is any.
+// worstOf returns the misfit of a quantity that is most off, or nil if it has none, and the number
+// of its other misfits. The quantity "" stands for all quantities.
 func worstOf(all []fit.Misfit, quantity string) (worst *fit.Misfit, others int) {
 	n := 0
 	for i := range all {
@@ -185,21 +185,21 @@ func worstOf(all []fit.Misfit, quantity string) (worst *fit.Misfit, others int) 
 	return worst, max(n-1, 0)
 }
 
-// misfitWords says what is off and by how much.
+// misfitWords tells by how much a time is off, and how much is allowed.
 func misfitWords(m *fit.Misfit) string {
 	switch {
 	case math.IsInf(m.Off, 1):
 		return "too few rounds to tell"
-	case m.Uncertain && m.Off > 10: // of values near zero
-		return fmt.Sprintf("uncertain by more than 1000 %%, allowed are %.0f", 100*m.Allowed)
+	case m.Uncertain && m.Off > 10: // happens with values near zero
+		return fmt.Sprintf("uncertain by more than 1000 %% (allowed: %.0f %%)", 100*m.Allowed)
 	case m.Uncertain:
-		return fmt.Sprintf("uncertain by %.0f %%, allowed are %.0f", 100*m.Off, 100*m.Allowed)
+		return fmt.Sprintf("uncertain by %.0f %% (allowed: %.0f %%)", 100*m.Off, 100*m.Allowed)
 	}
-	return fmt.Sprintf("the model has %s µs, off by %.0f %%, allowed are %.0f", threeDigits(m.Model/1e3), 100*m.Off, 100*m.Allowed)
+	return fmt.Sprintf("the model has %s µs, off by %.0f %% (allowed: %.0f %%)", threeDigits(m.Model/1e3), 100*m.Off, 100*m.Allowed)
 }
 
-// refusal returns the error of a measurement of which no rules were made; nil: there are some,
-// or none were to be made.
+// refusal returns an error if the measurement was too bad for a model and no rules were measured
+// either.
 func (t *tuned) refusal() error {
 	if len(t.misfits) == 0 || t.timed != nil {
 		return nil
@@ -210,7 +210,7 @@ func (t *tuned) refusal() error {
 		count(len(t.misfits), "time"), worst.Quantity, byteSize(worst.Bytes), misfitWords(worst))}
 }
 
-// ends spells an interval, in a unit.
+// ends spells the ends of an interval, multiplied by unit.
 func ends(v fit.Interval, unit float64) string {
 	if math.IsInf(v.Low, 0) || math.IsInf(v.High, 0) {
 		return "[?]"
@@ -218,7 +218,7 @@ func ends(v fit.Interval, unit float64) string {
 	return fmt.Sprintf("[%s, %s]", threeDigits(v.Low*unit), threeDigits(v.High*unit))
 }
 
-// threeDigits spells a number with three digits that count, more before the point.
+// threeDigits spells a number with three significant digits, and with all digits before the point.
 func threeDigits(v float64) string {
 	if v == 0 {
 		return "0"

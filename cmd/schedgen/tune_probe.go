@@ -9,10 +9,10 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// putting is the algorithm by which two ranks send each other a message: one put.
+// putting is the algorithm by which two ranks send each other a message. It is one put.
 const putting = "bcast/linear"
 
-// probe measures messages between two ranks that are started here.
+// probe starts two ranks and measures messages between them.
 func (t *tuned) probe(ctx context.Context) error {
 	flags := t.cmd.run(2)
 	if flags.Transport == overAuto {
@@ -33,10 +33,10 @@ func (t *tuned) probe(ctx context.Context) error {
 	return t.take(of)
 }
 
-// bar shows how many lengths of messages are known.
+// bar returns a progress bar with a step for each size of messages.
 func (t *tuned) bar() runProgress { return newRunProgress(t.std, "messages", t.wanted) }
 
-// prepare turns flags into a session of two ranks that measure.
+// prepare returns the session of the two ranks that measure.
 func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) {
 	c := t.cmd
 	sizes := doublings(int(c.Size.lo), int(c.Size.hi))
@@ -58,7 +58,7 @@ func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) 
 	return &session{flags: flags, std: t.std, job: j}, nil
 }
 
-// take takes what rank 0 has measured.
+// take stores the times that rank 0 has measured, and fits the machine to them.
 func (t *tuned) take(of *tally) error {
 	t.samples = of.ranks[0].outcome.Tuned
 	if len(t.samples) == 0 {
@@ -68,7 +68,7 @@ func (t *tuned) take(of *tally) error {
 	for i := range t.samples {
 		s := &t.samples[i]
 		if n := len(s.RoundTrip); n == 0 || len(s.Send) != n || len(s.Receive) != n || len(s.Flood) != n {
-			return fmt.Errorf("rank 0 has told times that do not belong together, of %d bytes", s.Bytes)
+			return fmt.Errorf("rank 0 has reported different numbers of times for messages of %d bytes", s.Bytes)
 		}
 		sizes[i] = s.Size()
 	}

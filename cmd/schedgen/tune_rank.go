@@ -11,15 +11,15 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// tuning is what the two ranks of tune are told.
+// tuning is the part of a job that the two ranks of tune need.
 type tuning struct {
 	Sizes     []int         // bytes of messages, ascending
-	Precision float64       // half of an interval's width that is enough, as a part of the value
+	Precision float64       // sufficient half width of an interval, as a fraction of the value
 	Budget    time.Duration // begin no further batch after this time
 }
 
-// tune measures what messages between the two ranks take. Rank 0 has the clock, and says what is
-// done next; rank 1 follows.
+// tune measures the times of messages between the two ranks. Rank 0 has the clock and gives orders;
+// rank 1 follows them.
 func (w *worker) tune(ctx context.Context, out *outcome) (err error) {
 	t := &w.job.Tune
 	p := &prober{comm: w.comm, buf: make([]byte, slices.Max(t.Sizes)), now: time.Now}
@@ -30,7 +30,7 @@ func (w *worker) tune(ctx context.Context, out *outcome) (err error) {
 	return err
 }
 
-// caster is what a prober needs of a communicator.
+// caster is the part of a communicator that a prober needs.
 type caster interface {
 	Bcast(ctx context.Context, buf []byte, root int) error
 }
@@ -46,16 +46,17 @@ type prober struct {
 
 // The numbers of rounds.
 const (
-	batchRounds = 10   // of each kind, one after the other
-	warmRounds  = 3    // of each kind before a batch, which do not count
-	mostRounds  = 1000 // of a length; what is reported stays short
-	leastRounds = 20   // before an interval is believed
+	batchRounds = 10   // rounds of each kind in a batch
+	warmRounds  = 3    // rounds of each kind before a batch, which do not count
+	mostRounds  = 1000 // largest number for a size, so that the report stays short
+	leastRounds = 20   // least number for a reliable interval
 )
 
-// lead measures all lengths again and again until all are known well enough, so that what changes
-// while it measures shows at all of them. It goes up and down in turn: what long messages have left behind,
-// in caches and in the system's guess of a connection's rate, is not there when short ones begin.
-// Lengths that the budget has not reached are left out. done is called once for each that is known.
+// lead measures all sizes in sweeps until all are known well enough, so that changes during the
+// measurement affect all sizes. Sweeps go up and down in turn: short messages then do not always
+// follow the longest ones, which change caches and the system's estimate of a connection's rate.
+// Sizes that the budget has not reached are left out. lead calls done once for each size that is
+// known well enough.
 func (p *prober) lead(ctx context.Context, t *tuning, done func() error) ([]fit.Samples, error) {
 	p.calibrate()
 	end := p.now().Add(t.Budget)
@@ -89,8 +90,8 @@ func (p *prober) lead(ctx context.Context, t *tuning, done func() error) ([]fit.
 	return all, p.order(ctx, order{})
 }
 
-// sweep measures all lengths once, but those with as many rounds as are kept. It reports whether over
-// has ended it.
+// sweep measures each size once, except sizes that have mostRounds already. It reports whether over
+// ended it early.
 func (p *prober) sweep(ctx context.Context, all []*fit.Samples, over func() bool) (bool, error) {
 	for _, s := range all {
 		if over() {
@@ -106,7 +107,7 @@ func (p *prober) sweep(ctx context.Context, all []*fit.Samples, over func() bool
 	return false, nil
 }
 
-// enough reports whether a length need not be measured further.
+// enough reports whether a size is known well enough.
 func enough(s *fit.Samples, precision float64) bool {
 	if len(s.RoundTrip) < leastRounds {
 		return false
@@ -125,12 +126,12 @@ func (p *prober) calibrate() {
 	p.tick = fit.Median(ticks).Value
 }
 
-// since returns nanoseconds, without the reading of the clock.
+// since returns the nanoseconds since start, without the time that reading the clock takes.
 func (p *prober) since(start time.Time) float64 {
 	return max(float64(p.now().Sub(start))-p.tick, 0)
 }
 
-// batch adds rounds of each kind to the samples of a length.
+// batch adds rounds of each kind to the samples of a size.
 func (p *prober) batch(ctx context.Context, s *fit.Samples) error {
 	warm := fit.Samples{Bytes: s.Bytes}
 	if err := p.rounds(ctx, &warm, warmRounds); err != nil {
@@ -175,7 +176,7 @@ func (p *prober) rounds(ctx context.Context, s *fit.Samples, n int) error {
 	return nil
 }
 
-// flood sends n messages in a row and returns when the reply has come: PRTT(n, 0, m).
+// flood sends n messages in a row and returns the time until the reply has come: PRTT(n, 0, m).
 func (p *prober) flood(ctx context.Context, msg []byte, n int) (took float64, err error) {
 	start := p.now()
 	for range n {
@@ -189,15 +190,15 @@ func (p *prober) flood(ctx context.Context, msg []byte, n int) (took float64, er
 	return p.since(start), nil
 }
 
-// apart times the calls by themselves: that which sends, and, once the reply must have come, that
-// which receives.
+// apart times each call by itself: first the call that sends, and, after a pause in which the reply
+// must have come, the call that receives.
 func (p *prober) apart(ctx context.Context, msg []byte, pause time.Duration) (send, receive float64, err error) {
 	start := p.now()
 	if err := p.comm.Bcast(ctx, msg, 0); err != nil {
 		return 0, 0, err
 	}
 	send = p.since(start)
-	for p.now().Sub(start) < pause { // a sleep would wake up late, and on another core
+	for p.now().Sub(start) < pause { // a sleep would wake up late and on another core
 		goruntime.Gosched() // rank 1 may be a goroutine of this process
 	}
 	start = p.now()
@@ -207,11 +208,11 @@ func (p *prober) apart(ctx context.Context, msg []byte, pause time.Duration) (se
 	return send, p.since(start), nil
 }
 
-// wakeUp is time for rank 1, which has not been sent anything for a while and may have to be woken.
+// wakeUp is the time that rank 1 may need to wake up, because it has received nothing for a while.
 const wakeUp = 100 * time.Microsecond
 
-// order tells rank 1 what to do: so many rounds, in each of which it takes count messages of so many
-// bytes and replies with one. No rounds: that was all.
+// order tells rank 1 what to do in the next rounds. In each round it takes count messages of the
+// given bytes and replies with one. An order without rounds is the last.
 type order struct{ bytes, count, rounds int }
 
 const orderBytes = 24
@@ -223,7 +224,7 @@ func (p *prober) order(ctx context.Context, o order) error {
 	return p.comm.Bcast(ctx, p.head[:], 0)
 }
 
-// follow does what rank 0 says.
+// follow follows the orders of rank 0 until the last one.
 func (p *prober) follow(ctx context.Context) error {
 	for {
 		if err := p.comm.Bcast(ctx, p.head[:], 0); err != nil {
@@ -232,7 +233,7 @@ func (p *prober) follow(ctx context.Context) error {
 		word := func(i int) uint64 { return binary.BigEndian.Uint64(p.head[8*i:]) }
 		bytes, count, rounds := word(0), word(1), word(2)
 		if bytes > uint64(len(p.buf)) {
-			return fmt.Errorf("an order of messages of %d bytes: the longest has %d", bytes, len(p.buf))
+			return fmt.Errorf("rank 0 has ordered messages of %d bytes, but the longest of rank 1 has %d", bytes, len(p.buf))
 		}
 		if rounds == 0 {
 			return nil

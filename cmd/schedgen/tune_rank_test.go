@@ -13,21 +13,21 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// twoRanks is a network in which messages take what a machine says, seen from rank 0, whose
-// clock moves only as it works. Rank 1 follows orders.
+// twoRanks is a simulated network of two ranks, seen from rank 0, whose clock advances only by its
+// calls. The fields give the times of messages. Rank 1 follows orders.
 type twoRanks struct {
 	latency, send, receive, gap time.Duration
 	perByte                     time.Duration // of the gap, and on the way
 
 	now      time.Time
-	tick     time.Duration // that reading the clock takes
+	tick     time.Duration // time that reading the clock takes
 	free     time.Time     // when the interface can send the next message
 	theirs   time.Time     // when rank 1 is idle
-	back     time.Time     // when its reply comes
-	taken    int           // messages of a round that it has
+	back     time.Time     // when the reply of rank 1 comes
+	taken    int           // messages of the round that rank 1 has
 	count    int           // messages of a round
 	orders   int
-	failFrom int // that order and all after it fail; 0: none
+	failFrom int // number of the first order that fails; all later ones fail, too; 0: none fails
 }
 
 func (r *twoRanks) clock() time.Time {
@@ -68,7 +68,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// What was measured is what the network has: the reading of the clock does not count.
+// TestProberFindsTheParameters measures the parameters of the simulated network, without the time
+// of reading the clock.
 func TestProberFindsTheParameters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nano := func(name string, lo, hi int) time.Duration {
@@ -95,7 +96,8 @@ func TestProberFindsTheParameters(t *testing.T) {
 	})
 }
 
-// When the budget is over longer messages are left out, and rank 1 is told that it was all.
+// TestProberEndsWithItsBudget leaves out longer messages when the budget is over, and sends rank 1
+// the last order.
 func TestProberEndsWithItsBudget(t *testing.T) {
 	net := &twoRanks{latency: time.Millisecond, gap: time.Microsecond, tick: 1000}
 	p := &prober{comm: net, buf: make([]byte, 1<<20), now: net.clock}
@@ -124,7 +126,8 @@ func TestProberTellsErrors(t *testing.T) {
 	require.ErrorIs(t, err, full)
 }
 
-// orders is rank 1's end: broadcasts from rank 0 are orders, the others are counted.
+// orders is the communicator of rank 1. Broadcasts from rank 0 of orderBytes are orders; it counts
+// the others.
 type orders struct {
 	list  []order
 	sent  []int // lengths of messages that rank 1 has sent
@@ -156,7 +159,7 @@ func TestFollow(t *testing.T) {
 	require.Equal(t, []int{5, 5, 5, 7, 7}, o.sent)
 	require.Equal(t, 3+8, o.taken)
 	p.comm = &orders{list: []order{{8, 1, 1}}}
-	require.ErrorContains(t, p.follow(t.Context()), "messages of 8 bytes: the longest has 7")
+	require.ErrorContains(t, p.follow(t.Context()), "messages of 8 bytes, but the longest of rank 1 has 7")
 	p.comm = &orders{}
 	require.ErrorIs(t, p.follow(t.Context()), errBroken)
 }

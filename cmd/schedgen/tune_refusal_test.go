@@ -16,9 +16,9 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// recorded returns what a run of tune has measured over TCP on the loopback interface of a
-// machine with two cores: "quiet", or "noisy" while a dozen other processes ran. The
-// files hold the sizes of tune --json.
+// recorded returns a recorded measurement of tune over TCP on the loopback interface of a machine
+// with two cores. The name is "quiet", or "noisy" for one made while a dozen other processes ran.
+// The files hold the sizes of tune --json.
 func recorded(t *testing.T, name string) (*fit.Machine, []fit.Samples) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "tune", name+".json"))
@@ -37,8 +37,8 @@ func recorded(t *testing.T, name string) (*fit.Machine, []fit.Samples) {
 	return fit.NewMachine(sizes), samples
 }
 
-// finished makes rules of a recorded measurement, as tune does after measuring. It returns
-// what is printed, the text of the rules' file, "" if there is none, and the error.
+// finished makes rules from a recorded measurement, as tune does after measuring. It returns the
+// printed text, the text of the file of rules, "" if there is none, and the error.
 func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules string, err error) {
 	t.Helper()
 	var printed bytes.Buffer
@@ -63,19 +63,19 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 	return printed.String(), string(text), err
 }
 
-// A measurement that is no basis for a model makes no rules: tune says which times are off
-// and by how much, and what to do, leaves no file, and exits with 1.
+// TestTuneRefusesNoise makes no rules from a measurement that is too bad for a model. tune prints
+// which times are off, by how much, and what to do. It writes no file and exits with 1.
 func TestTuneRefusesNoise(t *testing.T) {
 	out, rules, err := finished(t, "noisy", nil)
 	var no *noError
 	require.ErrorAs(t, err, &no, "exit code 1")
-	require.EqualError(t, err, "no rules: 17 times not measured well enough; worst: receiver, 256 B: uncertain by 163 %, allowed are 25; "+
+	require.EqualError(t, err, "no rules: 17 times not measured well enough; worst: receiver, 256 B: uncertain by 163 % (allowed: 25 %); "+
 		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size")
 	require.Empty(t, rules)
 	require.Contains(t, out, `
 rules: none, because 17 of 68 times were not measured well enough for a model
-  one way, 1 KiB   16.9 µs  [13.0, 19.9]  the model has 23.8 µs, off by 41 %, allowed are 31; and 5 other sizes
-  receiver, 256 B  13.6 µs  [9.49, 53.9]  uncertain by 163 %, allowed are 25; and 10 other sizes
+  one way, 1 KiB   16.9 µs  [13.0, 19.9]  the model has 23.8 µs, off by 41 % (allowed: 31 %); and 5 other sizes
+  receiver, 256 B  13.6 µs  [9.49, 53.9]  uncertain by 163 % (allowed: 25 %); and 10 other sizes
 `)
 	require.NotContains(t, out, "less than the built-in choice")
 
@@ -88,7 +88,8 @@ rules: none, because 17 of 68 times were not measured well enough for a model
 	require.Equal(t, "one way", o.Misfits[0].Of)
 }
 
-// A quiet one makes rules, although no four lines fit its steps: rules use the times themselves.
+// TestTuneOfAQuietMachine makes rules from a good measurement, although up to four lines do not fit
+// its steps: rules use the times themselves.
 func TestTuneOfAQuietMachine(t *testing.T) {
 	out, rules, err := finished(t, "quiet", nil)
 	require.NoError(t, err)
@@ -97,7 +98,8 @@ func TestTuneOfAQuietMachine(t *testing.T) {
 	require.NotContains(t, out, "not measured well enough")
 }
 
-// What was timed counts whatever the model is worth: only the modelled rules are refused.
+// TestTuneKeepsMeasuredRules refuses only the modelled rules of a bad measurement and keeps the
+// measured ones.
 func TestTuneKeepsMeasuredRules(t *testing.T) {
 	out, rules, err := finished(t, "noisy", func(of *tuned) {
 		of.cmd.Ranks, of.cmd.Collective = &rankRange{3, 3}, []string{schedule.Barrier}
@@ -109,12 +111,12 @@ func TestTuneKeepsMeasuredRules(t *testing.T) {
 		}}
 	})
 	require.NoError(t, err)
-	require.Contains(t, out, "rules: 1 measured, 0 modelled; else the built-in ones\n")
+	require.Contains(t, out, "rules: 1 measured, 0 modelled; the built-in rules decide all other cases\n")
 	require.Contains(t, out, "modelled rules: none, because 17 of 68 times")
 	require.Contains(t, rules, "measured: takes 50 % less")
 }
 
-// No model is made of what memory takes, so that there is nothing to refuse.
+// TestTuneOfMemoryRefusesNothing refuses nothing for transport mem, of which no model is made.
 func TestTuneOfMemoryRefusesNothing(t *testing.T) {
 	out, rules, err := finished(t, "noisy", func(of *tuned) { of.link.Transport = overMem })
 	require.NoError(t, err)

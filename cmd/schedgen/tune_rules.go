@@ -16,14 +16,15 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// grids returns what is timed, or what the model is asked about, a grid for each collective.
+// grids returns a grid for each collective: of the cases to time, or of those that the model
+// computes.
 func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	ranks := tunedRanks(t.cmd.UpTo)
 	if timed {
 		ranks = tunedRanks(t.cmd.Ranks.lo)
 	}
 	most := int(t.cmd.Size.hi)
-	if t.machine != nil { // nothing is known of longer messages
+	if t.machine != nil { // longer messages were not measured
 		most = t.machine.Sizes[len(t.machine.Sizes)-1].Bytes
 	}
 	for _, collective := range tunable() {
@@ -43,8 +44,8 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	return all
 }
 
-// tunable returns the collectives of which rules are made: all that ranks call and that have
-// algorithms, those with the fewest blocks first, since they take the least time.
+// tunable returns the collectives for which rules are made: those that all ranks call and that have
+// algorithms. Those with the fewest blocks come first, because they take the least time.
 func tunable() (names []string) {
 	all := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool {
 		return row.Published || len(candidates(row.Name, true)) == 0
@@ -56,11 +57,11 @@ func tunable() (names []string) {
 	return names
 }
 
-// mostModelled bounds the blocks that ranks want together, where each wants several: schedules of
-// which the model is asked by the hundred then grow with the square of the ranks.
+// mostModelled bounds the number of blocks that all ranks together want, if each wants several. The
+// size of such schedules grows with the square of the ranks, and the model runs hundreds of them.
 const mostModelled = 1 << 10
 
-// tooMany reports whether the model is not asked about so many ranks.
+// tooMany reports whether the number of ranks is too large for the model.
 func tooMany(row *ir.Collective, ranks int) bool {
 	if row.Blocks == nil {
 		return false
@@ -77,14 +78,14 @@ func blocksOf(row *ir.Collective) int {
 	return row.Blocks(2)
 }
 
-// where returns the case that a grid is about. The model gives each rank a processor and an
-// interface, and knows of puts only.
+// where returns the case that a grid is about, without ranks and size. The model gives each rank a
+// processor and an interface, and has no multicast.
 func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	if !timed {
 		return selection.Case{Collective: row.Name, Place: selection.OneEach}
 	}
 	flags := t.cmd.run(t.cmd.Ranks.lo)
-	of, _ := flags.caseOf(row, 0, &t.link, nil) // no flag says how many hosts there are
+	of, _ := flags.caseOf(row, 0, &t.link, nil) // never fails without a flag for hosts
 	if t.cmd.Netns {
 		of.Place = selection.OneEach
 	}
@@ -92,7 +93,7 @@ func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	return of
 }
 
-// tunedRanks returns numbers of ranks up to most, half as many again or twice as many each.
+// tunedRanks returns numbers of ranks up to most. Each is at most twice the one before.
 func tunedRanks(most int) (all []int) {
 	for _, n := range []int{2, 3, 4, 6, 8, 12} {
 		if n < most {
@@ -105,7 +106,7 @@ func tunedRanks(most int) (all []int) {
 	return append(all, most)
 }
 
-// everyOther returns every other number, and the last.
+// everyOther returns every other number, beginning with the first, and the last.
 func everyOther(all []int) (some []int) {
 	for i := 0; i < len(all)-1; i += 2 {
 		some = append(some, all[i])
@@ -113,7 +114,7 @@ func everyOther(all []int) (some []int) {
 	return append(some, all[len(all)-1])
 }
 
-// makeRules makes the rules: of times where there are any, else of the model.
+// makeRules makes the rules: from times for cases that were timed, and from the model for others.
 func (t *tuned) makeRules(ctx context.Context) error {
 	var list []selection.Rule
 	if t.timed != nil {
@@ -135,8 +136,9 @@ func (t *tuned) makeRules(ctx context.Context) error {
 	return err
 }
 
-// modelRules returns what the model says where nothing was timed. What puts take through memory
-// says nothing of a network, and times that were not measured well enough say nothing at all.
+// modelRules returns the rules of the model for cases that were not timed. It returns none if ranks
+// share memory, because the times of puts through memory do not apply to a network, or if times
+// were not measured well enough.
 func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err error) {
 	model := grid.Machine{Likely: t.cmd.model()}
 	if t.machine != nil {
@@ -160,7 +162,7 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 		rules, err := await(ctx, func() ([]selection.Rule, error) {
 			return grids[i].Rules(func(c selection.Case, near []grid.Choice) (grid.Cell, error) {
 				if _, timed := t.timed[c]; timed {
-					return grid.Cell{}, nil // it has rules of what was measured, if any
+					return grid.Cell{}, nil // its rules, if any, are the measured ones
 				}
 				return on(c, near)
 			})
@@ -173,14 +175,14 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	return list, nil
 }
 
-// onMeasured returns the machine of which rules are made, which has what was measured of each length.
+// onMeasured returns the machine for which rules are made. It has the measured times of each size.
 func onMeasured(m *fit.Machine) grid.Machine {
 	low, high := m.PLogPEnds()
 	return grid.Machine{Likely: m.PLogP(), Low: low, High: high}
 }
 
-// compare returns what selection.Compare finds in the cases of grids that were not timed, the work of
-// all cores.
+// compare returns the results of selection.Compare for all cases of the grids that were not timed.
+// It uses all cores.
 func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (map[selection.Case][]selection.Candidate, error) {
 	var cases []selection.Case
 	for i := range grids {
@@ -190,7 +192,7 @@ func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (ma
 			}
 		}
 	}
-	slices.Reverse(cases) // what takes longest is the first
+	slices.Reverse(cases) // the longest comes first, which balances the work of the cores
 	bar := newProgress(t.std, len(cases), "model")
 	defer bar.clear()
 	return await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
@@ -214,7 +216,7 @@ func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (ma
 	})
 }
 
-// ofTimes is the source of what was timed.
+// ofTimes returns a source of the times of timed cases.
 func (t *tuned) ofTimes() grid.Source {
 	return func(c selection.Case, _ []grid.Choice) (grid.Cell, error) {
 		cells, timed := t.timed[c]
@@ -229,7 +231,8 @@ func (t *tuned) ofTimes() grid.Source {
 	}
 }
 
-// ruleLines returns the rules as a file has them, without the last of a collective.
+// ruleLines returns the rules as a file holds them, without those that leave a case to the built-in
+// rules.
 func (t *tuned) ruleLines() (lines []string) {
 	all := t.rules.List()
 	all = slices.DeleteFunc(all, func(r selection.Rule) bool { return r.Algorithm == selection.BuiltIn })

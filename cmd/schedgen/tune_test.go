@@ -26,8 +26,8 @@ func TestTunedGrids(t *testing.T) {
 	require.Equal(t, []int{2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024}, tunedRanks(1024))
 }
 
-// Numbers of ranks up to one that were timed are all numbers that the model is asked about, but the last:
-// so no rule of the model is idle.
+// TestTimedRanksAreOfTheGrid checks that all timed numbers of ranks, except the largest, are
+// numbers of the model's grid. So no rule of the model is without effect.
 func TestTimedRanksAreOfTheGrid(t *testing.T) {
 	for most := 2; most <= maxRunRanks; most++ {
 		timed := tunedRanks(most)
@@ -41,7 +41,7 @@ func TestTimedRanksAreOfTheGrid(t *testing.T) {
 	}
 }
 
-// The runs of a candidate are one interval, which holds all of them.
+// TestTimedCell checks that the interval of a candidate covers the intervals of all its runs.
 func TestTimedCell(t *testing.T) {
 	c := timedCell{runs: []fit.Interval{{Value: 10, Low: 9, High: 11}, {Value: 14, Low: 12, High: 15}}}
 	require.Equal(t, fit.Interval{Value: 12, Low: 9, High: 15}, c.time())
@@ -56,7 +56,7 @@ func TestTimedCell(t *testing.T) {
 	require.True(t, math.IsInf(medianOf(hdrhistogram.New(1, 10, 3)).High, 1))
 }
 
-// On which cases what was learned counts.
+// TestWhereRulesHold checks for which cases rules are made.
 func TestWhereRulesHold(t *testing.T) {
 	for _, c := range []struct {
 		link  link
@@ -81,7 +81,7 @@ func TestWhereRulesHold(t *testing.T) {
 	}
 }
 
-// What is timed has the choice of the built-in rules first, and no choice twice.
+// TestChoices checks that the built-in choice comes first and that no choice comes twice.
 func TestChoices(t *testing.T) {
 	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
 	var sizes []fit.Size
@@ -117,7 +117,8 @@ func TestThreeDigits(t *testing.T) {
 	require.Equal(t, "[?]", ends(fit.Median([]float64{1, 2}), 1))
 }
 
-// Rules are made of every collective that ranks call, by its row, with each of its algorithms.
+// TestTunesEveryCollective makes rules for every collective that ranks call, with each of its
+// algorithms.
 func TestTunesEveryCollective(t *testing.T) {
 	require.Equal(t, []string{"barrier", "bcast", "reduce", "allreduce", "scatter", "gather", "allgather", "reduce-scatter", "scan", "exscan", "anyreduce", "alltoall"}, tunable())
 	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
@@ -140,7 +141,7 @@ func TestTunesEveryCollective(t *testing.T) {
 			require.True(t, slices.ContainsFunc(cells, func(c timedCell) bool { return c.Algorithm == name }), name)
 		}
 
-		// A simulated machine on which the last algorithm takes half of what the others do.
+		// On a simulated machine the last algorithm takes half the time of the others.
 		best := cells[len(cells)-1].Choice
 		of.timed = map[selection.Case][]timedCell{}
 		for _, c := range cases {

@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// usageError spells an error of the parser in words of the command line and
-// adds where to find help.
+// usageError rewrites an error of the parser in words of the command line and adds where to find
+// help.
 func usageError(err error) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) || parse.Context == nil {
@@ -21,8 +21,7 @@ func usageError(err error) error {
 	return fmt.Errorf("%s (see %s --help)", respell(err.Error(), node), node.FullPath())
 }
 
-// selected returns the verb that the arguments name, the command itself if
-// they name none.
+// selected returns the verb that the arguments name, or the command itself if they name none.
 func selected(ctx *kong.Context) *kong.Node {
 	if node := ctx.Selected(); node != nil {
 		return node
@@ -30,8 +29,7 @@ func selected(ctx *kong.Context) *kong.Node {
 	return ctx.Model.Node
 }
 
-// spelling is an error of the parser, which has no types for them, and what is
-// said in its place.
+// spelling is a text of the parser's errors, which have no types, and the text that replaces it.
 type spelling struct {
 	pattern *regexp.Regexp
 	text    string
@@ -43,16 +41,16 @@ func spellings() []spelling {
 		{regexp.MustCompile(`missing value, expecting ".*"`), `a value is missing`},
 		{regexp.MustCompile(`expected \S+ value but got ("-[^"]*") \(.*\); perhaps try (--[a-z0-9-]+)="(.*)"\?`),
 			`$1 looks like a flag; if it is the value, write $2=$3`},
-		{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is no whole number`},
-		{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is no whole number from 0 on`},
-		{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
-		{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
+		{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is not a whole number`},
+		{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is not a whole number of at least 0`},
+		{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is not a number`},
+		{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is not a time: it must be a number and a unit, such as 30s or 5m`},
 		{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
-		{regexp.MustCompile(`^expected "<collective>"$`), `a collective is missing, one of ` + strings.Join(explainable(), ", ")},
-		{regexp.MustCompile(`^<(\w+)> must be one of (.*) but got ("[^"]*")$`), `$3 is no $1; it must be one of $2`},
+		{regexp.MustCompile(`^expected "<collective>"$`), `a collective is missing; it must be one of ` + strings.Join(explainable(), ", ")},
+		{regexp.MustCompile(`^<(\w+)> must be one of (.*) but got ("[^"]*")$`), `$3 is not a known $1; it must be one of $2`},
 		{regexp.MustCompile(`^missing flags: (.*)$`), `missing: $1`},
 		{regexp.MustCompile(`^expected "<name>"$`), `the name of the group is missing`},
-		{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operationRows()), ", ")},
+		{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing; it must be one of ` + strings.Join(heads(operationRows()), ", ")},
 	}
 }
 
@@ -61,7 +59,7 @@ var (
 	unknownFlag = regexp.MustCompile(`^unknown flag (-[^,]*)`)
 )
 
-// respell spells an error of the parser that came up at a verb.
+// respell rewrites an error that the parser returned at a verb.
 func respell(text string, at *kong.Node) string {
 	if m := unexpected.FindStringSubmatch(text); m != nil && len(at.Children) > 0 {
 		if m[3] != "" {
@@ -72,14 +70,14 @@ func respell(text string, at *kong.Node) string {
 	if m := unknownFlag.FindStringSubmatch(text); m != nil && isFlagOfAnother(at, m[1]) {
 		switch {
 		case at.Parent == nil:
-			return m[1] + ": stands behind a verb that takes it"
+			return m[1] + ": must follow a verb that takes it"
 		case len(at.Children) > 0:
-			return fmt.Sprintf("%s: stands behind a verb that takes it: %s", m[1], strings.Join(verbsOf(at), ", "))
+			return fmt.Sprintf("%s: must follow a verb that takes it: %s", m[1], strings.Join(verbsOf(at), ", "))
 		}
 		return m[1] + ": " + at.FullPath() + " does not take it"
 	}
 	if strings.HasPrefix(text, `expected one of "`) && len(at.Children) > 0 {
-		text = "say what: " + strings.Join(verbsOf(at), ", ")
+		text = "a verb is missing: it must be one of " + strings.Join(verbsOf(at), ", ")
 		if at.Name == "run" {
 			text += ", or a file with a schedule"
 		}
@@ -91,17 +89,17 @@ func respell(text string, at *kong.Node) string {
 	return text
 }
 
-// unknownVerb is the error for a word that is no verb below node.
+// unknownVerb returns the error text for a word that is not a verb below node.
 func unknownVerb(node *kong.Node, word string) string {
 	switch all := verbsOf(node); {
 	case len(all) == 0:
-		return fmt.Sprintf("%q: %s has no verbs", word, node.FullPath())
+		return fmt.Sprintf("unexpected %q: %s has no verbs", word, node.FullPath())
 	case node.Parent == nil:
 		return fmt.Sprintf("no verb %q", word)
 	case node.Name == "run":
 		return fmt.Sprintf("%q is neither a collective (%s) nor a file with a schedule", word, strings.Join(all, ", "))
 	default:
-		return fmt.Sprintf("no verb %q below %s, only %s", word, node.FullPath(), strings.Join(all, ", "))
+		return fmt.Sprintf("%s has no verb %q; it has %s", node.FullPath(), word, strings.Join(all, ", "))
 	}
 }
 
@@ -115,8 +113,7 @@ func verbsOf(node *kong.Node) (all []string) {
 	return all
 }
 
-// isFlagOfAnother reports whether a flag, spelled with its hyphens, is one of
-// any verb.
+// isFlagOfAnother reports whether any verb has the flag, which is spelled with its hyphens.
 func isFlagOfAnother(node *kong.Node, flag string) bool {
 	for node.Parent != nil {
 		node = node.Parent

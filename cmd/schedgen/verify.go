@@ -16,11 +16,11 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: ${claims}; default what MSCCL XML says."`
-	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file, such as the message of a broadcast; default: what a comment in it says, or else, of a broadcast, as much as any one rank can get."`
+	As       string    `placeholder:"WHAT" complete:"claim" help:"Collective that a file of another program is to be: ${claims}; default what MSCCL XML says."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file, such as the message of a broadcast; default the length in a comment of the file, else, for a broadcast, the most that any rank can receive."`
 	AllRoots bool      `help:"Prove every root or origin."`
-	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks (${checks})."`
-	JSON     bool      `name:"json" help:"Print one object per schedule and line."`
+	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks: ${checks}."`
+	JSON     bool      `name:"json" help:"Print one object a line, for each schedule."`
 }
 
 // Help is the long help text.
@@ -29,16 +29,17 @@ func (verifyCmd) Help() string {
 	for _, c := range verify.Checks() {
 		checks = append(checks, [2]string{c.Name, c.Summary})
 	}
-	return `With a range, -p 1..64, every number of ranks is proved. Checks:
+	return `Runs checks that prove a schedule correct. With a range, such as -p 1..64, it proves the schedule for
+every number of ranks. For a check that fails it prints a counterexample, and the exit code is 1.
+
+Checks:
 
 ` + table(checks) + `
-What fails is shown with a counterexample, and the exit code is 1.
+For a schedule that folds, "tree" is a digest of the trees by which it folds contributions. Two
+schedules with the same digest compute the same bits.
 
-Of a schedule that folds, "tree" is the digest of the trees by which it folds the contributions. Two
-schedules with the same digest give the same bits.
-
-Files of other programs, GOAL text and MSCCL XML, are proved as what --as says. MSCCL XML says
-itself what it is, unless that is "custom".
+A file of another program, GOAL text or MSCCL XML, is proved to be the collective of --as. MSCCL XML
+names its collective itself, unless that is "custom".
 
 Examples:
 
@@ -54,7 +55,7 @@ func checkNames() []string {
 	return names
 }
 
-// Run proves what the arguments name and prints the outcome.
+// Run proves the schedules that the arguments name and prints the results.
 func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	for _, name := range c.Check {
 		if err := oneOf("check", name, checkNames()); err != nil {
@@ -74,7 +75,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	}
 	switch {
 	case c.As != "":
-		return fmt.Errorf("--as: %s says itself that it is a schedule of schedgen; the flag is for GOAL and MSCCL XML", c.Source)
+		return fmt.Errorf("--as: %s is a schedule of schedgen, which names its collective itself; the flag is for GOAL and MSCCL XML", c.Source)
 	case c.Size != nil:
 		return fmt.Errorf("--size: %s is not GOAL", c.Source)
 	}
@@ -108,21 +109,21 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	return c.finish(out, failed, jobs.len())
 }
 
-// anyApplies reports whether a report says anything about its schedule.
+// anyApplies reports whether any check of the report applies to the schedule.
 func anyApplies(r *verify.Report) bool {
 	return slices.ContainsFunc(r.Results, func(res verify.Result) bool { return res.Applies })
 }
 
-// progress returns a bar whose steps are the schedules, or the checks if there is but
-// one schedule, and what is called before each check.
+// progress returns a bar and a function to call before each check. The steps of the bar are the
+// schedules, or the checks of a single schedule.
 func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar progress, begin func(check string)) {
 	if schedules > 1 {
 		return newProgress(std, schedules, "proving"), func(string) {}
 	}
-	steps := 3 + len(verify.Checks()) // building and rotation come first, and none is the last before all are over
+	steps := 3 + len(verify.Checks()) // building, rotation, the checks, and one more so that the bar is full only at the end
 	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
 	return bar, func(check string) {
-		if ctx.Err() == nil { // who is interrupted leaves the check behind
+		if ctx.Err() == nil { // after an interrupt the abandoned check may still run
 			bar.begin("proving " + check)
 		}
 	}
@@ -164,7 +165,7 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 	return j, j.check()
 }
 
-// dropIdle takes away the flags that have nothing to act on in the algorithm.
+// dropIdle removes the flags that have no effect on the algorithm.
 func (c *verifyCmd) dropIdle(std stdio) {
 	c.sourceArgs.dropIdle(std)
 	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
@@ -173,8 +174,8 @@ func (c *verifyCmd) dropIdle(std stdio) {
 	}
 }
 
-// everyRoot reports whether all roots are to be proved: on demand, and for a
-// rootless algorithm unless one is given.
+// everyRoot reports whether all roots are proved: with --all-roots, and for a rootless algorithm
+// unless a flag gives an origin.
 func (c *verifyCmd) everyRoot() (bool, error) {
 	alg, err := algorithm(c.Source)
 	rooted := c.Root != nil || c.Origin != nil

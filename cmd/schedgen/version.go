@@ -12,7 +12,7 @@ import (
 // versionFlag prints the version in place of running a command.
 type versionFlag bool
 
-// BeforeReset is called by kong as soon as the flag is met.
+// BeforeReset prints the version. Kong calls it as soon as it reads the flag.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	_, err := fmt.Fprintln(app.Stdout, versionLine(buildInfo()))
 	app.Exit(exitGood)
@@ -22,7 +22,7 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 // IsBool tells kong that the flag takes no value.
 func (versionFlag) IsBool() bool { return true }
 
-// buildInfo is what the binary knows of its making; empty if it knows nothing.
+// buildInfo returns the build information of the binary, which is empty if there is none.
 func buildInfo() *debug.BuildInfo {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info
@@ -30,8 +30,8 @@ func buildInfo() *debug.BuildInfo {
 	return &debug.BuildInfo{}
 }
 
-// versionLine spells what is known of the binary: the module's version, the
-// revision it was built from and the Go version.
+// versionLine spells the known parts of the build information: the module's version, the revision,
+// its time, whether the source was modified, and the Go version.
 func versionLine(info *debug.BuildInfo) string {
 	const none = "(devel)" // the go command's word for no version
 	revision := setting(info, "vcs.revision")
@@ -54,7 +54,7 @@ func versionLine(info *debug.BuildInfo) string {
 	return "schedgen " + strings.Join(parts, ", ")
 }
 
-// setting returns a setting of the build, "" if it is not known.
+// setting returns a setting of the build, or "" if it is unknown.
 func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

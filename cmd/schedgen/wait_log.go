@@ -7,10 +7,11 @@ import (
 	"log/slog"
 )
 
-// waitLog tells on standard error, a line each, what a process waits for while ranks or members meet.
+// waitLog returns a log that prints to standard error what a process waits for while ranks or
+// members meet, one line for each message.
 func waitLog(std stdio) *slog.Logger { return slog.New(waitHandler{std.Err}) }
 
-// waitHandler writes the words of warnings alone.
+// waitHandler writes the messages of warnings and errors, without level, time or attributes.
 type waitHandler struct{ w io.Writer }
 
 func (waitHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
