@@ -24,7 +24,7 @@ func sound(t *testing.T, o Options) {
 	t.Logf("%d states, %d transitions, %d of single ranks, depth %d, %d searches", r.States, r.Transitions, r.Local, r.Depth, r.Searches)
 }
 
-// calls makes a call of each algorithm, one after the other.
+// calls returns a call of each algorithm, one after the other.
 func calls(t *testing.T, ranks, chunks int, names ...string) (all []Call) {
 	for _, name := range names {
 		all = append(all, callOf(t, name, ranks, chunks))
@@ -32,9 +32,9 @@ func calls(t *testing.T, ranks, chunks int, names ...string) (all []Call) {
 	return all
 }
 
-// Every algorithm, twice back to back, under any number of losses, a duplicate,
-// and an alarm too early. Tests of every day explore the first states of three ranks where an
-// algorithm multicasts.
+// Every algorithm, twice in succession, with any number of losses, a duplicate, and an early alarm.
+// Without SCHEDGEN_HEAVY, only the first states of three ranks are explored if an algorithm
+// multicasts.
 func TestAlgorithms(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
@@ -58,15 +58,16 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// Every algorithm with a death anywhere, with processes that close because of it,
-// and with a call that is given up. Tests of every day explore the first states of three ranks,
-// five times as many where an algorithm is the first of its kind.
+// Every algorithm with a death at any point, with processes that close because of it, and with a
+// cancelled call. Without SCHEDGEN_HEAVY, only the first states of three ranks are explored, five
+// times as many for the first algorithm of its kind.
 func TestAlgorithmsWithADeath(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
 				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true}
-				if ranks == 3 && a.Name == "allgather/mcast" { // multicasts of three ranks: too many orders for all
+				// multicasts of three ranks: too many orders for all
+				if ranks == 3 && a.Name == "allgather/mcast" {
 					o.States = heavy.Or(20_000, 0)
 					soundAsFar(t, o)
 					continue
@@ -88,16 +89,16 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 	}
 }
 
-// firstOfKind reports whether an algorithm stands for those that put, multicast, fold or
-// synchronize as it does.
+// firstOfKind reports whether an algorithm stands for all that put, multicast, fold or synchronize
+// in the same way.
 func firstOfKind(name string) bool {
 	return slices.Contains([]string{
 		"bcast/binomial", "bcast/chain", "bcast/mcast-acktree", "gather/linear", "reduce/chain", "barrier/hsb",
 	}, name)
 }
 
-// What costs a multicast more than one way: its window, its delay, chunks of
-// several datagrams, and no multicast at all.
+// Options that affect only multicasts: a window, a delay, chunks of several datagrams, and no
+// multicast at all.
 func TestMulticasts(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-acktree", "bcast/mcast-chain"} {
 		for what, o := range map[string]Options{
@@ -121,7 +122,7 @@ func TestMulticasts(t *testing.T) {
 	}
 }
 
-// Messages of several origins, of which each has one under way.
+// Messages of several origins, with one of each under way.
 func TestMessages(t *testing.T) {
 	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A flush returns when the messages are everywhere, and ends when a rank dies.
+// A flush returns when all ranks have the messages, and ends when a rank dies.
 func TestFlushes(t *testing.T) {
 	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
 		for what, o := range map[string]Options{
@@ -150,7 +151,7 @@ func TestFlushes(t *testing.T) {
 	t.Run("a relay leaves", func(t *testing.T) { sound(t, Options{Ranks: 4, Calls: flushes(t, "anycast/circulant", 4, 0)}) })
 }
 
-// flushes are calls in which each of some origins publishes and flushes; the others take the
+// flushes returns calls in which each of some origins publishes and flushes. The others take the
 // message in between.
 func flushes(t *testing.T, name string, ranks int, origins ...int) (list []Call) {
 	for _, origin := range origins {
@@ -163,7 +164,7 @@ func flushes(t *testing.T, name string, ranks int, origins ...int) (list []Call)
 	return list
 }
 
-// Calls of different kinds back to back.
+// Calls of different kinds in succession.
 func TestMixtures(t *testing.T) {
 	for _, names := range [][]string{
 		{"bcast/mcast-acktree", "barrier/hsb"},

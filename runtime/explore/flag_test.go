@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// barriers are the algorithms of barriers by signals alone.
+// barriers are the algorithms of barriers that use only signals.
 func barriers(yield func(name string) bool) {
 	for _, a := range schedule.Algorithms() {
 		spec, err := schedule.New(a.Name, schedule.Params{Ranks: 2})
@@ -20,8 +20,7 @@ func barriers(yield func(name string) bool) {
 	}
 }
 
-// Barriers by flags, as many as it takes for places to be used again, and with other
-// operations between them.
+// Barriers by flags, so many that places are used again, also with other operations between them.
 func TestFlags(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +33,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Flags that take time to their lines, and come there at any moment.
+// Flags that take time to reach their lines, and arrive at any moment.
 func TestRemoteFlags(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +59,7 @@ func TestFlagsOfSeveralOpen(t *testing.T) {
 	}
 }
 
-// Some ranks share memory, and others do not: what is put must not come behind what waits for
-// flags.
+// Only some ranks share memory. A put must not be stuck behind something that waits for flags.
 func TestFlagsAmongSome(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +73,7 @@ func TestFlagsAmongSome(t *testing.T) {
 	}
 }
 
-// Ranks that call other things find out by what stands in their windows.
+// Ranks that make different calls find out from the contents of their windows.
 func TestFlagsOfRanksThatDisagree(t *testing.T) {
 	for _, c := range []struct{ calls, odd []string }{
 		{[]string{"barrier/hsb"}, []string{"bcast/binomial"}},
@@ -92,8 +90,8 @@ func TestFlagsOfRanksThatDisagree(t *testing.T) {
 	}
 }
 
-// Roots that differ, of a broadcast that its roots return from at once, are found by the time of the next barrier, whatever
-// the order; no rank returns from that.
+// Two roots return from a broadcast at once, so that they do not notice that they differ. The next
+// barrier finds it, whatever the order, and no rank returns from that barrier.
 func TestRootsThatDiffer(t *testing.T) {
 	rooted := func(ranks, root int, after ...string) []Call {
 		spec, err := schedule.New("bcast/linear", schedule.Params{Ranks: ranks, Root: root, Chunks: 1})
@@ -110,7 +108,7 @@ func TestRootsThatDiffer(t *testing.T) {
 	}
 }
 
-// Were all places used by every barrier, or only some written, it would be found.
+// The search would find it if every barrier used all places, or wrote only some of them.
 func TestFlagsHaveTeeth(t *testing.T) {
 	for what, tamper := range map[string]func(*message) int{
 		"one turn": func(m *message) int {

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One rank calls something else, or less, or more: nobody waits for ever, and
-// errors say why.
+// One rank calls something else, or less, or more. No rank waits forever, and errors say why.
 func TestRanksThatDisagree(t *testing.T) {
 	for _, c := range []struct{ calls, odd []string }{
 		{[]string{"bcast/binomial"}, []string{"barrier/hsb"}},

@@ -10,14 +10,14 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// explorations says which test has explored what.
+// explorations records which test has explored what.
 type explorations struct{ by map[string]string }
 
-// every is those of this package's tests, of which none runs in parallel.
+// every records the explorations of this package's tests, none of which runs in parallel.
 var every = explorations{map[string]string{}}
 
-// once reports whether t is to explore o: no other test has. With few ranks several algorithms
-// are the same but for their names, which say nothing to the core.
+// once reports whether t must explore o, because no other test has. With few ranks, several
+// algorithms are the same except for their names, which do not matter to the core.
 func (e *explorations) once(t *testing.T, o Options) bool {
 	key, ok := likeness(t, o)
 	if !ok {
@@ -32,8 +32,8 @@ func (e *explorations) once(t *testing.T, o Options) bool {
 	return !has || by == t.Name()
 }
 
-// likeness spells o, with the algorithms' names by which one comes first; ok is false for what
-// it cannot spell.
+// likeness spells o with algorithms numbered by first use instead of their names. ok is false if it
+// cannot spell o.
 func likeness(t *testing.T, o Options) (key string, ok bool) {
 	var b strings.Builder
 	names := map[string]int{}
@@ -59,7 +59,7 @@ func likeness(t *testing.T, o Options) (key string, ok bool) {
 	return b.String(), true
 }
 
-// What differs in anything but names is explored.
+// Explorations that differ in more than names are not skipped.
 func TestOnce(t *testing.T) {
 	e := explorations{map[string]string{}}
 	o := Options{Ranks: 3, Calls: calls(t, 3, 1, "bcast/linear", "barrier/hsb")}

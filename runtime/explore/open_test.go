@@ -22,7 +22,7 @@ func rooted(t testing.TB, name string, ranks, root int) Call {
 	return Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}
 }
 
-// collectives are the algorithms of operations.
+// collectives are the algorithms of collective operations.
 func collectives(yield func(name string) bool) {
 	for _, a := range schedule.Algorithms() {
 		if a.Collective != schedule.Anycast && !yield(a.Name) {
@@ -40,9 +40,9 @@ func of(t testing.TB, name string, ranks, root int) Call {
 	return callOf(t, name, ranks, 1)
 }
 
-// Two operations open at once, of every pair of algorithms, from different roots:
-// what one rank puts of the second must not stand in the way of what it still
-// has to put of the first. Tests of every day draw a few pairs for each algorithm.
+// Two operations open at once, of every pair of algorithms, from different roots. A rank's puts of
+// the second must not block its puts of the first. Without SCHEDGEN_HEAVY, the test draws a few
+// pairs for each algorithm.
 func TestTwoOpen(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("pairs of seed %d", seed)
@@ -64,7 +64,7 @@ func TestTwoOpen(t *testing.T) {
 	}
 }
 
-// Two open at once, and one rank dies, or gives one of them up.
+// Two operations open at once, and one rank dies, or cancels one of them.
 func TestTwoOpenWithADeath(t *testing.T) {
 	for _, names := range [][2]string{
 		{"bcast/mcast-acktree", "bcast/chain"}, {"bcast/chain", "bcast/mcast-chain"},
@@ -82,8 +82,8 @@ func TestTwoOpenWithADeath(t *testing.T) {
 	}
 }
 
-// Two open at once under what costs a multicast more than one way, and more calls
-// than may be open.
+// Two operations open at once with options that affect only multicasts, and more calls than may be
+// open.
 func TestTwoOpenMulticasts(t *testing.T) {
 	twice := func(first, second string) []Call { return []Call{of(t, first, 3, 0), of(t, second, 3, 1)} }
 	long := calls(t, 2, 3, "bcast/mcast-acktree", "bcast/mcast-acktree")
@@ -104,10 +104,10 @@ func TestTwoOpenMulticasts(t *testing.T) {
 	}
 }
 
-// far is how many states are enough where there are more.
+// far is the number of states to explore if there are more.
 func far() int { return heavy.Or(8_000, 100_000) }
 
-// soundAsFar explores o as far as its bound and finds nothing wrong.
+// soundAsFar explores o up to its limit and finds nothing wrong.
 func soundAsFar(t *testing.T, o Options) {
 	if !every.once(t, o) {
 		return

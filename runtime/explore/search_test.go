@@ -13,9 +13,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// reach walks depth first over all that can happen, without what Run shares
-// between states but the stepping itself, and returns the states of the ranks
-// that it comes to: what all ranks are in at once.
+// reach walks depth first over everything that can happen. It shares with Run only the stepping
+// itself. It returns the combined states of the ranks that it reaches.
 func reach(t *testing.T, o Options) map[string]bool {
 	sys, err := newSystem(o)
 	require.NoError(t, err)
@@ -48,7 +47,7 @@ func reach(t *testing.T, o Options) map[string]bool {
 	return ranks
 }
 
-// tag is key, for states whose core is gone too.
+// tag is like key, for states whose core is gone too.
 func (l *local) tag(dst []byte) []byte {
 	if l.core == nil {
 		return append(dst, byte(l.rank), flag(l.closed), byte(l.begun), byte(l.over), byte(l.over>>8))
@@ -56,8 +55,8 @@ func (l *local) tag(dst []byte) []byte {
 	return l.key(dst)
 }
 
-// The reduced search comes to every state of all ranks together that the whole
-// one comes to, and so to every violation that is one of ranks.
+// The reduced search reaches every combined state of the ranks that the full search reaches, and so
+// every violation of ranks.
 func TestReductionLeavesNothingOut(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
@@ -78,7 +77,7 @@ func TestReductionLeavesNothingOut(t *testing.T) {
 	}
 }
 
-// The search comes to as many states as the plain walk.
+// The search reaches as many states as the plain walk.
 func TestSearchMeetsAllStates(t *testing.T) {
 	o := Options{Ranks: 2, Calls: calls(t, 2, 2, "bcast/mcast-acktree"), Losses: Unbounded, Early: 1}
 	x, r := explored(t, o, nil)
@@ -96,7 +95,7 @@ func TestSearchMeetsAllStates(t *testing.T) {
 	require.Equal(t, reach(t, o), ranks)
 }
 
-// replay returns state at, by the way that the search has come to it.
+// replay returns state number at, by the way on which the search has reached it.
 func (x *search) replay(at uint32) *world {
 	var back []event
 	for ; at > 0; at = x.parents[at] {
@@ -109,7 +108,7 @@ func (x *search) replay(at uint32) *world {
 	return w
 }
 
-// Two runs meet the same, and the same is wrong.
+// Two runs meet the same states and find the same violation.
 func TestSearchRepeats(t *testing.T) {
 	o := Options{Ranks: 4, Calls: []Call{broken(t, "early-ack")}, Losses: 1}
 	_, a := explored(t, o, nil)
@@ -117,7 +116,7 @@ func TestSearchRepeats(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-// A bound on states is kept, and told.
+// A limit on states is kept and reported.
 func TestBound(t *testing.T) {
 	o := Options{Ranks: 3, Calls: calls(t, 3, 2, "bcast/mcast-chain"), Losses: Unbounded, States: 1000}
 	_, r := explored(t, o, nil)
@@ -127,7 +126,7 @@ func TestBound(t *testing.T) {
 	require.Less(t, r.States, 1100)
 }
 
-// What is seen to go wrong ahead of where the bound stops the search is told.
+// A violation that a fair continuation finds beyond the limit is reported.
 func TestBoundedSearchTellsWhatLiesAhead(t *testing.T) {
 	_, r := explored(t, Options{Ranks: 4, Calls: []Call{broken(t, "early-ack")}, States: 4}, nil)
 	require.False(t, r.Complete)
@@ -170,7 +169,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// Two states are told apart by the set though their hashes begin alike.
+// The set distinguishes two states although their hashes begin alike.
 func TestSet(t *testing.T) {
 	s := newSet()
 	for i := range uint64(3 * firstSlots) {
@@ -197,8 +196,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
 }
 
-// stale has a rank take a signal of an operation that is over for one of the operation that it
-// is in.
+// stale makes a rank take a signal of an operation that is over for one of its present operation.
 func stale(l *local, h *wire.Header) {
 	begun, ended := l.core.Seq()
 	seq := ended + 1
@@ -207,8 +205,8 @@ func stale(l *local, h *wire.Header) {
 	}
 }
 
-// A signal that changes nothing when it comes may set one of the next operation if it comes later:
-// that slots are only ever set, once each, is under test and not taken for granted.
+// A signal that changes nothing when it arrives may set a slot of the next operation if it arrives
+// later. That slots are only ever set, once each, is tested and not assumed.
 func TestReductionTakesNothingForGranted(t *testing.T) {
 	for what, c := range map[string]struct {
 		o      Options
@@ -255,7 +253,7 @@ func TestReductionTakesNothingForGranted(t *testing.T) {
 	}
 }
 
-// Repairs that pile up in a lane do not make a state another one for the fair continuation.
+// Repairs that pile up in a lane do not make a state different for the fair continuation.
 func TestMessagesThatPileUp(t *testing.T) {
 	w := &world{ranks: []uint32{1, 2}, lanes: [][]uint32{{7, 8}, nil}, grams: []uint32{3, 3}}
 	piled := &world{ranks: w.ranks, lanes: [][]uint32{{7, 8, 7, 7, 8}, nil}, grams: w.grams}

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// putters are the broadcasts by puts alone.
+// putters are the broadcasts that use only puts.
 func putters(yield func(name string) bool) {
 	for _, a := range schedule.Algorithms() {
 		spec, err := schedule.New(a.Name, schedule.Params{Ranks: 2})
@@ -19,7 +19,7 @@ func putters(yield func(name string) bool) {
 	}
 }
 
-// Broadcasts whose chunks stand in windows, one behind the other, and with barriers between them.
+// Broadcasts whose chunks are in windows, in succession, and with barriers between them.
 func TestShelves(t *testing.T) {
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestShelves(t *testing.T) {
 	}
 }
 
-// Several of them open at once, and some ranks that share no memory with the others.
+// Several of them open at once, and some ranks without shared memory.
 func TestShelvesOfSeveralOpen(t *testing.T) {
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestShelvesOfSeveralOpen(t *testing.T) {
 	}
 }
 
-// Blocks that every rank puts from its own window, of collectives one behind the other.
+// Blocks that every rank puts from its own window, of collectives in succession.
 func TestShelvesOfBlocks(t *testing.T) {
 	for _, name := range []string{"scatter/linear", "gather/linear", "allgather/bruck", "alltoall/linear"} {
 		t.Run(name, func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestShelvesOfBlocks(t *testing.T) {
 	}
 }
 
-// Chunks are taken for those of the line that they stand in: were that another one, it would be
-// found.
+// A chunk belongs to the line that holds it. If that line were another one, the search would find
+// it.
 func TestShelvesHaveTeeth(t *testing.T) {
 	for name := range putters {
 		_, r := explored(t, Options{Ranks: 3, Windows: Windows{Ranks: 3}, Calls: calls(t, 3, 2, name, name)}, func(m *message) int {

@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// broken returns a call of a schedule of the goldens that verify refuses, or of
-// testdata.
+// broken returns a call of a schedule that verify refuses, from golden's testdata or
+// from testdata.
 func broken(t *testing.T, name string) Call {
 	f, err := os.Open(filepath.Join("../../golden/testdata/broken", name+".txt"))
 	if err != nil {
@@ -52,7 +52,7 @@ func explored(t testing.TB, o Options, tamper func(*message) int) (*search, Repo
 	return x, r
 }
 
-// Planted defects are found, and their stories are the goldens in testdata.
+// Planted defects are found. Their stories are the goldens in testdata.
 func TestPlantedDefectsAreFound(t *testing.T) {
 	of := func(kind ir.Kind) func(*message) bool {
 		return func(m *message) bool { return m.header.Slot.Kind() == kind && m.header.Arg == 0 }
@@ -130,7 +130,7 @@ func spell(v *Violation) string {
 	return b.String()
 }
 
-// compare holds got against a golden, or writes it with SCHEDGEN_UPDATE=1.
+// compare compares got with a golden, or writes the golden with SCHEDGEN_UPDATE=1.
 func compare(t *testing.T, file, got string) {
 	if os.Getenv("SCHEDGEN_UPDATE") == "1" {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))

@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// knowing says which ranks' calls have failed since a rank is dead.
+// knowing returns, by rank, whether the rank's calls have failed because a rank is dead.
 func (r *Result) knowing() []bool {
 	know := make([]bool, len(r.Cores))
 	for _, c := range r.Calls {
@@ -25,8 +25,8 @@ func (r *Result) knowing() []bool {
 	return know
 }
 
-// Whoever is dead can't pass on that another is: those that it would have told
-// learn it all the same. Only who puts something to a dead rank finds it so.
+// A dead rank cannot pass on that another rank is dead, but the ranks that it would have told learn
+// it all the same. Only a rank that puts something to a dead rank finds it dead.
 func TestDeathIsLearntByAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(2, 20).Draw(rt, "ranks")
@@ -43,8 +43,8 @@ func TestDeathIsLearntByAll(t *testing.T) {
 	})
 }
 
-// Who finds a rank dead, here rank 0 alone, to whom it has a connection, tells
-// those whom the dead would have told, at once.
+// Only rank 0 has a connection to the dead rank and finds it dead. Rank 0 at once tells the ranks
+// that the dead rank would have told.
 func TestDeathIsToldAroundTheDead(t *testing.T) {
 	for _, dead := range []int{1, 2, 4, 10} {
 		sc := still(11, []Fault{{Kind: FaultCrash, Rank: dead}}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
@@ -57,15 +57,16 @@ func TestDeathIsToldAroundTheDead(t *testing.T) {
 	}
 }
 
-// A rank that nobody can connect to is given a while to be heard of.
+// A rank without connections is lost only after a while.
 func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 	faults := []Fault{{Kind: FaultLate, Rank: 1, Until: Second}, {Kind: FaultCrash, Rank: 1}, {Kind: FaultLate, Rank: 0, Until: Microsecond}}
-	r := runs(t, still(2, faults, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})) // rank 0 sends first
+	// rank 0 sends first
+	r := runs(t, still(2, faults, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"}))
 	require.ErrorIs(t, r.Calls[0].Err, core.ErrPeerLost)
 	require.Equal(t, Second+Microsecond, r.returned()[0])
 }
 
-// Ranks that wait for messages, and have sent nothing to anybody, learn of a death.
+// Ranks that wait for messages, and have sent nothing, learn of a death.
 func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
 	for _, dead := range []int{0, 1, 5, 10} {
 		faults := []Fault{{Kind: FaultLate, Rank: dead, Until: Second}, {Kind: FaultCrash, Rank: dead, From: Millisecond}}
@@ -76,7 +77,8 @@ func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
 	}
 }
 
-// moments returns when a rank does something, or something comes to it, in a run in which nobody dies.
+// moments returns the times at which a rank does something, or something arrives there, in a run
+// without deaths.
 func moments(t *testing.T, sc *Scenario, rank int) (at []Time) {
 	var b strings.Builder
 	_, err := Run(sc, &b)
@@ -91,8 +93,8 @@ func moments(t *testing.T, sc *Scenario, rank int) (at []Time) {
 	return slices.Compact(at)
 }
 
-// outlived runs a scenario in which some ranks die, which ends with an agreement. All that are left
-// agree on who is dead, and those whose calls fail name the same ranks.
+// outlived runs a scenario in which some ranks die and which ends with an agreement. All survivors
+// agree on the dead ranks, and those whose calls fail name the same ranks.
 func outlived(t *testing.T, sc *Scenario, dead ...int) {
 	r := runs(t, sc)
 	var named []int
@@ -120,7 +122,7 @@ func outlived(t *testing.T, sc *Scenario, dead ...int) {
 	require.Equal(t, sc.Ranks-len(dead), agreed, "faults %+v", sc.Faults)
 }
 
-// lifelines are scenarios of every algorithm, which end with a barrier and an agreement.
+// lifelines returns a scenario for every algorithm. Each ends with a barrier and an agreement.
 func lifelines(ranks int) (all []*Scenario) {
 	for _, o := range steps() {
 		row := o.row()
@@ -144,10 +146,12 @@ func lifelines(ranks int) (all []*Scenario) {
 	return all
 }
 
-// manyBlocks is how many blocks a collective has at most whose every step some rank dies at.
+// manyBlocks is the greatest number of blocks of a collective that is tested with a death at every
+// step.
 const manyBlocks = 64
 
-// some returns at most n of a list, the first and the last among them, which lie at equal distances.
+// some returns at most n elements of a list at equal distances, with the first and the last among
+// them.
 func some[T any](list []T, n int) (few []T) {
 	if len(list) <= n {
 		return list
@@ -158,9 +162,9 @@ func some[T any](list []T, n int) (few []T) {
 	return few
 }
 
-// A rank dies before and after steps that it does: the root, ranks inside trees and at their leaves, and
-// the last one. If SCHEDGEN_HEAVY is set there are more ranks, and no step is left out; tests of every day take
-// the root of each algorithm and two of the others in turn.
+// A rank dies before and after its steps: the root, ranks inside trees and at their leaves, and the
+// last rank. With SCHEDGEN_HEAVY set there are more ranks, and no step is left out. Otherwise the
+// test takes the root of each algorithm and two of the other ranks in turn.
 func TestSurvivorsOfOneDeath(t *testing.T) {
 	ranks := heavy.Or(24, 64) // more than say goodbye to all
 	for i, sc := range lifelines(ranks) {
@@ -180,7 +184,7 @@ func TestSurvivorsOfOneDeath(t *testing.T) {
 	}
 }
 
-// Two of up to 8 ranks die, each before or after a step that it does.
+// Two of up to 8 ranks die, each before or after one of its steps.
 func TestSurvivorsOfTwoDeaths(t *testing.T) {
 	for _, ranks := range []int{3, 5, 8} {
 		for _, sc := range lifelines(ranks) {
@@ -207,8 +211,8 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 	}
 }
 
-// When a rank dies that publishes, or one that passes its messages on, the errors of those that are left
-// say how many of its messages have come to them: the fewest, and the most.
+// A rank dies that publishes, or that passes messages on. The survivors' errors then contain how
+// many of its messages they have received: the fewest, and the most.
 func TestMessagesOfTheDeadAreCounted(t *testing.T) {
 	const ranks = 11
 	sc := still(ranks, nil, Op{Kind: OpPublish, Root: 3, Count: 40, Bytes: 900}, Op{Kind: OpTake}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpAgree})
@@ -244,7 +248,8 @@ func TestMessagesOfTheDeadAreCounted(t *testing.T) {
 	require.Greater(t, uneven, 20, "the test is of messages that some lack")
 }
 
-// A broadcast that fails since a rank is dead says at each rank whether the message is there.
+// When a broadcast fails because a rank is dead, the error at each rank says whether the message is
+// complete there.
 func TestBroadcastThatFailsSaysWhetherItIsWhole(t *testing.T) {
 	for _, c := range []struct {
 		dead  int

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// casting is a scenario in which ranks publish, flush, and then take.
+// casting returns a scenario in which ranks publish, flush, and then take.
 func casting(t *rapid.T, most int) *Scenario {
 	size := rapid.IntRange(1, most).Draw(t, "ranks")
 	window := rapid.IntRange(1, 6).Draw(t, "window")
@@ -28,9 +28,9 @@ func casting(t *rapid.T, most int) *Scenario {
 	return sc
 }
 
-// Ranks that flush before they take, with full windows, all return, and what they have
-// flushed is everywhere, whatever the network loses, whoever pauses, and although each closes
-// as soon as it has what it waits for.
+// Ranks that flush before they take, with full windows, all return, and all ranks have what they
+// have flushed. This holds whatever the network loses and whichever rank pauses, although each rank
+// closes as soon as it has what it waits for.
 func TestFlush(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)
@@ -48,8 +48,8 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// A rank that dies ends every flush that waits for it, with its name, at all ranks: whether its
-// connections tell of it or nothing does but its silence.
+// A rank that dies ends every flush that waits for it, at all ranks, with its name in the error.
+// This holds even if its connections do not end.
 func TestFlushOfTheDead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)
@@ -78,8 +78,8 @@ func TestFlushOfTheDead(t *testing.T) {
 	})
 }
 
-// Where processes take nothing, full windows keep nobody from flushing, nor others from
-// publishing, nor operations.
+// If processes take nothing, full windows prevent neither flushing, nor other ranks' publishing,
+// nor operations.
 func TestFlushOfFullWindows(t *testing.T) {
 	for _, name := range algorithms("anycast") {
 		sc := still(9, nil)
@@ -95,7 +95,7 @@ func TestFlushOfFullWindows(t *testing.T) {
 	}
 }
 
-// Who waits for room learns of a host that has vanished, too.
+// A rank that waits for room also learns of a host that has vanished.
 func TestVanishedHostIsNoticedByWhoPublishes(t *testing.T) {
 	for _, dead := range []int{1, 5, 10} {
 		sc := hush(11, []Fault{{Kind: FaultSilent, Rank: dead}}, Op{Kind: OpPublish, Count: 9})

@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holed is a broadcast of 40 chunks, each of a datagram, among 8 ranks.
+// holed returns a broadcast of 40 chunks, each of one datagram, among 8 ranks.
 func holed(faults ...Fault) *Scenario {
 	return still(8, faults, Op{Kind: OpBcast, Algorithm: acked, Chunks: 40, Bytes: 40 * 100})
 }
 
-// A chunk that a rank has missed costs a chunk, and no timeout.
+// A chunk that a rank has missed costs one chunk, and no timeout.
 func TestLostChunkIsAskedForAtOnce(t *testing.T) {
 	sc := holed()
 	for rank := 1; rank < 8; rank++ {
@@ -24,15 +24,15 @@ func TestLostChunkIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// The last chunk is told of by a later one only if that comes; else a silence
-// has to do.
+// A later chunk shows that a chunk is missing. After the last chunk none follows, so only a silence
+// shows that it is missing.
 func TestLostEndIsAskedFor(t *testing.T) {
 	r := runs(t, holed(drops(5, ByMulticast, 37, 38, 39)))
 	require.Equal(t, base, r.returned()[0])
 	require.Equal(t, 3, r.Cores[5].LastPutChunks)
 }
 
-// A chunk that everybody has missed comes from the root.
+// A chunk that all ranks have missed comes from the root.
 func TestChunkThatAllHaveLost(t *testing.T) {
 	r := runs(t, holed(drops(-1, ByMulticast, 20)))
 	for _, n := range r.Cores[1:] {
@@ -40,8 +40,8 @@ func TestChunkThatAllHaveLost(t *testing.T) {
 	}
 }
 
-// An answer that is lost is asked for again after a quarter of the timeout, as
-// long as it is not known how long answers take, and by put in the end.
+// A lost answer is asked for again after a quarter of the timeout, as long as the rank does not
+// know how long answers take, and by put in the end.
 func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	hole, answers := drops(5, ByMulticast, 20), drops(5, ByDatagram, 20)
 	for until, want := range map[Time]Time{0: 0, base / 8: base / 4, Second: base / 2} {
@@ -52,10 +52,9 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A rank that is asked for what it has lost as well passes it on when it has it, so
-// no timeout passes. If all on the way round have lost it, the first of them that
-// gets the acknowledgement of a rank that has it asks that one (paper 002, section
-// 3.3.4).
+// A rank that is asked for a chunk which it has lost too passes the chunk on once it has it, so no
+// timeout passes. If all ranks on the way round have lost it, the first of them that gets an
+// acknowledgement from a rank with the chunk asks that rank (paper 002, section 3.3.4).
 func TestChunkThatTheAskedHasLost(t *testing.T) {
 	for _, lost := range []int{2, 3, 5} {
 		var faults []Fault
@@ -70,8 +69,8 @@ func TestChunkThatTheAskedHasLost(t *testing.T) {
 	}
 }
 
-// While ranks see losses, their signals go as datagrams too, which come though
-// puts are held up.
+// While ranks see losses, they send signals as datagrams too. These arrive although puts are
+// delayed.
 func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
 	for losing, want := range map[bool]Time{false: 12 * Millisecond, true: 0} {
 		sc := holed(Fault{Kind: FaultLoss, Host: -1, Until: Millisecond, PerMille: 1000, Way: ByPut})
@@ -86,8 +85,9 @@ func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
 	}
 }
 
-// Who closes while losses are seen waits until its last signals are known to have come, which
-// those that have ended their operations say. Else it would repeat them for half a second.
+// A rank that closes while losses are seen waits until it knows that its last signals have arrived.
+// Ranks that have ended their operations confirm this. Otherwise the rank would repeat the signals
+// for half a second.
 func TestClosingWhileLossesAreSeen(t *testing.T) {
 	sc := stream(acked, 100e6, 6, 4)
 	sc.Script = append(sc.Script, Op{Kind: OpWait}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
@@ -104,7 +104,7 @@ func TestClosingWhileLossesAreSeen(t *testing.T) {
 	require.Less(t, r.End-last, 20*Millisecond)
 }
 
-// Broadcasts over a network that loses datagrams and holds puts up.
+// Broadcasts over a network that loses datagrams and delays puts.
 func TestBroadcastsOverLosingNetwork(t *testing.T) {
 	const rounds = 30
 	sc := holed()

@@ -37,7 +37,7 @@ func (k *taker) Arrived(h *wire.Header, body []byte) {
 func (*taker) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
 func (*taker) Ended(int, wire.End, error)                      {}
 
-// pair is a network of two processes that do nothing by themselves.
+// pair returns a network of two processes that do nothing by themselves.
 func pair(t *testing.T, n Net, loses func(*packet) bool) *world {
 	sc := &Scenario{Ranks: 2, Net: n}
 	require.NoError(t, sc.check())
@@ -50,7 +50,7 @@ func pair(t *testing.T, n Net, loses func(*packet) bool) *world {
 	return w
 }
 
-// quiesce has everything happen that is under way.
+// quiesce runs all pending events.
 func (w *world) quiesce() {
 	for w.events.queue.Len() > 0 {
 		e := w.events.pop()
@@ -79,8 +79,8 @@ func (w *world) read(l wire.Lane, k *taker) {
 
 var quick = Link{Rate: 1e9, Delay: 10 * Microsecond}
 
-// Frames come in order though segments of the first are lost, again and again,
-// and that costs the time until they are sent again.
+// Frames arrive in order though segments of the first are lost again and again. Each loss costs the
+// time until the segment is sent again.
 func TestLaneKeepsItsOrder(t *testing.T) {
 	lost := 0
 	w := pair(t, Net{Up: quick, Down: quick, Segment: 100, Resend: 5 * Millisecond}, func(p *packet) bool {
@@ -102,8 +102,7 @@ func TestLaneKeepsItsOrder(t *testing.T) {
 	require.Less(t, w.now, (1+2+4)*5*Millisecond+Millisecond)
 }
 
-// A held frame keeps those behind it, and in the end the sender; the other lane
-// goes on.
+// A held frame holds the frames behind it, and in the end the sender. The other lane continues.
 func TestHoldReachesTheSender(t *testing.T) {
 	w := pair(t, Net{Up: quick, Down: quick, Buffer: 4 << 10, Flight: 2 << 10}, nil)
 	unsent, control, k := 0, 0, &taker{}
@@ -131,7 +130,7 @@ func TestHoldReachesTheSender(t *testing.T) {
 	require.Zero(t, unsent)
 }
 
-// No more is under way than the window allows, and losses halve it.
+// The window limits the bytes in flight, and losses halve it.
 func TestWindowOfALane(t *testing.T) {
 	most, narrow, lost := 0, 8<<10, false
 	w := pair(t, Net{Up: quick, Down: quick, Flight: 8 << 10}, func(p *packet) bool {

@@ -11,9 +11,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// leavers is a scenario in which ranks close as soon as their calls have returned, so that those
-// that wait for a silent one may be left without a neighbour. A rank that says goodbye to the
-// silent one gives no sign of life while it lingers, up to four seconds: ranks are lost later than
+// leavers returns a scenario in which ranks close as soon as their calls have returned. So ranks
+// that wait for a silent rank may be left without a neighbour. A rank that says goodbye to the
+// silent rank gives no sign of life while it lingers, up to four seconds, so Silence is longer than
 // that.
 func leavers(ranks int, faults []Fault, ops ...Op) *Scenario {
 	sc := hush(ranks, faults, ops...)
@@ -21,8 +21,8 @@ func leavers(ranks int, faults []Fault, ops ...Op) *Scenario {
 	return sc
 }
 
-// A rank dies on its way to tell others which ranks are lost, and those that know leave: they tell
-// it with their goodbyes.
+// A rank dies on its way to tell others which ranks are lost, and the ranks that know leave. Their
+// goodbyes contain the lost ranks.
 func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 	faults := []Fault{{Kind: FaultCrash, Rank: 1, From: 100 * Microsecond}, {Kind: FaultCrash, Rank: 2, From: 500 * Microsecond}}
 	r := runs(t, leavers(18, faults, Op{Kind: "alltoall", Algorithm: "alltoall/linear", Bytes: 1000}))
@@ -38,8 +38,8 @@ func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 	require.Equal(t, 16, named)
 }
 
-// Who has left without a word to this rank takes no connections, and is not called lost when those
-// that are left agree.
+// A rank that has left without saying goodbye to this rank takes no connections, and the agreement
+// of the remaining ranks does not name it as lost.
 func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
 	r := runs(t, leavers(19, []Fault{{Kind: FaultSilent, Rank: 1}}, Op{Kind: OpBcast, Algorithm: "bcast/mcast-acktree", Bytes: 1000}))
 	for rank, named := range r.lossesOf(t, []int{1}) {
@@ -47,14 +47,14 @@ func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
 	}
 }
 
-// foundAlone is the latest that a silence that begins at 0 is known to who waits for that rank with
-// no neighbour left: after six seconds it asks those that it waits for, sixteen in an eighth of
-// that, and counts six more; then all that are left agree, which takes a second to find that ranks
-// take no connections, one after the other.
+// foundAlone is the latest time at which a rank without neighbours knows of a silence that begins
+// at 0. After six seconds the rank asks those that it waits for, sixteen in an eighth of that time,
+// and counts six more seconds. Then all remaining ranks agree. That takes a second, to find that
+// ranks take no connections, one after the other.
 const foundAlone = 24 * Second
 
-// Whoever waits for a rank that has vanished finds it, also when all ranks near that one have left.
-// Nobody is called lost who has left.
+// A rank that waits for a vanished rank finds it, even when all ranks near the vanished one have
+// left. No rank that has left is named as lost.
 func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
 	for _, c := range []struct {
 		op    Op
@@ -82,8 +82,8 @@ func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
 	}
 }
 
-// Several ranks may die at once among others that leave: every call of the others ends, those that
-// fail name the same ranks, as all runs are checked for, and nobody that has left.
+// Several ranks die at once while others leave. Every call of the others ends. Those that fail name
+// the same ranks, which every run checks, and no rank that has left.
 func TestDeathsAmongThoseThatLeave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
@@ -116,8 +116,8 @@ func TestDeathsAmongThoseThatLeave(t *testing.T) {
 	})
 }
 
-// So it is whatever the schedule and whoever vanishes, and when: every call of the others ends, and
-// those that fail name that rank alone.
+// The same holds for every schedule, whichever rank vanishes, and whenever: every call of the
+// others ends, and those that fail name only that rank.
 func TestVanishedHostIsNoticedAmongThoseThatLeave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A datagram takes the sender's link, both delays and the receiver's link: exact
-// to the nanosecond.
+// A datagram takes the sender's link, both delays and the receiver's link, exact to the nanosecond.
 func TestBroadcastOfOneDatagram(t *testing.T) {
 	sc := &Scenario{
 		Ranks: 3,

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// said returns what ranks say of a mismatch, by rank; nothing of those that do not.
+// said returns the mismatch errors of the ranks, by rank; empty for ranks without one.
 func (r *Result) said() []string {
 	said := make([]string, len(r.Cores))
 	for _, c := range r.Calls {
@@ -24,8 +24,8 @@ func (r *Result) said() []string {
 	return said
 }
 
-// When a rank makes another call than the others, all say the same: what it has called, and
-// what one of the others has.
+// When a rank makes another call than the others, all errors say the same: the call of that rank,
+// and the call of one of the others.
 func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(2, 20).Draw(rt, "ranks")
@@ -57,8 +57,8 @@ func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
 	})
 }
 
-// Where the other side, or the rank that is to tell all, is not there to be asked, who has found
-// a mismatch waits for a second or two and then tells what it knows.
+// If the other side of a mismatch, or the rank that should tell all, cannot be asked, the rank that
+// has found the mismatch waits for a second or two and then tells what it knows.
 func TestMismatchWithTheAbsent(t *testing.T) {
 	late := Fault{Kind: FaultLate, Rank: 0, Until: 10 * Second}
 	sc := still(5, []Fault{{Kind: FaultMismatch, Rank: 3}, late}, Op{Kind: OpBcast, Algorithm: "bcast/chain", Root: 2, Bytes: 10}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
@@ -73,7 +73,8 @@ func TestMismatchWithTheAbsent(t *testing.T) {
 		}
 	}
 
-	pause := Fault{Kind: FaultPause, Rank: 3, From: 200 * Microsecond, Until: 10 * Second} // it has sent, and hears nothing any more
+	// it has sent, and hears nothing after that
+	pause := Fault{Kind: FaultPause, Rank: 3, From: 200 * Microsecond, Until: 10 * Second}
 	sc = still(5, []Fault{{Kind: FaultMismatch, Rank: 3}, pause}, Op{Kind: OpBcast, Algorithm: "bcast/chain", Root: 2, Bytes: 10}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
 	sc.Net.Up.Delay, sc.Net.Down.Delay = 25*Microsecond, 25*Microsecond
 	for rank, text := range runs(t, sc).said() {

@@ -9,8 +9,7 @@ import (
 
 const acked, chained = "bcast/mcast-acktree", "bcast/mcast-chain"
 
-// lan is a broadcast from rank 0 among hosts on links of a rate, as runtime/mcast
-// would do it.
+// lan returns a broadcast from rank 0 among hosts on links of a rate, as runtime/mcast would do it.
 func lan(algorithm string, rate int64, hosts, bytes int) *Scenario {
 	l := Link{Rate: rate, Queue: 512 << 10, Delay: 25 * Microsecond}
 	return &Scenario{
@@ -20,7 +19,7 @@ func lan(algorithm string, rate int64, hosts, bytes int) *Scenario {
 	}
 }
 
-// took is how long a step took, from its root's call to the last return.
+// took returns how long a step took, from its root's call to the last return.
 func (r *Result) took(step, root int) Time {
 	var from, until Time
 	for _, c := range r.Calls {
@@ -34,16 +33,16 @@ func (r *Result) took(step, root int) Time {
 	return until - from
 }
 
-// onWire is how long so many bytes take a link in full datagrams.
+// onWire returns how long a link needs for so many bytes in full datagrams.
 func onWire(bytes int, rate int64) Time {
 	n := (bytes + datagramBytes - 1) / datagramBytes
 	return (&Link{Rate: rate}).Serialize(bytes + n*gramHead)
 }
 
-// Long broadcasts by multicast take the time of one copy on the wire: where links
-// are slow, nothing is asked for that is only late, and nothing is put that has come.
-// 16 MiB to five hosts at 100 Mbit/s once took 72 s in place of 1.4, and 32 MiB never
-// ended; along the chain they took 2.9 s, with everything put once more.
+// Long broadcasts by multicast take the time of one copy on the wire. On slow links ranks do not
+// ask for chunks that are only late, and do not put chunks that have arrived. Before this was so,
+// 16 MiB to five hosts at 100 Mbit/s took 72 s instead of 1.4 s, and 32 MiB never ended. Along the
+// chain they took 2.9 s, because all chunks were put once more.
 func TestLongBroadcastsTakeOneCopy(t *testing.T) {
 	for _, c := range []struct {
 		algorithm  string
@@ -68,8 +67,7 @@ func TestLongBroadcastsTakeOneCopy(t *testing.T) {
 	}
 }
 
-// A loss costs about what is lost, also where there are but two ranks to ask each
-// other.
+// A loss costs about what is lost, even with only two ranks that ask each other.
 func TestLossesCostWhatIsLost(t *testing.T) {
 	const bytes, rate = 16 << 20, 100e6
 	for _, algorithm := range []string{acked, chained} {
@@ -84,11 +82,12 @@ func TestLossesCostWhatIsLost(t *testing.T) {
 	}
 }
 
-// So it does where a chunk is hundreds of datagrams, of which each loses more than a request
-// is for. 1 GiB to three hosts, in chunks of 1 MiB, once took 25 s in place of 9.
+// The same holds for chunks of hundreds of datagrams, each of which loses more than one request
+// asks for. Before this was so, 1 GiB to three hosts, in chunks of 1 MiB, took 25 s instead of 9 s.
 func TestLossesOfLargeChunksCostWhatIsLost(t *testing.T) {
 	const bytes, rate = 64 << 20, 1e9
-	for hosts, percent := range map[int]Time{3: 115, 5: 150} { // the last chunk, which is repeated, is 1/64 of it all
+	// the last chunk, which is repeated, is 1/64 of the message
+	for hosts, percent := range map[int]Time{3: 115, 5: 150} {
 		sc := lan(acked, rate, hosts, bytes)
 		sc.Script[1].Chunks = 64
 		sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: 100 * Second, PerMille: 50}}
@@ -97,8 +96,9 @@ func TestLossesOfLargeChunksCostWhatIsLost(t *testing.T) {
 	}
 }
 
-// A network that loses a fifth of all packets, those of TCP too, is used as well as it can be:
-// nothing waits behind what is put in vain. 64 MiB to 15 hosts once took as long as the losses lasted.
+// A network that loses a fifth of all packets, including TCP's, is used as well as possible:
+// nothing waits behind useless puts. Before this was so, 64 MiB to 15 hosts took as long as the
+// losses lasted.
 func TestHeavyLosses(t *testing.T) {
 	for _, c := range []struct {
 		rate        int64
@@ -115,9 +115,9 @@ func TestHeavyLosses(t *testing.T) {
 	}
 }
 
-// Where 30 % of all packets are lost, TCP waits for seconds. Operations do not: signals go by datagram
-// as well until they are known to have come, and what is missing is asked for so. Before, the
-// barriers took 1.4 s in the mean, and the broadcasts 0.9 s.
+// With 30 % of all packets lost, TCP waits for seconds, but operations do not. Signals go by
+// datagram too until their arrival is known, and ranks ask for missing chunks by datagram. Before
+// this was so, the barriers took 1.4 s on average, and the broadcasts 0.9 s.
 func TestHeavyLossesOfSmallOperations(t *testing.T) {
 	for seed := range uint64(5) {
 		sc := lan(acked, 100e6, 6, 64<<10)
@@ -131,8 +131,8 @@ func TestHeavyLossesOfSmallOperations(t *testing.T) {
 	}
 }
 
-// Long broadcasts that are started together take the time of one copy of each on
-// the wire, also where receivers wait for each and their buffers are small.
+// Long broadcasts that are started together take the time of one copy of each on the wire, even if
+// receivers wait for each one and their buffers are small.
 func TestLongBroadcastsStartedTogether(t *testing.T) {
 	const bytes, rate, n = 4 << 20, 100e6, 3
 	for _, room := range []int{256 << 10, 4 << 20} {

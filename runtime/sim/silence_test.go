@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// hush is a network that never gives a rank up by itself, among ranks that do after a second
-// of silence.
+// hush returns a scenario whose network never gives a rank up by itself. The ranks give a rank up
+// after a second of silence.
 func hush(ranks int, faults []Fault, ops ...Op) *Scenario {
 	sc := still(ranks, faults, ops...)
 	sc.Net.GiveUp = 3600 * Second
@@ -24,11 +24,11 @@ func hush(ranks int, faults []Fault, ops ...Op) *Scenario {
 	return sc
 }
 
-// noticed is the latest that all know of a silence of a second that begins at 0: operations
-// stall, the question goes around, and the ranks ask an eighth of a second apart.
+// noticed is the latest time at which all ranks know of a silence of a second that begins at 0:
+// operations stall, the question goes around, and the ranks ask an eighth of a second apart.
 const noticed = Second + 2*Second/8 + 300*Millisecond
 
-// steps are a collective operation of each kind of schedule.
+// steps returns a collective operation of each kind of schedule.
 func steps() (list []Op) {
 	for _, row := range ir.Collectives() {
 		if row.Published {
@@ -45,8 +45,8 @@ func steps() (list []Op) {
 	return list
 }
 
-// A host that vanishes without a word is found by all ranks that wait, within the time that is
-// said, whatever the schedule and whoever it is.
+// All waiting ranks find a vanished host in the documented time, whatever the schedule and
+// whichever host it is.
 func TestVanishedHostIsNoticed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(2, 20).Draw(rt, "ranks")
@@ -67,7 +67,7 @@ func TestVanishedHostIsNoticed(t *testing.T) {
 	})
 }
 
-// A rank whose puts are held up for long gives signs of life by datagram.
+// A rank whose puts are delayed for long gives signs of life by datagram.
 func TestHeldUpPutsAreNotSilence(t *testing.T) {
 	lost := Fault{Kind: FaultLoss, Host: -1, Until: 5 * Second, PerMille: 1000, Way: ByPut}
 	sc := hush(3, []Fault{lost}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
@@ -78,7 +78,7 @@ func TestHeldUpPutsAreNotSilence(t *testing.T) {
 	}
 }
 
-// So are ranks that wait for messages.
+// Ranks that wait for messages find a vanished host too.
 func TestVanishedHostIsNoticedByWhoWaitsForMessages(t *testing.T) {
 	for _, dead := range []int{0, 1, 5, 10} {
 		r := runs(t, hush(11, []Fault{{Kind: FaultSilent, Rank: dead}}, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
@@ -89,8 +89,8 @@ func TestVanishedHostIsNoticedByWhoWaitsForMessages(t *testing.T) {
 	}
 }
 
-// A process that is stopped for less than the silence is waited for; one that is stopped for
-// longer is lost, by name, and told so when it goes on.
+// Ranks wait for a process that is stopped for less than the silence. A process that is stopped for
+// longer is lost, by name, and is told so when it continues.
 func TestStoppedProcess(t *testing.T) {
 	for _, op := range steps() {
 		t.Run(op.Algorithm, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// Where all processes are stopped at once, nobody is lost when they go on.
+// If all processes are stopped at once, no rank is lost when they continue.
 func TestAllStopped(t *testing.T) {
 	var faults []Fault
 	for rank := range 7 {
@@ -155,13 +155,13 @@ func TestPartitionIsNoticed(t *testing.T) {
 	}
 }
 
-// Nobody is silent who is kept busy by a slow link, or computes.
+// A rank that a slow link keeps busy, or that computes, is not silent.
 func TestSlowIsNotSilent(t *testing.T) {
 	for _, name := range []string{"bcast/chain", "bcast/binomial", "bcast/mcast-acktree", "bcast/mcast-chain", "bcast/symmetric"} {
 		t.Run(name, func(t *testing.T) {
 			sc := hush(4, nil, Op{Kind: OpCompute, Time: 30 * Second}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpBcast, Algorithm: name, Bytes: 256 << 10})
 			l := Link{Rate: 100e3, Queue: 128 << 10, Delay: 25 * Microsecond}
-			sc.Comm.Silence = 25 * Second // what is queued before a link takes 10, of a question and of the answer
+			sc.Comm.Silence = 25 * Second // a link's queue takes 10 s, for a question and for its answer
 			sc.Net = Net{Up: l, Down: l, Multicast: true, Ordered: true, GiveUp: 3600 * Second}
 			r := runs(t, sc)
 			require.Greater(t, r.took(2, 0), 20*Second, "the test is of a slow link")
@@ -172,8 +172,8 @@ func TestSlowIsNotSilent(t *testing.T) {
 	}
 }
 
-// lossesOf returns, of each rank that is not among those, the ranks that its last call calls lost, and
-// requires that every one of these errors is a LostError.
+// lossesOf returns, for each rank that is not silent, the ranks that its last call names as lost.
+// It requires that every one of these errors is a LostError.
 func (r *Result) lossesOf(t require.TestingT, silent []int) (named [][]int) {
 	named = make([][]int, len(r.Cores))
 	for _, c := range r.Calls {
@@ -188,13 +188,15 @@ func (r *Result) lossesOf(t require.TestingT, silent []int) (named [][]int) {
 	return named
 }
 
-// noticedAll is the latest that all know of the silence of so many that begins at 0: they may follow each
-// other, and one is asked an interval after those before it have not answered, each time twice as many.
+// noticedAll is the latest time at which all ranks know of the silence of so many ranks that begins
+// at 0. The silent ranks may be neighbours. A rank is asked an interval after the ranks before it
+// have not answered, each time for twice as many.
 func noticedAll(silent int) Time {
 	return noticed + Time(3+bits.Len(uint(silent)))*Second/8
 }
 
-// requireAllNamed requires that all ranks but the silent ones name just these, in time.
+// requireAllNamed requires that all ranks except the silent ones name exactly the silent ranks, in
+// time.
 func requireAllNamed(t require.TestingT, sc *Scenario, r *Result, silent []int) {
 	named := r.lossesOf(t, silent)
 	for rank := range sc.Ranks {
@@ -209,8 +211,8 @@ func requireAllNamed(t require.TestingT, sc *Scenario, r *Result, silent []int) 
 	}
 }
 
-// Ranks that fall silent together are named by all others, all of them: whichever they are, neighbours or
-// not, and the one that counts votes among them.
+// If ranks fall silent together, all other ranks name all of them, whether or not they are
+// neighbours and whether or not the rank that counts votes is among them.
 func TestSilentTogether(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(3, 24).Draw(rt, "ranks")
@@ -230,8 +232,8 @@ func TestSilentTogether(t *testing.T) {
 	})
 }
 
-// Processes that are stopped together and go on later are told that they were lost, each of itself, whether the
-// others are still there or have closed.
+// Processes that are stopped together and continue later are told that they were lost, each about
+// itself, whether the others are still there or have closed.
 func TestStoppedTogetherComeBack(t *testing.T) {
 	for _, silent := range [][]int{{1, 4}, {2, 3}, {0, 3}, {0, 1, 5}, {1, 2, 3}} {
 		for _, closes := range []bool{false, true} {
@@ -268,7 +270,7 @@ func TestStoppedTogetherComeBack(t *testing.T) {
 	}
 }
 
-// When the network is cut, all of each part name all of the other.
+// When the network is cut, all ranks of each part name all ranks of the other.
 func TestPartsNameEachOther(t *testing.T) {
 	for _, c := range []struct {
 		ranks int

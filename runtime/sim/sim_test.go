@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Seeds drawn as "schedgen soak" draws them.
+// Seeds as "schedgen soak" draws them.
 func TestSeeds(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
@@ -26,7 +26,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// Scenarios that failed once, most of them shrunk from a seed.
+// Scenarios that have failed, most of them shrunk from a seed.
 func TestScenariosThatFailedOnce(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.json")
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestTraceRepeats(t *testing.T) {
 	require.NotEqual(t, a.Digest, other.Digest)
 }
 
-// What is drawn has every kind of fault, step and algorithm.
+// Draw makes every kind of fault and step, and uses every algorithm.
 func TestDrawReachesEverything(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(2000) {
@@ -88,7 +88,7 @@ func TestDrawReachesEverything(t *testing.T) {
 	}
 }
 
-// A run is one goroutine, and nothing in it is in the order of a map.
+// A run is one goroutine, and nothing in it depends on the order of a map.
 func TestRunsAreDeterministicByConstruction(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

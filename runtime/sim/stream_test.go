@@ -10,9 +10,9 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// stream is what a cast does: pieces of 1 MiB one after the other, four operations open, and a
-// barrier behind every eight. Connections are as those of Linux: losses are told of by what is
-// confirmed, else after 200 ms.
+// stream returns the operations of a cast: pieces of 1 MiB one after the other, four operations
+// open, and a barrier after every eight. Connections are like Linux's: confirmations show losses,
+// or a timeout of 200 ms.
 func stream(algorithm string, rate int64, hosts, pieces int) *Scenario {
 	sc := lan(algorithm, rate, hosts, 1<<20)
 	sc.Net.Confirm, sc.Net.Resend, sc.Net.GiveUp = 66, 200*Millisecond, 900*Second
@@ -29,16 +29,17 @@ func stream(algorithm string, rate int64, hosts, pieces int) *Scenario {
 	return sc
 }
 
-// Pieces that follow each other take the link as long as one long message. Along the chain, 64 of them to 15
-// hosts once took 1.7 times as long without any loss: the first receiver counted as silent while the
-// multicast of a piece still waited for those before it, and was put all of it. One run in six takes longer, where TCP
-// loses the same signal twice: it is the run in the middle that counts.
+// Pieces that follow each other take the link as long as one long message. Along the chain, 64
+// pieces to 15 hosts once took 1.7 times as long without any loss: the first receiver counted as
+// silent while the multicast of a piece still waited for earlier pieces, so all of the piece was
+// put too. One run in six takes longer, because TCP loses the same signal twice. So the median run
+// counts.
 func TestPiecesTakeOneCopy(t *testing.T) {
 	const pieces = 24
 	for _, c := range []struct {
 		algorithm       string
 		perMille        int
-		percent, copies Time // of what the wire needs, below which it is, for 5 and for 15 hosts
+		percent, copies Time // limits, as a percentage of what the wire needs, for 5 and for 15 hosts
 	}{
 		{acked, 0, 102, 102}, {acked, 10, 102, 103}, {acked, 50, 105, 110},
 		{chained, 0, 102, 102}, {chained, 10, 103, 103}, {chained, 50, 120, 120},
@@ -69,8 +70,8 @@ func TestPiecesTakeOneCopy(t *testing.T) {
 	}
 }
 
-// However losses fall, no rank is put by TCP what datagrams bring: once it was in one run of three, which took two to
-// six times as long then.
+// Wherever losses fall, no rank is put by TCP what datagrams bring. That once happened in one run
+// of three, which then took two to six times as long.
 func TestPiecesWhateverIsLost(t *testing.T) {
 	const pieces = 24
 	for _, algorithm := range []string{acked, chained} {
@@ -85,14 +86,15 @@ func TestPiecesWhateverIsLost(t *testing.T) {
 	}
 }
 
-// Where links are so slow that a burst takes longer than a base timeout, what is still on its way is not taken for
-// lost: all of it was once put as well, to all, and took five times as long as one copy.
+// On links that are so slow that a burst takes longer than a base timeout, packets on their way are
+// not taken for lost. Once all of them were put too, to all ranks, which took five times as long as
+// one copy.
 func TestPiecesOverSlowLinks(t *testing.T) {
 	const pieces = 6
 	for _, c := range []struct {
 		rate     int64
 		perMille int
-		percent  Time // of what the wire needs at most
+		percent  Time // limit, as a percentage of what the wire needs
 	}{
 		{500e3, 0, 300}, {500e3, 50, 170}, {1e6, 0, 105}, {2e6, 0, 105}, {2e6, 10, 105}, {2e6, 50, 110}, {10e6, 0, 105}, {10e6, 50, 120},
 	} {

@@ -8,8 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A token bucket lets its bytes pass at once after a rest, and no more on average
-// than the rate says.
+// A token bucket lets its bytes pass at once after a rest, and no more than the rate on average.
 func TestBurstOfALink(t *testing.T) {
 	p := pipe{Link: Link{Rate: 8e9, Burst: 2000, Queue: 2500}} // a byte a nanosecond
 	send := func(now Time, want Time, fits bool) {
@@ -28,8 +27,8 @@ func TestBurstOfALink(t *testing.T) {
 	require.Equal(t, 2000, p.Count().Deepest)
 }
 
-// Confirmations take their part of the links back, and tell of what they have
-// overtaken: a loss costs about a round trip.
+// Confirmations use the links of the way back, and show which packets they have overtaken: a loss
+// costs about a round trip.
 func TestConfirmationsOnTheWire(t *testing.T) {
 	const packets = 20
 	lost := false
@@ -53,7 +52,7 @@ func TestConfirmationsOnTheWire(t *testing.T) {
 	require.Less(t, l.used, Millisecond, "the lost packet was sent again at once")
 }
 
-// Confirmations may be lost as well, also the last.
+// Confirmations may be lost too, even the last one.
 func TestLostConfirmations(t *testing.T) {
 	n := 0
 	w := pair(t, Net{Up: quick, Down: quick, Confirm: 66, Resend: 5 * Millisecond}, func(p *packet) bool {
@@ -73,8 +72,7 @@ func TestLostConfirmations(t *testing.T) {
 	require.True(t, w.procs[0].out[index(1, wire.LaneOps)].idle())
 }
 
-// A lane begins with its first window, which what is confirmed widens, and does so
-// again after a rest.
+// A lane begins with its first window, which confirmations widen. It begins so again after a rest.
 func TestWindowAfterARest(t *testing.T) {
 	const first, flight = 3000, 24000
 	var most int
@@ -104,8 +102,7 @@ func TestWindowAfterARest(t *testing.T) {
 	require.Equal(t, []uint64{1, 2, 3, 4}, k.got)
 }
 
-// Long frames wait while as much as Turn says is under way to others; short ones
-// do not.
+// Long frames wait while Turn bytes are in flight to others. Short frames do not wait.
 func TestTurnsOfLanes(t *testing.T) {
 	const turn = 20000
 	sc := &Scenario{Ranks: 4, Net: Net{Up: quick, Down: quick, Turn: turn}}
@@ -149,7 +146,7 @@ func TestTurnsOfLanes(t *testing.T) {
 	require.Less(t, most, turn+3000)
 }
 
-// Cores that are shared do one piece of work at a time.
+// Shared cores do one piece of work at a time.
 func TestCoresAreShared(t *testing.T) {
 	took := func(cores int) Time {
 		sc := &Scenario{
@@ -163,9 +160,9 @@ func TestCoresAreShared(t *testing.T) {
 	require.Greater(t, took(1), 8*Millisecond)
 }
 
-// Where losses do not narrow windows, a connection alone that may have more under
-// way than the queue before a link holds costs a pipeline the length of that queue:
-// what comes behind a hole waits for it. With less it takes one copy.
+// If losses do not narrow windows, a single connection that may have more bytes in flight than a
+// link's queue holds costs a pipeline the length of that queue: everything behind a hole waits for
+// it. With fewer bytes in flight it takes one copy.
 func TestWindowBeyondTheQueueDelaysAPipeline(t *testing.T) {
 	const bytes, rate, queue = 512 << 10, 100e6, 128 << 10
 	took := func(flight int) Time {

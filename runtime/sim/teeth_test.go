@@ -13,9 +13,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What is broken on purpose is found.
+// The tests of this file break something on purpose, and the checks must find it.
 
-// liar is a way out that changes or loses what goes by put.
+// liar changes or loses frames that are put.
 type liar struct {
 	core.Net
 	change func(f *wire.Frame) *wire.Frame // nil: the frame is lost
@@ -29,7 +29,7 @@ func (l liar) Put(to int, f *wire.Frame) {
 	}
 }
 
-// lying has a rank's puts changed.
+// lying changes the puts of a rank.
 func lying(rank int, change func(f *wire.Frame) *wire.Frame) tamper {
 	return tamper{wrap: func(r int, n core.Net) core.Net {
 		if r == rank {
@@ -100,7 +100,7 @@ func TestFramesAfterTheEndAreFound(t *testing.T) {
 	require.ErrorContains(t, w.violation, "after it has closed")
 }
 
-// broken runs a schedule that verify refuses.
+// broken returns a tamper that runs a schedule which verify refuses.
 func broken(t *testing.T, name string) tamper {
 	f, err := os.Open(filepath.Join("..", "..", "golden", "testdata", "broken", name+".txt"))
 	require.NoError(t, err)
@@ -110,8 +110,8 @@ func broken(t *testing.T, name string) tamper {
 	return tamper{programs: func(*Op) *ir.Schedule { return s }}
 }
 
-// A dissemination that forgets to wait is left too soon in some of the runs in
-// which ranks come late: no particular order has to be known.
+// Ranks leave a dissemination that forgets to wait too soon in some of the runs in which ranks come
+// late. No particular order has to be known.
 func TestBrokenBarrierIsFound(t *testing.T) {
 	tp, found := broken(t, "forgotten-waits"), 0
 	for seed := range uint64(200) {
@@ -205,8 +205,7 @@ func TestBuffersThatAreWrittenTooLateAreFound(t *testing.T) {
 	violated(t, sc, late, "rank 0: byte 0 of a buffer was written after its call had returned")
 }
 
-// scribbler writes into a body that it was given before, when a later frame is
-// put.
+// scribbler writes to the body of an earlier frame when a later frame is put.
 type scribbler struct {
 	core.Net
 	rank int

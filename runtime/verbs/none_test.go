@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/verbs"
 )
 
-// A program without verbs says how to build one with them.
+// The error of a program without verbs tells how to build one with verbs.
 func TestNotBuilt(t *testing.T) {
 	_, err := verbs.Join(t.Context(), verbs.Config{TCP: tcp.Config{Size: 1}})
 	require.ErrorIs(t, err, verbs.ErrNotBuilt)
