@@ -1,31 +1,36 @@
-/* What the library in C and this one give each other: go.h of the library has the same. */
+/*
+ * The structures that the library in C and this library exchange. The library's go.h has the same.
+ */
 #ifndef SG_GO_CALL
 #define SG_GO_CALL
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What a rank wants of the engine. */
+/* A collective operation of one rank. */
 struct sg_go_call {
-	int operation, root; /* mpi.Operation */
+	int operation, root; /* operation is an mpi.Operation */
 	void *dst;
 	const void *src;
 	size_t dst_bytes, src_bytes;
 	size_t element;
-	const int *counts; /* of elements, by block of src, or NULL */
-	int blocks, own;   /* how many counts there are, and which is that of dst */
-	const size_t *dst_lengths, *src_lengths; /* of blocks that have lengths of their own, in bytes; or NULL */
-	int dst_blocks, src_blocks, counted;     /* how many there are; whether blocks have lengths of their own */
-	int commutes;                            /* fold does */
-	int kernel;        /* of kernels.go; 0: fold */
+	const int *counts; /* elements of each block of src, or NULL */
+	int blocks, own;   /* the number of counts, and the elements of dst */
+	const size_t *dst_lengths, *src_lengths; /* bytes of each block, or NULL */
+	int dst_blocks, src_blocks, counted;     /* numbers of blocks; whether blocks have lengths */
+	int commutes;                            /* whether fold commutes */
+	int kernel;        /* a kernel of kernels.go, or 0: use fold */
 	void (*fold)(void *with, void *dst, const void *left, const void *right, size_t bytes);
 	void *with;
 };
 
-/* An operation that has been started. When it has ended, the engine puts it before others that have. */
+/*
+ * An operation that has been started. When it ends, the engine prepends its note to a list of
+ * notes.
+ */
 struct sg_go_note {
 	uintptr_t next;
-	uint64_t token; /* no other has it */
+	uint64_t token; /* unique */
 	int err;
 };
 #endif

@@ -11,7 +11,7 @@ struct sg_go_call {
     size_t dst_bytes, src_bytes;
     size_t element;
     const int *counts; /* elements in each block of src, or NULL: all blocks have the same length */
-    int blocks, own;   /* number of counts, and the index of dst's count */
+    int blocks, own;   /* number of counts, and number of elements of dst */
     const size_t *dst_lengths, *src_lengths; /* in bytes, of blocks of different lengths; or NULL */
     int dst_blocks, src_blocks, counted;     /* numbers of blocks; whether their lengths differ */
     int commutes;                            /* whether fold commutes */
