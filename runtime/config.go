@@ -98,18 +98,19 @@ type Config struct {
 
 	Repair time.Duration // base timeout of repairs; default 20 ms
 
-	// Stall is how long an operation stands still before it asks its neighbour whether both have called
-	// the same operation. Default 250 ms. Negative: it never asks; ranks that call different operations
-	// may then hang, and so may the others when one rank alone is refused a call.
+	// Stall is how long an operation stands still before it asks its neighbour whether both have
+	// called the same operation. Default 250 ms. Negative: it never asks; ranks that call different
+	// operations may then hang, and so may the others when one rank alone is refused a call.
 	Stall time.Duration
 
-	// Silence is how long a rank may give no sign of life while another rank waits for it. After that
-	// the rank is lost (ErrPeerLost), even if its connections stand. Default 30 s. Negative: no limit.
+	// Silence is how long a rank may give no sign of life while another rank waits for it. After
+	// that the rank is lost (ErrPeerLost), even if its connections stand. Default 30 s. Negative:
+	// no limit.
 	Silence time.Duration
 
-	// Retain is how many bytes of past operations are kept, in all, to answer requests after the call
-	// has returned. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits for a
-	// repair.
+	// Retain is how many bytes of past operations are kept, in all, to answer requests after the
+	// call has returned. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits
+	// for a repair.
 	Retain int
 
 	CastWindow int // rootless messages of one origin that may be under way at once; default 64
@@ -139,13 +140,13 @@ type Config struct {
 
 // Waiting says how callers wait for other ranks.
 type Waiting struct {
-	// Idle is how long after a call the background takes over; after many calls in a row it may be up to
-	// fifty times as long. Default 200 µs. Negative: never; other ranks then wait until this rank's next
-	// call, at most for Silence.
+	// Idle is how long after a call the background takes over; after many calls in a row it may be
+	// up to fifty times as long. Default 200 µs. Negative: never; other ranks then wait until this
+	// rank's next call, at most for Silence.
 	Idle time.Duration
 
-	// Linger is how long Close waits while the system takes none of the frames that remain. Default 2 s.
-	// Negative: Close does not wait, and frames that the system has not taken are lost.
+	// Linger is how long Close waits while the system takes none of the frames that remain. Default
+	// 2 s. Negative: Close does not wait, and frames that the system has not taken are lost.
 	Linger time.Duration
 
 	// Spin is how many polls may find nothing before the caller is parked. Default: some tens to

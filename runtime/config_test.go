@@ -62,7 +62,8 @@ func TestConfigOfAlgorithms(t *testing.T) {
 	}
 }
 
-// What the caller does to the map after Join has no effect, also on communicators that are split off.
+// What the caller does to the map after Join has no effect, also on communicators that are split
+// off.
 func TestConfigOfAlgorithmsIsCopied(t *testing.T) {
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear", Params: schedule.Params{Chunks: 3}}}}
 	comms := group(t, 2, mem.Options{}, cfg)

@@ -44,7 +44,8 @@ func withNil(v any) map[string]error {
 	return errs
 }
 
-// A nil context is refused by every call, which does nothing: the communicator works on, and can be closed.
+// A nil context is refused by every call, which does nothing: the communicator works on, and can be
+// closed.
 func TestNilContexts(t *testing.T) {
 	for name, o := range map[string]mem.Options{"frames": {}, "windows": {Windows: true}} {
 		t.Run(name, func(t *testing.T) {

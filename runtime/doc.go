@@ -127,8 +127,9 @@
 // fails and tells all ranks why, and every later call returns that error. errors.Is gives the same
 // result at all ranks, and errors.As with a [RankError] gives the same rank: the rank that is lost,
 // has left, is late, or has called something other than the rank that noticed it. At the ranks that
-// were told, the error is also [ErrAborted]. Only a cause that the program has given to a context reaches the other ranks as
-// text alone. A mismatch names two ranks and the call of each, in the same words everywhere.
+// were told, the error is also [ErrAborted]. Only a cause that the program has given to a context
+// reaches the other ranks as text alone. A mismatch names two ranks and the call of each, in the
+// same words everywhere.
 //
 // When ranks are lost, the survivors agree on the list of lost ranks before any of their calls
 // returns. All get a [LostError] with the same list. It also says whether all survivors have the

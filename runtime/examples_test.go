@@ -159,7 +159,8 @@ func ExampleComm_Split() {
 	// Output: rank 2 is rank 1 of 3 below rank 4
 }
 
-// A context that ends in a call ends the communicator at every rank; Shrink makes another one of all.
+// A context that ends in a call ends the communicator at every rank; Shrink makes another one of
+// all.
 func Example_cancelled() {
 	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
 		short := ctx

@@ -36,7 +36,8 @@ func words(name string, commutes bool, f func(a, b uint64) uint64) *runtime.Fold
 var (
 	sums = words("sum", true, func(a, b uint64) uint64 { return a + b })
 
-	// concat is associative and does not commute: numbers are affine functions x → a·x + b, composed.
+	// concat is associative and does not commute: numbers are affine functions x → a·x + b,
+	// composed.
 	concat = words("composition", false, func(f, g uint64) uint64 {
 		a, b, c, d := uint32(f>>32), uint32(f), uint32(g>>32), uint32(g)
 		return uint64(a*c)<<32 | uint64(c*b+d)

@@ -94,9 +94,9 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	return dst
 }
 
-// Ring makes a, one of Alarms, due, and no other alarm, and ticks. It reports whether Due announced a
-// and nothing before a. If not, a driver that looks at the clock only when Due says would sleep too
-// long.
+// Ring makes a, one of Alarms, due, and no other alarm, and ticks. It reports whether Due announced
+// a and nothing before a. If not, a driver that looks at the clock only when Due says would sleep
+// too long.
 func (c *Core) Ring(a Alarm) (announced bool) {
 	if due, ok := c.Due(); ok && due <= noon { // a due alarm that no driver knows of
 		return false // an alarm that nobody knows of

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkKernels folds into the left operand and into a third vector, in the cache of a core and far
-// beyond it, beside copy of as many bytes:
+// BenchmarkKernels folds into the left operand and into a third vector, in the cache of a core and
+// far beyond it, beside copy of as many bytes:
 //
 //	go test ./runtime/fold -run '^$' -bench Kernels/sum-float
 func BenchmarkKernels(b *testing.B) {

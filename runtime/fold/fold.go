@@ -5,12 +5,12 @@ import (
 	"reflect"
 )
 
-// A Kernel folds two vectors: it makes each element of dst a·b, of those at its place in a, the left
-// operand, and in b, the right one.
+// A Kernel folds two vectors: it makes each element of dst a·b, of those at its place in a, the
+// left operand, and in b, the right one.
 //
-// All three have the same number of bytes, a multiple of the element's; if they have not, the kernel
-// panics. They may begin at any address. dst may be the very memory of a, of b, or of both; it must
-// not overlap them otherwise. A kernel may be called by several goroutines at a time.
+// All three have the same number of bytes, a multiple of the element's; if they have not, the
+// kernel panics. They may begin at any address. dst may be the very memory of a, of b, or of both;
+// it must not overlap them otherwise. A kernel may be called by several goroutines at a time.
 type Kernel func(dst, a, b []byte)
 
 // For returns the kernel that does op to elements of type T, and the bytes of such an element. The

@@ -15,11 +15,11 @@ import (
 //		}
 //	})
 //
-// It has to be associative. A reduction takes its operands in the order of ranks unless commutative is
-// set. Both slices have the same length; fn is called for parts of vectors, as they come, so it must
-// treat each element by itself. It neither writes to src nor keeps the slices, and may be called by
-// several goroutines at a time. The name tells it from others at all ranks; those of the operations
-// here are taken.
+// It has to be associative. A reduction takes its operands in the order of ranks unless commutative
+// is set. Both slices have the same length; fn is called for parts of vectors, as they come, so it
+// must treat each element by itself. It neither writes to src nor keeps the slices, and may be
+// called by several goroutines at a time. The name tells it from others at all ranks; those of the
+// operations here are taken.
 //
 // Bytes between the fields of a T are as fn leaves them.
 func Func[T any](name string, commutative bool, fn func(dst, src []T)) Op {

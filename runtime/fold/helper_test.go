@@ -20,8 +20,8 @@ var typeOf = [classes]reflect.Type{
 
 var allOps = []Op{Sum, Prod, Min, Max, And, Or, Xor, LAnd, LOr, LXor, MinLoc, MaxLoc}
 
-// special64 and special32 are numbers of which kernels could think wrongly: zeros, infinities, NaNs quiet
-// and signaling with payloads, the ends of normal and denormal numbers, and of integers.
+// special64 and special32 are numbers of which kernels could think wrongly: zeros, infinities, NaNs
+// quiet and signaling with payloads, the ends of normal and denormal numbers, and of integers.
 var (
 	special64 = []uint64{
 		0, 1 << 63, 0x7ff0000000000000, 0xfff0000000000000,

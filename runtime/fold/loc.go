@@ -55,8 +55,8 @@ func locsOf(greatest bool) *[classes]Kernel {
 }
 
 // locs makes a kernel that takes the Loc with the least or greatest value. takes says which of two
-// values to take where neither is less: the left one if it is below 0, the right one if it is above,
-// and if it is 0 they are the same.
+// values to take where neither is less: the left one if it is below 0, the right one if it is
+// above, and if it is 0 they are the same.
 func locs[T Number](greatest bool, takes func(x, y T) int) Kernel {
 	var l Loc[T]
 	place := unsafe.Offsetof(l.Index) // bytes that Value has for itself

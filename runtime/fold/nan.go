@@ -2,10 +2,10 @@ package fold
 
 import "math"
 
-// Processors differ in the NaN that they make of several, and of none, as for ∞-∞; and compilers swap
-// operands. So that a sum has the same bits everywhere, what is NaN is made here, as x86-64 makes it:
-// the left operand if that is NaN, else the right one, as a quiet NaN; or one with the sign bit set and
-// nothing else.
+// Processors differ in the NaN that they make of several, and of none, as for ∞-∞; and compilers
+// swap operands. So that a sum has the same bits everywhere, what is NaN is made here, as x86-64
+// makes it: the left operand if that is NaN, else the right one, as a quiet NaN; or one with the
+// sign bit set and nothing else.
 
 const (
 	quiet32, default32 = 1 << 22, 0xffc00000
@@ -81,9 +81,9 @@ func times64(x, y float64) float64 {
 	return z
 }
 
-// bound32 returns which of x and y, which are equal or not both numbers, Min takes if negative is set,
-// and else Max: a NaN before a number, of NaNs the one with the greater bits as a signed integer, and
-// of zeros the negative one or the positive one.
+// bound32 returns which of x and y, which are equal or not both numbers, Min takes if negative is
+// set, and else Max: a NaN before a number, of NaNs the one with the greater bits as a signed
+// integer, and of zeros the negative one or the positive one.
 func bound32(x, y float32, negative bool) float32 {
 	m, n := math.Float32bits(x), math.Float32bits(y)
 	switch {

@@ -4,8 +4,8 @@ import "reflect"
 
 // An Op is an operation that folds two elements into one. The zero Op is none.
 //
-// All ranks of a reduction need the same one: ranks compare names, since what a function does cannot
-// be sent.
+// All ranks of a reduction need the same one: ranks compare names, since what a function does
+// cannot be sent.
 type Op struct {
 	name        string
 	commutative bool
@@ -33,8 +33,8 @@ const (
 	codes // how many there are
 )
 
-// Operations on elements of the basic types. Which types each takes, and what it does to them, is said
-// in the comment of the package.
+// Operations on elements of the basic types. Which types each takes, and what it does to them, is
+// said in the comment of the package.
 var (
 	Sum  = Op{name: "sum", commutative: true, code: sum}         // MPI_SUM
 	Prod = Op{name: "prod", commutative: true, code: prod}       // MPI_PROD
@@ -61,8 +61,9 @@ type user interface {
 // given to Func.
 func (o Op) Name() string { return o.name }
 
-// Commutative reports whether a·b is b·a, so that a reduction may take operands in any order. Of the
-// operations here all are, but for the bits of a NaN in sums and products if both operands are NaN.
+// Commutative reports whether a·b is b·a, so that a reduction may take operands in any order. Of
+// the operations here all are, but for the bits of a NaN in sums and products if both operands are
+// NaN.
 func (o Op) Commutative() bool { return o.commutative }
 
 // String returns the name of the operation.

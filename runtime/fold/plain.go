@@ -142,8 +142,8 @@ func one[T integer](is bool) T {
 	return 0
 }
 
-// floats fills in the kernels of one type of floating-point numbers. nan gives the result of a sum or
-// a product that is NaN, and bound is what Min and Max make of equal numbers and of NaNs.
+// floats fills in the kernels of one type of floating-point numbers. nan gives the result of a sum
+// or a product that is NaN, and bound is what Min and Max make of equal numbers and of NaNs.
 func floats[T float](t *table, c class, nan func(x, y T) T, bound func(x, y T, negative bool) T) {
 	t[sum][c] = viewed(func(dst, a, b []T) {
 		a, b = a[:len(dst)], b[:len(dst)]
@@ -193,8 +193,9 @@ func floats[T float](t *table, c class, nan func(x, y T) T, bound func(x, y T, n
 	})
 }
 
-// prodComplex64s multiplies by the plain formula. Each product and each sum is rounded by itself, since
-// processors that can do both at once are told not to by a conversion, and has the NaN of its own.
+// prodComplex64s multiplies by the plain formula. Each product and each sum is rounded by itself,
+// since processors that can do both at once are told not to by a conversion, and has the NaN of its
+// own.
 func prodComplex64s(dst, a, b []complex64) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {

@@ -30,8 +30,8 @@ func sizeOf[T any]() int {
 // same reports whether a and b, which are of equal length, are the same memory.
 func same(a, b []byte) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) }
 
-// blockBytes is how many bytes are folded at a time where they are copied first: few enough to stay in
-// the first cache, and a multiple of all basic elements' sizes.
+// blockBytes is how many bytes are folded at a time where they are copied first: few enough to stay
+// in the first cache, and a multiple of all basic elements' sizes.
 const blockBytes = 4096
 
 // A scratch is memory of the strictest alignment that a basic type has.

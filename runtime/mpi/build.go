@@ -63,7 +63,8 @@ func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
 			return nil, err
 		}
 	}
-	// The library is loaded with the program, so its thread-local variables may be found without a call.
+	// The library is loaded with the program, so its thread-local variables may be found without a
+	// call.
 	compile := exec.CommandContext(ctx, cc, "-std=gnu11", "-O2", "-fvisibility=hidden", "-shared", "-fPIC", "-ftls-model=initial-exec",
 		"-DSCHEDGEN_TABLES="+literal(l.Tables), "-DSCHEDGEN_COMMAND="+literal(command), "-o", "libschedgen.so", "library.c", "-ldl", "-lpthread")
 	compile.Dir = work

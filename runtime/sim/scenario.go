@@ -54,17 +54,17 @@ type Net struct {
 	Cost    Time `json:"cost,omitempty"`    // time that a process needs for a frame or a datagram, in or out
 	Ordered bool `json:"ordered,omitempty"` // simultaneous events happen in the order in which they were caused
 
-	// First is the number of bytes of a lane that may be under way when the lane begins, or has been
-	// idle for Resend. Confirmed bytes add to it. Default Flight.
+	// First is the number of bytes of a lane that may be under way when the lane begins, or has
+	// been idle for Resend. Confirmed bytes add to it. Default Flight.
 	First  int  `json:"first,omitempty"`
 	Steady bool `json:"steady,omitempty"` // losses do not narrow a lane's window, as with BBR
 	// Confirm is the length on the wire of the confirmation of a packet of a lane, in bytes.
-	// Confirmations wait in the links' queues and may be lost. They also report packets that they have
-	// overtaken, which are then sent again at once. By default confirmations use no bytes, and only
-	// timeouts reveal losses.
+	// Confirmations wait in the links' queues and may be lost. They also report packets that they
+	// have overtaken, which are then sent again at once. By default confirmations use no bytes, and
+	// only timeouts reveal losses.
 	Confirm int `json:"confirm,omitempty"`
-	// Turn is the number of bytes that a process has under way to other hosts when long frames begin
-	// to wait, as in runtime/tcp; 0: they never wait.
+	// Turn is the number of bytes that a process has under way to other hosts when long frames
+	// begin to wait, as in runtime/tcp; 0: they never wait.
 	Turn  int `json:"turn,omitempty"`
 	Cores int `json:"cores,omitempty"` // number of cores that all processes share; 0: each process has its own
 }

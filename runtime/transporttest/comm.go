@@ -50,8 +50,9 @@ func CommItself(t *testing.T, with Make) {
 	}
 }
 
-// CommDaily is Comm for the heavy tests, and CommSample for those of every day. The transports mem and
-// tcp pass Comm every day, so what does not depend on the transport is tested without the others.
+// CommDaily is Comm for the heavy tests, and CommSample for those of every day. The transports mem
+// and tcp pass Comm every day, so what does not depend on the transport is tested without the
+// others.
 func CommDaily(t *testing.T, with Make) {
 	suite := heavy.Or(CommSample, Comm)
 	suite(t, with)
@@ -87,11 +88,13 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Puts", func(t *testing.T) { testPuts(t, with, sizes.puts) })
 }
 
-// drawn is which of the algorithms that put tests of every day take where they take a sample of them.
+// drawn is which of the algorithms that put tests of every day take where they take a sample of
+// them.
 var drawn = rand.IntN(3)
 
-// inTurn returns the numbers of ranks that tests of every day take for algorithm i: one that is no power of two,
-// and the others in turn. Of a sample there is one number, for algorithms that multicast and those that are drawn.
+// inTurn returns the numbers of ranks that tests of every day take for algorithm i: one that is no
+// power of two, and the others in turn. Of a sample there is one number, for algorithms that
+// multicast and those that are drawn.
 func inTurn(i int, a *schedule.Algorithm, numbers []int) []int {
 	odd := slices.Index(numbers, 5)
 	switch {

@@ -41,8 +41,8 @@ func testAgree(t *testing.T, with Make) {
 	t.Run("left", func(t *testing.T) { testAgreeLeft(t, with) })
 }
 
-// testAgreeLate: who has given up waiting gets what all have agreed on when it asks again, also if that
-// has come meanwhile.
+// testAgreeLate: who has given up waiting gets what all have agreed on when it asks again, also if
+// that has come meanwhile.
 func testAgreeLate(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

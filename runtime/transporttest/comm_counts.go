@@ -23,8 +23,8 @@ func manyBlocks() (names []string) {
 	return names
 }
 
-// counted returns the call of rank, with blocks of elements of 8 bytes, of which block b has count(b).
-// Each round has its own content. want is what Dst is to become.
+// counted returns the call of rank, with blocks of elements of 8 bytes, of which block b has
+// count(b). Each round has its own content. want is what Dst is to become.
 func counted(row *ir.Collective, ranks, root, rank, round int, count func(block int) int) (call runtime.Call, want []byte) {
 	part := func(of ir.Blocks) (b []byte, counts []int) {
 		for i := range of.Count {
@@ -41,8 +41,8 @@ func counted(row *ir.Collective, ranks, root, rank, round int, count func(block 
 	return call, want
 }
 
-// testBlockCounts moves blocks of different lengths, among them none and long ones, and compares every
-// byte at every rank.
+// testBlockCounts moves blocks of different lengths, among them none and long ones, and compares
+// every byte at every rank.
 func testBlockCounts(t *testing.T, with Make) {
 	const ranks = 5
 	lengths := []int{0, 1, 100, 9000, 3, 0, 2000}
@@ -68,8 +68,8 @@ func testBlockCounts(t *testing.T, with Make) {
 	})
 }
 
-// testBlockCountsDiffer: where two ranks differ in the length of a block all ranks fail, in the words of
-// both.
+// testBlockCountsDiffer: where two ranks differ in the length of a block all ranks fail, in the
+// words of both.
 func testBlockCountsDiffer(t *testing.T, with Make) {
 	for _, name := range manyBlocks() {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// foldLengths are numbers of a block: none, fewer than chunks, and some that are copied, lent and cut.
+// foldLengths are numbers of a block: none, fewer than chunks, and some that are copied, lent and
+// cut.
 var foldLengths = []int{0, 1, 13, 400, 9000, 40_000}
 
 // sum adds numbers of 8 bytes.
@@ -63,10 +64,10 @@ func testFolds(t *testing.T, with Make, sizes []int) {
 	}
 }
 
-// FoldOnce calls a collective that folds, with blocks of n numbers, and compares what it makes. What
-// ranks contribute depends on round. If round is even, the result takes the contribution's place where
-// both are one block. n is the number of elements of 8 bytes; every rank must give the same
-// arguments.
+// FoldOnce calls a collective that folds, with blocks of n numbers, and compares what it makes.
+// What ranks contribute depends on round. If round is even, the result takes the contribution's
+// place where both are one block. n is the number of elements of 8 bytes; every rank must give the
+// same arguments.
 func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
 	inputs := row.Inputs(c.Size())
 	own := func(rank, block int) []byte { return content(uint64(round)<<32|uint64(rank*inputs+block), 8*n) }

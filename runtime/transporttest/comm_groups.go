@@ -46,8 +46,8 @@ func grouping(t *testing.T, with Make) {
 	}
 }
 
-// testGroups: nothing comes to the ranks of one half of what the other half broadcasts, also where that is
-// split again, and where all ranks are members once more.
+// testGroups: nothing comes to the ranks of one half of what the other half broadcasts, also where
+// that is split again, and where all ranks are members once more.
 func testGroups(t *testing.T, with Make) {
 	grouping(t, with)
 	net := &overheard{with: with}
@@ -168,7 +168,8 @@ func testManyGroups(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testGroupOfHeir: what is left of a communicator keeps its group, and who has left it hears nothing more.
+// testGroupOfHeir: what is left of a communicator keeps its group, and who has left it hears
+// nothing more.
 func testGroupOfHeir(t *testing.T, with Make) {
 	grouping(t, with)
 	const gone = 4

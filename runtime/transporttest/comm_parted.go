@@ -53,8 +53,8 @@ var partings = []parting{
 	}},
 }
 
-// partedSizes are messages that take different ways where memory is shared: in the line of a flag, copied beside it, by a
-// ring or lent, and in chunks.
+// partedSizes are messages that take different ways where memory is shared: in the line of a flag,
+// copied beside it, by a ring or lent, and in chunks.
 var partedSizes = []int{2, 1000, 64 << 10, 1 << 20}
 
 // CommParted is the part of CommItself that is of ranks whose calls differ once.
@@ -75,9 +75,10 @@ func testSplitParted(t *testing.T, with Make) {
 	}
 }
 
-// testParted: ranks that have made one call which differs all fail, at the latest in the barrier after it, though the call
-// may have returned everywhere; and all say which call it was. A root waits for nobody, so it is only later that anything
-// of the others comes to it. Which rank it is, and how many calls come before, go round in tests of every day.
+// testParted: ranks that have made one call which differs all fail, at the latest in the barrier
+// after it, though the call may have returned everywhere; and all say which call it was. A root
+// waits for nobody, so it is only later that anything of the others comes to it. Which rank it is,
+// and how many calls come before, go round in tests of every day.
 func testParted(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 5} {
 		for j, p := range partings {
@@ -92,7 +93,8 @@ func testParted(t *testing.T, with Make) {
 	}
 }
 
-// testRootsAlways: ranks each of which is the root of every broadcast wait for nobody, and find out all the same.
+// testRootsAlways: ranks each of which is the root of every broadcast wait for nobody, and find out
+// all the same.
 func testRootsAlways(t *testing.T, with Make) {
 	for _, bytes := range partedSizes {
 		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
@@ -104,7 +106,8 @@ func testRootsAlways(t *testing.T, with Make) {
 	}
 }
 
-// testPartedOnce has ranks calls before calls that are alike, then the one that is not, and then barriers.
+// testPartedOnce has ranks calls before calls that are alike, then the one that is not, and then
+// barriers.
 func testPartedOnce(t *testing.T, with Make, ranks, odd, before int, calls func(rank, odd int) call) {
 	t.Helper()
 	comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})

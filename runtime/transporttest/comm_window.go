@@ -13,13 +13,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// byWindows is the configuration of communicators all of whose operations go through windows, where there
-// are any.
+// byWindows is the configuration of communicators all of whose operations go through windows, where
+// there are any.
 var byWindows = runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/dissemination"}, "bcast": {Name: "bcast/linear"}}}
 
 func dup(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) }
 
-// joinSets is join, with what says whether any two of the ranks share windows of further communicators.
+// joinSets is join, with what says whether any two of the ranks share windows of further
+// communicators.
 func joinSets(t *testing.T, with Make, size int) (comms []*runtime.Comm, shared bool) {
 	comms = join(t, func(t testing.TB, size int) []wire.Transport {
 		list := with(t, size)
@@ -53,8 +54,8 @@ func flagged(t *testing.T, comms []*runtime.Comm) bool {
 	return flags() > before
 }
 
-// testWindowsApart: so many communicators as there are sets have windows, and those beyond go by frames. A
-// set is another's when all members have closed it.
+// testWindowsApart: so many communicators as there are sets have windows, and those beyond go by
+// frames. A set is another's when all members have closed it.
 func testWindowsApart(t *testing.T, with Make) {
 	comms, shared := joinSets(t, with, 3)
 	var twins [][]*runtime.Comm
@@ -73,8 +74,8 @@ func testWindowsApart(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testWindowsOfHeirs: what is left of a communicator that has lost ranks has windows too, which nobody else is given,
-// time and again.
+// testWindowsOfHeirs: what is left of a communicator that has lost ranks has windows too, which
+// nobody else is given, time and again.
 func testWindowsOfHeirs(t *testing.T, with Make) {
 	const ranks = 5
 	dead := []int{4, 3}
@@ -102,8 +103,8 @@ func testWindowsOfHeirs(t *testing.T, with Make) {
 	}
 }
 
-// testWindowsAgain has communicators follow each other in the same windows, which call other things under
-// the same numbers: what one has left there is nothing to the next.
+// testWindowsAgain has communicators follow each other in the same windows, which call other things
+// under the same numbers: what one has left there is nothing to the next.
 func testWindowsAgain(t *testing.T, with Make) {
 	comms, _ := joinSets(t, with, 4)
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -134,8 +135,8 @@ func testWindowsAgain(t *testing.T, with Make) {
 	})
 }
 
-// testWindowsMismatch: ranks that call different things in a further communicator find out, and the first one
-// goes on.
+// testWindowsMismatch: ranks that call different things in a further communicator find out, and the
+// first one goes on.
 func testWindowsMismatch(t *testing.T, with Make) {
 	const size, odd = 3, 2
 	for _, m := range otherOperation(odd) {
@@ -152,7 +153,8 @@ func testWindowsMismatch(t *testing.T, with Make) {
 	}
 }
 
-// testWindowsLent has long messages of several communicators be on their way at once, and calls be given up.
+// testWindowsLent has long messages of several communicators be on their way at once, and calls be
+// given up.
 func testWindowsLent(t *testing.T, with Make) {
 	comms, _ := joinSets(t, with, 3)
 	twins, halves := derive(t, comms, dup), divide(t, comms, parity, identity)

@@ -50,8 +50,8 @@ func (u *usage) reached(from int) []int {
 	return slices.DeleteFunc(slices.Clone(u.members), func(rank int) bool { return !u.windows[from].Reaches(rank) })
 }
 
-// testSetsApart has all sets be used at the same time, one of them by two groups of ranks: what is written
-// stands there, and nowhere else.
+// testSetsApart has all sets be used at the same time, one of them by two groups of ranks: what is
+// written stands there, and nowhere else.
 func testSetsApart(t *testing.T, with Make) {
 	n := connect(t, with, 5)
 	first := usage{0, []int{0, 1, 2, 3, 4}, map[int]wire.Shelves{}}
@@ -89,8 +89,8 @@ func testSetsApart(t *testing.T, with Make) {
 	}
 }
 
-// testSetAgain: a set is free again where all of its communicator have closed it, and not before; then nothing
-// stands in it, whoever opens it next.
+// testSetAgain: a set is free again where all of its communicator have closed it, and not before;
+// then nothing stands in it, whoever opens it next.
 func testSetAgain(t *testing.T, with Make) {
 	n := connect(t, with, 4)
 	const set = 2

@@ -84,7 +84,8 @@ func testLayAgain(t *testing.T, with Make) {
 	require.False(t, lay(7))
 }
 
-// testLayMany has chunks stand in all lines at the same time: each stays as it is until it is passed, whatever is written beside it.
+// testLayMany has chunks stand in all lines at the same time: each stays as it is until it is
+// passed, whatever is written beside it.
 func testLayMany(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	to, dst := n.reached(0), make([]byte, 500)
@@ -222,8 +223,8 @@ func testLayNoAllocation(t *testing.T, with Make) {
 	require.Zero(t, testing.AllocsPerRun(200, round))
 }
 
-// testLayEnd checks that what a rank has laid can be collected when it has left, unless it was lent,
-// and that what is laid for ranks that have left harms nobody.
+// testLayEnd checks that what a rank has laid can be collected when it has left, unless it was
+// lent, and that what is laid for ranks that have left harms nobody.
 func testLayEnd(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()

@@ -14,8 +14,8 @@ func control(kind wire.FrameKind, seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: kind, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
-// What is said of the communicator comes to ranks that are not connected, with its body, also from a
-// rank that closes at once, and makes no queue pair.
+// What is said of the communicator comes to ranks that are not connected, with its body, also from
+// a rank that closes at once, and makes no queue pair.
 func TestGoodbyesMakeNoQueuePairs(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
 	sinks := make([]*ordered, len(trs))

@@ -309,8 +309,8 @@ func (q *queue) tell(w *Work) {
 	q.at.done[len(q.at.done)-1].Immediate = w.Immediate
 }
 
-// place writes a flag as an adapter may: one word of it comes first, one after the other that
-// says that it is there or another one, the rest by the next Exchange, and the completion by the one
+// place writes a flag as an adapter may: one word of it comes first, one after the other that says
+// that it is there or another one, the rest by the next Exchange, and the completion by the one
 // after that.
 func (q *queue) place(w *Work, b []byte) {
 	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))

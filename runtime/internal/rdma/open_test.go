@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Nothing is connected before something is put, or is to be; then those two ranks are, once, and stay
-// so.
+// Nothing is connected before something is put, or is to be; then those two ranks are, once, and
+// stay so.
 func TestConnectsWhomItPutsTo(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
 	s := newEnds()
@@ -49,8 +49,8 @@ func TestConnectsWhomItPutsTo(t *testing.T) {
 	require.Empty(t, s.how)
 }
 
-// In whatever order ranks connect, look, put and close, each pair has one queue pair at each side at
-// most, what was put to a rank that stays arrives in order, and all learn of all that they are
+// In whatever order ranks connect, look, put and close, each pair has one queue pair at each side
+// at most, what was put to a rank that stays arrives in order, and all learn of all that they are
 // connected with how they have ended.
 func TestConnectionsInAnyOrder(t *testing.T) {
 	type step struct{ who, what, to int }
@@ -161,8 +161,8 @@ func TestConnectWithWhoCloses(t *testing.T) {
 	}
 }
 
-// Ranks that close at the same time, each with something for the next one, do not wait for each other
-// in a circle.
+// Ranks that close at the same time, each with something for the next one, do not wait for each
+// other in a circle.
 func TestCloseInACircle(t *testing.T) {
 	_, trs := apartFrom(t, 3, nil)
 	errs := make(chan error, len(trs))

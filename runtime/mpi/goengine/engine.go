@@ -223,7 +223,8 @@ func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	return do
 }
 
-// lengths returns the lengths of blocks, or nil if there is at most one block, which needs no length.
+// lengths returns the lengths of blocks, or nil if there is at most one block, which needs no
+// length.
 func lengths(of *C.size_t, blocks C.int) []int {
 	if blocks < 2 {
 		return nil

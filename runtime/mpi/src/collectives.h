@@ -29,9 +29,9 @@ static int layout_of(handle type, struct layout *l)
 }
 
 /*
- * Returns the schedule for an operation with so many bytes in a block, and in all, or NULL if MPI is to
- * perform the operation. ordered says that contributions must be folded in the order of the ranks. by_go
- * says that the engine go may perform the operation if the communicator has joined it.
+ * Returns the schedule for an operation with so many bytes in a block, and in all, or NULL if MPI
+ * is to perform the operation. ordered says that contributions must be folded in the order of the
+ * ranks. by_go says that the engine go may perform the operation if the communicator has joined it.
  */
 static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
 {
@@ -178,8 +178,8 @@ static void as_bytes(struct sg_call *call, struct use *u, const struct communica
 }
 
 /*
- * Blocks of a rooted operation are in the order of the ranks. In the tables the root is rank 0, so block b
- * of a buffer is the block of rank b + root.
+ * Blocks of a rooted operation are in the order of the ranks. In the tables the root is rank 0, so
+ * block b of a buffer is the block of rank b + root.
  */
 static int rotate(struct sg_buffer *b, int root, int ranks, int count)
 {
@@ -287,9 +287,9 @@ static void fold_by_mpi(void *with, void *dst, const void *left, const void *rig
 }
 
 /*
- * Folds in the engine go. The engine treats an element as the bytes up to the next element. So elements of
- * a type with gaps are copied to memory that includes the gaps, and the result is copied back; the gaps in
- * the program's memory are not written.
+ * Folds in the engine go. The engine treats an element as the bytes up to the next element. So
+ * elements of a type with gaps are copied to memory that includes the gaps, and the result is
+ * copied back; the gaps in the program's memory are not written.
  */
 static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_call *call, struct use *u, const void *in, void *out,
                       int count, const int *counts, int inputs, ptrdiff_t all, int root, const struct layout *l)
@@ -325,8 +325,8 @@ static int fold_by_go(const struct communicator *c, struct entry *e, struct sg_c
 }
 
 /*
- * Operations that fold: reduce, allreduce, reduce-scatter, scan and exscan. counts is NULL, except for a
- * reduce-scatter of blocks of different lengths.
+ * Operations that fold: reduce, allreduce, reduce-scatter, scan and exscan. counts is NULL, except
+ * for a reduce-scatter of blocks of different lengths.
  */
 static int fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts,
                 int inputs, handle type, handle operation, int commutes, int root, const struct layout *l)
@@ -387,8 +387,9 @@ static int fold(const struct communicator *c, struct entry *e, const void *in, v
 }
 
 /*
- * Operations that move blocks of one length as bytes: gather, scatter, allgather, alltoall. held and wanted
- * are the numbers of blocks in the rank's buffers. own_in and own_out are the places of its own block.
+ * Operations that move blocks of one length as bytes: gather, scatter, allgather, alltoall. held
+ * and wanted are the numbers of blocks in the rank's buffers. own_in and own_out are the places of
+ * its own block.
  */
 struct blocks {
     const void *in;
@@ -435,7 +436,10 @@ static int place(const struct communicator *c, const struct blocks *b, struct pl
     return err;
 }
 
-/* The call for the engine go. What a root scatters to itself in place goes to memory of the library. */
+/*
+ * The call for the engine go. What a root scatters to itself in place goes to memory of the
+ * library.
+ */
 static int call_of(const struct blocks *b, struct placed *p, int root, struct sg_go_call *go)
 {
     memset(go, 0, sizeof *go);
@@ -530,8 +534,9 @@ static char *block_at(const struct side *s, const struct layout *l, int block, i
 }
 
 /*
- * Makes the blocks of a side contiguous. packs says that they are sent, copies that they must be in memory of
- * the library. Blocks that are contiguous in the program's memory need no copy, if their elements have no gaps.
+ * Makes the blocks of a side contiguous. packs says that they are sent, copies that they must be in
+ * memory of the library. Blocks that are contiguous in the program's memory need no copy, if their
+ * elements have no gaps.
  */
 static int line_up(const struct communicator *c, struct line *b, const struct side *s, int packs, int copies)
 {
@@ -591,8 +596,8 @@ static struct sg_go_call lined_up(const struct line *from, const struct line *to
 }
 
 /*
- * Operations with blocks of different lengths in the engine go. in_place says that the rank's own block is in
- * both sides; a root that scatters leaves it there.
+ * Operations with blocks of different lengths in the engine go. in_place says that the rank's own
+ * block is in both sides; a root that scatters leaves it there.
  */
 static int move_by_go(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place)
 {
@@ -667,9 +672,9 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
 }
 
 /*
- * Operations whose blocks go directly: gatherv, scatterv, alltoallv. Only the two ends of a message know
- * its length, and each describes it by its own type. own is the number of elements that a rank receives
- * from itself.
+ * Operations whose blocks go directly: gatherv, scatterv, alltoallv. Only the two ends of a message
+ * know its length, and each describes it by its own type. own is the number of elements that a rank
+ * receives from itself.
  */
 static int move_straight(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int own, int root, int in_place)
 {

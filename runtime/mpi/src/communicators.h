@@ -3,9 +3,9 @@
  * operation on the communicator sets. So split, dup, create and free need no special treatment: the
  * attribute is not copied, and its deletion frees its data.
  *
- * Whether the library performs an operation depends only on facts that are the same at all ranks of the
- * communicator: its size, whether it is an inter-communicator, whether all ranks have tables, and what the
- * operation's arguments say at all ranks.
+ * Whether the library performs an operation depends only on facts that are the same at all ranks of
+ * the communicator: its size, whether it is an inter-communicator, whether all ranks have tables,
+ * and what the operation's arguments say at all ranks.
  */
 struct communicator {
     handle inner; /* for the library's messages */
@@ -25,8 +25,8 @@ static enum engine engine;
 static int reports;
 
 /*
- * Joining takes milliseconds, so a communicator of the program joins after this number of operations, which
- * is the same at all ranks.
+ * Joining takes milliseconds, so a communicator of the program joins after this number of
+ * operations, which is the same at all ranks.
  */
 static unsigned go_after = 32;
 static void join(struct communicator *c);
@@ -35,8 +35,8 @@ static void leave_all(void);
 static void wait_for_ends(int go);
 
 /*
- * While engines are measured: the engine that performs operations on the measuring thread, whatever the
- * rules say. For calls of other threads the ranks would disagree.
+ * While engines are measured: the engine that performs operations on the measuring thread, whatever
+ * the rules say. For calls of other threads the ranks would disagree.
  */
 enum { NOT_MEASURED = -1 };
 static __thread int measured = NOT_MEASURED;
@@ -67,8 +67,8 @@ static volatile int started;
 static int resolved; /* MPI's functions are known; a profile needs them too */
 
 /*
- * The library is in a call of MPI. Functions of the library that are called meanwhile, as by a profiler,
- * leave their operations to MPI.
+ * The library is in a call of MPI. Functions of the library that are called meanwhile, as by a
+ * profiler, leave their operations to MPI.
  */
 static __thread int inside;
 
@@ -210,8 +210,8 @@ static int all_say(int yes, handle inner)
 }
 
 /*
- * Gives tables to all ranks, or to none: rank 0 reads the file and broadcasts it, unless all ranks have the
- * tables. Several threads may do so at once, for communicators of the same size.
+ * Gives tables to all ranks, or to none: rank 0 reads the file and broadcasts it, unless all ranks
+ * have the tables. Several threads may do so at once, for communicators of the same size.
  */
 static struct tables *agree_on_tables(handle inner, int rank, int size)
 {
@@ -237,8 +237,8 @@ static struct tables *agree_on_tables(handle inner, int rank, int size)
 }
 
 /*
- * A number that processes on one host share, and processes on different hosts hardly ever: a hash of the
- * system's start and network.
+ * A number that processes on one host share, and processes on different hosts hardly ever: a hash
+ * of the system's start and network.
  */
 static int host_number(void)
 {
@@ -298,9 +298,9 @@ static struct rules *agree_on_rules(handle inner, int rank, int size, int togeth
 }
 
 /*
- * Creates a communicator of the same ranks. MPI_Comm_dup would call functions of the program's attributes.
- * If MPI cannot create another communicator, that is no error of the program: all ranks get that answer,
- * and MPI performs their operations.
+ * Creates a communicator of the same ranks. MPI_Comm_dup would call functions of the program's
+ * attributes. If MPI cannot create another communicator, that is no error of the program: all ranks
+ * get that answer, and MPI performs their operations.
  */
 static int split(handle comm, int rank, handle *inner)
 {
@@ -354,7 +354,8 @@ static struct communicator *make(handle comm)
 }
 
 /*
- * The attribute of a communicator, which the first blocking operation creates. NULL if the library is off.
+ * The attribute of a communicator, which the first blocking operation creates. NULL if the library
+ * is off.
  */
 static struct communicator *reach(handle comm)
 {
@@ -408,9 +409,9 @@ static struct communicator *enter(enum operation op, handle comm)
 }
 
 /*
- * The communicator of a nonblocking operation. It must have joined the engine go, because the engine c
- * makes progress only in its own calls. No attribute is created here, because a rank that begins such an
- * operation does not wait for others.
+ * The communicator of a nonblocking operation. It must have joined the engine go, because the
+ * engine c makes progress only in its own calls. No attribute is created here, because a rank that
+ * begins such an operation does not wait for others.
  */
 static struct communicator *enter_nonblocking(enum operation op, handle comm)
 {

@@ -1,7 +1,7 @@
 /*
- * The engine go: package runtime as a library in Go (runtime/mpi/goengine), with its own shared memory and
- * connections. The first communicator that is to use it opens it. Either all ranks of a communicator use
- * it, or none does; then the engine c performs the operations.
+ * The engine go: package runtime as a library in Go (runtime/mpi/goengine), with its own shared
+ * memory and connections. The first communicator that is to use it opens it. Either all ranks of a
+ * communicator use it, or none does; then the engine c performs the operations.
  */
 /* A collective operation. The library in Go has the same structure. */
 struct sg_go_call {
@@ -20,11 +20,14 @@ struct sg_go_call {
     void *with;
 };
 
-/* Results of joining other than a number: it failed, or it was stopped because another rank failed. */
+/*
+ * Results of joining other than a number: it failed, or it was stopped because another rank failed.
+ */
 enum { GO_FAILED = -1, GO_STOPPED = -2 };
 
 /*
- * A started operation. When it has ended, the engine adds it to the front of the list of ended operations.
+ * A started operation. When it has ended, the engine adds it to the front of the list of ended
+ * operations.
  */
 struct sg_go_note {
     uintptr_t next;
@@ -139,8 +142,8 @@ static void progress(void *with)
 }
 
 /*
- * Reports whether all ranks can join. The first rank that cannot prints the reason, unless the reason is only
- * that too many communicators have joined.
+ * Reports whether all ranks can join. The first rank that cannot prints the reason, unless the
+ * reason is only that too many communicators have joined.
  */
 static int all_can(struct communicator *c, int reserved)
 {
@@ -154,8 +157,8 @@ static int all_can(struct communicator *c, int reserved)
 }
 
 /*
- * A rank that could not join sends this to all others, which would wait for it. No other messages are under
- * way then.
+ * A rank that could not join sends this to all others, which would wait for it. No other messages
+ * are under way then.
  */
 enum { FAILED_TAG = 1 };
 
@@ -168,9 +171,9 @@ static int another_failed(void *with)
 }
 
 /*
- * Reports whether all ranks have joined. id is this rank's number in the engine, or the error of go_join. A
- * rank that could not join tells all others before it meets them here, because they may still wait for it.
- * requests has room for a request and a number for each rank.
+ * Reports whether all ranks have joined. id is this rank's number in the engine, or the error of
+ * go_join. A rank that could not join tells all others before it meets them here, because they may
+ * still wait for it. requests has room for a request and a number for each rank.
  */
 static int all_joined(struct communicator *c, int id, char *requests)
 {
@@ -245,8 +248,8 @@ static void leave(struct communicator *c)
 }
 
 /*
- * Begins a barrier of MPI before it waits for it, because ranks need not leave several communicators in the
- * same order.
+ * Begins a barrier of MPI before it waits for it, because ranks need not leave several
+ * communicators in the same order.
  */
 static void leave_one(struct communicator *c)
 {

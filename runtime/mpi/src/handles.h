@@ -1,10 +1,11 @@
 /*
- * The differences between implementations of MPI, and the functions of the implementation in this process.
+ * The differences between implementations of MPI, and the functions of the implementation in this
+ * process.
  *
- * The library does not use mpi.h, so that one binary serves all of them. A handle in a register is a number
- * of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In memory, as in an
- * array of requests, it has `handle_size` bytes. A pointer to a status is always the constant that ignores
- * it.
+ * The library does not use mpi.h, so that one binary serves all of them. A handle in a register is
+ * a number of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In
+ * memory, as in an array of requests, it has `handle_size` bytes. A pointer to a status is always
+ * the constant that ignores it.
  */
 typedef uintptr_t handle;
 
@@ -28,7 +29,9 @@ static const struct constants known[] = {
      {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34},
 };
 
-/* The standard ABI of MPI 5, for any implementation. It is recognized by the name of its library. */
+/*
+ * The standard ABI of MPI 5, for any implementation. It is recognized by the name of its library.
+ */
 static const struct constants standard = {
     "", "abi", sizeof(void *), 0x101, 0x102, 0x100, 0x200, 0x20, 0x247, 0x209, 0x22, 0x143, 0x180,
     {NULL}, (void *)1, NULL, -1, 101, 2, 16, 39,

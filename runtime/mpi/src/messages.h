@@ -66,9 +66,9 @@ static int sg_reduce(struct sg_call *call, const void *left, void *right, int co
 }
 
 /*
- * Copies elements. If the two types differ, they are those of the send and the receive buffer, and elements
- * are copied from the former to the latter. No message of a schedule goes from a rank to itself, so tag 0
- * is free for that.
+ * Copies elements. If the two types differ, they are those of the send and the receive buffer, and
+ * elements are copied from the former to the latter. No message of a schedule goes from a rank to
+ * itself, so tag 0 is free for that.
  */
 static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
 {

@@ -1,6 +1,6 @@
 /*
- * Nonblocking collective operations in the engine go; see requests.h. Whether the library performs one
- * depends on facts that all ranks know. Whether blocks are packed is each rank's own decision.
+ * Nonblocking collective operations in the engine go; see requests.h. Whether the library performs
+ * one depends on facts that all ranks know. Whether blocks are packed is each rank's own decision.
  */
 static struct entry *choose_nonblocking(enum operation op, long long all)
 {

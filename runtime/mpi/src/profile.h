@@ -1,12 +1,12 @@
 /*
- * The time that a program spends in collective operations. If SCHEDGEN_MPI_PROFILE is set, every operation
- * is timed, whichever library performs it, and rank 0 prints a table in MPI_Finalize. If the variable names
- * a file, with a slash in the name, rank 0 writes JSON there.
+ * The time that a program spends in collective operations. If SCHEDGEN_MPI_PROFILE is set, every
+ * operation is timed, whichever library performs it, and rank 0 prints a table in MPI_Finalize. If
+ * the variable names a file, with a slash in the name, rank 0 writes JSON there.
  *
- * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length is that
- * of the message, of the contribution of a rank, or of one block; for operations with blocks of different
- * lengths it is the number of bytes that this rank sends. Times are summed over the ranks. The time of a
- * nonblocking operation ends when the call returns.
+ * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length
+ * is that of the message, of the contribution of a rank, or of one block; for operations with
+ * blocks of different lengths it is the number of bytes that this rank sends. Times are summed over
+ * the ranks. The time of a nonblocking operation ends when the call returns.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
 
@@ -90,7 +90,10 @@ static const char *profiled_name(int operation, char *text, size_t size)
     return text;
 }
 
-/* Sums over all ranks to rank 0, by a binomial tree. wall is the time since each rank's process began. */
+/*
+ * Sums over all ranks to rank 0, by a binomial tree. wall is the time since each rank's process
+ * began.
+ */
 static int profile_sum(handle comm, int rank, int size, unsigned long long *wall)
 {
     static struct profile_line theirs[PROFILED][LENGTHS];
@@ -281,7 +284,8 @@ STARTED(Ialltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_
         (in, n, d, t, out, m, e, s, comm, q))
 
 /*
- * With engine go, MPI_COMM_WORLD joins it when MPI begins, because a nonblocking operation could not join.
+ * With engine go, MPI_COMM_WORLD joins it when MPI begins, because a nonblocking operation could
+ * not join.
  */
 static void arrive(void)
 {

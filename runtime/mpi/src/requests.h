@@ -1,8 +1,8 @@
 /*
  * Operations that the engine go has begun and continues in the background. To the program each is a
  * generalized request of MPI. Only a thread of the program may tell MPI that it is complete. So the
- * functions that wait for requests, or test them, first complete the library's operations that have ended.
- * While no such operation is open, these functions only call MPI.
+ * functions that wait for requests, or test them, first complete the library's operations that have
+ * ended. While no such operation is open, these functions only call MPI.
  */
 struct pending {
     struct sg_go_note note; /* first, because Go knows its address */
@@ -66,9 +66,9 @@ static void release_pending(struct pending *p)
 }
 
 /*
- * Tells MPI that an ended operation is complete. Until then the operation is in its bucket, because MPICH
- * should not be made to wait for it. MPI may give its handle to another operation at once, which is then before it in
- * the bucket.
+ * Tells MPI that an ended operation is complete. Until then the operation is in its bucket, because
+ * MPICH should not be made to wait for it. MPI may give its handle to another operation at once,
+ * which is then before it in the bucket.
  */
 static void complete(struct pending *p)
 {
@@ -165,7 +165,10 @@ static int find_mine(handle request, struct mine *m)
 
 static handle request_at(const void *requests, int i) { return read_handle((const char *)requests + (size_t)i * mpi.handle_size); }
 
-/* Waits until all operations of the library among requests are complete. MPI makes progress meanwhile. */
+/*
+ * Waits until all operations of the library among requests are complete. MPI makes progress
+ * meanwhile.
+ */
 static void wait_for_mine(int n, const void *requests)
 {
     struct mine m;
@@ -183,8 +186,8 @@ static void wait_for_mine(int n, const void *requests)
 }
 
 /*
- * Checks for what has arrived for operations of the library among requests. Returns how many are not
- * complete.
+ * Checks for what has arrived for operations of the library among requests. Returns how many are
+ * not complete.
  */
 static int test_mine(int n, const void *requests)
 {
@@ -207,8 +210,8 @@ static int test_mine(int n, const void *requests)
 }
 
 /*
- * Lets other threads run, longer the longer nothing has arrived. Meanwhile the engine continues in the
- * background.
+ * Lets other threads run, longer the longer nothing has arrived. Meanwhile the engine continues in
+ * the background.
  */
 static void pause_after(int rounds)
 {
@@ -225,8 +228,8 @@ static void pause_after(int rounds)
 }
 
 /*
- * Waits until the operations of a communicator have ended, or those of all for -1. All ranks have begun
- * them, or will.
+ * Waits until the operations of a communicator have ended, or those of all for -1. All ranks have
+ * begun them, or will.
  */
 static void wait_for_ends(int go)
 {

@@ -1,14 +1,15 @@
 /*
- * Rules of engine auto: which engine performs an operation of a given length. They are measured (tune.h)
- * for one MPI, one number of ranks, and ranks on one or several hosts, and are in a file beside the tables:
+ * Rules of engine auto: which engine performs an operation of a given length. They are measured
+ * (tune.h) for one MPI, one number of ranks, and ranks on one or several hosts, and are in a file
+ * beside the tables:
  *
  *     schedgen rules 1
  *     allreduce 0 go
  *     allreduce 32768 mpi
  *
- * A line applies from its number of bytes on, up to the next line of that operation. If no line applies,
- * MPI performs the operation. The number is the length of a block, or of a contribution for operations that
- * fold.
+ * A line applies from its number of bytes on, up to the next line of that operation. If no line
+ * applies, MPI performs the operation. The number is the length of a block, or of a contribution
+ * for operations that fold.
  */
 
 /* The engines. */
@@ -48,7 +49,8 @@ static void add_rule(struct rules *r, enum operation op, int least, enum engine 
 }
 
 /*
- * Reads rules. Returns 0 if the file exists and is a file of rules. Lines with unknown content are ignored.
+ * Reads rules. Returns 0 if the file exists and is a file of rules. Lines with unknown content are
+ * ignored.
  */
 static int read_rules(const char *path, struct rules *r)
 {

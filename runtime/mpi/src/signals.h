@@ -1,9 +1,9 @@
 /*
- * Signals while Go runs. Code in Go has small stacks, on which no handler of the program may run. So a
- * thread blocks signals while it is in Go if a handler runs on the current stack. For the other handlers,
- * it has a signal stack larger than Go's. Threads of Go block all asynchronous signals except SIGPROF,
- * which Go requires. So a handler of the library receives SIGPROF, and forwards a signal that arrives at a
- * thread of Go to the program's first thread.
+ * Signals while Go runs. Code in Go has small stacks, on which no handler of the program may run.
+ * So a thread blocks signals while it is in Go if a handler runs on the current stack. For the
+ * other handlers, it has a signal stack larger than Go's. Threads of Go block all asynchronous
+ * signals except SIGPROF, which Go requires. So a handler of the library receives SIGPROF, and
+ * forwards a signal that arrives at a thread of Go to the program's first thread.
  */
 static int stays;       /* a handler runs on the current stack */
 static int go_is_there; /* the library in Go is open, or about to be */
@@ -35,8 +35,8 @@ static void on_profile(int signal, siginfo_t *info, void *context)
 }
 
 /*
- * Reports whether a handler belongs to the MPI or to a library below it. Such handlers are short, and
- * return.
+ * Reports whether a handler belongs to the MPI or to a library below it. Such handlers are short,
+ * and return.
  */
 static int is_of_mpi(void (*handler)(int))
 {

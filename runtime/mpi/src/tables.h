@@ -1,6 +1,6 @@
 /*
- * Tables of schedules. schedgen writes a file for each number of ranks; see package runtime/mpi. The file
- * consists of words of 4 bytes:
+ * Tables of schedules. schedgen writes a file for each number of ranks; see package runtime/mpi.
+ * The file consists of words of 4 bytes:
  *
  *     magic, version, ranks, entries, words in all
  *     entry 0 ...     ENTRY words each: operation, least bytes, flags, first plan, name (NAME words);
@@ -75,8 +75,8 @@ static struct tables *tables_of(int ranks)
 }
 
 /*
- * Keeps words as tables. Returns NULL, and frees the words, if they are not tables for this number of
- * ranks.
+ * Keeps words as tables. Returns NULL, and frees the words, if they are not tables for this number
+ * of ranks.
  */
 static struct tables *keep_tables(int *w, long size, int ranks)
 {
@@ -156,7 +156,10 @@ static int *read_words(const char *path, long *size)
     return words;
 }
 
-/* Makes schedgen write the file for a number of ranks. The child process must not load this library. */
+/*
+ * Makes schedgen write the file for a number of ranks. The child process must not load this
+ * library.
+ */
 static void write_tables(const char *command, const char *path, int ranks)
 {
     char number[16];

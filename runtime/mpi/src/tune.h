@@ -1,15 +1,15 @@
 /*
- * Measures which engine performs each operation fastest, among all ranks, for the rules of engine auto
- * (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same load, as in
- * bench/mpi/turn.c. The time of a call is that of the slowest rank.
+ * Measures which engine performs each operation fastest, among all ranks, for the rules of engine
+ * auto (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same
+ * load, as in bench/mpi/turn.c. The time of a call is that of the slowest rank.
  */
 enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 10, TUNE_WAYS = GO_ENGINE + 1 };
 
 static const int tune_lengths[TUNE_LENGTHS] = {8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
 
 /*
- * An engine is selected if it needs at most this fraction of MPI's time, by the 10th percentile and by the
- * median.
+ * An engine is selected if it needs at most this fraction of MPI's time, by the 10th percentile and
+ * by the median.
  */
 static const double tune_part = 0.95;
 
@@ -56,7 +56,8 @@ static int tune_call(enum operation op, int bytes, const struct communicator *c,
 }
 
 /*
- * Measures all engines for one length until the time is over; rank 0 decides when. Returns an error of MPI.
+ * Measures all engines for one length until the time is over; rank 0 decides when. Returns an error
+ * of MPI.
  */
 static int tune_length(enum operation op, int bytes, const struct communicator *c, char *in, char *out, unsigned long long time,
                        struct tuned result[TUNE_WAYS])
@@ -120,7 +121,10 @@ static enum engine tune_choice(const struct tuned a[TUNE_WAYS], const struct tun
     return (enum engine)found;
 }
 
-/* Sets the rules of one operation from measurements at n lengths. Between two lengths both must agree. */
+/*
+ * Sets the rules of one operation from measurements at n lengths. Between two lengths both must
+ * agree.
+ */
 static void tune_rules(struct rules *r, enum operation op, struct tuned results[TUNE_LENGTHS][TUNE_WAYS], int n)
 {
     int i;
@@ -140,7 +144,8 @@ static void tune_print(enum operation op, int bytes, const struct tuned r[TUNE_W
 }
 
 /*
- * Reports whether an operation is measured at a length: blocks for and from all ranks must fit into memory.
+ * Reports whether an operation is measured at a length: blocks for and from all ranks must fit into
+ * memory.
  */
 static int tune_fits(enum operation op, int bytes, int ranks)
 {
@@ -150,8 +155,8 @@ static int tune_fits(enum operation op, int bytes, int ranks)
 }
 
 /*
- * Measures all operations among all ranks, keeps the rules, and makes rank 0 write them. seconds is the
- * approximate duration. All ranks call it in the same operation.
+ * Measures all operations among all ranks, keeps the rules, and makes rank 0 write them. seconds is
+ * the approximate duration. All ranks call it in the same operation.
  */
 static void tune(struct communicator *c, double seconds)
 {

@@ -1,7 +1,7 @@
 /*
- * What the library does when a program calls a function of MPI; profile.h has the functions that the
- * program calls. If the library does not perform an operation, the next function of that name gets it with
- * the same arguments; that function also reports invalid arguments.
+ * What the library does when a program calls a function of MPI; profile.h has the functions that
+ * the program calls. If the library does not perform an operation, the next function of that name
+ * gets it with the same arguments; that function also reports invalid arguments.
  */
 #define PASS(name, arguments, values) \
     do { \
@@ -113,7 +113,8 @@ MPI(Reduce_scatter)(const void *in, void *out, const int *counts, handle type, h
 }
 
 /*
- * The length of a block, from whichever of its two sides this rank has, or -1 if it cannot be determined.
+ * The length of a block, from whichever of its two sides this rank has, or -1 if it cannot be
+ * determined.
  */
 static long long block_of(struct blocks *b)
 {
