@@ -21,13 +21,13 @@ import (
 // Make returns the transports of size ranks that are connected to each other.
 type Make func(t testing.TB, size int) []wire.Transport
 
-// Brief reports whether the race detector watches and time is short. Then nothing is tested
-// twice that runs the same code: transports below which others stand leave to those what both
-// do, and Comm leaves out CommItself.
+// Brief reports whether the race detector is on and time is short. Then no code is tested twice: a
+// transport that builds on another one is not tested for what both do, and Comm leaves out
+// CommItself.
 func Brief() bool { return heavy.Race && testing.Short() }
 
-// Comm tests communicators over transports that with returns: every collective
-// operation and every way in which one can fail. If time is short there are fewer numbers of ranks.
+// Comm tests communicators over transports from with: every collective operation, and every way in
+// which one can fail. If time is short, it uses fewer numbers of ranks.
 func Comm(t *testing.T, with Make) {
 	sizes := manySizes
 	if testing.Short() {
@@ -42,25 +42,24 @@ func Comm(t *testing.T, with Make) {
 	}
 }
 
-// CommItself is the part of Comm that is of what a communicator decides by itself, and of ends
-// that take their time: if the tests are brief one transport passes it for all.
+// CommItself is the part of Comm that depends only on the communicator, and the part whose ends
+// take time. If the tests are brief, one transport passes it for all.
 func CommItself(t *testing.T, with Make) {
 	for _, test := range once {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 }
 
-// CommDaily is Comm for the heavy tests, and CommSample for those of every day. The transports mem
-// and tcp pass Comm every day, so what does not depend on the transport is tested without the
-// others.
+// CommDaily runs Comm with SCHEDGEN_HEAVY, and CommSample without it. The transports mem and tcp
+// always pass Comm, so the other transports need not test what does not depend on the transport.
 func CommDaily(t *testing.T, with Make) {
 	suite := heavy.Or(CommSample, Comm)
 	suite(t, with)
 }
 
-// CommSample is the part of Comm that depends on the transport, among fewer ranks. A transport that
-// has been through Comm passes it once more with something else below it or with other schedules
-// above it. Tests of every day take one number of ranks for each collective.
+// CommSample is the part of Comm that depends on the transport, with fewer ranks. A transport that
+// has passed Comm passes CommSample again with another layer below it, or with other schedules.
+// Without SCHEDGEN_HEAVY, it takes one number of ranks for each collective.
 func CommSample(t *testing.T, with Make) {
 	collectives(t, with, heavy.Or(&oddSizes, &fewSizes))
 	for _, test := range everywhere {
@@ -77,7 +76,7 @@ var (
 	oddSizes  = commSizes{[]int{5}, []int{6}, []int{6}, []int{3}, []int{5}} // no power of two
 )
 
-// collectives tests every algorithm among these numbers of ranks.
+// collectives tests every algorithm with these numbers of ranks.
 func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, sizes.bcast) })
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
@@ -88,13 +87,12 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Puts", func(t *testing.T) { testPuts(t, with, sizes.puts) })
 }
 
-// drawn is which of the algorithms that put tests of every day take where they take a sample of
-// them.
+// drawn selects the algorithms that put for tests that take a sample of them.
 var drawn = rand.IntN(3)
 
-// inTurn returns the numbers of ranks that tests of every day take for algorithm i: one that is no
-// power of two, and the others in turn. Of a sample there is one number, for algorithms that
-// multicast and those that are drawn.
+// inTurn returns the numbers of ranks for algorithm i. With SCHEDGEN_HEAVY these are all numbers.
+// Otherwise they are one that is no power of two, and one of the others in turn. A sample has one
+// number, for algorithms that multicast and for drawn ones.
 func inTurn(i int, a *schedule.Algorithm, numbers []int) []int {
 	odd := slices.Index(numbers, 5)
 	switch {
@@ -115,7 +113,7 @@ type commTest struct {
 	run  func(t *testing.T, with Make)
 }
 
-// everywhere are tests of what is put, and of what gets lost on its way.
+// everywhere are tests of puts, and of losses on their way.
 var everywhere = []commTest{
 	{"BackToBack", testBackToBack},
 	{"Held", testHeld},
@@ -158,11 +156,10 @@ var once = []commTest{
 	{"Bereft", testBereft},
 }
 
-// patience bounds every wait of the suite, on machines however slow.
+// patience bounds every wait of the suite, even on slow machines.
 const patience = 60 * time.Second
 
-// join makes a communicator of size ranks; the test checks that nothing of it
-// is left in the end.
+// join makes a communicator of size ranks. In the end the test checks that nothing of it is left.
 func join(t testing.TB, with Make, size int, cfg runtime.Config) []*runtime.Comm {
 	return joinEach(t, with, size, func(int) runtime.Config { return cfg })
 }
@@ -213,7 +210,8 @@ func each(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *ru
 func all(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *runtime.Comm) error) {
 	t.Helper()
 	for i, err := range each(t, comms, f) {
-		assert.NoError(t, err, "rank %d", comms[i].Rank()) // of several, the first need not be the cause
+		// the first of several errors need not be the cause
+		assert.NoError(t, err, "rank %d", comms[i].Rank())
 	}
 	if t.Failed() {
 		t.FailNow()

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// testAgree: all ranks get the flags that all have given, once and again, beside operations.
+// testAgree: all ranks get the flags that all have given, several times, and beside operations.
 func testAgree(t *testing.T, with Make) {
 	for _, ranks := range []int{1, 2, 3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
@@ -41,8 +41,8 @@ func testAgree(t *testing.T, with Make) {
 	t.Run("left", func(t *testing.T) { testAgreeLeft(t, with) })
 }
 
-// testAgreeLate: who has given up waiting gets what all have agreed on when it asks again, also if
-// that has come meanwhile.
+// testAgreeLate: a rank that has given up waiting gets the agreed flags when it asks again, even if
+// they have arrived meanwhile.
 func testAgreeLate(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -64,7 +64,7 @@ func testAgreeLate(t *testing.T, with Make) {
 	})
 }
 
-// testAgreeLeft: who has closed takes no part, and is named.
+// testAgreeLeft: a rank that has closed takes no part in an agreement, and is named.
 func testAgreeLeft(t *testing.T, with Make) {
 	for _, left := range []int{0, 3, 4} {
 		t.Run(fmt.Sprint("rank=", left), func(t *testing.T) {
@@ -83,7 +83,7 @@ func testAgreeLeft(t *testing.T, with Make) {
 	}
 }
 
-// testShrink: ranks that are left when others die name the same ones, and go on without them.
+// testShrink: the survivors of deaths name the same dead ranks, and continue without them.
 func testShrink(t *testing.T, with Make) {
 	for _, c := range []struct {
 		ranks int
@@ -114,7 +114,7 @@ func mortals(with Make, dead []int) Make {
 	}
 }
 
-// goOnWithout has some ranks die after a barrier, and the others shrink.
+// goOnWithout makes some ranks die after a barrier, and the others shrink.
 func goOnWithout(dead []int) func(ctx context.Context, c *runtime.Comm) error {
 	return func(ctx context.Context, c *runtime.Comm) error {
 		err := c.Barrier(ctx) // some may die before others return
@@ -139,7 +139,7 @@ func untilCallFails(ctx context.Context, c *runtime.Comm) (err error) {
 	return err
 }
 
-// shrinkAndUse shrinks c until nobody is in it that has gone.
+// shrinkAndUse shrinks c until it contains no rank that has gone, and uses the result.
 func shrinkAndUse(ctx context.Context, c *runtime.Comm, left int) error {
 	for {
 		next, err := c.Shrink(ctx)
@@ -159,7 +159,7 @@ func shrinkAndUse(ctx context.Context, c *runtime.Comm, left int) error {
 	}
 }
 
-// useAll does each kind of operation in c.
+// useAll performs each kind of operation in c.
 func useAll(ctx context.Context, c *runtime.Comm) error {
 	buf := buffer(100_000)
 	for root := range c.Size() {
@@ -184,7 +184,7 @@ func useAll(ctx context.Context, c *runtime.Comm) error {
 	return c.Barrier(ctx)
 }
 
-// shrinkToOne has the ranks die one after the other, the lowest first, until one is left.
+// shrinkToOne makes the ranks die one after the other, the lowest first, until one is left.
 func shrinkToOne(ctx context.Context, c *runtime.Comm) error {
 	for c.Size() > 1 {
 		err := useAll(ctx, c)

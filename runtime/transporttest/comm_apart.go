@@ -15,10 +15,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// How communicators that share their transports end, each by itself.
-
-// testCloseOrder closes a communicator and what was made of it in every order; those
-// that are left work on.
+// testCloseOrder closes a communicator and the communicators made from it in every order. The
+// remaining ones continue to work. The tests of this file are about communicators that share their
+// transports and end independently.
 func testCloseOrder(t *testing.T, with Make) {
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for _, order := range orders {
@@ -40,8 +39,8 @@ func testCloseOrder(t *testing.T, with Make) {
 	}
 }
 
-// testCloseChild: a rank that closes one communicator is missed by the next
-// operation of that alone.
+// testCloseChild: when a rank closes one communicator, only the next operation of that communicator
+// misses it.
 func testCloseChild(t *testing.T, with Make) {
 	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
 	twins := divide(t, comms, constant, func(rank int) int { return -rank })
@@ -52,15 +51,15 @@ func testCloseChild(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// expired returns a context that ends in a while.
+// expired returns a context that ends after a while.
 func expired(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// testCancelApart: an operation that is given up fails its communicator at all its
-// ranks, and no other.
+// testCancelApart: a cancelled operation fails its communicator at all its ranks, and no other
+// communicator.
 func testCancelApart(t *testing.T, with Make) {
 	comms := join(t, with, 6, runtime.Config{})
 	halves := divide(t, comms, parity, identity)
@@ -76,8 +75,8 @@ func testCancelApart(t *testing.T, with Make) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "a failed communicator is not split")
 }
 
-// testCancelSplit: the end of the context during Split fails the communicator that is
-// split, at all ranks.
+// testCancelSplit: if the context ends during Split, the communicator that is being split fails at
+// all ranks.
 func testCancelSplit(t *testing.T, with Make) {
 	comms := join(t, with, 4, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
@@ -103,8 +102,7 @@ func testSplitMismatch(t *testing.T, with Make) {
 	requireFailed(t, errs, runtime.ErrMismatch)
 }
 
-// testCrashApart: a rank that is lost fails every communicator that it is a member
-// of, and no other.
+// testCrashApart: a lost rank fails every communicator of which it is a member, and no other.
 func testCrashApart(t *testing.T, with Make) {
 	const size, dead = 6, 5
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {

@@ -10,8 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// testBarrier counts at a place all ranks see: nobody may leave before the
-// last has entered.
+// testBarrier counts in memory that all ranks see: no rank may leave before the last has entered.
 func testBarrier(t *testing.T, with Make, numbers []int) {
 	params := map[string][]schedule.Params{
 		"barrier/dissemination": {{}, {Degree: 2}, {Degree: 3}},

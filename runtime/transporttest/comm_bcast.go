@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// content returns the n bytes of operation i: all ranks can make them.
+// content returns the n bytes of operation i, which all ranks can compute.
 func content(i uint64, n int) []byte {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], i)
@@ -24,8 +24,8 @@ func content(i uint64, n int) []byte {
 	return b
 }
 
-// bcast broadcasts content i and compares every byte at every rank. buf is
-// filled with what the message is not before.
+// bcast broadcasts content i and compares every byte at every rank. buf first gets bytes that
+// differ from the message.
 func bcast(ctx context.Context, c *runtime.Comm, i uint64, buf []byte, root int) error {
 	want := content(i, len(buf))
 	subtle.XORBytes(buf, want, bytes.Repeat([]byte{0xff}, len(buf)))
@@ -67,8 +67,7 @@ func testBcast(t *testing.T, with Make, numbers []int) {
 	}
 }
 
-// bcastSizes broadcasts every size from every root, without anything between
-// the operations.
+// bcastSizes broadcasts every size from every root, without anything between the operations.
 func bcastSizes(ctx context.Context, c *runtime.Comm) error {
 	buf := buffer(sizes[len(sizes)-1])
 	for i, n := range sizes {
@@ -81,8 +80,8 @@ func bcastSizes(ctx context.Context, c *runtime.Comm) error {
 	return nil
 }
 
-// testBackToBack has one rank after the other come late, held by a rank that
-// is far ahead, while the root goes on: nothing may be overwritten.
+// testBackToBack makes one rank after the other come late, held by a rank that is far ahead, while
+// the root continues. Nothing may be overwritten.
 func testBackToBack(t *testing.T, with Make) {
 	const ranks, rounds = 5, 200
 	for name := range broadcasts {
@@ -107,8 +106,8 @@ func testBackToBack(t *testing.T, with Make) {
 	}
 }
 
-// testHeld: a root that is far ahead is held back. What it has sent waits in
-// buffers of fixed size, and arrives whole when the others come.
+// testHeld: a root that is far ahead is held back. What it has sent waits in buffers of fixed size,
+// and arrives complete when the others take it.
 func testHeld(t *testing.T, with Make) {
 	const n, rounds = 256 << 10, 120
 	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {
@@ -137,8 +136,7 @@ func testHeld(t *testing.T, with Make) {
 	}
 }
 
-// stalledAt waits until c completes no more operations and returns how many it
-// has completed.
+// stalledAt waits until c completes no more operations, and returns how many it has completed.
 func stalledAt(c *runtime.Comm) uint64 {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -154,8 +152,8 @@ func stalledAt(c *runtime.Comm) uint64 {
 	return count
 }
 
-// testLarge broadcasts a message much larger than any buffer on the way; with
-// SCHEDGEN_HEAVY=1 one of 1 GiB, for which machines need 6 GiB and half a minute.
+// testLarge broadcasts a message that is much larger than any buffer on the way. With
+// SCHEDGEN_HEAVY=1 the message has 1 GiB; a machine needs 6 GiB and half a minute for it.
 func testLarge(t *testing.T, with Make) {
 	n := heavy.Or(48<<20, 1<<30) + 13
 	comms := join(t, with, 3, runtime.Config{})

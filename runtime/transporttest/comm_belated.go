@@ -38,9 +38,8 @@ func waited(ctx context.Context, r *runtime.Request, err error) error {
 	return r.Wait(ctx)
 }
 
-// testBelated: a rank that calls under a context that has ended fails the communicator
-// at all ranks. Were it left out of that operation alone, it would take each later one
-// for the one before.
+// testBelated: a rank that calls with a context that has ended fails the communicator at all ranks.
+// If only that operation left it out, it would mistake each later operation for the one before.
 func testBelated(t *testing.T, with Make) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -55,7 +54,7 @@ func testBelated(t *testing.T, with Make) {
 				if err := call(ctx, c); err != nil {
 					return err
 				}
-				return c.Barrier(t.Context()) // a root may have got away with it
+				return c.Barrier(t.Context()) // a root may have returned without an error
 			})
 			for rank, err := range errs {
 				require.ErrorIs(t, err, context.Canceled, "rank %d", rank)

@@ -65,7 +65,7 @@ func ready(name string, p schedule.Params) (*machine.Schedule, error) {
 	return machine.Of(spec.Schedule())
 }
 
-// moveBlocks calls the collective with blocks of n bytes and compares what comes.
+// moveBlocks calls the collective with blocks of n bytes and compares the result.
 func moveBlocks(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
 	blocks := func(of ir.Blocks) []byte {
 		var b []byte
@@ -88,8 +88,8 @@ func moveBlocks(ctx context.Context, c *runtime.Comm, row *ir.Collective, round,
 	return nil
 }
 
-// testBlockLengths: blocks of different lengths are a mismatch at every rank, in the words of both
-// sides; lengths that make no blocks are refused where they are.
+// testBlockLengths: blocks of different lengths are a mismatch at every rank, and the error names
+// both calls. Buffers whose lengths do not make whole blocks are refused at the rank itself.
 func testBlockLengths(t *testing.T, with Make) {
 	for _, collective := range manyBlocks() {
 		t.Run(collective, func(t *testing.T) {

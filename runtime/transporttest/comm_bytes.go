@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// lengths are those of messages of which only the root knows the length: none,
-// short ones, the last that one operation carries, and long ones.
+// lengths are lengths of messages that only the root knows: none, short ones, the longest that one
+// operation carries, and long ones.
 var lengths = []int{0, 1, 503, 504, 505, 4099, 100000}
 
 // testBytes broadcasts every length from every root.
@@ -56,8 +56,8 @@ func bcastBytes(ctx context.Context, c *runtime.Comm, i uint64, n int, buf []byt
 	return got, err
 }
 
-// testBytesTooLarge: a message beyond the limit is an error at every rank, and
-// the next operation is as good as ever.
+// testBytesTooLarge: a message beyond the limit is an error at every rank, and the next operation
+// works.
 func testBytesTooLarge(t *testing.T, with Make) {
 	const limit = 2000
 	comms := join(t, with, 3, runtime.Config{MaxBcast: limit})

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// testAnycast has all ranks publish at the same time.
+// testAnycast makes all ranks publish at the same time.
 func testAnycast(t *testing.T, with Make, numbers []int) {
 	for _, name := range overlays {
 		for _, ranks := range numbers {
@@ -29,8 +29,8 @@ func testAnycast(t *testing.T, with Make, numbers []int) {
 	}
 }
 
-// castAll publishes and receives until every message of every other rank has
-// come, once, whole and in its origin's order.
+// castAll publishes and receives until every message of every other rank has arrived once, complete
+// and in its origin's order.
 func castAll(ctx context.Context, c *runtime.Comm, messages int) error {
 	err := together(ctx,
 		func(ctx context.Context) error { return publish(ctx, c, messages) },
@@ -98,8 +98,8 @@ func bcastsAndBarriers(ctx context.Context, c *runtime.Comm, rounds int) error {
 	return nil
 }
 
-// testWindow: a rank that takes no messages stops a publisher, not the
-// communicator, and memory stays bounded.
+// testWindow: a rank that takes no messages stops a publisher, but not the communicator, and memory
+// stays bounded.
 func testWindow(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{CastWindow: 5})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -135,8 +135,8 @@ func buffer(n int) []byte   { return make([]byte, n) }
 func result() chan error    { return make(chan error, 1) }
 func signal() chan struct{} { return make(chan struct{}) }
 
-// together runs functions at the same time; the first error ends the context
-// of the others and is returned.
+// together runs functions at the same time. The first error ends the context of the others and is
+// returned.
 func together(ctx context.Context, fs ...func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -154,8 +154,8 @@ func together(ctx context.Context, fs ...func(ctx context.Context) error) error 
 	return first
 }
 
-// testForsaken: who waits for messages is told when the others have left, whether that
-// was before or after; what they have published comes first.
+// testForsaken: a rank that waits for messages gets an error when the others have left, whether
+// they left before or after it began to wait. It first gets the messages that they have published.
 func testForsaken(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 6, 19} {
 		for _, early := range []bool{false, true} {
@@ -164,7 +164,7 @@ func testForsaken(t *testing.T, with Make) {
 				last := comms[ranks-1]
 				require.NoError(t, comms[0].Publish(t.Context(), []byte("last words")))
 				for _, c := range comms[1 : ranks-1] {
-					_, err := c.Next(t.Context()) // and so it is passed on
+					_, err := c.Next(t.Context()) // so the message is passed on
 					require.NoError(t, err)
 				}
 				errs := result()
@@ -190,8 +190,8 @@ func testForsaken(t *testing.T, with Make) {
 	}
 }
 
-// testBereft: of ranks that wait for messages and nothing else, all learn that one of
-// them has died, though nobody had sent it anything.
+// testBereft: all ranks that only wait for messages learn that one of them has died, although no
+// rank has sent it anything.
 func testBereft(t *testing.T, with Make) {
 	for ranks, dead := range map[int]int{2: 1, 3: 0, 6: 5} {
 		t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {

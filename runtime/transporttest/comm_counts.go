@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// manyBlocks returns the collectives whose blocks may have lengths of their own.
+// manyBlocks returns the collectives whose blocks may have different lengths.
 func manyBlocks() (names []string) {
 	for _, row := range ir.Collectives() {
 		if row.Blocks != nil && row.Blocks(2) > 1 && row.Inputs == nil {
@@ -23,8 +23,8 @@ func manyBlocks() (names []string) {
 	return names
 }
 
-// counted returns the call of rank, with blocks of elements of 8 bytes, of which block b has
-// count(b). Each round has its own content. want is what Dst is to become.
+// counted returns the call of a rank. Block b has count(b) elements of 8 bytes. Each round has its
+// own content. want is the expected content of Dst.
 func counted(row *ir.Collective, ranks, root, rank, round int, count func(block int) int) (call runtime.Call, want []byte) {
 	part := func(of ir.Blocks) (b []byte, counts []int) {
 		for i := range of.Count {
@@ -41,7 +41,7 @@ func counted(row *ir.Collective, ranks, root, rank, round int, count func(block 
 	return call, want
 }
 
-// testBlockCounts moves blocks of different lengths, among them none and long ones, and compares
+// testBlockCounts moves blocks of different lengths, including empty and long ones, and compares
 // every byte at every rank.
 func testBlockCounts(t *testing.T, with Make) {
 	const ranks = 5
@@ -68,8 +68,8 @@ func testBlockCounts(t *testing.T, with Make) {
 	})
 }
 
-// testBlockCountsDiffer: where two ranks differ in the length of a block all ranks fail, in the
-// words of both.
+// testBlockCountsDiffer: if two ranks give a block different lengths, all ranks fail, and the error
+// names both calls.
 func testBlockCountsDiffer(t *testing.T, with Make) {
 	for _, name := range manyBlocks() {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// testMismatch: ranks that call different things all get an error that says
-// so, and none hangs, also where no frame of the operation would tell.
+// testMismatch: ranks that call different things all get an error that says so, and none hangs,
+// even if no frame of the operation would show the difference.
 func testMismatch(t *testing.T, with Make) {
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	from := func(n, root int) func(ctx context.Context, c *runtime.Comm) error {
@@ -37,7 +37,7 @@ func testMismatch(t *testing.T, with Make) {
 					if err := calls[min(1, c.Rank())](ctx, c); err != nil {
 						return err
 					}
-					for { // whoever got away with it learns it from the others
+					for { // a rank without an error learns of it from the others
 						if err := c.Barrier(ctx); err != nil {
 							return err
 						}
@@ -58,8 +58,8 @@ func testMismatch(t *testing.T, with Make) {
 	})
 }
 
-// requireFailed checks that all ranks failed by target: those that have found it out,
-// and the others because these told them.
+// requireFailed checks that all ranks failed by target: the ranks that found it, and the others
+// because these told them.
 func requireFailed(t *testing.T, errs []error, target error) {
 	t.Helper()
 	direct := 0
@@ -77,8 +77,8 @@ func requireFailed(t *testing.T, errs []error, target error) {
 	require.Positive(t, direct)
 }
 
-// testCancel: a call that is given up names whom it waited for and fails the
-// communicator at all ranks.
+// testCancel: a cancelled call names the ranks that it waited for, and fails the communicator at
+// all ranks.
 func testCancel(t *testing.T, with Make) {
 	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
@@ -101,7 +101,7 @@ func testCancel(t *testing.T, with Make) {
 	require.ErrorIs(t, comms[1].Barrier(t.Context()), context.DeadlineExceeded, "a failed communicator stays failed")
 }
 
-// testCrash: a rank that is gone without goodbye fails all others.
+// testCrash: a rank that is gone without a goodbye fails all others.
 func testCrash(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
@@ -118,7 +118,7 @@ func testCrash(t *testing.T, with Make) {
 	}
 }
 
-// mortal is a transport that ends without a word.
+// mortal is a transport that ends without a goodbye.
 type mortal struct{ wire.Transport }
 
 func (m mortal) Put(to int, f *wire.Frame) {
@@ -132,8 +132,8 @@ func (m mortal) Close(bool, time.Duration) error { return m.Transport.Close(fals
 // testLeave: a rank that closes is missed only by operations that start later.
 func testLeave(t *testing.T, with Make) {
 	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
-	// A rank that has never been heard of and is gone counts as lost: make
-	// all known to each other.
+	// A rank that is gone counts as lost if it was never heard of. The barrier makes all ranks
+	// known to each other.
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		buf := buffer(5000)
@@ -152,9 +152,8 @@ func testLeave(t *testing.T, with Make) {
 	require.ErrorIs(t, comms[0].Barrier(t.Context()), runtime.ErrClosed)
 }
 
-// testFarewell: a rank may close as soon as its last operation returns, also
-// where others still put to it what it has by multicast, on connections that
-// they have yet to open.
+// testFarewell: a rank may close as soon as its last operation returns. This holds even if others
+// still put to it what it has by multicast, on connections that they have yet to open.
 func testFarewell(t *testing.T, with Make) {
 	for name := range broadcasts {
 		for _, hosts := range []int{0, 2} {
@@ -173,7 +172,7 @@ func testFarewell(t *testing.T, with Make) {
 	}
 }
 
-// testClose: Close ends calls that run, and may be called twice.
+// testClose: Close ends running calls, and may be called twice.
 func testClose(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	errs := result()
@@ -201,7 +200,7 @@ func testClose(t *testing.T, with Make) {
 	require.ErrorIs(t, comms[0].Err(), runtime.ErrClosed)
 }
 
-// testRefused: a call with arguments that cannot be does nothing.
+// testRefused: a call with invalid arguments does nothing.
 func testRefused(t *testing.T, with Make) {
 	comms := join(t, with, 2, runtime.Config{})
 	require.ErrorIs(t, comms[0].Bcast(t.Context(), nil, 2), runtime.ErrInput)

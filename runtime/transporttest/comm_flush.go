@@ -13,7 +13,7 @@ import (
 
 var overlays = []string{"anycast/skip-ring", "anycast/circulant"}
 
-// testFlush: ranks that all flush before they take find all messages there, without waiting.
+// testFlush: if all ranks flush before they take, they find all messages without waiting.
 func testFlush(t *testing.T, with Make) {
 	for _, name := range overlays {
 		for _, ranks := range []int{1, 2, 3, 5, 8, 9} {
@@ -33,7 +33,8 @@ func testFlush(t *testing.T, with Make) {
 	}
 }
 
-// flushAndTake publishes some messages, flushes, and takes those of the others once all have.
+// flushAndTake publishes some messages, flushes, and takes the others' messages once all have
+// flushed.
 func flushAndTake(ctx context.Context, c *runtime.Comm, messages int) error {
 	for i := range messages {
 		if err := c.Publish(ctx, letter(c.Rank(), uint64(i))); err != nil {
@@ -58,8 +59,8 @@ func flushAndTake(ctx context.Context, c *runtime.Comm, messages int) error {
 	return nil
 }
 
-// testSlowReader: a process that takes nothing makes each publisher wait once its window is
-// full, and nothing else: not the others' messages, nor operations, nor Flush.
+// testSlowReader: a process that takes nothing makes each publisher wait once its window is full.
+// It delays neither the others' messages, nor operations, nor Flush.
 func testSlowReader(t *testing.T, with Make) {
 	const window = 5
 	for _, ranks := range []int{3, 6} {
@@ -103,7 +104,7 @@ func testSlowReader(t *testing.T, with Make) {
 	}
 }
 
-// expected returns how many messages a rank gets if ranks 0 and 1 publish some each.
+// expected returns the number of messages that a rank gets if ranks 0 and 1 publish each some.
 func expected(rank, each int) int {
 	if rank < 2 {
 		return each
@@ -111,7 +112,8 @@ func expected(rank, each int) int {
 	return 2 * each
 }
 
-// testFlushDeath: a flush that waits for a rank that dies fails with its name, at all ranks.
+// testFlushDeath: a flush that waits for a rank that dies fails at all ranks, with its name in the
+// error.
 func testFlushDeath(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 5, 8} {
 		for dead := range ranks {
@@ -147,9 +149,9 @@ func testFlushDeath(t *testing.T, with Make) {
 	}
 }
 
-// testRelayLeft: when a rank has left by which messages would have to go, whoever publishes
-// such a message is told, and all others; nothing is lost in silence. What has been passed on
-// before can still be flushed.
+// testRelayLeft: if a rank has left that would have to pass messages on, a rank that publishes such
+// a message gets an error, and so do all others. Nothing is lost in silence. Messages that were
+// passed on before can still be flushed.
 func testRelayLeft(t *testing.T, with Make) {
 	const ranks, relay, behind = 5, 2, 3 // of the skip ring's messages of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: "anycast/skip-ring"}}})
@@ -164,7 +166,7 @@ func testRelayLeft(t *testing.T, with Make) {
 	all(t, stay, func(ctx context.Context, c *runtime.Comm) error { return c.Flush(ctx) })
 	errs := each(t, stay, func(ctx context.Context, c *runtime.Comm) (err error) {
 		if c.Rank() > 0 {
-			for err == nil { // nobody closes: who is behind the relay is to be missed
+			for err == nil { // no rank closes: only the relay must be missing
 				_, err = c.Next(ctx)
 			}
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// foldLengths are numbers of a block: none, fewer than chunks, and some that are copied, lent and
-// cut.
+// foldLengths are numbers of elements in a block: none, fewer than chunks, and numbers of which
+// blocks are copied, lent and cut.
 var foldLengths = []int{0, 1, 13, 400, 9000, 40_000}
 
 // sum adds numbers of 8 bytes.
@@ -24,7 +24,8 @@ var sum = &runtime.Fold{Name: "sum of uint64", Element: 8, Commutes: true, Kerne
 	}
 }}
 
-// testFolds folds by every algorithm, apart and in place, and compares every byte at every rank.
+// testFolds folds by every algorithm, in separate buffers and in place, and compares every byte at
+// every rank.
 func testFolds(t *testing.T, with Make, sizes []int) {
 	for i, a := range schedule.Algorithms() {
 		row := a.Row()
@@ -64,10 +65,9 @@ func testFolds(t *testing.T, with Make, sizes []int) {
 	}
 }
 
-// FoldOnce calls a collective that folds, with blocks of n numbers, and compares what it makes.
-// What ranks contribute depends on round. If round is even, the result takes the contribution's
-// place where both are one block. n is the number of elements of 8 bytes; every rank must give the
-// same arguments.
+// FoldOnce calls a collective that folds, with blocks of n elements of 8 bytes, and checks the
+// result. Contributions depend on round. If round is even and contribution and result are one block
+// each, both use the same buffer. Every rank must give the same arguments.
 func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
 	inputs := row.Inputs(c.Size())
 	own := func(rank, block int) []byte { return content(uint64(round)<<32|uint64(rank*inputs+block), 8*n) }
@@ -76,7 +76,7 @@ func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n
 		src = append(src, own(c.Rank(), b)...)
 	}
 	held, wanted := row.Held(c.Size(), root, c.Rank()), row.Wanted(c.Size(), root, c.Rank())
-	for i := range held.Count { // made up as if there were a rank more
+	for i := range held.Count { // from a rank that does not exist
 		src = append(src, own(c.Size(), held.At(i))...)
 	}
 	for i := range wanted.Count {

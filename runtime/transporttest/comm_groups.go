@@ -14,16 +14,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Each communicator multicasts to a group of its own.
-
-// multicasting is a configuration with which broadcasts are multicast, and barriers are not.
+// multicasting returns a configuration whose broadcasts use multicast and whose barriers do not.
+// The tests of this file are about the multicast groups of communicators.
 func multicasting() runtime.Config {
 	return runtime.Config{
 		Chunk: 3000, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}, "barrier": {Name: "barrier/dissemination"}},
 	}
 }
 
-// grouping skips where transports have no groups but the one of all ranks.
+// grouping skips the test if transports have only the group of all ranks.
 func grouping(t *testing.T, with Make) {
 	trs := with(t, 2)
 	groups := true
@@ -46,8 +45,8 @@ func grouping(t *testing.T, with Make) {
 	}
 }
 
-// testGroups: nothing comes to the ranks of one half of what the other half broadcasts, also where
-// that is split again, and where all ranks are members once more.
+// testGroups: the ranks of one half hear nothing of the broadcasts of the other half, even if that
+// is split again, and even if all ranks are members once more.
 func testGroups(t *testing.T, with Make) {
 	grouping(t, with)
 	net := &overheard{with: with}
@@ -67,7 +66,7 @@ func testGroups(t *testing.T, with Make) {
 	exercise(t, twins)
 
 	for _, test := range []struct {
-		members []*runtime.Comm // that broadcast
+		members []*runtime.Comm // the broadcasting ranks
 		others  []*runtime.Comm // of the first communicator
 	}{
 		{[]*runtime.Comm{halves[0], halves[2], halves[4]}, []*runtime.Comm{comms[1], comms[3], comms[5]}},
@@ -79,7 +78,7 @@ func testGroups(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// overheard makes transports that count what datagrams are offered to the ranks above them.
+// overheard makes transports that count the datagrams that are offered to their ranks.
 type overheard struct {
 	with  Make
 	ranks []*listener
@@ -117,7 +116,7 @@ func (l *listener) Fragment(h *wire.Header, offset int, payload []byte) wire.Ver
 	return l.Sink.Fragment(h, offset, payload)
 }
 
-// silent has members multicast, and holds that the ranks of others hear nothing of it.
+// silent makes members multicast, and requires that the other ranks hear nothing of it.
 func (o *overheard) silent(t testing.TB, members, others []*runtime.Comm) {
 	all(t, members, bcastsTwenty)
 	var processes []int
@@ -126,7 +125,7 @@ func (o *overheard) silent(t testing.TB, members, others []*runtime.Comm) {
 	}
 	number := members[0].State().Comm
 	for _, c := range slices.Concat(members, others) {
-		for range 3 { // to look for what is there
+		for range 3 { // to process what has arrived
 			_, _, err := c.TryNext()
 			require.NoError(t, err)
 		}
@@ -142,7 +141,7 @@ func (o *overheard) silent(t testing.TB, members, others []*runtime.Comm) {
 	}
 }
 
-// testManyGroups has a hundred communicators open at a time.
+// testManyGroups keeps a hundred communicators open at once.
 func testManyGroups(t *testing.T, with Make) {
 	grouping(t, with)
 	comms := join(t, with, 4, multicasting())
@@ -168,8 +167,8 @@ func testManyGroups(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testGroupOfHeir: what is left of a communicator keeps its group, and who has left it hears
-// nothing more.
+// testGroupOfHeir: the successor of a communicator keeps its group, and a rank that has left it
+// hears nothing more.
 func testGroupOfHeir(t *testing.T, with Make) {
 	grouping(t, with)
 	const gone = 4

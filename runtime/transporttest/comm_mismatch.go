@@ -21,8 +21,8 @@ type mismatch struct {
 	name     string
 	cfg      func(odd bool) runtime.Config
 	call     func(ctx context.Context, c *runtime.Comm, odd bool) error
-	words    string // what the error says of a rank that is not odd, after its number
-	wordsOdd string // and of the odd one
+	words    string // the error's words about a rank that is not odd, after its number
+	wordsOdd string // the words about the odd rank
 }
 
 // mismatches returns all ways in which ranks can differ.
@@ -30,7 +30,7 @@ func mismatches(ranks, odd int) []mismatch {
 	return slices.Concat(otherOperation(odd), otherConfig(), []mismatch{otherSchedule(ranks)})
 }
 
-// call is what a rank calls.
+// call is a call of a rank.
 type call func(ctx context.Context, c *runtime.Comm) error
 
 func barrier(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
@@ -49,14 +49,14 @@ func bcastOf(n, root int) call {
 	return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buffer(n), root) }
 }
 
-// calledBcast and calledBarrier are what errors say of these calls.
+// calledBcast and calledBarrier are the words of errors about these calls.
 func calledBcast(n, root int) string {
 	return fmt.Sprintf("called bcast of %d bytes from root %d by bcast/", n, root)
 }
 
 const calledBarrier = "called barrier by barrier/"
 
-// otherOperation is what the odd rank may call in place of what the others do.
+// otherOperation returns calls that the odd rank may make in place of the others' call.
 func otherOperation(odd int) (all []mismatch) {
 	for _, c := range []struct {
 		name            string
@@ -93,7 +93,7 @@ func barrierBy(name string, degree int) runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: schedule.Params{Degree: degree}}}}
 }
 
-// otherConfig is how the odd rank may be set up in another way, for the same calls.
+// otherConfig returns other configurations of the odd rank, for the same calls.
 func otherConfig() (all []mismatch) {
 	for _, c := range []struct {
 		name            string
@@ -120,7 +120,7 @@ func otherConfig() (all []mismatch) {
 	return all
 }
 
-// otherSchedule is that the odd rank uses other rules, for the same call.
+// otherSchedule makes the odd rank use other rules for the same call.
 func otherSchedule(ranks int) mismatch {
 	const words = "called bcast of 100 bytes from root 0 by bcast/linear chunks=2 (schedule "
 	return mismatch{
@@ -139,7 +139,8 @@ func otherSchedule(ranks int) mismatch {
 	}
 }
 
-// star returns a broadcast of two chunks that a root puts to all, in another order if odd is set.
+// star returns a broadcast of two chunks that the root puts to all ranks, in another order if odd
+// is set.
 func star(ranks int, odd bool) (*machine.Schedule, error) {
 	spec, err := schedule.New("bcast/linear", schedule.Params{Ranks: ranks, Chunks: 2})
 	if err != nil {
@@ -154,8 +155,8 @@ func star(ranks int, odd bool) (*machine.Schedule, error) {
 	return machine.Of(s)
 }
 
-// testMismatchTold: when a rank differs from the others all get an error that says in the words of
-// both sides who has called what, the same at all.
+// testMismatchTold: if a rank differs from the others, all ranks get the same error, which contains
+// the calls of both sides.
 func testMismatchTold(t *testing.T, with Make, ranks, odd int, m *mismatch) {
 	comms := joinEach(t, with, ranks, func(rank int) runtime.Config {
 		cfg := m.cfg(rank == odd)

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// parting is a call that some ranks calls otherwise than the others, once.
+// parting is a call that differs between one rank and the others, once.
 type parting struct {
 	name string
 	call func(rank, odd, bytes int) call
@@ -53,17 +53,18 @@ var partings = []parting{
 	}},
 }
 
-// partedSizes are messages that take different ways where memory is shared: in the line of a flag,
-// copied beside it, by a ring or lent, and in chunks.
+// partedSizes are messages that take different ways in shared memory: in the line of a flag, copied
+// beside the flag, by a ring or lent, and in chunks.
 var partedSizes = []int{2, 1000, 64 << 10, 1 << 20}
 
-// CommParted is the part of CommItself that is of ranks whose calls differ once.
+// CommParted is the part of CommItself with ranks whose calls differ once.
 func CommParted(t *testing.T, with Make) {
 	testParted(t, with)
 	t.Run("always", func(t *testing.T) { testRootsAlways(t, with) })
 }
 
-// testSplitParted: so do those of another communicator, and the one that it was made of goes on.
+// testSplitParted: ranks of another communicator whose calls differ fail too, and the communicator
+// that it was made from continues.
 func testSplitParted(t *testing.T, with Make) {
 	for _, bytes := range partedSizes {
 		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
@@ -76,9 +77,9 @@ func testSplitParted(t *testing.T, with Make) {
 }
 
 // testParted: ranks that have made one call which differs all fail, at the latest in the barrier
-// after it, though the call may have returned everywhere; and all say which call it was. A root
-// waits for nobody, so it is only later that anything of the others comes to it. Which rank it is,
-// and how many calls come before, go round in tests of every day.
+// after it, even if the call has returned everywhere. All errors name the call. A root waits for no
+// rank, so it learns of the difference only later. Without SCHEDGEN_HEAVY, the odd rank and the
+// number of earlier calls rotate.
 func testParted(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 5} {
 		for j, p := range partings {
@@ -93,8 +94,8 @@ func testParted(t *testing.T, with Make) {
 	}
 }
 
-// testRootsAlways: ranks each of which is the root of every broadcast wait for nobody, and find out
-// all the same.
+// testRootsAlways: ranks that each take themselves for the root of every broadcast wait for no
+// rank, and find out nevertheless.
 func testRootsAlways(t *testing.T, with Make) {
 	for _, bytes := range partedSizes {
 		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
@@ -106,8 +107,7 @@ func testRootsAlways(t *testing.T, with Make) {
 	}
 }
 
-// testPartedOnce has ranks calls before calls that are alike, then the one that is not, and then
-// barriers.
+// testPartedOnce makes before equal calls, then one call that differs, and then barriers.
 func testPartedOnce(t *testing.T, with Make, ranks, odd, before int, calls func(rank, odd int) call) {
 	t.Helper()
 	comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// putters are the broadcasts by puts alone.
+// putters are the broadcasts that use only puts.
 func putters(yield func(name string) bool) {
 	for name := range broadcasts {
 		spec, err := schedule.New(name, schedule.Params{Ranks: 2})
@@ -23,8 +23,9 @@ func putters(yield func(name string) bool) {
 	}
 }
 
-// testPuts broadcasts by puts messages of all lengths from all ranks, none waiting for the others
-// and one after the other late: what is put must stay until all have it, however it goes.
+// testPuts broadcasts messages of all lengths from all ranks by puts. No rank waits for the others,
+// and one after the other is late. A message must stay until all ranks have it, whatever way it
+// takes.
 func testPuts(t *testing.T, with Make, numbers []int) {
 	lengths := []int{0, 2, 48, 49, 2 << 10, 5000, 9000, 20000, 64 << 10, 300000, 700000}
 	rounds := heavy.Or(60, 100)
@@ -54,8 +55,8 @@ func testPuts(t *testing.T, with Make, numbers []int) {
 	}
 }
 
-// testLent: a message that a rank is about to lend, or has lent, is its own again when its call has
-// been given up, and all get the error of that.
+// testLent: a buffer that a rank is about to lend, or has lent, belongs to the rank again when its
+// call has been cancelled, and all ranks get that error.
 func testLent(t *testing.T, with Make) {
 	const n = 256 << 10
 	for name := range putters {

@@ -16,10 +16,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// testRequests has every rank start the same operations, from several roots, each
-// rank in its own way: some start all and then wait in any order, some wait for
-// each, some have a few open, some call instead, one is late. Rootless messages go
-// beside them.
+// testRequests makes every rank start the same operations, from several roots, each rank in its own
+// way. Some ranks start all operations and then wait in any order, some wait for each one, some
+// have a few open, some call instead, and one is late. Rootless messages are sent beside them.
 func testRequests(t *testing.T, with Make) {
 	algorithms := []string{""}
 	for name := range broadcasts {
@@ -55,7 +54,7 @@ func script(seed uint64, ranks, length int) []play {
 	return plays
 }
 
-// player is a rank that carries out a script.
+// player is a rank that plays a script.
 type player struct {
 	ctx    context.Context
 	c      *runtime.Comm
@@ -64,7 +63,7 @@ type player struct {
 	open   []started
 }
 
-// started is a request and what it is to bring.
+// started is a request and its expected result.
 type started struct {
 	req  *runtime.Request
 	i    int
@@ -131,7 +130,7 @@ func (p *player) start(i int, play play, call bool) (err error) {
 	return err
 }
 
-// finish waits for one of the requests that are open, in one of several ways.
+// finish waits for one of the open requests, in one of several ways.
 func (p *player) finish(k int) error {
 	s := p.open[k]
 	p.open = slices.Delete(p.open, k, k+1)
@@ -148,12 +147,12 @@ func (p *player) finish(k int) error {
 		return fmt.Errorf("rank %d: wrong bytes in operation %d", p.c.Rank(), s.i+1)
 	}
 	for i := range s.buf {
-		s.buf[i] = 0xAA // it is the caller's again
+		s.buf[i] = 0xAA // the buffer belongs to the caller again
 	}
 	return s.req.Wait(p.ctx)
 }
 
-// testRequestDone: a request ends though nobody waits, and any number may wait.
+// testRequestDone: a request ends without a waiter, and any number of goroutines may wait for it.
 func testRequestDone(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -189,7 +188,7 @@ func testRequestDone(t *testing.T, with Make) {
 	})
 }
 
-// testRequestWait: a wait that is given up leaves the request alone.
+// testRequestWait: a cancelled wait does not affect the request.
 func testRequestWait(t *testing.T, with Make) {
 	comms := join(t, with, 2, runtime.Config{})
 	req, err := comms[0].StartBarrier(t.Context())
@@ -205,8 +204,8 @@ func testRequestWait(t *testing.T, with Make) {
 	require.NoError(t, comms[0].Err())
 }
 
-// testRequestContext: the end of a request's context fails the communicator at all
-// ranks, whether anybody waits or not, and each open request has its own error.
+// testRequestContext: the end of a request's context fails the communicator at all ranks, with or
+// without a waiter, and each open request has its own error.
 func testRequestContext(t *testing.T, with Make) {
 	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
@@ -239,8 +238,7 @@ func testRequestContext(t *testing.T, with Make) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "a failed communicator stays failed")
 }
 
-// testRequestClose: Close ends open requests, those that are queued too, and gives
-// their buffers back.
+// testRequestClose: Close ends open requests, including queued ones, and returns their buffers.
 func testRequestClose(t *testing.T, with Make) {
 	comms := join(t, with, 2, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
@@ -267,8 +265,7 @@ func testRequestClose(t *testing.T, with Make) {
 	require.NotErrorIs(t, err, runtime.ErrPeerLost, "it lives")
 }
 
-// testRequestCrash: a rank that is gone without goodbye fails the open requests of
-// all others.
+// testRequestCrash: a rank that is gone without a goodbye fails the open requests of all others.
 func testRequestCrash(t *testing.T, with Make) {
 	const ranks = 4
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {

@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Split tests several communicators over the same transports: Split and Dup, and
-// that none holds back, fails or ends another.
+// Split tests several communicators over the same transports: Split and Dup, and that no
+// communicator delays, fails or ends another.
 func Split(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
@@ -54,11 +54,11 @@ func Split(t *testing.T, with Make) {
 	}
 }
 
-// splits is the sizes of communicators that are split.
+// splits are sizes of communicators to split.
 var splits = []int{1, 2, 3, 6, 7}
 
-// divide splits comms and returns the new communicator of each, nil for those that
-// are members of none. They are closed in the end.
+// divide splits comms and returns the new communicator of each rank, or nil for a rank that is not
+// a member. They are closed in the end.
 func divide(t testing.TB, comms []*runtime.Comm, color, key func(rank int) int) []*runtime.Comm {
 	t.Helper()
 	return derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) {
@@ -77,7 +77,7 @@ func derive(t testing.TB, comms []*runtime.Comm, from func(ctx context.Context, 
 	return children
 }
 
-// present returns those of comms that there are.
+// present returns the communicators of comms that are not nil.
 func present(comms []*runtime.Comm) []*runtime.Comm {
 	return slices.DeleteFunc(slices.Clone(comms), func(c *runtime.Comm) bool { return c == nil })
 }
@@ -86,8 +86,8 @@ func constant(int) int      { return 0 }
 func parity(rank int) int   { return rank % 2 }
 func identity(rank int) int { return rank }
 
-// exercise runs every collective operation on comms, from every root, and rootless
-// messages beside them.
+// exercise runs every collective operation on comms, from every root, and rootless messages beside
+// them.
 func exercise(t testing.TB, comms []*runtime.Comm) {
 	t.Helper()
 	all(t, present(comms), work)
@@ -119,8 +119,7 @@ func testParity(t *testing.T, with Make) {
 	}
 }
 
-// testSplitOrder: members are in the order of their keys, and of their ranks where
-// these are equal.
+// testSplitOrder: members are in the order of their keys, and of their ranks if the keys are equal.
 func testSplitOrder(t *testing.T, with Make) {
 	comms := join(t, with, 7, runtime.Config{})
 	for _, test := range []struct {
@@ -141,7 +140,8 @@ func testSplitOrder(t *testing.T, with Make) {
 
 func testUndefined(t *testing.T, with Make) {
 	comms := join(t, with, 5, runtime.Config{})
-	children := divide(t, comms, func(rank int) int { return max(runtime.Undefined, rank-3) }, identity) // 3 and 4 are alone
+	// 3 and 4 are alone
+	children := divide(t, comms, func(rank int) int { return max(runtime.Undefined, rank-3) }, identity)
 	for rank, c := range children {
 		require.Equal(t, rank >= 3, c != nil)
 	}
@@ -152,7 +152,7 @@ func testUndefined(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testNested splits what has been split, by halves, down to single ranks.
+// testNested splits the results of Split again, by halves, down to single ranks.
 func testNested(t *testing.T, with Make) {
 	comms := join(t, with, 6, runtime.Config{Chunk: 3000})
 	split := func(of []*runtime.Comm) []*runtime.Comm {
@@ -182,8 +182,7 @@ func testDup(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testSplitHosts: what Config says of hosts is about the ranks of the first
-// communicator.
+// testSplitHosts: the hosts in Config are those of the ranks of the first communicator.
 func testSplitHosts(t *testing.T, with Make) {
 	p := schedule.Params{Hosts: 5}
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: p}, "bcast": {Name: "bcast/chain", Params: p}}}
@@ -192,8 +191,7 @@ func testSplitHosts(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testAtOnce runs collectives of parents and children at the same time, each in a
-// goroutine of its own.
+// testAtOnce runs collectives of parents and children at the same time, each in its own goroutine.
 func testAtOnce(t *testing.T, with Make) {
 	comms := join(t, with, 7, runtime.Config{Chunk: 3000})
 	halves := divide(t, comms, parity, identity)
@@ -206,8 +204,8 @@ func testAtOnce(t *testing.T, with Make) {
 	})
 }
 
-// testLateApart: chunks for a rank that is late for one communicator's operation
-// wait for it, and nothing of the other communicator does.
+// testLateApart: chunks for a rank that is late for one communicator's operation wait for it, and
+// do not delay the other communicator.
 func testLateApart(t *testing.T, with Make) {
 	for name := range broadcasts {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +237,7 @@ func testLateApart(t *testing.T, with Make) {
 						return err
 					}
 					if c.Rank() == 2 {
-						close(late) // the other communicator has gone on without it
+						close(late) // the other communicator has continued without it
 					}
 					return nil
 				}
@@ -249,7 +247,7 @@ func testLateApart(t *testing.T, with Make) {
 	}
 }
 
-// testAnycastApart: rootless messages are their communicator's alone.
+// testAnycastApart: rootless messages stay in their communicator.
 func testAnycastApart(t *testing.T, with Make) {
 	comms := join(t, with, 6, runtime.Config{CastWindow: 3})
 	children := divide(t, comms, parity, identity)
@@ -299,8 +297,8 @@ func testReuse(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testTooMany: when a rank of a new communicator has no number left, all ranks get
-// the same error and go on.
+// testTooMany: when a rank of a new communicator has no free number, all ranks get the same error
+// and continue.
 func testTooMany(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	pairs := 0
@@ -321,8 +319,8 @@ func testTooMany(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testOverlapping splits communicators that have ranks in common at the same time,
-// in an order that differs between the ranks where they may choose.
+// testOverlapping splits overlapping communicators at the same time. The order differs between
+// ranks where it may.
 func testOverlapping(t *testing.T, with Make) {
 	const size = 6
 	comms := join(t, with, size, runtime.Config{})
@@ -344,8 +342,8 @@ func testOverlapping(t *testing.T, with Make) {
 	})
 }
 
-// testCrossed: a rank may be inside two Splits that another one calls one after the
-// other, in either order.
+// testCrossed: a rank may be inside two Splits at once that another rank calls one after the other,
+// in either order.
 func testCrossed(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
@@ -363,7 +361,7 @@ func testCrossed(t *testing.T, with Make) {
 	}
 }
 
-// splitAgain splits parent time and again, and uses what it gets.
+// splitAgain splits parent again and again, and uses the results.
 func splitAgain(ctx context.Context, parent *runtime.Comm, i uint64) error {
 	var open []*runtime.Comm
 	for round := range 12 {

@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// testTruth: all ranks get the same reason, also if every rank closes its communicator
-// as soon as it knows one, and so before others have heard.
+// testTruth: all ranks get the same reason, even if every rank closes its communicator as soon as
+// it knows the reason, and so before others have heard of it.
 func testTruth(t *testing.T, with Make) {
 	for _, ranks := range heavy.Or([]int{2, 5}, []int{2, 3, 5, 8}) {
 		odd := ranks / 2
@@ -37,7 +37,7 @@ func untilFailed(ctx context.Context, c *runtime.Comm, call func(ctx context.Con
 	}
 }
 
-// testDeathTold: all that survive a rank name it, and nobody else.
+// testDeathTold: all survivors name the dead rank, and no other.
 func testDeathTold(t *testing.T, with Make, ranks, dead int) {
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {
 		ts := with(t, size)
@@ -67,8 +67,8 @@ func requireNames(t *testing.T, err, target error, rank int) {
 	require.Equal(t, rank, about.Rank, "%v", err)
 }
 
-// testLateNamed: a deadline that is missed because one rank does not come is told as
-// that, by that rank's name, at all ranks, if there is time to ask.
+// testLateNamed: if a deadline passes because one rank does not come, the errors of all ranks name
+// that rank, if there is time to ask.
 func testLateNamed(t *testing.T, with Make, ranks, late int, name string) {
 	comms := join(t, with, ranks, runtime.Config{
 		Stall: 5 * time.Millisecond, Algorithms: runtime.Algorithms{"barrier": {Name: name}},
@@ -77,7 +77,7 @@ func testLateNamed(t *testing.T, with Make, ranks, late int, name string) {
 	all(t, comms, barrier)
 	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		if c.Rank() == late {
-			for c.Err() == nil { // it comes when it is too late
+			for c.Err() == nil { // it comes too late
 				time.Sleep(time.Millisecond)
 			}
 			return barrier(ctx, c)

@@ -13,13 +13,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// byWindows is the configuration of communicators all of whose operations go through windows, where
-// there are any.
+// byWindows is a configuration with which all operations use windows, if there are any.
 var byWindows = runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/dissemination"}, "bcast": {Name: "bcast/linear"}}}
 
 func dup(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) }
 
-// joinSets is join, with what says whether any two of the ranks share windows of further
+// joinSets is join. It also reports whether any two of the ranks share windows of further
 // communicators.
 func joinSets(t *testing.T, with Make, size int) (comms []*runtime.Comm, shared bool) {
 	comms = join(t, func(t testing.TB, size int) []wire.Transport {
@@ -54,8 +53,8 @@ func flagged(t *testing.T, comms []*runtime.Comm) bool {
 	return flags() > before
 }
 
-// testWindowsApart: so many communicators as there are sets have windows, and those beyond go by
-// frames. A set is another's when all members have closed it.
+// testWindowsApart: as many communicators as there are sets have windows, and further ones use
+// frames. Another communicator can use a set once all members have closed it.
 func testWindowsApart(t *testing.T, with Make) {
 	comms, shared := joinSets(t, with, 3)
 	var twins [][]*runtime.Comm
@@ -74,8 +73,8 @@ func testWindowsApart(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testWindowsOfHeirs: what is left of a communicator that has lost ranks has windows too, which
-// nobody else is given, time and again.
+// testWindowsOfHeirs: the successor of a communicator that has lost ranks has windows too, again
+// and again. No other communicator gets them.
 func testWindowsOfHeirs(t *testing.T, with Make) {
 	const ranks = 5
 	dead := []int{4, 3}
@@ -103,8 +102,8 @@ func testWindowsOfHeirs(t *testing.T, with Make) {
 	}
 }
 
-// testWindowsAgain has communicators follow each other in the same windows, which call other things
-// under the same numbers: what one has left there is nothing to the next.
+// testWindowsAgain makes communicators follow each other in the same windows and make different
+// calls under the same numbers. The contents that one has left do not matter to the next.
 func testWindowsAgain(t *testing.T, with Make) {
 	comms, _ := joinSets(t, with, 4)
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -135,8 +134,8 @@ func testWindowsAgain(t *testing.T, with Make) {
 	})
 }
 
-// testWindowsMismatch: ranks that call different things in a further communicator find out, and the
-// first one goes on.
+// testWindowsMismatch: ranks that make different calls in a further communicator find out, and the
+// first communicator continues.
 func testWindowsMismatch(t *testing.T, with Make) {
 	const size, odd = 3, 2
 	for _, m := range otherOperation(odd) {
@@ -153,8 +152,7 @@ func testWindowsMismatch(t *testing.T, with Make) {
 	}
 }
 
-// testWindowsLent has long messages of several communicators be on their way at once, and calls be
-// given up.
+// testWindowsLent sends long messages of several communicators at once, and cancels calls.
 func testWindowsLent(t *testing.T, with Make) {
 	comms, _ := joinSets(t, with, 3)
 	twins, halves := derive(t, comms, dup), divide(t, comms, parity, identity)
@@ -175,6 +173,6 @@ func testWindowsLent(t *testing.T, with Make) {
 	errs := result()
 	go func() { errs <- twins[0].Bcast(ctx, buffer(1<<20), 0) }()
 	cancel()
-	<-errs // it was faster, or has been given up: the others have not called
+	<-errs // it was faster, or was cancelled: the others have not called
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return long(c)(ctx) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Frames tests what a transport does with single frames, as
-// [wire.Transport] and [wire.Sink] promise it.
+// Frames tests how a transport handles single frames, as [wire.Transport] and [wire.Sink] promise
+// it.
 func Frames(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
@@ -56,15 +56,14 @@ func Frames(t *testing.T, with Make) {
 	}
 }
 
-// net is a set of connected transports, each with a sink, that one goroutine
-// drives.
+// net is a set of connected transports, each with a sink. One goroutine drives it.
 type net struct {
 	t     testing.TB
 	ranks []wire.Transport
 	sinks []*sink
 }
 
-// connect makes a net; the test checks that nothing of it is left in the end.
+// connect makes a net. In the end the test checks that nothing of it is left.
 func connect(t testing.TB, with Make, size int) *net {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
@@ -93,8 +92,7 @@ func (n *net) poll() (moved bool) {
 	return moved
 }
 
-// until polls all ranks until cond holds, and fails the test if that takes
-// too long.
+// until polls all ranks until cond holds, and fails the test if that takes too long.
 func (n *net) until(cond func() bool, what string) {
 	n.t.Helper()
 	for end := time.Now().Add(patience); !cond(); {
@@ -145,7 +143,7 @@ func (n *net) count() (frames int) {
 	return frames
 }
 
-// slot returns a frame on LaneOps with a body, which goes to a buffer of its own.
+// slot returns a frame on LaneOps with a body, which goes to its own buffer.
 func slot(seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Seq: seq, Len: len(body)}, Body: body}
 }
@@ -155,7 +153,7 @@ func control(seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameCast, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
-// pattern returns n bytes that depend on seed and on where they are.
+// pattern returns n bytes that depend on seed and on their index.
 func pattern(seed, n int) []byte {
 	b := make([]byte, n)
 	x := uint64(seed)*0x9E3779B97F4A7C15 + 1

@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Communicators tests what several communicators on one transport may expect of
-// it: what one of them holds back, abandons or is done with concerns no other.
+// Communicators tests what several communicators on one transport may expect: if one of them holds,
+// abandons or ends frames, the others are not affected.
 func Communicators(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
@@ -38,7 +38,7 @@ func of(comm uint8, f *wire.Frame) *wire.Frame {
 	return f
 }
 
-// holdComm makes s hold back the operations of a communicator, and nothing else.
+// holdComm makes s hold the operations of a communicator, and nothing else.
 func (s *sink) holdComm(comm uint8) {
 	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Comm == comm && h.Lane == wire.LaneOps {
@@ -50,7 +50,7 @@ func (s *sink) holdComm(comm uint8) {
 
 func (s *sink) holdNothing() { s.verdict = func(*wire.Header) wire.Verdict { return wire.Accept } }
 
-// ofComm returns what has arrived of a communicator on a lane, in order.
+// ofComm returns the arrivals of a communicator on a lane, in order.
 func (s *sink) ofComm(comm uint8, lane wire.Lane) (list []received) {
 	for _, r := range s.got {
 		if r.Comm == comm && r.Lane == lane {
@@ -60,8 +60,8 @@ func (s *sink) ofComm(comm uint8, lane wire.Lane) (list []received) {
 	return list
 }
 
-// requireSeqs checks that frames have the numbers from first on, and the bodies
-// that pattern makes of them.
+// requireSeqs checks that frames have the numbers from first on, and the bodies that pattern makes
+// for them.
 func requireSeqs(t *testing.T, list []received, first, n, bytes int) {
 	t.Helper()
 	require.Len(t, list, n)
@@ -103,7 +103,7 @@ func testCommOrder(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommHold holds back more of one communicator than any queue takes.
+// testCommHold holds more frames of one communicator than any queue takes.
 func testCommHold(t *testing.T, with Make) {
 	const frames, bytes = 100, 256 << 10
 	n := connect(t, with, 2)
@@ -136,7 +136,7 @@ func testCommHold(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommAll has every number in use at once, and every second one held.
+// testCommAll uses all numbers at once, and holds every second one.
 func testCommAll(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	s := n.sinks[1]
@@ -158,8 +158,8 @@ func testCommAll(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommMcast holds back the multicasts of one communicator until what keeps
-// them is full: those of another still come, of which some may be lost.
+// testCommMcast holds the multicasts of one communicator until their buffers are full. Those of
+// another still arrive, though some may be lost.
 func testCommMcast(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	multicastOnly(t, n)
@@ -210,8 +210,7 @@ func testCommMcastAbandon(t *testing.T, with Make) {
 	n.until(func() bool { return unsent[0] == 0 }, "the other's are sent")
 }
 
-// testCommAbandon abandons what is queued in one communicator while its receiver
-// holds back.
+// testCommAbandon abandons the queued frames of one communicator while its receiver holds frames.
 func testCommAbandon(t *testing.T, with Make) {
 	const frames, bytes = 50, 1 << 20
 	n := connect(t, with, 2)
@@ -317,7 +316,7 @@ func testCommForget(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommForgetHeld uses a number again while what was put before is held.
+// testCommForgetHeld uses a number again while earlier puts are held.
 func testCommForgetHeld(t *testing.T, with Make) {
 	const frames, bytes = 20, 256 << 10
 	n := connect(t, with, 2)
@@ -340,8 +339,7 @@ func testCommForgetHeld(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommLeft checks that a goodbye waits for what was put in communicators
-// that are closed.
+// testCommLeft checks that a goodbye waits for earlier puts in communicators that are closed.
 func testCommLeft(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	s := n.sinks[1]
@@ -361,8 +359,8 @@ func testCommLeft(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommLost checks that the loss of a rank is told once, whichever
-// communicators it had, and drops what is queued in all of them.
+// testCommLost checks that the loss of a rank is reported once, whichever communicators it had, and
+// that the queued frames of all of them are dropped.
 func testCommLost(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.sinks[1].verdict = func(*wire.Header) wire.Verdict { return wire.Hold }
@@ -387,7 +385,7 @@ func testCommLost(t *testing.T, with Make) {
 	}
 }
 
-// testCommNoAllocation checks that a frame of a further communicator costs none.
+// testCommNoAllocation checks that a frame of a further communicator allocates nothing.
 func testCommNoAllocation(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	into := pattern(1, 1000)

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// testLeft checks that a goodbye takes nothing back that was sent before it.
+// testLeft checks that everything sent before a goodbye arrives.
 func testLeft(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()
@@ -50,7 +50,7 @@ func testLost(t *testing.T, with Make) {
 	}
 }
 
-// testCloseQueued closes with frames queued while the receiver is slow.
+// testCloseQueued closes with queued frames while the receiver is slow.
 func testCloseQueued(t *testing.T, with Make) {
 	const frames = 40
 	n := connect(t, with, 2)
@@ -80,7 +80,7 @@ func testCloseQueued(t *testing.T, with Make) {
 	}
 }
 
-// testCloseAll has all ranks leave at the same time.
+// testCloseAll makes all ranks leave at the same time.
 func testCloseAll(t *testing.T, with Make) {
 	n := connect(t, with, 4)
 	n.greet()

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// collector puts the fragments of chunks together.
+// collector assembles the fragments of chunks.
 type collector struct {
 	t      testing.TB
 	chunks map[uint64][]byte // by Seq
@@ -44,8 +44,8 @@ func multicastOnly(t *testing.T, n *net) {
 	}
 }
 
-// testMcast sends chunks until every length has arrived everywhere once. Copies
-// may be lost, but what arrives must be right.
+// testMcast sends chunks until every length has arrived everywhere once. Copies may be lost, but
+// arrivals must be right.
 func testMcast(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	unsent := 1
@@ -70,7 +70,7 @@ func testMcast(t *testing.T, with Make) {
 	require.Positive(t, n.ranks[0].Stats().GotDatagrams)
 }
 
-// checkMcast sends a chunk from rank 1 until the others have a whole one.
+// checkMcast sends a chunk from rank 1 until the others have a complete one.
 func checkMcast(n *net, got []*collector, seq uint64, length int) {
 	whole := map[int]bool{}
 	body := pattern(int(seq), length)
@@ -95,7 +95,7 @@ func checkMcast(n *net, got []*collector, seq uint64, length int) {
 	}
 }
 
-// testMcastHold checks that held datagrams come again, and meanwhile puts flow.
+// testMcastHold checks that held datagrams are offered again, and that puts flow meanwhile.
 func testMcastHold(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	multicastOnly(t, n)
@@ -148,8 +148,7 @@ func testMcastNoAllocation(t *testing.T, with Make) {
 	require.Positive(t, frames)
 }
 
-// testDatagram sends to one rank until every length has arrived there once, and
-// nothing elsewhere.
+// testDatagram sends to one rank until every length has arrived there once, and nothing elsewhere.
 func testDatagram(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	unsent := 1

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// frame returns the i-th of a series of frames that differ in everything.
+// frame returns the i-th of a series of frames that differ in all fields.
 func frame(from, to, i int, lane wire.Lane) *wire.Frame {
 	f := &wire.Frame{Header: wire.Header{
 		Kind: wire.FrameSlot, Lane: lane, Epoch: uint32(from), Seq: 1<<40 + uint64(i),
@@ -91,7 +91,7 @@ func testEmptyBody(t *testing.T, with Make) {
 	}
 }
 
-// holdFrom makes s hold back operations from number seq on.
+// holdFrom makes s hold operations from number seq on.
 func (s *sink) holdFrom(seq uint64) {
 	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Lane == wire.LaneOps && h.Seq >= seq {
@@ -127,8 +127,8 @@ func testHold(t *testing.T, with Make) {
 	}
 }
 
-// testHeldSender checks that a receiver that holds back holds back the sender
-// too, instead of buffering without bounds.
+// testHeldSender checks that a receiver that holds frames stops the sender too, instead of
+// buffering without limit.
 func testHeldSender(t *testing.T, with Make) {
 	const frames, bytes = 256, 256 << 10
 	n := connect(t, with, 2)
@@ -173,7 +173,7 @@ func testDrop(t *testing.T, with Make) {
 	}
 }
 
-// testDropWithinBody takes the buffer of a body back when a part has been read.
+// testDropWithinBody drops a frame after a part of its body has been read.
 func testDropWithinBody(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	s := n.sinks[1]
@@ -203,8 +203,7 @@ func testDropWithinBody(t *testing.T, with Make) {
 	}
 }
 
-// testUnsent checks that a body may be changed as soon as it is no longer
-// referred to.
+// testUnsent checks that a body may be changed as soon as it is no longer referred to.
 func testUnsent(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	body := pattern(0, 3000)
@@ -213,7 +212,7 @@ func testUnsent(t *testing.T, with Make) {
 		f := slot(uint64(i), body)
 		f.Unsent = &unsent
 		n.put(0, 1, f)
-		f.Body, f.Seq = nil, 0 // the frame is the caller's again at once
+		f.Body, f.Seq = nil, 0 // the frame belongs to the caller at once
 		n.until(func() bool { return unsent == 0 }, "the frame is sent")
 		copy(body, pattern(i+1, len(body)))
 	}
@@ -227,8 +226,8 @@ func testUnsent(t *testing.T, with Make) {
 	require.Equal(t, uint64(300*3000), n.ranks[1].Stats().GotBytes)
 }
 
-// testAbandon checks that no body is referred to after Abandon, and that the
-// other lane is not concerned.
+// testAbandon checks that no body is referred to after Abandon, and that the other lane is not
+// affected.
 func testAbandon(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	n.greet()

@@ -15,7 +15,7 @@ func hasSets(t *testing.T, with Make) bool {
 	return ok
 }
 
-// windowSets checks what sets of windows promise.
+// windowSets checks the promises of sets of windows.
 func windowSets(t *testing.T, with Make) {
 	t.Run("Apart", func(t *testing.T) { testSetsApart(t, with) })
 	t.Run("Again", func(t *testing.T) { testSetAgain(t, with) })
@@ -25,7 +25,7 @@ func windowSets(t *testing.T, with Make) {
 
 func (n *net) sets(rank int) wire.Sets { return n.window(rank).(wire.Sets) }
 
-// open has members open a set.
+// open makes members open a set.
 func (n *net) open(set int, epoch uint32, members ...int) map[int]wire.Shelves {
 	all := map[int]wire.Shelves{}
 	for _, rank := range members {
@@ -50,8 +50,8 @@ func (u *usage) reached(from int) []int {
 	return slices.DeleteFunc(slices.Clone(u.members), func(rank int) bool { return !u.windows[from].Reaches(rank) })
 }
 
-// testSetsApart has all sets be used at the same time, one of them by two groups of ranks: what is
-// written stands there, and nowhere else.
+// testSetsApart uses all sets at the same time, one of them by two groups of ranks. A flag is where
+// it was written, and nowhere else.
 func testSetsApart(t *testing.T, with Make) {
 	n := connect(t, with, 5)
 	first := usage{0, []int{0, 1, 2, 3, 4}, map[int]wire.Shelves{}}
@@ -89,8 +89,8 @@ func testSetsApart(t *testing.T, with Make) {
 	}
 }
 
-// testSetAgain: a set is free again where all of its communicator have closed it, and not before;
-// then nothing stands in it, whoever opens it next.
+// testSetAgain: a set is free again once all ranks of its communicator have closed it, and not
+// before. Then it is empty, whichever ranks open it next.
 func testSetAgain(t *testing.T, with Make) {
 	n := connect(t, with, 4)
 	const set = 2

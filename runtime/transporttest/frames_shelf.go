@@ -10,13 +10,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// hasShelves reports whether chunks stand in windows.
+// hasShelves reports whether windows hold chunks.
 func hasShelves(t *testing.T, with Make) bool {
 	_, ok := connect(t, with, 1).ranks[0].Windows().(wire.Shelves)
 	return ok
 }
 
-// shelves checks what shelves promise.
+// shelves checks the promises of shelves.
 func shelves(t *testing.T, with Make) {
 	t.Run("Lay", func(t *testing.T) { testLay(t, with) })
 	t.Run("Again", func(t *testing.T) { testLayAgain(t, with) })
@@ -29,11 +29,11 @@ func shelves(t *testing.T, with Make) {
 
 func (n *net) shelf(rank int) wire.Shelves { return n.window(rank).(wire.Shelves) }
 
-// shelfSizes are lengths of chunks: that stand in their lines, beside them, and that are lent; and
-// at the bounds of that.
+// shelfSizes are lengths of chunks: in their lines, beside them, and lent, and at the limits
+// between these.
 var shelfSizes = []int{0, 1, wire.ShortChunk - 1, wire.ShortChunk, wire.ShortChunk + 1, 511, 512, 513, 1023, 1024, 1025, 16<<10 - 1, 16 << 10, 16<<10 + 1, 1 << 20}
 
-// testLay has a chunk of every length stand in every line, and all collect it.
+// testLay lays a chunk of every length in every line, and all ranks collect it.
 func testLay(t *testing.T, with Make) {
 	for _, size := range windowSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
@@ -59,7 +59,8 @@ func testLay(t *testing.T, with Make) {
 	}
 }
 
-// testLayAgain has a line written again as soon as all have passed what stood there, and no sooner.
+// testLayAgain: a line can be written again as soon as all ranks have passed its content, and no
+// sooner.
 func testLayAgain(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	to := n.reached(0)
@@ -78,14 +79,14 @@ func testLayAgain(t *testing.T, with Make) {
 		n.shelf(rank).Passed(5)
 	}
 	for rank := range n.ranks {
-		n.shelf(rank).Passed(5) // those that it does not reach need not
+		n.shelf(rank).Passed(5) // ranks that it does not reach need not pass it
 	}
 	require.True(t, lay(6))
 	require.False(t, lay(7))
 }
 
-// testLayMany has chunks stand in all lines at the same time: each stays as it is until it is
-// passed, whatever is written beside it.
+// testLayMany lays chunks in all lines at the same time. Each stays as it is until it is passed,
+// whatever is written beside it.
 func testLayMany(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	to, dst := n.reached(0), make([]byte, 500)
@@ -111,7 +112,7 @@ func testLayMany(t *testing.T, with Make) {
 	collect(5 * wire.ChunkLines)
 }
 
-// testRevoke takes back what is lent: nobody collects it any more.
+// testRevoke takes back a lent chunk: no rank collects it any more.
 func testRevoke(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	to, body := n.reached(0), pattern(1, 100<<10)
@@ -127,8 +128,8 @@ func testRevoke(t *testing.T, with Make) {
 	}
 }
 
-// testLayStream has one rank put out chunks of all lengths as fast as the others collect them, who
-// park, and checks every byte. Whoever lends changes the chunk once it is collected.
+// testLayStream makes one rank lay chunks of all lengths as fast as the others, which park, collect
+// them. It checks every byte. A lender changes the chunk once it is collected.
 func testLayStream(t *testing.T, with Make) {
 	const rounds = 300
 	for _, size := range windowSizes {
@@ -223,8 +224,8 @@ func testLayNoAllocation(t *testing.T, with Make) {
 	require.Zero(t, testing.AllocsPerRun(200, round))
 }
 
-// testLayEnd checks that what a rank has laid can be collected when it has left, unless it was
-// lent, and that what is laid for ranks that have left harms nobody.
+// testLayEnd checks that the chunks of a rank that has left can be collected unless they were lent,
+// and that chunks for ranks that have left do no harm.
 func testLayEnd(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// sink records what arrives. What it answers can be changed by a test.
+// sink records arrivals. A test can change its answers.
 type sink struct {
 	verdict  func(h *wire.Header) wire.Verdict
 	fragment func(h *wire.Header, offset int, payload []byte) wire.Verdict
@@ -16,7 +16,7 @@ type sink struct {
 	open  map[way][]byte // buffers of bodies under way
 	got   []received
 	ended map[int]wire.End
-	twice []string // what was told more than once
+	twice []string // what was reported more than once
 }
 
 // way identifies a frame under way: a communicator's lane carries one at a time.
@@ -48,7 +48,7 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		return s.buffer(h), v
 	}
 	key := way{h.From, h.Lane, h.Comm}
-	if b := s.open[key]; b == nil || len(b) != h.Len { // another frame's, which was called off
+	if b := s.open[key]; b == nil || len(b) != h.Len { // of another frame, which was dropped
 		s.open[key] = make([]byte, h.Len)
 	}
 	return s.open[key], v
@@ -83,8 +83,7 @@ func (s *sink) Ended(rank int, how wire.End, err error) {
 	s.ended[rank] = how
 }
 
-// closed and lost return how many ranks have closed, and how many have ended in
-// another way.
+// closed and lost return how many ranks have closed, and how many have ended in another way.
 func (s *sink) closed() (n int) {
 	for _, how := range s.ended {
 		if how == wire.Closed {
@@ -96,7 +95,7 @@ func (s *sink) closed() (n int) {
 
 func (s *sink) lost() int { return len(s.ended) - s.closed() }
 
-// from returns what arrived from a rank on a lane, in order.
+// from returns the arrivals from a rank on a lane, in order.
 func (s *sink) from(rank int, lane wire.Lane) (list []received) {
 	for _, r := range s.got {
 		if r.From == rank && r.Lane == lane {

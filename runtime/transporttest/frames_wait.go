@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testWake checks that a Wake ends a running Wait or else the next one.
+// testWake checks that a Wake ends a running Wait, or else the next one.
 func testWake(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	tr := n.ranks[0]
@@ -34,8 +34,8 @@ func within(t testing.TB, f func()) {
 	}
 }
 
-// testWaitTime checks that Wait ends by itself. It may end early, but not
-// always: that would be a spin.
+// testWaitTime checks that Wait ends by itself. It may end early, but not always: that would be a
+// spin.
 func testWaitTime(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	n.greet()

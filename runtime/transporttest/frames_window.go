@@ -9,13 +9,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// windowSizes are numbers of ranks: few, and more than one look takes in.
+// windowSizes are numbers of ranks: few, and more than one look covers.
 var windowSizes = []int{2, 3, 8, 11}
 
 // hasWindows reports whether ranks have windows.
 func hasWindows(t *testing.T, with Make) bool { return connect(t, with, 1).ranks[0].Windows() != nil }
 
-// windows checks what windows promise.
+// windows checks the promises of windows.
 func windows(t *testing.T, with Make) {
 	t.Run("Flag", func(t *testing.T) { testFlag(t, with) })
 	t.Run("Wait", func(t *testing.T) { testFlagWait(t, with) })
@@ -35,13 +35,13 @@ func (n *net) reached(from int) (ranks []int) {
 	return ranks
 }
 
-// some returns a flag that differs from others in everything.
+// some returns a flag that differs from others in all fields.
 func some(from, i int) wire.Flag {
 	return wire.Flag{Seq: 1<<40 + uint64(i), Mark: 0xFFFF_FFFF_FFFF_0000 - uint64(i), From: from}
 }
 
-// testFlag has every rank write to all places of all others that it reaches, and to all that
-// it posts: what was written stands there, and nowhere else.
+// testFlag makes every rank write to all places of all others that it reaches, and to all places
+// that it posts. A flag is where it was written, and nowhere else.
 func testFlag(t *testing.T, with Make) {
 	for _, size := range windowSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
@@ -76,8 +76,8 @@ func testFlag(t *testing.T, with Make) {
 	}
 }
 
-// testFlagWait has one rank after the other wake the next one, which parks, by a flag, and
-// all by one that it posts.
+// testFlagWait makes one rank after the other wake the next one, which parks, by a flag, and all of
+// them by a post.
 func testFlagWait(t *testing.T, with Make) {
 	const rounds = 50
 	for _, size := range windowSizes {
@@ -110,7 +110,7 @@ func testFlagWait(t *testing.T, with Make) {
 						w.Post(wire.FlagLines, n.reached(0), f)
 					}
 				}
-				tr.Poll(n.sinks[rank]) // by which the last flag goes, if it has not before
+				tr.Poll(n.sinks[rank]) // sends the last flag, if it has not gone before
 			}
 			done := signal()
 			for rank := 1; rank < size; rank++ {
@@ -139,8 +139,8 @@ func testFlagNoAllocation(t *testing.T, with Make) {
 	require.Zero(t, testing.AllocsPerRun(500, round))
 }
 
-// testFlagEnd checks that what has been written before a goodbye stands when that is told, and
-// that flags for ranks that are gone, or from one, harm nobody.
+// testFlagEnd checks that flags written before a goodbye are there when the goodbye is reported,
+// and that flags for ranks that are gone, or from one, do no harm.
 func testFlagEnd(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()

@@ -10,9 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Using returns transports like those that with returns, with which the communicators of
-// [Comm] use the schedules that find returns for their configuration: so the
-// suite tests generated code too.
+// Using returns transports like those of with. The communicators of [Comm] over them use the
+// schedules that find returns for their configuration. So the suite tests generated code too.
 func Using(with Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
 	return func(t testing.TB, size int) []wire.Transport {
 		list := with(t, size)
@@ -28,7 +27,7 @@ type using struct {
 	find func(cfg runtime.Config) []*machine.Schedule
 }
 
-// use gives c the schedules that its transport comes with.
+// use gives c the schedules of its transport.
 func use(t testing.TB, c *runtime.Comm, cfg runtime.Config) {
 	if m, ok := cfg.Transport.(mortal); ok {
 		cfg.Transport = m.Transport
