@@ -4,7 +4,8 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go run -C internal/asm . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg fold
 
-// accelerate replaces the kernels of t that the processor can do faster: all but those of Loc.
+// accelerate replaces the kernels of t for which the processor has faster ones: all except those of
+// Loc.
 func accelerate(t *table) {
 	if !cpu.X86.HasAVX2 {
 		return
@@ -46,7 +47,7 @@ func accelerate(t *table) {
 	bits(t)
 }
 
-// checked returns k, which trusts in the lengths of its operands, behind a check of them.
+// checked returns a kernel that checks the lengths of its operands before it calls k.
 func checked(c class, k Kernel) Kernel {
 	size := sizes[c]
 	return func(dst, a, b []byte) {
@@ -55,7 +56,7 @@ func checked(c class, k Kernel) Kernel {
 	}
 }
 
-// sizes are the bytes of an element.
+// sizes are the bytes of an element, by class.
 var sizes = [classes]int{
 	int8s: 1, int16s: 2, int32s: 4, int64s: 8,
 	uint8s: 1, uint16s: 2, uint32s: 4, uint64s: 8,

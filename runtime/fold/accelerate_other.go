@@ -2,5 +2,5 @@
 
 package fold
 
-// accelerate does nothing: kernels in Go are all there are.
+// accelerate does nothing: this machine has only the kernels in Go.
 func accelerate(*table) {}

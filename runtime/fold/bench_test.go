@@ -7,7 +7,7 @@ import (
 )
 
 // BenchmarkKernels folds into the left operand and into a third vector, in the cache of a core and
-// far beyond it, beside copy of as many bytes:
+// far beyond it, and compares with copy of the same number of bytes:
 //
 //	go test ./runtime/fold -run '^$' -bench Kernels/sum-float
 func BenchmarkKernels(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkKernels(b *testing.B) {
 	}
 }
 
-// BenchmarkOne is a single element, and what it takes to find a kernel.
+// BenchmarkOne folds a single element, and finds a kernel.
 func BenchmarkOne(b *testing.B) {
 	x, y := make([]byte, 8), make([]byte, 8)
 	b.Run("fold", func(b *testing.B) {

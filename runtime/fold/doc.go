@@ -1,49 +1,52 @@
-// Package fold combines two vectors of elements into one, as reductions do: each element of the
-// result is a·b, of the elements at its place in the left vector and in the right one.
+// Package fold combines two vectors of elements into one, as reductions do. Each element of the
+// result is a·b, where a and b are the elements at the same index in the left and in the right
+// vector.
 //
 //	add, size, err := fold.For[float64](fold.Sum)
 //	...
 //	add(dst, a, b) // of bytes: dst may be a or b
 //
-// An Op says what · is, For finds the Kernel that does it to elements of some type, which may lie
-// at any address. Elements are integers, floating-point and complex numbers, and bool, in the byte
-// order of the machine, and types made of them; Func is for all others.
+// An Op defines the operation ·. For returns the Kernel that performs it on elements of some type,
+// at any address. Elements are integers, floating-point numbers, complex numbers and bools, in the
+// byte order of the machine, and types with one of these as their underlying type. Func is for all
+// other types.
 //
 //	Sum, Prod        numbers
 //	Min, Max         integers, floating-point numbers
 //	And, Or, Xor     integers bit by bit; bool
-//	LAnd, LOr, LXor  integers, of which all but 0 are true, as which the result is 1; bool
+//	LAnd, LOr, LXor  integers: all values but 0 are true, and a true result is 1; bool
 //	MinLoc, MaxLoc   Loc; of equal values the one with the lowest index
 //
-// The order of operands matters, be it only for the bits of a NaN. It is never changed: a is the
-// left one, which in a reduction is that of the lower ranks.
+// The order of the operands matters, if only for the bits of a NaN. A kernel never swaps them: a is
+// the left operand, which in a reduction belongs to the lower ranks.
 //
 // # Equal bits
 //
-// Ranks that fold the same operands in the same order get the same bits, whatever machine they run
-// on, though one may have faster kernels than another.
+// Ranks that fold the same operands in the same order get the same bits on every machine, even
+// though some machines have faster kernels than others.
 //
-// Integers wrap around. Sums and products of floating-point numbers are rounded to nearest, each by
-// itself: no product is added to without being rounded. So are those in the product of complex
-// numbers, (a.re·b.re - a.im·b.im) + (a.re·b.im + a.im·b.re)i. Denormal numbers count. If an
-// operand is NaN so is the result: the left operand if that is NaN, else the right one, made quiet.
-// What is NaN by itself, as ∞-∞ or 0·∞, is the quiet NaN with the sign set and no payload. As sums
-// and products of floating-point numbers are rounded, their bits depend on which are folded first.
+// Integers wrap around. Each sum and each product of floating-point numbers is rounded to nearest;
+// no product is added without being rounded first. The same holds for the sums and products in the
+// product of complex numbers, (a.re·b.re - a.im·b.im) + (a.re·b.im + a.im·b.re)i. Denormal numbers
+// are not flushed to zero. If an operand is NaN, so is the result: the left operand if that is NaN,
+// otherwise the right one, made quiet. An invalid operation, such as ∞-∞ or 0·∞, returns the quiet
+// NaN with the sign set and no payload. Because sums and products of floating-point numbers are
+// rounded, their bits depend on the order of folding.
 //
-// Those of all else do not: the result is the same for any order and any brackets. Min and Max of
-// floating-point numbers are minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN
-// prevails over numbers. Unlike there, a NaN is passed on as it is, even a signaling one; of two
-// that with the greater bits, taken as a signed integer, prevails. So the result is always one of
-// the operands, bit by bit. MinLoc and MaxLoc compare values in the same way.
+// All other results are the same for any order and any brackets. Min and Max of floating-point
+// numbers are minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN prevails over
+// numbers. Unlike in that standard, a NaN is returned unchanged, even a signaling one. Of two NaNs,
+// the one with the greater bits as a signed integer prevails. So the result is always one of the
+// operands, bit by bit. MinLoc and MaxLoc compare values in the same way.
 //
 // # Speed
 //
-// On amd64 with AVX2 all kernels but those of Loc and Func are assembly. In the cache of a core a
-// sum then takes 1.2 times as long as copy does for as many bytes, a product of complex numbers 2.1
-// times, and Min and Max of floating-point numbers, which look for NaNs, 3 times; a sum in Go takes
-// 8 (float64) and 16 times (float32). Beyond all caches sums take some 1.5 times as long as copy,
-// since memory carries three vectors where it is two for copy. A vector of 4 MiB or more that is
-// apart from its operands is stored past the caches as copy does it, or it would be four. These are
-// medians of 21 in turn with copy, on a machine that had other work as well; BenchmarkKernels has
-// all.
+// On amd64 with AVX2, all kernels except those of Loc and Func are in assembly. In the cache of a
+// core, a sum then takes 1.2 times as long as copy for the same number of bytes, a product of
+// complex numbers 2.1 times, and Min and Max of floating-point numbers, which check for NaNs, 3
+// times. A sum in Go takes 8 times (float64) and 16 times (float32) as long as copy. Beyond all
+// caches, a sum takes about 1.5 times as long as copy, because memory moves three vectors instead
+// of two. A result of 4 MiB or more that is separate from its operands bypasses the caches, as in
+// copy; otherwise memory would move four vectors. These are medians of 21 runs that alternated with
+// copy, on a machine that also had other work. BenchmarkKernels measures all kernels.
 package fold

@@ -21,7 +21,7 @@ func Example() {
 		return
 	}
 	mine, received := vector(1, 2, 3), vector(0.5, 0.25, 0.125)
-	add(mine, received, mine) // received is of a lower rank, so it is the left operand
+	add(mine, received, mine) // received is from a lower rank, so it is the left operand
 	for ; len(mine) > 0; mine = mine[size:] {
 		fmt.Println(math.Float64frombits(binary.NativeEndian.Uint64(mine)))
 	}

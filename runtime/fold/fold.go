@@ -5,22 +5,22 @@ import (
 	"reflect"
 )
 
-// A Kernel folds two vectors: it makes each element of dst a·b, of those at its place in a, the
-// left operand, and in b, the right one.
+// A Kernel folds two vectors. It sets each element of dst to a·b, where a is the element at the
+// same index in the left operand, and b the one in the right operand.
 //
-// All three have the same number of bytes, a multiple of the element's; if they have not, the
-// kernel panics. They may begin at any address. dst may be the very memory of a, of b, or of both;
-// it must not overlap them otherwise. A kernel may be called by several goroutines at a time.
+// All three vectors have the same number of bytes, a multiple of the element's size; otherwise the
+// kernel panics. They may begin at any address. dst may be the memory of a, of b, or of both; it
+// must not overlap them otherwise. Several goroutines may call a kernel at the same time.
 type Kernel func(dst, a, b []byte)
 
-// For returns the kernel that does op to elements of type T, and the bytes of such an element. The
-// error says what does not fit.
+// For returns the kernel that performs op on elements of type T, and the number of bytes of an
+// element. It returns an error if op does not support T.
 func For[T any](op Op) (k Kernel, size int, err error) {
 	return ForType(op, reflect.TypeFor[T]())
 }
 
-// ForType is For where the type is known by reflection alone. A type that a program has named is as
-// what it is made of: type Celsius float64 is added as float64 is.
+// ForType is For with a type that is known by reflection. A named type is handled like its
+// underlying type: type Celsius float64 is added like float64.
 func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
 	switch {
 	case typ == nil:
@@ -43,10 +43,10 @@ func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
 	return k, int(typ.Size()), nil
 }
 
-// unfit says why there is no kernel.
+// unfit returns an error that says why there is no kernel.
 func unfit(op Op, typ reflect.Type) error {
 	kind := typ.Kind()
-	basic := kind.String() // what a named type is made of
+	basic := kind.String() // the underlying type of a named type
 	takes := "integers and bool"
 	if op.code <= greatest {
 		takes = "numbers"
@@ -75,7 +75,7 @@ func unfit(op Op, typ reflect.Type) error {
 	return fmt.Errorf("%s of %v: %s", op, typ, why)
 }
 
-// A class is what kernels tell types by.
+// A class identifies the types that share kernels.
 type class int
 
 const (
@@ -93,7 +93,7 @@ const (
 	complex64s
 	complex128s
 	bools
-	classes // how many there are
+	classes // the number of classes
 )
 
 func classOf(typ reflect.Type) class {
@@ -116,7 +116,7 @@ func classOf(typ reflect.Type) class {
 	return other
 }
 
-// bySize returns the class of integers of so many bytes; first is that of one byte.
+// bySize returns the class of integers of size bytes; first is the class of one byte.
 func bySize(size uintptr, first class) class {
 	switch size {
 	case 1:
@@ -129,10 +129,10 @@ func bySize(size uintptr, first class) class {
 	return first + 3
 }
 
-// A table has the kernels of the operations on basic types; nil where there is none.
+// A table has the kernels of the operations by class of elements, or nil.
 type table [codes][classes]Kernel
 
-// kernels are the fastest for this machine.
+// kernels are the fastest kernels for this machine.
 var kernels = func() *table {
 	t := plain()
 	accelerate(t)

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Func returns an operation of the program's own on elements of type T, which has no pointers. For
-// each i, fn makes dst[i] of dst[i], the left operand, and src[i], the right one:
+// Func returns an operation of the program's own on elements of type T, which must not contain
+// pointers. For each i, fn sets dst[i] to the result of dst[i], the left operand, and src[i], the
+// right one:
 //
 //	var Hypot = fold.Func("hypot", true, func(dst, src []float64) {
 //		for i, s := range src {
@@ -15,26 +16,26 @@ import (
 //		}
 //	})
 //
-// It has to be associative. A reduction takes its operands in the order of ranks unless commutative
-// is set. Both slices have the same length; fn is called for parts of vectors, as they come, so it
-// must treat each element by itself. It neither writes to src nor keeps the slices, and may be
-// called by several goroutines at a time. The name tells it from others at all ranks; those of the
-// operations here are taken.
+// The operation must be associative. A reduction takes its operands in the order of ranks unless
+// commutative is set. Both slices have the same length. fn is called for parts of vectors of any
+// length, so it must treat each element separately. It must not write to src or keep the slices,
+// and several goroutines may call it at the same time. All ranks identify the operation by its
+// name, which must differ from the names of the operations of this package.
 //
-// Bytes between the fields of a T are as fn leaves them.
+// fn decides the bytes between the fields of a T.
 func Func[T any](name string, commutative bool, fn func(dst, src []T)) Op {
 	return Op{name: name, commutative: commutative, user: &function[T]{fn: fn}}
 }
 
-// A function is an operation that a program has brought.
+// A function is an operation of the program's own.
 type function[T any] struct {
 	fn    func(dst, src []T)
-	parts sync.Pool // of *[2][]T, for operands that fn cannot have where they are
+	parts sync.Pool // of *[2][]T, for operands that fn cannot have in place
 }
 
 func (f *function[T]) element() reflect.Type { return reflect.TypeFor[T]() }
 
-// userKernel returns the kernel of an operation that a program has brought.
+// userKernel returns the kernel of an operation of the program's own.
 func userKernel(op Op, typ reflect.Type) (Kernel, error) {
 	element := op.user.element()
 	switch {
@@ -104,8 +105,8 @@ func (f *function[T]) kernel() Kernel {
 	}
 }
 
-// byParts folds copies: of a, since the result is to be where something else still is or where no
-// elements can be, and of b too if that is not aligned.
+// byParts folds copies in parts. It copies a, because dst overlaps an operand or is not aligned for
+// elements. It copies b too if b is not aligned.
 func (f *function[T]) byParts(dst, a, b []byte) {
 	p, _ := f.parts.Get().(*[2][]T)
 	if p == nil {

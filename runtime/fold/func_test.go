@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pixel has no alignment of two bytes or more, and its size is no power of two.
+// A pixel has an alignment of one byte, and its size is no power of two.
 type pixel struct{ r, g, b uint8 }
 
 // A matrix is multiplied, which is not commutative.

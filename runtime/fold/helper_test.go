@@ -20,8 +20,8 @@ var typeOf = [classes]reflect.Type{
 
 var allOps = []Op{Sum, Prod, Min, Max, And, Or, Xor, LAnd, LOr, LXor, MinLoc, MaxLoc}
 
-// special64 and special32 are numbers of which kernels could think wrongly: zeros, infinities, NaNs
-// quiet and signaling with payloads, the ends of normal and denormal numbers, and of integers.
+// special64 and special32 are numbers that kernels could handle wrongly: zeros, infinities, quiet
+// and signaling NaNs with payloads, and the limits of normal and denormal numbers and of integers.
 var (
 	special64 = []uint64{
 		0, 1 << 63, 0x7ff0000000000000, 0xfff0000000000000,
@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// fill fills b with numbers of 8 or 4 bytes, of which half are special, or with small bytes.
+// fill fills b with numbers of 8 or 4 bytes, half of which are special, or with small bytes.
 func fill(r *rand.Rand, b []byte) {
 	var words []byte
 	how := r.IntN(4)
@@ -58,11 +58,11 @@ func fill(r *rand.Rand, b []byte) {
 	copy(b, words)
 }
 
-// beyond is what is around vectors.
+// beyond is the byte around vectors.
 var beyond = []byte{0xa5}
 
-// at returns a copy of b that begins at an address which is offset beyond a multiple of 64, and the
-// bytes around it, which have another value.
+// at returns a copy of b that begins offset bytes after a multiple of 64, and the bytes around it,
+// which have another value.
 func at(offset int, b []byte) (moved, around []byte) {
 	around = bytes.Repeat(beyond, len(b)+192)
 	start := 64 + offset - int(uintptr(unsafe.Pointer(unsafe.SliceData(around)))%64)
@@ -70,17 +70,18 @@ func at(offset int, b []byte) (moved, around []byte) {
 	return around[start : start+len(b) : start+len(b)], around
 }
 
-// How dst lies to the operands.
+// The memory of dst relative to the operands.
 const (
 	apart = iota
 	left
 	right
-	both // which are then one
+	both // then both operands are one
 	layouts
 )
 
 // run folds copies of a and b, which begin offsets beyond some boundary, and returns the result. It
-// panics if bytes around the vectors, or operands that are apart from dst, have been changed.
+// panics if the kernel has changed bytes around the vectors, or operands that are separate from
+// dst.
 func run(k Kernel, layout int, offsets [3]int, a, b []byte) []byte {
 	x, aroundX := at(offsets[1], a)
 	y, aroundY := at(offsets[2], b)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// compare holds the kernel that the machine has to the one in Go, on the same operands.
+// compare compares the machine's kernel with the kernel in Go, on the same operands.
 func compare(t *testing.T, op code, c class, layout int, offsets [3]int, a, b []byte) {
 	t.Helper()
 	fast, slow := kernels[op][c], plainKernels[op][c]
@@ -30,7 +30,7 @@ func compare(t *testing.T, op code, c class, layout int, offsets [3]int, a, b []
 
 var plainKernels = plain()
 
-// each calls f for every kernel there is.
+// each calls f for every kernel.
 func each(f func(op code, c class)) {
 	for op := range codes {
 		for c := range classes {
@@ -41,7 +41,7 @@ func each(f func(op code, c class)) {
 	}
 }
 
-// Every length that takes another way through the loops, at every address.
+// Every length that takes another path through the loops, at every address.
 func TestKernelsAreAsInGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	each(func(op code, c class) {
@@ -81,7 +81,7 @@ func TestSpecialNumbers(t *testing.T) {
 	})
 }
 
-// Vectors that are stored past the caches, and some that begin where that cannot be.
+// Vectors that bypass the caches, and some whose address does not allow that.
 func TestLongVectors(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, k := range []struct {

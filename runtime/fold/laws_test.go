@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// exact says whether op of such elements is associative and commutative bit by bit.
+// exact reports whether op on such elements is associative and commutative bit by bit.
 func exact(op code, c class) bool {
 	rounded := c == float32s || c == float64s || c == complex64s || c == complex128s
 	return !rounded || op != sum && op != prod
@@ -79,7 +79,8 @@ func lawsOfLoc[T Number](t *testing.T) {
 	}
 }
 
-// Min and Max are what Go's min and max are, as far as these say, and give one of their operands.
+// Min and Max agree with Go's min and max as far as these are defined, and return one of their
+// operands.
 func TestBoundsAreAsInGo(t *testing.T) {
 	for _, x := range special64 {
 		for _, y := range special64 {
@@ -100,7 +101,7 @@ func bound(t *testing.T, want float64, got []byte, operands ...uint64) {
 	}
 }
 
-// A value's own operators, on each basic type.
+// The results agree with Go's operators, on each basic type.
 func TestArithmeticIsAsInGo(t *testing.T) {
 	arithmetic[int8](t)
 	arithmetic[int16](t)
@@ -127,7 +128,7 @@ func arithmetic[T Number | complex64 | complex128](t *testing.T) {
 			Prod: func(x, y T) T { return x * y },
 		} {
 			if op == Prod && reflect.TypeFor[T]().Kind() >= reflect.Complex64 && reflect.TypeFor[T]().Kind() <= reflect.Complex128 {
-				continue // Go may round otherwise
+				continue // Go may round differently
 			}
 			k, _, err := For[T](op)
 			require.NoError(t, err)

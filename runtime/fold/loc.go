@@ -7,23 +7,24 @@ import (
 	"unsafe"
 )
 
-// A Number can be compared: it has a least and a greatest one of two.
+// A Number can be compared, so two of them have a minimum and a maximum.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64
 }
 
-// A Loc is a value and where it is, such as the rank that has it: an element of MinLoc and MaxLoc.
+// A Loc is a value and its index, such as the rank that has it. It is an element of MinLoc and
+// MaxLoc.
 //
-// Where a Value is shorter than its place, MinLoc and MaxLoc set the bytes up to Index to zero, so
-// that what they have made is the same at all ranks, byte by byte.
+// If Value is shorter than the space before Index, MinLoc and MaxLoc set that space to zero. So
+// their results are the same at all ranks, byte by byte.
 type Loc[T Number] struct {
 	Value T
 	Index int64
 }
 
-// locKernel returns the kernel for Locs, and for types that are made like them.
+// locKernel returns the kernel for Locs, and for types with the same fields.
 func locKernel(op Op, typ reflect.Type) (Kernel, error) {
 	if typ.Kind() == reflect.Struct && typ.NumField() == 2 {
 		value, index := typ.Field(0), typ.Field(1)
@@ -36,7 +37,7 @@ func locKernel(op Op, typ reflect.Type) (Kernel, error) {
 	return nil, fmt.Errorf("%s of %v: it is for Loc, a value and its index", op, typ)
 }
 
-// locKernels are those of MinLoc, and those of MaxLoc.
+// locKernels are the kernels of MinLoc and MaxLoc.
 var locKernels = map[code]*[classes]Kernel{leastLoc: locsOf(false), greatestLoc: locsOf(true)}
 
 func locsOf(greatest bool) *[classes]Kernel {
@@ -54,12 +55,12 @@ func locsOf(greatest bool) *[classes]Kernel {
 	}
 }
 
-// locs makes a kernel that takes the Loc with the least or greatest value. takes says which of two
-// values to take where neither is less: the left one if it is below 0, the right one if it is
-// above, and if it is 0 they are the same.
+// locs makes a kernel that takes the Loc with the least or greatest value. If neither of two values
+// is less, takes decides: the left value if the result is below 0, the right one if it is above 0.
+// With 0 the values are the same, and the lower index decides.
 func locs[T Number](greatest bool, takes func(x, y T) int) Kernel {
 	var l Loc[T]
-	place := unsafe.Offsetof(l.Index) // bytes that Value has for itself
+	place := unsafe.Offsetof(l.Index) // bytes before Index
 	padded := unsafe.Sizeof(l.Value) < place
 	return viewed(func(dst, a, b []Loc[T]) {
 		a, b = a[:len(dst)], b[:len(dst)]
@@ -86,10 +87,10 @@ func locs[T Number](greatest bool, takes func(x, y T) int) Kernel {
 	})
 }
 
-// equal is what locs asks of integers.
+// equal is takes for integers.
 func equal[T Number](x, y T) int { return 0 }
 
-// takes32 says which of two values bound32 takes.
+// takes32 returns which of two values bound32 takes, as takes of locs does.
 func takes32(x, y float32, negative bool) int {
 	m, n := math.Float32bits(x), math.Float32bits(y)
 	switch {

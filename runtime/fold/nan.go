@@ -2,17 +2,17 @@ package fold
 
 import "math"
 
-// Processors differ in the NaN that they make of several, and of none, as for ∞-∞; and compilers
-// swap operands. So that a sum has the same bits everywhere, what is NaN is made here, as x86-64
-// makes it: the left operand if that is NaN, else the right one, as a quiet NaN; or one with the
-// sign bit set and nothing else.
+// Processors differ in the NaN of an operation with two NaNs, or with an invalid result such as
+// ∞-∞, and compilers swap operands. To get the same bits everywhere, this file computes NaNs as
+// x86-64 does. The result is the left operand if that is NaN, otherwise the right one, as a quiet
+// NaN. The result of an invalid operation is the NaN with the sign bit set and no payload.
 
 const (
 	quiet32, default32 = 1 << 22, 0xffc00000
 	quiet64, default64 = 1 << 51, 0xfff8000000000000
 )
 
-// nan32 returns the result of an operation on x and y that is NaN.
+// nan32 returns the result of an operation on x and y whose result is NaN.
 func nan32(x, y float32) float32 {
 	switch {
 	case x != x:
@@ -81,9 +81,9 @@ func times64(x, y float64) float64 {
 	return z
 }
 
-// bound32 returns which of x and y, which are equal or not both numbers, Min takes if negative is
-// set, and else Max: a NaN before a number, of NaNs the one with the greater bits as a signed
-// integer, and of zeros the negative one or the positive one.
+// bound32 returns the result of Min (if negative is set) or Max of x and y, which are equal or not
+// both numbers. A NaN prevails over a number. Of two NaNs, the one with the greater bits as a
+// signed integer prevails. Of two zeros, Min takes the negative one and Max the positive one.
 func bound32(x, y float32, negative bool) float32 {
 	m, n := math.Float32bits(x), math.Float32bits(y)
 	switch {

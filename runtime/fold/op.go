@@ -2,10 +2,10 @@ package fold
 
 import "reflect"
 
-// An Op is an operation that folds two elements into one. The zero Op is none.
+// An Op is an operation that folds two elements into one. The zero Op is no operation.
 //
-// All ranks of a reduction need the same one: ranks compare names, since what a function does
-// cannot be sent.
+// All ranks of a reduction must use the same Op. They compare its name, because a function cannot
+// be sent.
 type Op struct {
 	name        string
 	commutative bool
@@ -13,7 +13,7 @@ type Op struct {
 	user        user // of an Op that Func has made
 }
 
-// A code says which of the operations here an Op is.
+// A code identifies an operation of this package.
 type code int
 
 const (
@@ -30,11 +30,11 @@ const (
 	logicalXor
 	leastLoc
 	greatestLoc
-	codes // how many there are
+	codes // the number of codes
 )
 
-// Operations on elements of the basic types. Which types each takes, and what it does to them, is
-// said in the comment of the package.
+// Operations on elements of the basic types. The package comment lists the types of each and
+// defines the results.
 var (
 	Sum  = Op{name: "sum", commutative: true, code: sum}         // MPI_SUM
 	Prod = Op{name: "prod", commutative: true, code: prod}       // MPI_PROD
@@ -43,9 +43,9 @@ var (
 	And  = Op{name: "and", commutative: true, code: and}         // of bits, or of bools: MPI_BAND
 	Or   = Op{name: "or", commutative: true, code: or}           // of bits, or of bools: MPI_BOR
 	Xor  = Op{name: "xor", commutative: true, code: xor}         // of bits, or of bools: MPI_BXOR
-	LAnd = Op{name: "land", commutative: true, code: logicalAnd} // of what is not zero: MPI_LAND
-	LOr  = Op{name: "lor", commutative: true, code: logicalOr}   // of what is not zero: MPI_LOR
-	LXor = Op{name: "lxor", commutative: true, code: logicalXor} // of what is not zero: MPI_LXOR
+	LAnd = Op{name: "land", commutative: true, code: logicalAnd} // of integers as truth values: MPI_LAND
+	LOr  = Op{name: "lor", commutative: true, code: logicalOr}   // of integers as truth values: MPI_LOR
+	LXor = Op{name: "lxor", commutative: true, code: logicalXor} // of integers as truth values: MPI_LXOR
 
 	MinLoc = Op{name: "minloc", commutative: true, code: leastLoc}    // of Loc: MPI_MINLOC
 	MaxLoc = Op{name: "maxloc", commutative: true, code: greatestLoc} // of Loc: MPI_MAXLOC
@@ -57,13 +57,13 @@ type user interface {
 	kernel() Kernel // nil if there is no function
 }
 
-// Name returns the name of the operation: that of the variable here in small letters, or what was
-// given to Func.
+// Name returns the name of the operation: the name of the variable in lower case, or the name given
+// to Func.
 func (o Op) Name() string { return o.name }
 
-// Commutative reports whether a·b is b·a, so that a reduction may take operands in any order. Of
-// the operations here all are, but for the bits of a NaN in sums and products if both operands are
-// NaN.
+// Commutative reports whether a·b equals b·a, so that a reduction may take operands in any order.
+// All operations of this package are commutative, except for the bits of a sum or product of two
+// NaNs.
 func (o Op) Commutative() bool { return o.commutative }
 
 // String returns the name of the operation.

@@ -17,7 +17,7 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(element)))
 }
 
-// folded returns a·b, element by element, once dst is apart and once it is one of both.
+// folded returns a·b, element by element, with dst separate from the operands and as one of them.
 func folded[T any](t *testing.T, op fold.Op, a, b []T) []T {
 	t.Helper()
 	k, size, err := fold.For[T](op)
@@ -41,7 +41,7 @@ type (
 	handle  uintptr
 )
 
-// What each operation means.
+// The meaning of each operation.
 func TestOps(t *testing.T) {
 	require.Equal(t, []int{11, -7}, folded(t, fold.Sum, []int{1, -9}, []int{10, 2}))
 	require.Equal(t, []int8{-128}, folded(t, fold.Sum, []int8{127}, []int8{1}))
@@ -114,7 +114,7 @@ func TestFloats(t *testing.T) {
 	require.Equal(t, uint64(3), bits(fold.Sum, nan(1), nan(2)), "denormal numbers are not flushed")
 }
 
-// If a product was added without being rounded, the real part would not be zero.
+// If a product were added without being rounded first, the real part would not be zero.
 func TestComplexProductsAreRounded(t *testing.T) {
 	x := 1 + math.Ldexp(1, -30)
 	require.Equal(t, []complex128{complex(0, 2*(x*x))}, folded(t, fold.Prod, []complex128{complex(x, x)}, []complex128{complex(x, x)}))
@@ -148,7 +148,7 @@ func TestLocs(t *testing.T) {
 	require.Equal(t, []fold.Loc[uint64]{{math.MaxUint64, 2}}, folded(t, fold.MaxLoc, []fold.Loc[uint64]{{1, 1}}, []fold.Loc[uint64]{{math.MaxUint64, 2}}))
 }
 
-// Whatever the bytes are that no field has, those of the result are zero.
+// Whatever the padding of the operands is, the padding of the result is zero.
 func TestPaddingOfLocs(t *testing.T) {
 	type loc = fold.Loc[int8]
 	locs := []loc{{7, 1}, {9, 2}, {8, 3}}

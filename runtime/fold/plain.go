@@ -1,7 +1,7 @@
 package fold
 
-// plain returns the kernels in Go, which all machines have. What others do is what these do, bit by
-// bit.
+// plain returns the kernels in Go, which all machines have. All other kernels have the same
+// results, bit by bit.
 func plain() *table {
 	t := new(table)
 	integers[int8](t, int8s)
@@ -22,8 +22,8 @@ func plain() *table {
 	return t
 }
 
-// bits fills in what is the same for elements of one size: what is done to bits, and with what is
-// zero. A bool is a byte that is 0 or 1.
+// bits copies kernels to other classes of the same size, for operations on bits and on truth
+// values. A bool is a byte that is 0 or 1.
 func bits(t *table) {
 	for c, signed := range map[class]class{uint8s: int8s, uint16s: int16s, uint32s: int32s, uint64s: int64s} {
 		for op := and; op <= logicalXor; op++ {
@@ -36,7 +36,7 @@ func bits(t *table) {
 	}
 }
 
-// ofPairs makes a kernel for pairs of so many bytes of one for their halves.
+// ofPairs makes a kernel for pairs of size bytes from a kernel for their halves.
 func ofPairs(halves Kernel, size int) Kernel {
 	return func(dst, a, b []byte) {
 		check(size, dst, a, b)
@@ -134,7 +134,7 @@ func logicalXorOf[T integer](dst, a, b []T) {
 	}
 }
 
-// one returns 1 if is holds, else 0.
+// one returns 1 if is holds, and 0 otherwise.
 func one[T integer](is bool) T {
 	if is {
 		return 1
@@ -142,8 +142,8 @@ func one[T integer](is bool) T {
 	return 0
 }
 
-// floats fills in the kernels of one type of floating-point numbers. nan gives the result of a sum
-// or a product that is NaN, and bound is what Min and Max make of equal numbers and of NaNs.
+// floats fills in the kernels of one type of floating-point numbers. nan returns the result of a
+// sum or product that is NaN. bound returns the result of Min and Max of equal numbers and of NaNs.
 func floats[T float](t *table, c class, nan func(x, y T) T, bound func(x, y T, negative bool) T) {
 	t[sum][c] = viewed(func(dst, a, b []T) {
 		a, b = a[:len(dst)], b[:len(dst)]
@@ -193,9 +193,8 @@ func floats[T float](t *table, c class, nan func(x, y T) T, bound func(x, y T, n
 	})
 }
 
-// prodComplex64s multiplies by the plain formula. Each product and each sum is rounded by itself,
-// since processors that can do both at once are told not to by a conversion, and has the NaN of its
-// own.
+// prodComplex64s multiplies by the plain formula. Each product and each sum is rounded separately;
+// a conversion tells processors that could fuse them not to do so. Each also has its own NaN.
 func prodComplex64s(dst, a, b []complex64) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// aligned reports whether elements of type T may lie where b begins.
+// aligned reports whether elements of type T may begin at the address of b.
 func aligned[T any](b []byte) bool {
 	var element T
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%unsafe.Alignof(element) == 0
 }
 
-// view returns the memory of b, which is aligned, as elements.
+// view returns the memory of b, which must be aligned, as elements.
 func view[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/sizeOf[T]())
 }
@@ -21,26 +21,26 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*sizeOf[T]())
 }
 
-// sizeOf returns the bytes of an element.
+// sizeOf returns the number of bytes of an element.
 func sizeOf[T any]() int {
 	var element T
 	return int(unsafe.Sizeof(element))
 }
 
-// same reports whether a and b, which are of equal length, are the same memory.
+// same reports whether a and b, of equal length, are the same memory.
 func same(a, b []byte) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) }
 
-// blockBytes is how many bytes are folded at a time where they are copied first: few enough to stay
-// in the first cache, and a multiple of all basic elements' sizes.
+// blockBytes is the number of bytes that are copied and folded at a time: few enough to stay in the
+// first cache, and a multiple of the sizes of all basic elements.
 const blockBytes = 4096
 
-// A scratch is memory of the strictest alignment that a basic type has.
+// A scratch is memory with the strictest alignment of the basic types.
 type scratch struct{ left, right [blockBytes / 8]uint64 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// viewed makes a kernel of a function on elements, of at most 16 bytes each. Of memory that is not
-// aligned for them it gives the function copies.
+// viewed makes a kernel of a function on elements of at most 16 bytes. If memory is not aligned for
+// the elements, the function gets copies.
 func viewed[T any](fold func(dst, a, b []T)) Kernel {
 	size := sizeOf[T]()
 	return func(dst, a, b []byte) {
