@@ -14,8 +14,8 @@ func control(kind wire.FrameKind, seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: kind, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
-// What is said of the communicator comes to ranks that are not connected, with its body, also from
-// a rank that closes at once, and makes no queue pair.
+// Frames about the communicator, with their bodies, reach ranks that are not connected, even from a
+// rank that closes at once. They make no queue pair.
 func TestGoodbyesMakeNoQueuePairs(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
 	sinks := make([]*ordered, len(trs))
@@ -47,8 +47,8 @@ func TestGoodbyesMakeNoQueuePairs(t *testing.T) {
 	require.Zero(t, n.Counts().Pairs)
 }
 
-// Control stays in order whenever two ranks connect, whichever of them asks, and whether it goes
-// over TCP or by the queue pair.
+// Control frames stay in order whenever two ranks connect, whichever of them asks, and whether the
+// frames go over TCP or by the queue pair.
 func TestControlInOrderAsRanksConnect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 60).Draw(rt, "steps")

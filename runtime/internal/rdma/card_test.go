@@ -27,7 +27,8 @@ func TestCardRoundTrip(t *testing.T) {
 	require.Equal(t, planFor(2, 4096).gramReceives*payload/2, room)
 }
 
-// A rank whose port joins no groups keeps all from multicasting: they agree on what they can do.
+// A rank whose port joins no groups prevents all ranks from multicasting: they agree on their
+// capabilities.
 func TestMulticastsOfAllOrNone(t *testing.T) {
 	c := someCards()
 	require.False(t, multicasts(c))
@@ -54,7 +55,7 @@ func TestCardsThatDoNotFit(t *testing.T) {
 	require.ErrorContains(t, err, "rank 1: it does not use verbs")
 }
 
-// What a rank tells must fit into what ranks exchange when they meet.
+// A rank's card must fit into the message that ranks exchange when they meet.
 func TestCardFits(t *testing.T) {
 	c := card{}
 	require.LessOrEqual(t, len(c.encode()), rendezvous.MaxBlob)

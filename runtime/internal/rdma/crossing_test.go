@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// echo is a sink that puts what has come to the next rank.
+// echo is a sink that puts arrivals to the next rank.
 type echo struct {
 	gulp
 	tr *Transport
@@ -21,9 +21,9 @@ func (e *echo) Arrived(h *wire.Header, body []byte) {
 	e.tr.Put(e.to, slot(h.Seq+1, body))
 }
 
-// An operation of a message each way crosses into C twice at most at each rank, also where it comes
-// in pieces of one message: what is sent and what has come are one call, and what is sent because
-// of that a second one. Buffers, places and completions take none of their own.
+// An operation with one message each way crosses into C at most twice at each rank, even if it is
+// one message in pieces. One call sends messages and takes arrivals, and a second one sends the
+// reactions. Buffers, places and completions need no calls of their own.
 func TestCrossings(t *testing.T) {
 	const rounds = 1000
 	for _, size := range []int{2, 3, 5} {

@@ -13,9 +13,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Fabric is adapters in the memory of this process, and what connects them. Like those of
-// a cable they complete what is sent, one after the other, write where a receiver has posted
-// a buffer, and refuse what goes to a queue pair that is not there any more.
+// Fabric is a set of adapters in the memory of this process, and their connections. Like adapters
+// on a cable, they complete works in order, write to buffers that a receiver has posted, and refuse
+// messages to a queue pair that no longer exists.
 type Fabric struct {
 	mu      sync.Mutex
 	ports   map[[16]byte]*port
@@ -24,10 +24,10 @@ type Fabric struct {
 	Prompt  bool // a flag is placed, and completes, at once
 	Starved int  // messages and flags for which no place was free
 	counts  Counts
-	numbers uint32 // queue pairs ever made
-	lossy   int    // every so many datagrams one is lost; 0: none
-	grams   int    // datagrams
-	mute    bool   // datagrams say nothing of where they come from
+	numbers uint32 // number of queue pairs ever made
+	lossy   int    // one of so many datagrams is lost; 0: none
+	grams   int    // number of datagrams
+	mute    bool   // datagrams do not say where they come from
 }
 
 // Counts is what all ranks have done.
@@ -38,20 +38,20 @@ type Counts struct {
 	Pairs           int // queue pairs
 }
 
-// Counts returns them.
+// Counts returns the counts so far.
 func (n *Fabric) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.counts
 }
 
-// torn is a word of a flag of which another one has been placed.
+// torn is a word of a flag that is still to be placed.
 type torn struct {
 	at   *uint64
 	word uint64
 }
 
-// NewFabric returns one without adapters.
+// NewFabric returns a fabric without adapters.
 func NewFabric() *Fabric {
 	return &Fabric{ports: map[[16]byte]*port{}, reach: map[uint32]*queue{}, members: map[Group][]*port{}}
 }
@@ -59,9 +59,9 @@ func NewFabric() *Fabric {
 // queue is a queue pair.
 type queue struct {
 	at      *port
-	rank    int // of the peer, -1 of datagrams
+	rank    int // of the peer; -1 for datagrams
 	number  uint32
-	remote  uint32 // reliable: the peer's
+	remote  uint32 // reliable: the peer's number
 	ready   bool   // it is connected
 	buffers []Work
 	broken  bool
@@ -74,18 +74,18 @@ type port struct {
 	regions []Region
 	queues  []*queue // by rank
 	gram    *queue
-	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
+	handles map[uint16]uint32 // for datagrams: numbers of queue pairs, by rank
 	group   Group
 	further [MostGroups]Group // by number; zero: none
-	toward  [MostGroups]Group // likewise, those that have been left, too
-	refuses error             // to join further groups
+	toward  [MostGroups]Group // by number, including groups that have been left
+	refuses error             // error when it joins further groups
 	done    []Completion
-	late    int    // completions, from the first, that the next Exchange gives; -1: all
+	late    int    // completions, from the first, that the next Exchange returns; -1: all
 	torn    []torn // words of lines that are still to be placed
 	armed   bool
 	event   [2]int // a pipe
-	refuse  error  // by Exchange, of works
-	poor    error  // there is no more memory
+	refuse  error  // error of Exchange for works
+	poor    error  // error of a lack of memory
 	scratch [GRHLen + biggestGram]byte
 	one     [1]*port
 	looks   int
@@ -100,7 +100,7 @@ var one [1]byte
 
 var errNoAnswer = errors.New("transport retry counter exceeded")
 
-// Open returns a port with an address of its own.
+// Open returns a port with its own address.
 func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapter, error) {
 	return func(layout func(Address) Layout) (Adapter, error) {
 		n.mu.Lock()
@@ -132,7 +132,7 @@ func (a *port) Gram() uint32     { return a.gram.number }
 func (a *port) Inline() int      { return 64 }
 func (a *port) FD() int          { return a.event[0] }
 
-// Allocate gives every region addresses and keys that no other one has.
+// Allocate gives every region unique addresses and keys.
 func (a *port) Allocate(n int) (Region, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
@@ -146,7 +146,7 @@ func (a *port) Allocate(n int) (Region, error) {
 	return r, nil
 }
 
-// memory returns n bytes at an address, for a work that has their key.
+// memory returns n bytes at an address, for a work with the key of their region.
 func (a *port) memory(at uint64, n, key uint32) []byte {
 	for _, r := range a.regions {
 		if r.Local|1 == key|1 && at >= r.Base && at+uint64(n) <= r.Base+uint64(len(r.Memory)) {
@@ -201,7 +201,7 @@ func (a *port) Join(number int, g Group) error {
 	return nil
 }
 
-// Joined is true at every other look: a subnet manager takes its time.
+// Joined is true at every second call, because a subnet manager takes time.
 func (a *port) Joined(int) (bool, error) {
 	a.looks++
 	return a.looks%2 == 0, nil
@@ -214,7 +214,7 @@ func (a *port) Leave(number int) {
 	a.further[number] = Group{}
 }
 
-// leave takes the port out of a group.
+// leave removes the port from a group.
 func (a *port) leave(g Group) {
 	a.net.members[g] = slices.DeleteFunc(slices.Clone(a.net.members[g]), func(other *port) bool { return other == a })
 	if len(a.net.members[g]) == 0 {
@@ -302,16 +302,15 @@ func (a *port) send(w *Work) {
 	}
 }
 
-// tell has a Receive complete.
+// tell completes a Receive.
 func (q *queue) tell(w *Work) {
 	r := q.pop()
 	q.at.complete(&r, int(w.Len), 0)
 	q.at.done[len(q.at.done)-1].Immediate = w.Immediate
 }
 
-// place writes a flag as an adapter may: one word of it comes first, one after the other that says
-// that it is there or another one, the rest by the next Exchange, and the completion by the one
-// after that.
+// place writes a flag in an order that an adapter may use. One word comes first; each flag begins
+// with another word. The next Exchange places the rest, and the one after that completes.
 func (q *queue) place(w *Work, b []byte) {
 	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
 	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory(w.Remote, w.Len, w.Key))))
@@ -331,7 +330,7 @@ func (q *queue) place(w *Work, b []byte) {
 	q.tell(w)
 }
 
-// settle places the words of a line, or of all, that are still missing.
+// settle places the missing words of a line, or of all lines.
 func (a *port) settle(line *[wire.SealedLen / 8]uint64) {
 	a.torn = slices.DeleteFunc(a.torn, func(h torn) bool {
 		missing := line == nil || h.at == &line[0] || h.at == &line[1] || h.at == &line[2]
@@ -357,7 +356,7 @@ func (q *queue) take(b []byte, source uint32) {
 	q.at.done[len(q.at.done)-1].Source = source
 }
 
-// cast copies a datagram to whom it goes to. Who has no buffer misses it.
+// cast copies a datagram to its receivers. A receiver without a buffer misses it.
 func (a *port) cast(w *Work) {
 	b := a.scratch[:GRHLen+w.Len]
 	clear(b[:GRHLen])
@@ -415,7 +414,7 @@ func (a *port) Arm() error {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
 	if a.armed = a.late < 0; !a.armed {
-		unix.Write(a.event[1], one[:]) // what is late comes now
+		unix.Write(a.event[1], one[:]) // late completions arrive now
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// ends is a sink that remembers how ranks have ended.
+// ends is a sink that records how ranks have ended.
 type ends struct {
 	gulp
 	how map[int]wire.End
@@ -24,7 +24,7 @@ func newEnds() *ends { return &ends{how: map[int]wire.End{}, why: map[int]error{
 
 func (e *ends) Ended(rank int, how wire.End, err error) { e.how[rank], e.why[rank] = how, err }
 
-// joined returns size ranks on a fabric of their own, each connected with each other.
+// joined returns size ranks on their own fabric, each connected with each other.
 func joined(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
 	n, trs := apartFrom(t, size, edit)
 	for _, tr := range trs {
@@ -38,7 +38,7 @@ func joined(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (
 	return n, trs
 }
 
-// until has ranks look until something is so.
+// until polls the ranks until so holds.
 func until(t *testing.T, trs []*Transport, s wire.Sink, so func() bool) {
 	require.Eventually(t, func() bool {
 		for range servePolls {
@@ -50,7 +50,7 @@ func until(t *testing.T, trs []*Transport, s wire.Sink, so func() bool) {
 	}, patience, time.Millisecond)
 }
 
-// apartFrom returns size ranks on a fabric of their own that are not connected.
+// apartFrom returns size ranks on their own fabric that are not connected.
 func apartFrom(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
 	n := NewFabric()
 	trs, errs := JoinAll(t, size, func(rank int, c *Config) {
@@ -70,7 +70,7 @@ func slot(seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body}
 }
 
-// What a peer writes that is no message ends it, and nothing else.
+// A peer that writes something other than a message is ended, and no other.
 func TestNonsense(t *testing.T) {
 	_, trs := joined(t, 3, nil)
 	p := &trs[1].peers[0]
@@ -91,8 +91,8 @@ func TestNonsense(t *testing.T) {
 	require.Equal(t, 1, s.got)
 }
 
-// So does a flag that allows more messages than there are buffers. What stands in its line
-// is for the sink's user to judge.
+// A flag that allows more messages than there are buffers ends its peer too. The content of its
+// line is for the sink's user to judge.
 func TestNonsenseByFlag(t *testing.T) {
 	_, trs := joined(t, 3, nil)
 	trs[2].Flag(0, 3, wire.Flag{Seq: 1, From: 77})
@@ -111,8 +111,8 @@ func TestNonsenseByFlag(t *testing.T) {
 	require.Equal(t, wire.Flag{Seq: 1 << 47, From: 1}, f)
 }
 
-// Flags wait for buffers of a rank that does not look, one for each line at most, and in order.
-// Who closes before they have gone does not close in good order.
+// Flags wait for buffers of a rank that does not poll, at most one for each line, and in order. A
+// rank that closes before they have gone does not close in good order.
 func TestFlagsWait(t *testing.T) {
 	n, trs := joined(t, 3, nil)
 	for i := range 10 * wire.FlagLines {
@@ -140,7 +140,7 @@ func TestFlagsWait(t *testing.T) {
 	require.Zero(t, n.Starved)
 }
 
-// A queue pair that takes no works any more is a peer that is lost, in the system's words.
+// If a queue pair takes no more works, its peer is lost, with the system's error text.
 func TestRefusedWork(t *testing.T) {
 	_, trs := joined(t, 2, nil)
 	why := errors.New("cannot allocate memory")
@@ -158,7 +158,7 @@ func TestRefusedWork(t *testing.T) {
 	trs[0].adapter.(*port).refuse = nil
 }
 
-// A rank that is gone without a word is found by who has nothing to say to it.
+// A rank that is gone without a goodbye is noticed by a rank that has nothing to send to it.
 func TestPulse(t *testing.T) {
 	now := new(clock.Manual)
 	n, trs := joined(t, 3, func(_ int, _ *Fabric, c *Config) { c.Clock = now })
@@ -185,7 +185,7 @@ func TestPulse(t *testing.T) {
 	require.Len(t, s.how, 1)
 }
 
-// A rank that could not send all that was put does not close in good order.
+// A rank that could not send all of its puts does not close in good order.
 func TestLate(t *testing.T) {
 	_, trs := joined(t, 2, nil)
 	s := newEnds()
@@ -205,7 +205,7 @@ func TestLate(t *testing.T) {
 	require.ErrorIs(t, s.why[0], errCrashed)
 }
 
-// Datagrams count only from the queue pair, and the address, of their sender.
+// Datagrams are accepted only from the queue pair and the address of their sender.
 func TestForgedDatagrams(t *testing.T) {
 	n, trs := joined(t, 3, nil)
 	cast := func(id [16]byte, from int) wire.Stats {
@@ -231,7 +231,7 @@ func TestForgedDatagrams(t *testing.T) {
 	require.Equal(t, uint64(1), trs[0].Stats().GotDatagrams)
 }
 
-// A header of InfiniBand has the sender's address elsewhere than one of IPv4.
+// The sender's address is at another offset in a header of InfiniBand than in one of IPv4.
 func TestSource(t *testing.T) {
 	b := make([]byte, GRHLen)
 	far, near := source{gid: [16]byte{0: 0xFE, 1: 0x80, 15: 9}}, source{gid: [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 15: 9}}
@@ -245,7 +245,7 @@ func TestSource(t *testing.T) {
 	require.False(t, far.sent(b))
 }
 
-// Where adapters do not multicast nothing is promised.
+// Adapters without multicast do not promise it.
 func TestWithoutMulticast(t *testing.T) {
 	_, trs := joined(t, 2, func(_ int, n *Fabric, c *Config) { c.Open = n.Open(2048, false) })
 	require.False(t, trs[0].Caps().Multicast || trs[0].Caps().Direct)
@@ -265,8 +265,8 @@ func TestMixedLinks(t *testing.T) {
 	}
 }
 
-// Two ranks that send without end, and look at what has come as it pleases chance, never
-// wait for each other, and no message finds its buffer missing.
+// Two ranks that send endlessly and poll at random times never wait for each other, and every
+// message finds a buffer.
 func TestCreditsNeverRunDry(t *testing.T) {
 	n, trs := joined(t, 2, nil)
 	sinks := []*ends{newEnds(), newEnds()}

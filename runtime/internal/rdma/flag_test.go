@@ -19,9 +19,8 @@ type windowless struct{ wire.Transport }
 
 func (windowless) Windows() wire.Windows { return nil }
 
-// Barriers by flags send no messages but one for sixteen flags, where none go the other way, to
-// say how many more can come. They call the adapter to send once for all that a rank signals at a
-// time.
+// Barriers by flags send one message for sixteen flags, if none go the other way, to say how many
+// more can come, and no others. A rank sends all signals of one turn in one call of the adapter.
 func TestWhatBarriersCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts, and what it runs is run by TestComm")
@@ -32,7 +31,7 @@ func TestWhatBarriersCost(t *testing.T) {
 		p       schedule.Params
 		ranks   int
 		signals int // of a barrier
-		turns   int // times that a rank signals in it, of all ranks
+		turns   int // number of times that a rank signals in it, over all ranks
 	}{
 		{"barrier/dissemination", schedule.Params{}, 2, 2, 2},
 		{"barrier/dissemination", schedule.Params{}, 5, 20, 5},
@@ -57,7 +56,7 @@ func TestWhatBarriersCost(t *testing.T) {
 	}
 }
 
-// barriers returns what the given number of barriers cost, after some others.
+// barriers returns the counts for a number of barriers, after some others.
 func barriers(t *testing.T, size, rounds int, a runtime.Algorithm, as func(wire.Transport) wire.Transport) rdma.Counts {
 	n := rdma.NewFabric()
 	n.Prompt = true

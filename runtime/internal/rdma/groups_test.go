@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// An adapter may refuse a group; and numbers of groups are used again when nothing is queued for
-// those that had them.
+// An adapter may refuse a group. Numbers of groups are reused once nothing is queued for their
+// earlier groups.
 func TestGroupNumbers(t *testing.T) {
 	n := NewFabric()
 	trs, errs := JoinAll(t, 2, func(_ int, c *Config) { c.Open = n.Open(1024, true) })

@@ -12,7 +12,7 @@ import (
 
 const patience = 60 * time.Second
 
-// JoinAll joins size ranks, each with a configuration that edit completes.
+// JoinAll joins size ranks. edit completes the configuration of each rank.
 func JoinAll(t testing.TB, size int, edit func(rank int, c *Config)) ([]*Transport, []error) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -67,8 +67,8 @@ func TestRecordRefusals(t *testing.T) {
 	require.ErrorIs(t, err, errNoMessage)
 }
 
-// FuzzMessage has a rank read what no rank has written: it fails or not, and never holds
-// more of a lane than it may.
+// FuzzMessage makes a rank read bytes that no rank has written. The rank fails or not, and never
+// keeps more of a lane than it may.
 func FuzzMessage(f *testing.F) {
 	message := func(h wire.Header, piece int) []byte {
 		b := make([]byte, messageHead+recordLen+piece)
@@ -99,7 +99,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// gulp is a sink that takes all, or holds all.
+// gulp is a sink that takes all frames, or holds all.
 type gulp struct {
 	hold bool
 	got  int

@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Nothing is connected before something is put, or is to be; then those two ranks are, once, and
-// stay so.
+// No ranks are connected before something is put, or a schedule will put something. Then those two
+// ranks are connected, once, and stay connected.
 func TestConnectsWhomItPutsTo(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
 	s := newEnds()
@@ -49,9 +49,9 @@ func TestConnectsWhomItPutsTo(t *testing.T) {
 	require.Empty(t, s.how)
 }
 
-// In whatever order ranks connect, look, put and close, each pair has one queue pair at each side
-// at most, what was put to a rank that stays arrives in order, and all learn of all that they are
-// connected with how they have ended.
+// In whatever order ranks connect, poll, put and close, each pair has at most one queue pair at
+// each side. Puts to a rank that stays arrive in order. All ranks learn how the ranks that they are
+// connected with have ended.
 func TestConnectionsInAnyOrder(t *testing.T) {
 	type step struct{ who, what, to int }
 	const size = 4
@@ -120,7 +120,7 @@ func TestConnectionsInAnyOrder(t *testing.T) {
 	})
 }
 
-// ordered is a sink that sees to the order of frames.
+// ordered is a sink that checks the order of frames.
 type ordered struct {
 	*ends
 	last  [8]uint64
@@ -132,8 +132,8 @@ func (o *ordered) Arrived(h *wire.Header, _ []byte) {
 	o.last[h.From] = h.Seq
 }
 
-// Who puts to a rank that has closed learns that, also if that was before they were connected, or
-// while they connect.
+// A rank that puts to a closed rank learns of that, even if the other has closed before they were
+// connected, or while they connect.
 func TestConnectWithWhoCloses(t *testing.T) {
 	for looks := range 8 {
 		t.Run(fmt.Sprint("looks=", looks), func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestCloseInACircle(t *testing.T) {
 	}
 }
 
-// Who asks a rank that closes without a goodbye learns of no other end.
+// A rank that asks a rank which closes without a goodbye learns that this one has crashed.
 func TestConnectWithWhoCrashes(t *testing.T) {
 	for looks := range 4 {
 		_, trs := apartFrom(t, 2, nil)
@@ -187,15 +187,15 @@ func TestConnectWithWhoCrashes(t *testing.T) {
 		for range looks {
 			trs[0].Poll(s)
 		}
-		trs[1].way.last = noteCrash // it closes, and has not yet come to the end of that
+		trs[1].way.last = noteCrash // it is closing
 		until(t, trs, s, func() bool { return s.how[1] != 0 })
 		require.Equal(t, wire.Broken, s.how[1])
 		require.ErrorIs(t, s.why[1], errCrashed)
 	}
 }
 
-// A process that has gone without a word is noticed by TCP, by who is connected and by who
-// connects.
+// TCP notices a process that has gone without a goodbye, for a rank that is connected and for one
+// that connects.
 func TestProcessThatHasGone(t *testing.T) {
 	_, trs := apartFrom(t, 3, nil)
 	s := newEnds()
@@ -210,7 +210,7 @@ func TestProcessThatHasGone(t *testing.T) {
 	require.Equal(t, map[int]wire.End{2: wire.Refused}, late.how)
 }
 
-// A rank for which there is no memory, or no queue pair, says so of itself.
+// A rank without memory, or without a queue pair, reports its own end.
 func TestConnectWithoutMemory(t *testing.T) {
 	_, trs := apartFrom(t, 3, nil)
 	trs[0].adapter.(*port).poor = errors.New("no memory")
@@ -223,7 +223,7 @@ func TestConnectWithoutMemory(t *testing.T) {
 	require.ErrorContains(t, s.why[0], "memory for rank 1: no memory")
 }
 
-// Notes that no rank says end who has said them, and nothing else.
+// Invalid notes end the rank that has sent them, and no other.
 func TestForgedNotes(t *testing.T) {
 	number := make([]byte, offerLen)
 	for name, f := range map[string]wire.Frame{
@@ -251,7 +251,7 @@ func TestForgedNotes(t *testing.T) {
 	}
 }
 
-// A place is counted modulo 2^31 in immediate data, whatever has gone before.
+// A place is counted modulo 2^31 in immediate data, whatever has been sent before.
 func TestAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 32
@@ -267,7 +267,7 @@ func TestAllowed(t *testing.T) {
 	})
 }
 
-// How many ranks there may be does not depend on how many each connects with.
+// The greatest number of ranks does not depend on how many others each connects with.
 func TestManyRanks(t *testing.T) {
 	cfg := Config{Options: stream.Options{Size: MaxSize + 1}}
 	_, err := Join(context.Background(), cfg)

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Buffers lie in memory one behind the other, and none in another one.
+// Buffers are consecutive in memory, and do not overlap.
 func TestPlanHasNoOverlaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := planFor(rapid.IntRange(1, MaxSize).Draw(t, "size"), rapid.SampledFrom([]int{256, 512, 1024, 2048, 4096}).Draw(t, "mtu"))
@@ -41,7 +41,7 @@ func TestPlanHasNoOverlaps(t *testing.T) {
 	})
 }
 
-// What a plan must have for messages to flow.
+// A plan has everything that messages need to flow.
 func TestPlansSuffice(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 32, 33, 128, 129, 1025, MaxSize} {
 		p := planFor(size, 4096)

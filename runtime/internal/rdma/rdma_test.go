@@ -31,7 +31,7 @@ func TestCommQuiet(t *testing.T) {
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connect(rdma.Config{})) }
 
-// connect returns a maker of transports that a fabric connects.
+// connect returns a function that makes transports over a fabric.
 func connect(base rdma.Config) transporttest.Make {
 	return func(t testing.TB, size int) []wire.Transport {
 		n := rdma.NewFabric()
