@@ -64,7 +64,7 @@ func BenchmarkBcast(b *testing.B) {
 	}
 }
 
-// BenchmarkDup makes a communicator and closes it again.
+// BenchmarkDup makes a communicator and closes it.
 func BenchmarkDup(b *testing.B) {
 	for _, size := range []int{2, 8, 32} {
 		b.Run(fmt.Sprintf("ranks=%d", size), func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/group"
 )
 
-// Every method that takes a context refuses a nil one, and the membership goes on.
+// Every method with a context refuses a nil one, and the membership continues.
 func TestNilContexts(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)

@@ -21,7 +21,7 @@ func TestMoveLeavesTheThreadFree(t *testing.T) {
 }
 
 func TestMoveOnOneCore(t *testing.T) {
-	goruntime.LockOSThread() // for good: the thread ends with the goroutine
+	goruntime.LockOSThread() // not unlocked: the thread ends with the goroutine
 	var all, one unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &all))
 	for core := range 64 * len(all) {
