@@ -171,7 +171,7 @@ type Message struct {
 // Publish sends msg to all other ranks, which need not expect it. Each rank receives it exactly
 // once. The messages of one rank arrive in their order. Messages of different ranks have no order.
 // msg may be reused when Publish returns. Publish waits while other ranks have yet to take
-// Config.CastWindow messages or CastBytes bytes of this rank. Flush waits until messages have
+// Config.PublishWindow messages or PublishBytes bytes of this rank. Flush waits until messages have
 // arrived.
 //
 // If ctx ends while Publish waits, msg is not sent and the communicator stays intact.

@@ -62,11 +62,11 @@ type Config struct {
 	// MiB. Negative means none.
 	Retain int
 
-	CastWindow int // largest number of published messages of one rank under way; default 64
-	// CastBytes is the largest number of bytes of one rank's published messages under way. Publish
+	PublishWindow int // largest number of published messages of one rank under way; default 64
+	// PublishBytes is the largest number of bytes of one rank's published messages under way. Publish
 	// waits while there are more. The default is 256 KiB.
-	CastBytes  int
-	MaxMessage int // largest number of bytes of a published message; default 1 MiB
+	PublishBytes int
+	MaxMessage   int // largest number of bytes of a published message; default 1 MiB
 
 	// JoinTimeout is the time limit for the ranks that a launcher has started to meet. By default
 	// SCHEDGEN_JOIN_TIMEOUT sets it, such as 90s or none, and else it is five minutes. Negative
@@ -150,7 +150,7 @@ func (cfg *Config) below() runtime.Config {
 		Transport: cfg.Transport, Rules: cfg.Rules, Reproducible: cfg.Reproducible,
 		Delay: runtime.DelayPolicy(cfg.Delay), RootDelay: cfg.RootDelay,
 		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Retain: cfg.Retain,
-		CastWindow: cfg.CastWindow, CastBytes: cfg.CastBytes, MaxMessage: cfg.MaxMessage,
+		PublishWindow: cfg.PublishWindow, PublishBytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,
 		JoinTimeout: cfg.JoinTimeout, Epoch: cfg.Epoch, Clock: cfg.Clock,
 		Waiting: runtime.Waiting(cfg.Waiting), Observe: runtime.Observe(cfg.Observe),
 	}

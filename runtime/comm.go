@@ -118,7 +118,7 @@ func (c *Comm) prepare() error {
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		FoldAtOnce: foldAtOnce,
 		Causes:     []error{context.DeadlineExceeded, context.Canceled},
-		Overlay:    overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay:    overlay, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))
@@ -169,14 +169,14 @@ func (c *Comm) Err() error {
 
 // Totals counts what a communicator has done since Join.
 type Totals struct {
-	Operations      uint64        `json:"operations"`      // collective operations completed
-	McastChunks     uint64        `json:"mcast_chunks"`    // chunks of broadcasts that came by multicast first
-	PutChunks       uint64        `json:"put_chunks"`      // chunks of broadcasts that came by put first: by the algorithm or a repair
-	Repairs         uint64        `json:"repairs"`         // repair rules carried out
-	Doubled         uint64        `json:"doubled"`         // signals sent as datagrams too
-	Stale           uint64        `json:"stale"`           // frames and datagrams dropped: of past operations or closed communicators, or invalid
-	CastsPublished  uint64        `json:"casts_published"` // rootless messages of this rank
-	CastsDelivered  uint64        `json:"casts_delivered"` // rootless messages handed to this process
+	Operations      uint64        `json:"operations"`   // collective operations completed
+	McastChunks     uint64        `json:"mcast_chunks"` // chunks of broadcasts that came by multicast first
+	PutChunks       uint64        `json:"put_chunks"`   // chunks of broadcasts that came by put first: by the algorithm or a repair
+	Repairs         uint64        `json:"repairs"`      // repair rules carried out
+	Doubled         uint64        `json:"doubled"`      // signals sent as datagrams too
+	Stale           uint64        `json:"stale"`        // frames and datagrams dropped: of past operations or closed communicators, or invalid
+	Published       uint64        `json:"published"`    // rootless messages of this rank
+	Delivered       uint64        `json:"delivered"`    // rootless messages handed to this process
 	Transport       wire.Stats    `json:"transport"`
 	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
 	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast
@@ -196,7 +196,7 @@ func (c *Comm) totals() Totals {
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
 		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
-		CastsPublished: n.Published, CastsDelivered: n.Delivered,
+		Published: n.Published, Delivered: n.Delivered,
 		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
 	}
 }

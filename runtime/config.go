@@ -113,9 +113,9 @@ type Config struct {
 	// for a repair.
 	Retain int
 
-	CastWindow int // rootless messages of one origin that may be under way at once; default 64
-	CastBytes  int // bytes of one origin's rootless messages that may be under way before Publish waits; default 256 KiB
-	MaxMessage int // greatest rootless message in bytes; default 1 MiB
+	PublishWindow int // rootless messages of one origin that may be under way at once; default 64
+	PublishBytes  int // bytes of one origin's rootless messages that may be under way before Publish waits; default 256 KiB
+	MaxMessage    int // greatest rootless message in bytes; default 1 MiB
 
 	// JoinTimeout is how long the ranks that a launcher has started may take to meet. Default: the
 	// value of SCHEDGEN_JOIN_TIMEOUT, such as 90s or none, or DefaultJoinTimeout if that is not
@@ -183,8 +183,8 @@ func (cfg *Config) check() error {
 		{"Stall", int64(cfg.Stall), true},
 		{"Silence", int64(cfg.Silence), true},
 		{"Retain", int64(cfg.Retain), true},
-		{"CastWindow", int64(cfg.CastWindow), false},
-		{"CastBytes", int64(cfg.CastBytes), false},
+		{"PublishWindow", int64(cfg.PublishWindow), false},
+		{"PublishBytes", int64(cfg.PublishBytes), false},
 		{"MaxMessage", int64(cfg.MaxMessage), false},
 		{"JoinTimeout", int64(cfg.JoinTimeout), true},
 		{"Waiting.Spin", int64(cfg.Waiting.Spin), true},
@@ -213,8 +213,8 @@ func (cfg *Config) fill() {
 	orElse(&cfg.Stall, 250*time.Millisecond)
 	orElse(&cfg.Silence, 30*time.Second)
 	orElse(&cfg.Retain, 8<<20)
-	orElse(&cfg.CastWindow, 64)
-	orElse(&cfg.CastBytes, 256<<10)
+	orElse(&cfg.PublishWindow, 64)
+	orElse(&cfg.PublishBytes, 256<<10)
 	orElse(&cfg.MaxMessage, 1<<20)
 	orElse(&cfg.Epoch, 1)
 	orElse(&cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))

@@ -15,7 +15,7 @@ import (
 
 // Of several fields that are out of range the first is named.
 func TestConfigIsChecked(t *testing.T) {
-	cfg := runtime.Config{RootDelay: -1, Chunk: -2, Repair: -3, CastWindow: -4, CastBytes: -5, MaxMessage: -6, Delay: 99}
+	cfg := runtime.Config{RootDelay: -1, Chunk: -2, Repair: -3, PublishWindow: -4, PublishBytes: -5, MaxMessage: -6, Delay: 99}
 	for _, step := range []struct {
 		want string
 		mend func()
@@ -23,8 +23,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"Config.RootDelay is negative: -1", func() { cfg.RootDelay = 0 }},
 		{"Config.Chunk is negative: -2", func() { cfg.Chunk = 0 }},
 		{"Config.Repair is negative: -3", func() { cfg.Repair = 0 }},
-		{"Config.CastWindow is negative: -4", func() { cfg.CastWindow = 0 }},
-		{"Config.CastBytes is negative: -5", func() { cfg.CastBytes = 0 }},
+		{"Config.PublishWindow is negative: -4", func() { cfg.PublishWindow = 0 }},
+		{"Config.PublishBytes is negative: -5", func() { cfg.PublishBytes = 0 }},
 		{"Config.MaxMessage is negative: -6", func() { cfg.MaxMessage = wire.MaxBody + 1 }},
 		{"Config.MaxMessage is 2147483648, at most 2147483647", func() { cfg.MaxMessage = 0 }},
 		{"Config.Delay: DelayPolicy(99)", func() { cfg.Delay = runtime.DelayNone }},

@@ -65,10 +65,10 @@ func TestHostilePeers(t *testing.T) {
 		"a slot on the other lane":       {control(wire.FrameSlot, 0, 1, 0), "control frame of kind 1"},
 		"control with bytes":             {control(wire.FrameProbe, 0, 1, 5), "with 5 bytes"},
 		"control on the other lane":      {wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneOps, Seq: 1}, "on the lane of operations"},
-		"a message of nobody":            {control(wire.FrameCast, 9, 0, 1), "origin 9"},
-		"a message of this rank":         {control(wire.FrameCast, 0, 0, 1), "origin 0"},
-		"a message out of order":         {control(wire.FrameCast, 1, 4, 1), "message 4 of origin 1 instead of 0"},
-		"a message too long":             {control(wire.FrameCast, 1, 0, 2000), "with 2000 bytes"},
+		"a message of nobody":            {control(wire.FramePublish, 9, 0, 1), "origin 9"},
+		"a message of this rank":         {control(wire.FramePublish, 0, 0, 1), "origin 0"},
+		"a message out of order":         {control(wire.FramePublish, 1, 4, 1), "message 4 of origin 1 instead of 0"},
+		"a message too long":             {control(wire.FramePublish, 1, 0, 2000), "with 2000 bytes"},
 		"credit for what was never sent": {control(wire.FrameCredit, 0, 4, 0), "credit for 4 messages"},
 		"credit for nobody":              {control(wire.FrameCredit, 7, 0, 0), "credit for origin 7"},
 		"an abort that is too long":      {control(wire.FrameAbort, 1, 0, wire.MaxControl+1), "abort of rank 1"},
@@ -119,7 +119,7 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	for _, k := range []wire.FrameKind{wire.FrameCast, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed} {
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed} {
 		out[k] = s.print
 	}
 	return out

@@ -80,5 +80,5 @@
 // Repairs run if Config.Repair gives the base timeout. A repair waits for a multiple of it (paper
 // 002, section 3.3.4). It is repeated at most 64 times while it is needed. Its waits double, up to
 // 64 base timeouts. Requests and answers beside the rules (ir.Recovery) are not modelled. Package
-// runtime/sim models them, with the core that real ranks run.
+// runtime/simnet models them, with the core that real ranks run.
 package sim

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/runtime/sim"
+	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 func TestMain(m *testing.M) {
@@ -245,7 +245,7 @@ func TestBurst(t *testing.T) {
 func TestPredictionOfAnAllgather(t *testing.T) {
 	c := cell{"allgather/ring", 100e6, 0, 64 << 10, 5}
 	s := scenario(c, 3)
-	r, err := sim.Run(s, nil)
+	r, err := simnet.Run(s, nil)
 	require.NoError(t, err)
 	times, err := timesOf(s, r)
 	require.NoError(t, err)

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command links measures collective operations on simulated hosts (bench/netns) with links of
-// chosen rates and losses. The simulator (runtime/sim) predicts each operation from the same hosts,
+// chosen rates and losses. The simulator (runtime/simnet) predicts each operation from the same hosts,
 // links and message:
 //
 //	go run ./bench/links --quick                      some minutes

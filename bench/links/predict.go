@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/sim"
+	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 // Parameters of the network of bench/netns with default flags, and of the systems on it.
@@ -20,9 +20,9 @@ const (
 	queueBytes = 128 << 10
 	burstBytes = 8 << 10 // at least
 	// delay is the delay of half a link, through namespaces and bridge.
-	delay = 25 * sim.Microsecond
+	delay = 25 * simnet.Microsecond
 	// cost is the time that a process needs for a frame.
-	cost = 2 * sim.Microsecond
+	cost = 2 * simnet.Microsecond
 	// A connection begins with ten segments, and a frame without data acknowledges every second
 	// segment. Losses do not narrow BBR's window.
 	firstBytes   = 10 * 1448
@@ -38,20 +38,20 @@ func burst(rate int64) int { return max(burstBytes, int(rate/8/2000)) }
 
 // scenario returns the operations of a cell: a barrier, the operation and, after a broadcast
 // without acknowledgements, another barrier. They run once to warm up, and then repeatedly.
-func scenario(c cell, iterations int) *sim.Scenario {
-	link := sim.Link{Rate: c.rate, Queue: queueBytes, Burst: burst(c.rate), Delay: delay}
-	s := &sim.Scenario{
+func scenario(c cell, iterations int) *simnet.Scenario {
+	link := simnet.Link{Rate: c.rate, Queue: queueBytes, Burst: burst(c.rate), Delay: delay}
+	s := &simnet.Scenario{
 		Seed: 1, Ranks: c.hosts, Shared: true, Limit: simulated,
-		Net: sim.Net{
+		Net: simnet.Net{
 			Up: link, Down: link, Multicast: true, Ordered: true, Cost: cost,
 			First: firstBytes, Confirm: confirmBytes, Steady: true, Turn: turnBytes,
 		},
 	}
 	if c.perMille > 0 {
-		s.Faults = []sim.Fault{{Kind: sim.FaultLoss, Host: -1, Until: simulated, PerMille: c.perMille}}
+		s.Faults = []simnet.Fault{{Kind: simnet.FaultLoss, Host: -1, Until: simulated, PerMille: c.perMille}}
 	}
 	for range iterations + 1 {
-		o := sim.Op{Kind: sim.OpKind(c.collective()), Algorithm: c.algorithm, Bytes: c.bytes}
+		o := simnet.Op{Kind: simnet.OpKind(c.collective()), Algorithm: c.algorithm, Bytes: c.bytes}
 		s.Script = append(s.Script, meet, o)
 		if meets(&o) {
 			s.Script = append(s.Script, meet)
@@ -62,37 +62,37 @@ func scenario(c cell, iterations int) *sim.Scenario {
 
 // meets reports whether the time of an operation includes a barrier after it. The barrier tells the
 // root of a broadcast that all ranks have the message, unless the algorithm itself does.
-func meets(o *sim.Op) bool { return o.Kind == sim.OpBcast && !acked(o.Algorithm) }
+func meets(o *simnet.Op) bool { return o.Kind == simnet.OpBcast && !acked(o.Algorithm) }
 
-var meet = sim.Op{Kind: sim.OpBarrier, Algorithm: "barrier/hsb"}
+var meet = simnet.Op{Kind: simnet.OpBarrier, Algorithm: "barrier/hsb"}
 
 // simulated is the longest virtual time of a prediction.
-const simulated = 3600 * sim.Second
+const simulated = 3600 * simnet.Second
 
 // acked reports whether the root of the algorithm learns from it that all ranks have the message.
 func acked(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
 
 // timesOf returns the times of all operations of a scenario, except the first: of broadcasts at the
 // root, and of others at the slowest rank.
-func timesOf(s *sim.Scenario, r *sim.Result) (times, error) {
+func timesOf(s *simnet.Scenario, r *simnet.Result) (times, error) {
 	if r.Violation != nil {
 		return times{}, r.Violation
 	}
 	const root = 0
-	enter, leave, longest := make([]sim.Time, len(s.Script)), make([]sim.Time, len(s.Script)), make([]sim.Time, len(s.Script))
+	enter, leave, longest := make([]simnet.Time, len(s.Script)), make([]simnet.Time, len(s.Script)), make([]simnet.Time, len(s.Script))
 	for _, c := range r.Calls {
 		longest[c.Step] = max(longest[c.Step], c.Return-c.Enter)
 		if c.Rank == root {
 			enter[c.Step], leave[c.Step] = c.Enter, c.Return
 		}
 	}
-	var all []sim.Time
+	var all []simnet.Time
 	for i, o := range s.Script {
 		switch {
-		case o.Kind == sim.OpBarrier:
+		case o.Kind == simnet.OpBarrier:
 		case meets(&o):
 			all = append(all, leave[i+1]-enter[i])
-		case o.Kind == sim.OpBcast:
+		case o.Kind == simnet.OpBcast:
 			all = append(all, leave[i]-enter[i])
 		default:
 			all = append(all, longest[i])
@@ -124,11 +124,11 @@ func predict(ctx context.Context, limit time.Duration, r *row) (times, error) {
 }
 
 func predictChild(in io.Reader, out io.Writer) error {
-	s, err := sim.ReadScenario(in)
+	s, err := simnet.ReadScenario(in)
 	if err != nil {
 		return err
 	}
-	r, err := sim.Run(s, nil)
+	r, err := simnet.Run(s, nil)
 	if err != nil {
 		return err
 	}

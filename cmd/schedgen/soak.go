@@ -12,7 +12,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/schedgen/schedgen/runtime/sim"
+	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 // soakCmd is the verb soak.
@@ -73,7 +73,7 @@ func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	if c.Seed != nil {
-		return c.replay(ctx, std, sim.Draw(*c.Seed, c.Ranks), fmt.Sprintf("seed %d", *c.Seed))
+		return c.replay(ctx, std, simnet.Draw(*c.Seed, c.Ranks), fmt.Sprintf("seed %d", *c.Seed))
 	}
 	if c.Script != "" {
 		sc, err := c.readScript(std)
@@ -91,13 +91,13 @@ func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 	return s.print(ctx, std)
 }
 
-func (c *soakCmd) readScript(std stdio) (*sim.Scenario, error) {
+func (c *soakCmd) readScript(std stdio) (*simnet.Scenario, error) {
 	in, err := (&sourceArgs{Source: c.Script}).open(std)
 	if err != nil {
 		return nil, fmt.Errorf("--script: %w", err)
 	}
 	defer in.Close() // read only: nothing to lose
-	sc, err := sim.ReadScenario(in)
+	sc, err := simnet.ReadScenario(in)
 	if err != nil {
 		return nil, fmt.Errorf("--script=%s: %w", c.Script, err)
 	}
@@ -105,14 +105,14 @@ func (c *soakCmd) readScript(std stdio) (*sim.Scenario, error) {
 }
 
 // replay runs one scenario.
-func (c *soakCmd) replay(ctx context.Context, std stdio, sc *sim.Scenario, name string) error {
+func (c *soakCmd) replay(ctx context.Context, std stdio, sc *simnet.Scenario, name string) error {
 	out := ctxWriter{ctx, std.Out}
 	if c.Trace {
-		if _, err := sim.Run(sc, out); err != nil {
+		if _, err := simnet.Run(sc, out); err != nil {
 			return err
 		}
 	}
-	r, err := await(ctx, func() (*sim.Result, error) { return sim.Check(sc) })
+	r, err := await(ctx, func() (*simnet.Result, error) { return simnet.Check(sc) })
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ type soak struct {
 type soakFailure struct {
 	seed     uint64
 	err      error
-	small    *sim.Scenario // a small scenario that fails, too
-	smallErr error         // its error
-	trials   int           // runs that shrinking took
+	small    *simnet.Scenario // a small scenario that fails, too
+	smallErr error            // its error
+	trials   int              // runs that shrinking took
 }
 
 func (s *soak) run(ctx context.Context) {
@@ -178,8 +178,8 @@ func (s *soak) more(ctx context.Context) bool {
 }
 
 func (s *soak) one(seed uint64) {
-	sc := sim.Draw(seed, s.cmd.Ranks)
-	r, err := sim.Check(sc)
+	sc := simnet.Draw(seed, s.cmd.Ranks)
+	r, err := simnet.Check(sc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
@@ -198,15 +198,15 @@ const maxTrials = 2000
 
 // shrink finds a small scenario that fails, too. most is the value of --ranks.
 func (f *soakFailure) shrink(most int) {
-	fails := func(sc *sim.Scenario) bool {
-		r, err := sim.Check(sc)
+	fails := func(sc *simnet.Scenario) bool {
+		r, err := simnet.Check(sc)
 		if err == nil && r.Violation != nil {
 			f.smallErr = r.Violation
 		}
 		return err == nil && r.Violation != nil
 	}
 	f.smallErr = f.err
-	f.small, f.trials = sim.Shrink(sim.Draw(f.seed, most), fails, maxTrials)
+	f.small, f.trials = simnet.Shrink(simnet.Draw(f.seed, most), fails, maxTrials)
 }
 
 // print shrinks the scenarios of failed seeds and prints the result.

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/sim"
+	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 // soakObject is the JSON form of the result of many seeds.
@@ -21,10 +21,10 @@ type soakObject struct {
 }
 
 type failureObject struct {
-	Seed      uint64        `json:"seed"`
-	Violation string        `json:"violation"`
-	Smaller   *sim.Scenario `json:"smaller"`
-	Trials    int           `json:"trials"`
+	Seed      uint64           `json:"seed"`
+	Violation string           `json:"violation"`
+	Smaller   *simnet.Scenario `json:"smaller"`
+	Trials    int              `json:"trials"`
 }
 
 func (s *soak) object() soakObject {
@@ -40,25 +40,25 @@ func (s *soak) object() soakObject {
 
 // scenarioObject is the JSON form of the result of one run. Times are in nanoseconds.
 type scenarioObject struct {
-	Scenario  *sim.Scenario   `json:"scenario"`
-	Violation string          `json:"violation,omitempty"`
-	Digest    string          `json:"digest"`
-	Events    int             `json:"events"`
-	End       sim.Time        `json:"end"`
-	Calls     []callObject    `json:"calls"`
-	Up        []sim.LinkCount `json:"up"`
-	Down      []sim.LinkCount `json:"down"`
+	Scenario  *simnet.Scenario   `json:"scenario"`
+	Violation string             `json:"violation,omitempty"`
+	Digest    string             `json:"digest"`
+	Events    int                `json:"events"`
+	End       simnet.Time        `json:"end"`
+	Calls     []callObject       `json:"calls"`
+	Up        []simnet.LinkCount `json:"up"`
+	Down      []simnet.LinkCount `json:"down"`
 }
 
 type callObject struct {
-	Rank   int      `json:"rank"`
-	Step   int      `json:"step"`
-	Enter  sim.Time `json:"enter"`
-	Return sim.Time `json:"return"`
-	Error  string   `json:"error,omitempty"`
+	Rank   int         `json:"rank"`
+	Step   int         `json:"step"`
+	Enter  simnet.Time `json:"enter"`
+	Return simnet.Time `json:"return"`
+	Error  string      `json:"error,omitempty"`
 }
 
-func newScenarioObject(sc *sim.Scenario, r *sim.Result) scenarioObject {
+func newScenarioObject(sc *simnet.Scenario, r *simnet.Result) scenarioObject {
 	o := scenarioObject{
 		Scenario: sc, Digest: fmt.Sprintf("%016x", r.Digest), Events: r.Events, End: r.End,
 		Calls: []callObject{}, Up: r.Up, Down: r.Down,
@@ -78,7 +78,7 @@ func newScenarioObject(sc *sim.Scenario, r *sim.Result) scenarioObject {
 
 // printReplay prints for each step when its first call began, when its first and its last call
 // returned and how many calls failed, and then the packets that crossed the links.
-func printReplay(w io.Writer, sc *sim.Scenario, r *sim.Result, name string) error {
+func printReplay(w io.Writer, sc *simnet.Scenario, r *simnet.Result, name string) error {
 	fmt.Fprintf(w, "%s: %d ranks, %d steps, %d faults; over after %v, digest %016x\n\n",
 		name, sc.Ranks, len(sc.Script), len(sc.Faults), time.Duration(r.End), r.Digest)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -95,9 +95,9 @@ func printReplay(w io.Writer, sc *sim.Scenario, r *sim.Result, name string) erro
 	return err
 }
 
-func printStep(w io.Writer, i int, o *sim.Op, r *sim.Result) {
+func printStep(w io.Writer, i int, o *simnet.Op, r *simnet.Result) {
 	var calls, failed int
-	var enter, first, last sim.Time
+	var enter, first, last simnet.Time
 	for _, c := range r.Calls {
 		switch {
 		case c.Step != i:
@@ -117,7 +117,7 @@ func printStep(w io.Writer, i int, o *sim.Op, r *sim.Result) {
 	fmt.Fprintf(w, "%d %s\t%v\t%v\t%v\t%d\t%d\t\n", i, what, time.Duration(enter), time.Duration(first), time.Duration(last), calls, failed)
 }
 
-func total(links []sim.LinkCount) (sum sim.LinkCount) {
+func total(links []simnet.LinkCount) (sum simnet.LinkCount) {
 	for _, l := range links {
 		sum.Packets += l.Packets
 		sum.Bytes += l.Bytes

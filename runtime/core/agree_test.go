@@ -42,7 +42,7 @@ type group struct {
 }
 
 func (g *group) core(rank, size int) *Core {
-	return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &g.way})
+	return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, PublishWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &g.way})
 }
 
 // agree lets all ranks agree except the stopped one.

@@ -65,7 +65,7 @@ func (c *Core) tellsAll(h *wire.Header) bool {
 // dropped.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
-	case wire.FrameCast:
+	case wire.FramePublish:
 		return c.casts.buffer(h)
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
@@ -106,7 +106,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		return
 	}
 	switch h.Kind {
-	case wire.FrameCast:
+	case wire.FramePublish:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
 			c.casts.arrived(h)
 		}

@@ -18,7 +18,7 @@ func gathering(t *testing.T, algorithm string) (*Core, *questioner) {
 	spec, err := schedule.New(algorithm, p)
 	require.NoError(t, err)
 	net := &questioner{}
-	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	plan := planOf(t, algorithm, p, 0)
 	plan.Programs = spec.Program
 	c.Begin(plan, Buffers{In: make([]byte, 1), Out: make([]byte, many), Block: 1})
@@ -107,7 +107,7 @@ func TestWaitsForNobodyThatHasLeft(t *testing.T) {
 // A rank says goodbye to the ranks that have asked it, too.
 func TestGoodbyeToWhoHasAsked(t *testing.T) {
 	net := &questioner{}
-	c := New(Config{Rank: 70, Size: many, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 70, Size: many, Epoch: 1, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	ask := control(20, wire.FrameWatch)
 	c.Arrived(ask, nil)
 	c.Arrived(ask, nil)

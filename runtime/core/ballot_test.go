@@ -234,7 +234,7 @@ func TestBallotSteps(t *testing.T) {
 // A body that is read in parts is asked for at each part, and always goes to the same place.
 func TestSayingIsReadInParts(t *testing.T) {
 	const size = 100
-	c := New(Config{Rank: 0, Size: size, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, &discard{})
+	c := New(Config{Rank: 0, Size: size, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
 	gone := newRankset(size)
 	gone.add(70)
 	f := (&saying{kind: agreeCall, gone: gone, lostSet: lostSet{lost: gone}}).frame(size)

@@ -44,7 +44,7 @@ func planOf(t rapid.TB, name string, p schedule.Params, rank int) *Plan {
 func BenchmarkArrivalToPut(b *testing.B) {
 	const chunks = 1024
 	net := &discard{}
-	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 8 << 20, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 8 << 20, PublishWindow: 1, Overlay: nowhere{}}, net)
 	plan := planOf(b, "bcast/chain", schedule.Params{Ranks: 3, Chunks: chunks}, 1)
 	buf := make([]byte, chunks*64)
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Print: plan.print(len(buf)), Len: 64}

@@ -67,7 +67,7 @@ func TestManyLongMulticastsAreLeftOut(t *testing.T) {
 	} {
 		net := &mcasts{}
 		core := New(Config{
-			Rank: 0, Size: ranks, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
+			Rank: 0, Size: ranks, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1400, Local: c.local},
 		}, net)
 		mem := InPlace(make([]byte, c.bytes))

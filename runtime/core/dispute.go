@@ -33,7 +33,7 @@ type dispute struct {
 // The values of Arg in a FrameClash: the subject of the mismatch.
 const (
 	overOperation = iota
-	overCasts
+	overPublish
 	subjects
 )
 
@@ -99,7 +99,7 @@ func sides(subject uint32, seq uint64, a int, ofA string, b int, ofB string) str
 		a, ofA, b, ofB = b, ofB, a, ofA
 	}
 	what, verb := fmt.Sprintf("operation %d", seq), "called"
-	if subject == overCasts {
+	if subject == overPublish {
 		what, verb = "rootless messages", "uses"
 	}
 	if subject == overOperation && ofA == ofB {
@@ -115,7 +115,7 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 		c.fate.violation(h, "mismatch in %d bytes", len(body))
 		return
 	}
-	mine := c.env.CastWords
+	mine := c.env.PublishWords
 	if h.Arg == overOperation {
 		if first, theirs := c.ops.parted(h.Seq, before); first < h.Seq {
 			c.ops.askFirst(first, h.From, theirs)

@@ -13,7 +13,7 @@ import (
 // A rank knows its past calls for long, whatever the lengths of messages between barriers.
 func TestWordsOfThePast(t *testing.T) {
 	for n := range 200 {
-		c := New(Config{Rank: 1, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+		c := New(Config{Rank: 1, Size: 2, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, new(shelved))
 		bcast := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
 		barrier := planOf(t, "barrier/dissemination", schedule.Params{Ranks: 2}, 1)
 		for seq := uint64(1); seq <= 300; seq++ {
@@ -37,7 +37,7 @@ func TestWordsOfThePast(t *testing.T) {
 
 // A rank that repeats a call still knows it thousands of operations later.
 func TestWordsOfRepeatedCalls(t *testing.T) {
-	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, new(shelved))
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
 	for seq := uint64(1); seq <= 5000; seq++ {
 		n := 8
@@ -56,7 +56,7 @@ func TestWordsOfRepeatedCalls(t *testing.T) {
 
 // The fingerprints of both ranks show the first operation that differs.
 func TestParted(t *testing.T) {
-	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, new(shelved))
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
 	theirs := []uint32{0}
 	for seq := uint64(1); seq <= 20; seq++ {

@@ -33,12 +33,12 @@ type Config struct {
 
 	Causes []error // errors of the process that keep their identity at other ranks, besides the core's own: those of contexts
 
-	Overlay    Overlay // trees of rootless messages
-	CastPrint  uint32  // fingerprint of the agreed parameters of rootless messages
-	CastWords  string  // the same in words, for a mismatch
-	CastWindow int     // rootless messages of one origin that may be under way at once
-	CastBytes  int     // bytes of them that may be under way before the next one waits
-	MaxMessage int     // greatest length of one in bytes
+	Overlay       Overlay // trees of rootless messages
+	PublishPrint  uint32  // fingerprint of the agreed parameters of rootless messages
+	PublishWords  string  // the same in words, for a mismatch
+	PublishWindow int     // rootless messages of one origin that may be under way at once
+	PublishBytes  int     // bytes of them that may be under way before the next one waits
+	MaxMessage    int     // greatest length of one in bytes
 
 	Lost func(rank int, err error) // called once for each rank that this rank finds or hears to be lost, including itself; it must not call the core; nil: not called
 

@@ -13,7 +13,7 @@ import (
 func TestRankThatCannotGoOn(t *testing.T) {
 	none := errors.New("no descriptors")
 	net := &probed{}
-	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, PublishWindow: 1, Overlay: nowhere{}}, net)
 	c.Ended(2, wire.Broken, none)
 	require.ErrorIs(t, c.Err(), ErrRefused)
 	require.ErrorIs(t, c.Err(), none)

@@ -57,7 +57,7 @@ func (rl *rootless) ask(b *branch, rank int, n uint64) {
 	case b.state == branchFoster && !rl.hears(b.rank):
 		rl.severed("flush", b.via, fmt.Sprintf("whether messages of rank %d have come to rank %d is not known", rank, b.rank))
 	default:
-		f := rl.fillControl(wire.FrameFlush, n, rl.CastPrint, uint32(rank))
+		f := rl.fillControl(wire.FrameFlush, n, rl.PublishPrint, uint32(rank))
 		f.Slot = ir.Slot(b.via)
 		rl.put(b.rank, f)
 	}
@@ -83,7 +83,7 @@ func (rl *rootless) answer(o *origin, rank int) {
 
 func (rl *rootless) reply(to, rank int, n uint64) {
 	if n > 0 && !rl.members.gone(to) {
-		rl.control(to, wire.FrameFlushed, n, rl.CastPrint, uint32(rank))
+		rl.control(to, wire.FrameFlushed, n, rl.PublishPrint, uint32(rank))
 	}
 }
 
@@ -128,5 +128,5 @@ func (rl *rootless) answered(h *wire.Header) {
 // aboutCasts reports whether a control frame is about the messages of a rank that there is,
 // under the same trees.
 func (rl *rootless) aboutCasts(h *wire.Header) bool {
-	return int(h.Arg) < rl.Size && h.Print == rl.CastPrint
+	return int(h.Arg) < rl.Size && h.Print == rl.PublishPrint
 }

@@ -17,7 +17,7 @@ var lossyCaps = wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 40}
 
 func inspected(t *testing.T, rank int, net Net) *Core {
 	return New(Config{
-		Rank: rank, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Silence: 8e9, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{}, Caps: lossyCaps,
+		Rank: rank, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Silence: 8e9, Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{}, Caps: lossyCaps,
 	}, net)
 }
 
@@ -121,7 +121,7 @@ func TestRunsOfSlotsAsText(t *testing.T) {
 func TestTrace(t *testing.T) {
 	var got []Event
 	c := New(Config{
-		Rank: 1, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{}, Caps: lossyCaps,
+		Rank: 1, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{}, Caps: lossyCaps,
 		Trace: func(e Event) { got = append(got, e) },
 	}, &spy{})
 	barrier := planOf(t, "barrier/dissemination", schedule.Params{Ranks: 3, Degree: 2}, 1)
@@ -163,7 +163,7 @@ func TestTraceChangesNothing(t *testing.T) {
 	sent := func(trace func(Event)) []string {
 		net := &spy{}
 		c := New(Config{
-			Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{}, Caps: lossyCaps, Trace: trace,
+			Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{}, Caps: lossyCaps, Trace: trace,
 		}, net)
 		c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0), InPlace([]byte("............")))
 		for now := Time(1); now < 20000; now += 500 {

@@ -17,7 +17,7 @@ const many = 100
 // After calls have failed, a rank that takes no connections counts as having left, unless it would
 // have said goodbye or others find that it is lost.
 func TestWhoRefusesMayHaveLeft(t *testing.T) {
-	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
+	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, &questioner{})
 	c.Ended(25, wire.Broken, errAway)
 	require.ErrorIs(t, c.fate.err, ErrPeerLost)
 	c.Ended(26, wire.Refused, errAway)
@@ -30,7 +30,7 @@ func TestWhoRefusesMayHaveLeft(t *testing.T) {
 // before it votes.
 func TestDoubtsWhatOthersSay(t *testing.T) {
 	net := &questioner{}
-	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	b := c.agree.of(0)
 	s := saying{kind: agreeCall, gone: newRankset(many), lostSet: newLostSet(many), apart: newRankset(many)}
 	for _, rank := range []int{3, 50, 51} {

@@ -20,7 +20,7 @@ func (rl *rootless) listen(members *membership) {
 	rl.listening = true
 	for _, rank := range rl.comeBy() {
 		if !members.gone(rank) {
-			rl.control(rank, wire.FrameListen, 0, rl.CastPrint, 0)
+			rl.control(rank, wire.FrameListen, 0, rl.PublishPrint, 0)
 		}
 	}
 }
@@ -39,14 +39,14 @@ func (rl *rootless) comeBy() []int {
 
 // heardListener looks whether a rank that listens means the same trees.
 func (rl *rootless) heardListener(h *wire.Header) {
-	if h.Print != rl.CastPrint {
+	if h.Print != rl.PublishPrint {
 		rl.disagree(h)
 	}
 }
 
 // disagree has the core fail since the sender of a frame means other trees, or other windows.
 func (rl *rootless) disagree(h *wire.Header) {
-	rl.fate.clash(overCasts, 0, rl.CastWords, nil, h.From, h.Print)
+	rl.fate.clash(overPublish, 0, rl.PublishWords, nil, h.From, h.Print)
 }
 
 // Listen says that the process waits for rootless messages, of which there is none. It

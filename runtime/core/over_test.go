@@ -37,7 +37,7 @@ func newFlock(t *testing.T, size int) *flock {
 	f := &flock{lanes: newLanes(size), t: t, now: 1}
 	for rank := range size {
 		f.cores[rank] = New(Config{
-			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
 		}, flockNet{laneNet{f.lanes, rank}, f})
 	}
@@ -219,7 +219,7 @@ func TestGoodbyeToThoseThatAsk(t *testing.T) {
 	p := schedule.Params{Ranks: size, FanIn: 2, FanOut: size}
 	for rank, far := range map[int]int{0: 1, 1: size - 1} {
 		net := &probed{}
-		c := New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 20e6, CastWindow: 1, Overlay: nowhere{}}, net)
+		c := New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 20e6, PublishWindow: 1, Overlay: nowhere{}}, net)
 		c.Goodbye(true)
 		require.Less(t, len(net.to), 40)
 		c.Begin(planOf(t, castBarrier, p, rank), InPlace(nil))

@@ -54,7 +54,7 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 	for rank := range size {
 		c.width = append(c.width, rapid.IntRange(1, MaxOpen).Draw(t, "width"))
 		c.cores[rank] = New(Config{
-			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "fold at once"), Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "fold at once"), Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Datagram: 8},
 		}, c.net(rank))
 	}
@@ -229,7 +229,7 @@ func TestOpenOperations(t *testing.T) {
 // first, before it has settled the first.
 func TestPutsWaitForEarlierOperations(t *testing.T) {
 	net := &kinds{}
-	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
+	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
 	first := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 1}, 1)
 	second := planOf(t, "bcast/chain", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
 	c.Begin(first, InPlace(make([]byte, 8)))
@@ -252,7 +252,7 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 // Such puts go at once to a rank that says it has entered the operation.
 func TestPutsGoToWhoHasEntered(t *testing.T) {
 	net := &kinds{}
-	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)
 	first := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Chunks: 1}, 1)
 	second := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Root: 1, Chunks: 1}, 1)
 	c.Begin(first, InPlace(make([]byte, 8)))
@@ -272,7 +272,7 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 // A rank answers a call when it enters, and finds a mismatch.
 func TestCallsAreAnswered(t *testing.T) {
 	net := &kinds{}
-	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 0)
 	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: printOf(plan, 8, 2), From: 1}
 	c.Arrived(&call, nil)
@@ -292,7 +292,7 @@ func TestCallsAreAnswered(t *testing.T) {
 
 // A rank that calls for more operations than may be open breaks the protocol.
 func TestTooManyCalls(t *testing.T) {
-	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, &kinds{})
 	for seq := range uint64(2 * MaxOpen) {
 		c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: seq + 1, From: 1}, nil)
 	}
@@ -324,7 +324,7 @@ func (k *kinds) drain() (sent []string) {
 // further ahead are held.
 func TestEarlySignals(t *testing.T) {
 	const size = 3000
-	c := New(Config{Rank: 0, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
+	c := New(Config{Rank: 0, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, &kinds{})
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, From: 1, Print: 1}
 	for range 2 {
 		for h.Seq = 1; h.Seq <= MaxOpen; h.Seq++ {
@@ -402,7 +402,7 @@ func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			net := &mcasts{}
-			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
+			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{},
 				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Room: c.window}}, net)
 			plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: c.chunks}, 0)
 			core.Begin(plan, InPlace(make([]byte, 8*c.chunks)))
@@ -444,7 +444,7 @@ func (m *mcasts) drain() (n int) {
 // asks has entered it.
 func TestEndedOperationsAnswerAtOnce(t *testing.T) {
 	net := &kinds{}
-	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 1}, 3)
 	c.Begin(plan, InPlace(make([]byte, 8)))
 	c.Begin(plan, InPlace(make([]byte, 8)))

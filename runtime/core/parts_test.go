@@ -314,7 +314,7 @@ func TestRootless(t *testing.T) {
 		for r := range size {
 			lanes.cores[r] = New(Config{
 				Rank: r, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: spec.Overlay(),
-				CastPrint: 1, CastWindow: window, CastBytes: 100, MaxMessage: 50,
+				PublishPrint: 1, PublishWindow: window, PublishBytes: 100, MaxMessage: 50,
 			}, lanes.net(r))
 		}
 		next := make([][]uint64, size)

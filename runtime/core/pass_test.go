@@ -34,7 +34,7 @@ func (a *asking) Datagram(to int, f *wire.Frame) {
 func lacking(t *testing.T) (*recovery, *op, *asking) {
 	net := &asking{}
 	c := New(Config{
-		Rank: 2, Size: 4, Epoch: 1, Repair: 20e6, Overlay: nowhere{}, CastWindow: 1,
+		Rank: 2, Size: 4, Epoch: 1, Repair: 20e6, Overlay: nowhere{}, PublishWindow: 1,
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
 	}, net)
 	c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 4}, 2), InPlace(make([]byte, 400e3)))

@@ -25,7 +25,7 @@ func (rl *rootless) hasRoom() bool {
 		return true
 	}
 	window := uint64(len(s.before))
-	return next-done < window && s.bytes-s.before[done%window] < uint64(rl.CastBytes)
+	return next-done < window && s.bytes-s.before[done%window] < uint64(rl.PublishBytes)
 }
 
 // publish sends msg, for which there is room, unless it cannot come to all: then the core

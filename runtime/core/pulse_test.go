@@ -13,7 +13,7 @@ import (
 // connection tells rank 2, so it finds out only by asking rank 1.
 func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
 	net := &probed{}
-	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, PublishWindow: 1, Overlay: nowhere{}}, net)
 	c.Begin(planOf(t, "bcast/chain", schedule.Params{Ranks: 4, Chunks: 1}, 2), InPlace(make([]byte, 8)))
 	probe := Alarm{Kind: AlarmProbe, Seq: 1}
 	c.Normalize()

@@ -21,7 +21,7 @@ func (c *Core) probe(seq uint64) {
 // made another call.
 func TestRefusalFails(t *testing.T) {
 	refusing := func() *Core {
-		c := New(Config{Rank: 0, Size: 2, Epoch: 1, Stall: second / 4, CastWindow: 1, Overlay: nowhere{}}, new(spy))
+		c := New(Config{Rank: 0, Size: 2, Epoch: 1, Stall: second / 4, PublishWindow: 1, Overlay: nowhere{}}, new(spy))
 		c.Refuse(1, "gather: "+strings.Repeat("x", 5000))
 		return c
 	}
@@ -55,7 +55,7 @@ func TestRefusalFails(t *testing.T) {
 		require.Less(t, len(c.Err().Error()), wire.MaxControl)
 	})
 	t.Run("asked before", func(t *testing.T) {
-		c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(spy))
+		c := New(Config{Rank: 0, Size: 2, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, new(spy))
 		c.probe(1)
 		require.False(t, c.Waits())
 		c.Refuse(1, "gather")

@@ -30,7 +30,7 @@ func (b *branch) gone() bool { return b.state == branchLeft || b.state == branch
 func (rl *rootless) farewells() {
 	for rank, o := range rl.origins {
 		if o != nil && o.from >= 0 && len(o.branches) > 0 && o.next > o.passed {
-			rl.control(o.from, wire.FramePassed, o.next, rl.CastPrint, uint32(rank))
+			rl.control(o.from, wire.FramePassed, o.next, rl.PublishPrint, uint32(rank))
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (rl *rootless) came(origin int) uint64 {
 func (rl *rootless) init() {
 	rl.origins = make([]*origin, rl.Size)
 	rl.incoming = make([]*parcel, rl.Size)
-	rl.own.init(rl.origin(rl.Rank), rl.CastWindow)
+	rl.own.init(rl.origin(rl.Rank), rl.PublishWindow)
 }
 
 // origin returns the state of rank's messages.
@@ -124,7 +124,7 @@ func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if p := rl.incoming[h.From]; p != nil {
 		return p.data, wire.Accept // asked again in the middle of the message
 	}
-	if h.Print != rl.CastPrint {
+	if h.Print != rl.PublishPrint {
 		rl.disagree(h)
 		return nil, wire.Drop
 	}
@@ -138,7 +138,7 @@ func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		rl.fate.violation(h, "message of origin %d, which comes by rank %d", h.Arg, o.from)
 	case h.Seq != o.next:
 		rl.fate.violation(h, "message %d of origin %d instead of %d", h.Seq, h.Arg, o.next)
-	case o.next-o.consumed >= uint64(rl.CastWindow) || o.waiting >= rl.CastBytes+rl.MaxMessage:
+	case o.next-o.consumed >= uint64(rl.PublishWindow) || o.waiting >= rl.PublishBytes+rl.MaxMessage:
 		rl.fate.violation(h, "origin %d sends more than its window", h.Arg)
 	default:
 		p := &parcel{data: make([]byte, h.Len)}
@@ -178,8 +178,8 @@ func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
 		}
 		*f = wire.Frame{
 			Header: wire.Header{
-				Kind: wire.FrameCast, Lane: wire.LaneControl, Epoch: rl.Epoch, Seq: seq, Arg: uint32(rank),
-				Print: rl.CastPrint, Len: len(p.data), From: rl.Rank,
+				Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: rl.Epoch, Seq: seq, Arg: uint32(rank),
+				Print: rl.PublishPrint, Len: len(p.data), From: rl.Rank,
 			},
 			Body: p.data, Unsent: &p.unsent,
 		}
@@ -201,7 +201,7 @@ func (rl *rootless) take() Message {
 	o.bytes += len(data)
 	o.waiting -= len(data)
 	rl.delivered++
-	if o.consumed-o.step >= uint64(max(1, rl.CastWindow/4)) || o.bytes >= rl.CastBytes/4 {
+	if o.consumed-o.step >= uint64(max(1, rl.PublishWindow/4)) || o.bytes >= rl.PublishBytes/4 {
 		o.step, o.bytes = o.consumed, 0
 		rl.tell(o, l.origin)
 	}
@@ -222,13 +222,13 @@ func (o *origin) branchTo(rank int) *branch {
 func (rl *rootless) tell(o *origin, rank int) {
 	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil && !rl.members.gone(o.from) {
 		o.passed = n
-		rl.control(o.from, wire.FrameCredit, n, rl.CastPrint, uint32(rank))
+		rl.control(o.from, wire.FrameCredit, n, rl.PublishPrint, uint32(rank))
 	}
 }
 
 // credited takes a child's credit.
 func (rl *rootless) credited(h *wire.Header) {
-	if int(h.Arg) >= rl.Size || h.Print != rl.CastPrint {
+	if int(h.Arg) >= rl.Size || h.Print != rl.PublishPrint {
 		rl.fate.violation(h, "credit for origin %d", h.Arg)
 		return
 	}

@@ -181,7 +181,7 @@ func (s *spy) Datagram(to int, f *wire.Frame) { s.note("datagram", to, f) }
 func TestCloneIsAlikeAndApart(t *testing.T) {
 	net := &spy{}
 	c := New(Config{
-		Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+		Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{},
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4},
 	}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 2)
@@ -227,7 +227,7 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 
 // A settled core stays settled: another tick at the same time changes nothing.
 func TestSettledIsSettled(t *testing.T) {
-	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{},
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4}}, &spy{})
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0)
 	c.Begin(plan, InPlace(make([]byte, 12)))

@@ -16,7 +16,7 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	const base = Time(20e6)
 	net := &spy{}
 	c := New(Config{
-		Rank: 2, Size: 4, Epoch: 1, Repair: base, Overlay: nowhere{}, CastWindow: 1,
+		Rank: 2, Size: 4, Epoch: 1, Repair: base, Overlay: nowhere{}, PublishWindow: 1,
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4},
 	}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 200}, 2)

@@ -41,7 +41,7 @@ func (q *questioner) asks() (to []int) {
 // watching is rank 1 of 4 in a barrier that does not move, and the time.
 func watching(t *testing.T) (*Core, *questioner, Time) {
 	net := &questioner{}
-	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	c.Tick(1)
 	require.False(t, c.watch.active(), "nobody is asked while all goes well")
@@ -136,7 +136,7 @@ func (d *datagrams) Datagram(to int, f *wire.Frame) {
 // sent again too late.
 func TestQuestionsByDatagram(t *testing.T) {
 	net := &datagrams{}
-	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, net)
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, net)
 	c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	now := goOn(c, 1, 20e9, func() { c.Body(control(0, wire.FrameAlive)) })
 	require.NoError(t, c.Err())
@@ -163,7 +163,7 @@ func TestOwnPauseIsNoSilence(t *testing.T) {
 // A rank that is asked answers, and asks the next one, but not for ever.
 func TestQuestionGoesRound(t *testing.T) {
 	net := &questioner{}
-	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	ask := control(2, wire.FrameWatch)
 	_, v := c.Body(ask)
 	require.Equal(t, wire.Accept, v)
@@ -198,7 +198,7 @@ func TestAnswerEndsTheSearch(t *testing.T) {
 
 // A waiting rank is not kept busy if all ranks that it might ask have left.
 func TestNobodyToWatch(t *testing.T) {
-	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, &questioner{})
 	for rank := range 3 {
 		c.Ended(rank, wire.Closed, nil)
 	}
@@ -212,7 +212,7 @@ func TestNobodyToWatch(t *testing.T) {
 // Without Silence no rank is asked for anything.
 func TestNoSilence(t *testing.T) {
 	net := &questioner{}
-	c := New(Config{Rank: 3, Size: 4, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, net)
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
 	c.Arrived(control(2, wire.FrameWatch), nil)
 	require.False(t, c.Waits())
 	require.Equal(t, []wire.FrameKind{wire.FrameAlive}, net.kinds)

@@ -16,7 +16,7 @@ import (
 func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 	net = &spy{}
 	c = New(Config{
-		Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
+		Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{},
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4},
 	}, net)
 	return c, planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 4}, 0), net

@@ -47,12 +47,12 @@ type Options struct {
 	Cancel     bool // one process may cancel an operation at any moment; with Crash: one fault of either kind
 	Quit       bool // a process closes after a call has failed
 
-	NoMulticast bool             // the network loses all datagrams
-	Windows     Windows          // ranks whose signals of barriers are flags and whose chunks stand in windows
-	Pieces      int              // datagrams of a chunk; default 1
-	Window      int              // chunks of a multicast that receivers can buffer; 0: any number
-	Delay       core.DelayPolicy // when the root of a multicast starts
-	CastWindow  int              // rootless messages that one origin may have under way; default 1
+	NoMulticast   bool             // the network loses all datagrams
+	Windows       Windows          // ranks whose signals of barriers are flags and whose chunks stand in windows
+	Pieces        int              // datagrams of a chunk; default 1
+	Window        int              // chunks of a multicast that receivers can buffer; 0: any number
+	Delay         core.DelayPolicy // when the root of a multicast starts
+	PublishWindow int              // rootless messages that one origin may have under way; default 1
 
 	States int  // greatest number of distinct states; default DefaultStates
 	Full   bool // leave nothing out, not even the moments of messages that change nothing; see the package comment
@@ -81,7 +81,7 @@ const (
 func (o *Options) fill() error {
 	orElse(&o.Open, 1)
 	orElse(&o.Pieces, 1)
-	orElse(&o.CastWindow, 1)
+	orElse(&o.PublishWindow, 1)
 	orElse(&o.States, DefaultStates)
 	for _, v := range []struct {
 		what      string
@@ -89,7 +89,7 @@ func (o *Options) fill() error {
 	}{
 		{"ranks", o.Ranks, 1, MaxRanks}, {"calls", len(o.Calls), 1, MaxCalls}, {"open calls", o.Open, 1, core.MaxOpen}, {"losses", o.Losses, Unbounded, 200},
 		{"duplicates", o.Duplicates, 0, 200}, {"early alarms", o.Early, 0, 200}, {"pieces", o.Pieces, 1, MaxPieces},
-		{"window", o.Window, 0, MaxChunks}, {"ranks with windows", o.Windows.Ranks, 0, o.Ranks}, {"messages under way", o.CastWindow, 1, MaxCalls}, {"states", o.States, 1, maxStates}, {"odd calls", len(o.Odd), 0, MaxCalls}, {"as odd rank", o.OddRank, 0, o.Ranks - 1},
+		{"window", o.Window, 0, MaxChunks}, {"ranks with windows", o.Windows.Ranks, 0, o.Ranks}, {"messages under way", o.PublishWindow, 1, MaxCalls}, {"states", o.States, 1, maxStates}, {"odd calls", len(o.Odd), 0, MaxCalls}, {"as odd rank", o.OddRank, 0, o.Ranks - 1},
 	} {
 		if v.v < v.lo || v.v > v.hi {
 			return fmt.Errorf("%w: %d %s, must be %d … %d", ErrInput, v.v, v.what, v.lo, v.hi)

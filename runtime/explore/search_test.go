@@ -159,7 +159,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"-1 states, must be 1":    func(o *Options) { o.States = -1 },
 		"9 pieces, must be 1 … 8": func(o *Options) { o.Pieces = 9 },
 		"-1 window, must be 0":    func(o *Options) { o.Window = -1 },
-		"17 messages under way":   func(o *Options) { o.CastWindow = 17 },
+		"17 messages under way":   func(o *Options) { o.PublishWindow = 17 },
 	} {
 		o := good()
 		spoil(&o)

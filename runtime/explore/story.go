@@ -126,7 +126,7 @@ func (s *system) content(m *message) string {
 			return fmt.Sprintf("report of all below c%d%s", h.Arg, operation)
 		}
 		return "request for " + runs(m.body, unit) + operation
-	case wire.FrameCast:
+	case wire.FramePublish:
 		return fmt.Sprintf("message %d of rank %d", h.Seq, h.Arg)
 	case wire.FrameCredit:
 		return fmt.Sprintf("credit up to message %d of rank %d", h.Seq, h.Arg)

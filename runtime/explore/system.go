@@ -261,7 +261,7 @@ func (s *system) newLocal(rank int) *local {
 	cfg := core.Config{
 		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,
 		Repair: base, Stall: stall, Retain: 1 << 20,
-		Overlay: s.overlay(), CastPrint: 1, CastWindow: s.CastWindow, CastBytes: 1 << 20, MaxMessage: 1 << 10,
+		Overlay: s.overlay(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
 	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 }

@@ -79,8 +79,8 @@ func (cfg *Config) fill() error {
 	}
 	orElse(&cfg.Grace, 5*time.Second)
 	orElse(&cfg.Patience, 2*time.Minute)
-	orElse(&cfg.Comm.CastWindow, 64) // as package runtime does
-	orElse(&cfg.Comm.CastBytes, 256<<10)
+	orElse(&cfg.Comm.PublishWindow, 64) // as package runtime does
+	orElse(&cfg.Comm.PublishBytes, 256<<10)
 	orElse(&cfg.Comm.MaxMessage, 1<<20)
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	cfg.Comm.Clock = cfg.Clock
@@ -90,8 +90,8 @@ func (cfg *Config) fill() error {
 
 func (cfg *Config) checkBounds() error {
 	c := &cfg.Comm
-	if c.CastWindow < 0 || c.CastBytes < 0 || c.MaxMessage < 0 || c.MaxMessage > wire.MaxBody-overhead {
-		return fmt.Errorf("Config.Comm: CastWindow %d, CastBytes %d or MaxMessage %d is out of range", c.CastWindow, c.CastBytes, c.MaxMessage)
+	if c.PublishWindow < 0 || c.PublishBytes < 0 || c.MaxMessage < 0 || c.MaxMessage > wire.MaxBody-overhead {
+		return fmt.Errorf("Config.Comm: PublishWindow %d, PublishBytes %d or MaxMessage %d is out of range", c.PublishWindow, c.PublishBytes, c.MaxMessage)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func join(ctx context.Context, cfg Config) (*Group, error) {
 	g := &Group{
 		cfg: cfg, door: door, queue: newQueue(), over: make(chan struct{}), publisher: publisher{turn: make(chan struct{}, 1)}, changed: make(chan struct{}),
 		self:    membership.Member{ID: membership.NewID(), Name: cfg.Label, Address: cfg.Advertise},
-		history: newHistory(cfg.Comm.CastWindow, cfg.Comm.CastBytes),
+		history: newHistory(cfg.Comm.PublishWindow, cfg.Comm.PublishBytes),
 	}
 	g.own = g.history.of(g.self.ID)
 	g.ctx, g.end = context.WithCancelCause(context.Background())

@@ -308,7 +308,7 @@ func TestAdvanceAfterFailure(t *testing.T) {
 func TestSlowTaker(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)
-	w.edit = func(cfg *group.Config) { cfg.Comm.CastWindow = 4 }
+	w.edit = func(cfg *group.Config) { cfg.Comm.PublishWindow = 4 }
 	a, slow := w.join(), w.join()
 	w.until(a, 2)
 	var sent int
@@ -348,7 +348,7 @@ func TestBadInput(t *testing.T) {
 		"Config.Name has 65 bytes":         func(cfg *group.Config) { cfg.Name = string(make([]byte, 65)) },
 		"Config.Connect is missing":        func(cfg *group.Config) { cfg.Connect = nil },
 		"is negative":                      func(cfg *group.Config) { cfg.Grace = -1 },
-		"Config.Comm: CastWindow -1":       func(cfg *group.Config) { cfg.Comm.CastWindow = -1 },
+		"Config.Comm: PublishWindow -1":    func(cfg *group.Config) { cfg.Comm.PublishWindow = -1 },
 		"listen tcp":                       func(cfg *group.Config) { cfg.Address = "nowhere" },
 		`others cannot use the address "[`: func(cfg *group.Config) { cfg.Address = ":0" },
 	} {

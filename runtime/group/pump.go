@@ -34,7 +34,7 @@ func (g *Group) pump(ctx context.Context, e *era) error {
 // room waits until the program has taken its messages, except for some windows of all members.
 func (g *Group) room(ctx context.Context, e *era, windows int) error {
 	n := windows * len(e.view.Members)
-	return g.queue.room(ctx, n*g.cfg.Comm.CastWindow, n*(g.cfg.Comm.CastBytes+g.cfg.Comm.MaxMessage))
+	return g.queue.room(ctx, n*g.cfg.Comm.PublishWindow, n*(g.cfg.Comm.PublishBytes+g.cfg.Comm.MaxMessage))
 }
 
 // step takes one message.

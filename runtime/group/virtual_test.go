@@ -228,7 +228,7 @@ func (s *stage) enter() {
 	r, past := s.register(), new([]group.Change)
 	g, err := group.Join(s.t.Context(), group.Config{
 		Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect,
-		Comm:    runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
+		Comm:    runtime.Config{PublishWindow: 5, PublishBytes: 100, MaxMessage: 64},
 		Changed: func(c group.Change) { *past = append(*past, c) },
 	})
 	require.NoError(s.t, err)

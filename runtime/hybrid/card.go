@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -70,8 +70,8 @@ func locate(cards []card, rank int) *location {
 		}
 	}
 	p.hosts = wire.Blocks(hosts)
-	if len(p.ranks) > memory.MaxSize {
-		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), memory.MaxSize)
+	if len(p.ranks) > segment.MaxSize {
+		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), segment.MaxSize)
 	}
 	if len(p.ranks) < 2 {
 		p.reason = ""

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 )
 
 func TestCardsComeBack(t *testing.T) {
@@ -74,8 +74,8 @@ func TestLocate(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{0, 1, 0, 3, 1}, locate(on("abacb"), 2).host)
-	require.Nil(t, locate(on(strings.Repeat("a", memory.MaxSize+1)), 0).ranks)
-	require.Len(t, locate(on(strings.Repeat("a", memory.MaxSize)), 0).ranks, memory.MaxSize)
+	require.Nil(t, locate(on(strings.Repeat("a", segment.MaxSize+1)), 0).ranks)
+	require.Len(t, locate(on(strings.Repeat("a", segment.MaxSize)), 0).ranks, segment.MaxSize)
 }
 
 // If a rank cannot share memory, all ranks of its host use the network.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
-	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -110,14 +110,14 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	own, size := t.location.local[t.rank], len(t.location.ranks)
 	f := t.self.memory
 	if own == 0 {
-		err = memory.Complete(f, size)
+		err = segment.Complete(f, size)
 	} else if f, err = openSegment(ctx, lowest, t.clock); err == nil {
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
 	if err != nil {
 		return err
 	}
-	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f, Clock: t.clock}, Kick: t.kick})
+	near, err := segment.Join(ctx, segment.Config{Options: segment.Options{Rank: own, Size: size, File: f, Clock: t.clock}, Kick: t.kick})
 	if err == nil {
 		t.near, t.first.near = near, near.First()
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 )
 
 // self is what this rank has opened for the others of its host.
@@ -40,7 +40,7 @@ func (s *self) open(host string) (err error) {
 	}
 	sum := sha256.Sum256([]byte(host))
 	copy(s.host[:], sum[:])
-	if s.memory, err = memory.Reserve(); err != nil {
+	if s.memory, err = segment.Reserve(); err != nil {
 		return err
 	}
 	if s.bell, err = openPipe(); err != nil {
@@ -117,7 +117,7 @@ func openSegment(ctx context.Context, c *card, clk clock.Clock) (*os.File, error
 		return nil, fmt.Errorf("open the memory of process %d: %w", c.pid, err)
 	}
 	for {
-		done, err := memory.Completed(f)
+		done, err := segment.Completed(f)
 		if err == nil && done {
 			return f, nil
 		}

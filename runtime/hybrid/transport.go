@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -22,7 +22,7 @@ type Transport struct {
 	self       *self
 	bells      []int // by number on this host: the pipes that wake its ranks
 
-	near  *memory.Transport   // connects the ranks of this host; nil: there is only one
+	near  *segment.Transport  // connects the ranks of this host; nil: there is only one
 	net   network             // connects the hosts; nil: there is only one
 	watch *reactor.Descriptor // watches this rank's pipe
 	sink  sink

@@ -3,7 +3,7 @@ package hybrid
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/internal/sets"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -17,8 +17,8 @@ var _ wire.Sets = (*windows)(nil)
 // no other rank has an empty window.
 type windows struct {
 	t    *Transport
-	near *memory.Windows // nil: the rank shares memory with no other
-	book sets.Book       // of a rank that shares memory with no other
+	near *segment.Windows // nil: the rank shares memory with no other
+	book sets.Book        // of a rank that shares memory with no other
 }
 
 // Window returns the window of a rank of this host.

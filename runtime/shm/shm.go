@@ -15,7 +15,7 @@ import (
 	"os"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -38,10 +38,10 @@ type Config struct {
 }
 
 // MaxSize is the greatest number of ranks.
-const MaxSize = memory.MaxSize
+const MaxSize = segment.MaxSize
 
 // MaxBody is the greatest length in bytes of the body of a frame.
-const MaxBody = memory.MaxBody
+const MaxBody = segment.MaxBody
 
 // Transport is one rank's end of a communicator.
 type Transport struct{ wire.Transport }
@@ -54,17 +54,17 @@ func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copie
 // all ranks read on this machine: the system copies from one process to another much more slowly
 // than a process copies by itself, or refuses to. It tests this once, for some 100 µs. The rank
 // that makes a segment does so for all its ranks.
-func RingsFaster() bool { return memory.RingsFaster() }
+func RingsFaster() bool { return segment.RingsFaster() }
 
 // Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
 // in Config.File. Nothing is left of it when the last of them has ended. It takes at most 68 MiB of
 // memory for up to 32 ranks, and more only with several communicators.
-func Create(size int) (*os.File, error) { return memory.Create(size) }
+func Create(size int) (*os.File, error) { return segment.Create(size) }
 
 // Join connects this rank with the others of the host and returns when all have come. If the
 // segment has a name, that is removed by then or shortly afterwards.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	t, err := memory.Join(ctx, memory.Config{Options: memory.Options(cfg)})
+	t, err := segment.Join(ctx, segment.Config{Options: segment.Options(cfg)})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ var (
 		{"repairs", "Repair rules carried out.", func(s *runtime.State) float64 { return float64(s.Totals.Repairs) }},
 		{"doubled_signals", "Signals sent as datagrams too.", func(s *runtime.State) float64 { return float64(s.Totals.Doubled) }},
 		{"stale_frames", "Frames and datagrams dropped: of past operations, or not fitting.", func(s *runtime.State) float64 { return float64(s.Totals.Stale) }},
-		{"casts_published", "Rootless messages of this rank.", func(s *runtime.State) float64 { return float64(s.Totals.CastsPublished) }},
-		{"casts_delivered", "Rootless messages handed to this process.", func(s *runtime.State) float64 { return float64(s.Totals.CastsDelivered) }},
+		{"published", "Rootless messages of this rank.", func(s *runtime.State) float64 { return float64(s.Totals.Published) }},
+		{"delivered", "Rootless messages handed to this process.", func(s *runtime.State) float64 { return float64(s.Totals.Delivered) }},
 	}
 	gauges = []metric{
 		{"ranks", "Ranks of the communicator.", func(s *runtime.State) float64 { return float64(s.Size) }},
@@ -52,7 +52,7 @@ var (
 		{"got_frames", "Frames received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotFrames) }},
 		{"got_bytes", "Bytes received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotBytes) }},
 		{"mcast_datagrams", "Datagrams multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastFrames) }},
-		{"mcast_bytes", "Bytes multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastBytes) }},
+		{"mpublish_bytes", "Bytes multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastBytes) }},
 		{"sent_datagrams", "Datagrams sent to one rank.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.DatagramFrames) }},
 		{"got_datagrams", "Datagrams received and looked at.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotDatagrams) }},
 		{"foreign_datagrams", "Datagrams dropped: of another communicator, or no frame.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Foreign) }},

@@ -19,7 +19,7 @@ func testFlush(t *testing.T, with Make) {
 		for _, ranks := range []int{1, 2, 3, 5, 8, 9} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				const messages = 4
-				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}, CastWindow: messages})
+				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}, PublishWindow: messages})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					for range 3 {
 						if err := flushAndTake(ctx, c, messages); err != nil {
@@ -65,7 +65,7 @@ func testSlowReader(t *testing.T, with Make) {
 	const window = 5
 	for _, ranks := range []int{3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
-			comms := join(t, with, ranks, runtime.Config{CastWindow: window})
+			comms := join(t, with, ranks, runtime.Config{PublishWindow: window})
 			slow := ranks - 1
 			blocked, cancel := context.WithCancel(t.Context())
 			defer cancel()

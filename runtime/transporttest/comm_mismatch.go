@@ -103,7 +103,7 @@ func otherConfig() (all []mismatch) {
 	}{
 		{"algorithm", barrier, barrierBy("barrier/dissemination", 0), barrierBy("barrier/hsb", 0), calledBarrier + "dissemination degree=", calledBarrier + "hsb fan-in="},
 		{"degree", barrier, barrierBy("barrier/dissemination", 2), barrierBy("barrier/dissemination", 9), calledBarrier + "dissemination degree=2", calledBarrier + "dissemination degree=9"},
-		{"messages", next, runtime.Config{CastWindow: 64}, runtime.Config{CastWindow: 63}, "uses anycast/skip-ring with windows of 64 messages", "uses anycast/skip-ring with windows of 63 messages"},
+		{"messages", next, runtime.Config{PublishWindow: 64}, runtime.Config{PublishWindow: 63}, "uses anycast/skip-ring with windows of 64 messages", "uses anycast/skip-ring with windows of 63 messages"},
 		{"epoch", barrier, runtime.Config{}, runtime.Config{Epoch: 2}, "has membership 1", "has membership 2"},
 	} {
 		all = append(all, mismatch{

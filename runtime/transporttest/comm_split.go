@@ -249,7 +249,7 @@ func testLateApart(t *testing.T, with Make) {
 
 // testAnycastApart: rootless messages stay in their communicator.
 func testAnycastApart(t *testing.T, with Make) {
-	comms := join(t, with, 6, runtime.Config{CastWindow: 3})
+	comms := join(t, with, 6, runtime.Config{PublishWindow: 3})
 	children := divide(t, comms, parity, identity)
 	for i, list := range [][]*runtime.Comm{comms, children} {
 		all(t, list, func(ctx context.Context, c *runtime.Comm) error {

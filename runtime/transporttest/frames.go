@@ -150,7 +150,7 @@ func slot(seq uint64, body []byte) *wire.Frame {
 
 // control returns a frame on LaneControl.
 func control(seq uint64, body []byte) *wire.Frame {
-	return &wire.Frame{Header: wire.Header{Kind: wire.FrameCast, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
+	return &wire.Frame{Header: wire.Header{Kind: wire.FramePublish, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
 // pattern returns n bytes that depend on seed and on their index.

@@ -16,7 +16,7 @@ func frame(from, to, i int, lane wire.Lane) *wire.Frame {
 		Slot: ir.Chunk(i), Arg: uint32(to), Print: 0xFFFFFFFF - uint32(i),
 	}}
 	if lane == wire.LaneControl {
-		f.Kind = wire.FrameCast
+		f.Kind = wire.FramePublish
 	}
 	f.Body = pattern(i+1000*from, i*i*7%40000)
 	f.Len = len(f.Body)

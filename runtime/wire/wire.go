@@ -125,7 +125,7 @@ const (
 	FrameLate                         // adaptive root delay: whether the multicast of Seq came too early for the sender
 	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
 	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
-	FrameCast                         // a rootless message; Seq is its number among those of its origin
+	FramePublish                      // a rootless message; Seq is its number among those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, or 0 if unknown
 	FrameWant                         // the sender asks for parts of Seq: Body is runs of chunks (first and number, u32 each) or, in a datagram, of fragments; it has all chunks below Arg; Slot is Enter if the parts may only be late
@@ -153,7 +153,7 @@ func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 const MaxBody = math.MaxInt32
 
 // MaxControl is the greatest length in bytes of the body of a frame on LaneControl, except for
-// FrameCast and FrameAgree.
+// FramePublish and FrameAgree.
 const MaxControl = 1024
 
 // Header is the head of a frame. All its fields have a fixed width on the wire.
@@ -162,9 +162,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
+	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed and FramePassed
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source
@@ -239,7 +239,7 @@ type Stats struct {
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast
-	McastBytes      uint64 `json:"mcast_bytes"`     // datagrams multicast
+	McastBytes      uint64 `json:"mpublish_bytes"`  // datagrams multicast
 	DatagramFrames  uint64 `json:"datagram_frames"` // datagrams sent to one rank
 	GotDatagrams    uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
 	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another job, or not a frame

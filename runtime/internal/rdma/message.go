@@ -86,7 +86,7 @@ func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 // bodyLimit returns the greatest length of the body of a frame of kind k in bytes.
 func bodyLimit(k wire.FrameKind) int {
 	switch {
-	case k == wire.FrameSlot || k == wire.FrameCast || k == wire.FrameAgree:
+	case k == wire.FrameSlot || k == wire.FramePublish || k == wire.FrameAgree:
 		return wire.MaxBody
 	case k >= kindCrash:
 		return 0

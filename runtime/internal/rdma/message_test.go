@@ -77,7 +77,7 @@ func FuzzMessage(f *testing.F) {
 		return b
 	}
 	f.Add(message(wire.Header{Kind: wire.FrameSlot, Len: 10}, 10), true)
-	f.Add(append(message(wire.Header{Kind: wire.FrameCast, Lane: wire.LaneControl, Len: 10}, 4), message(wire.Header{Kind: kindMore, Lane: wire.LaneControl}, 6)[messageHead:]...), false)
+	f.Add(append(message(wire.Header{Kind: wire.FramePublish, Lane: wire.LaneControl, Len: 10}, 4), message(wire.Header{Kind: kindMore, Lane: wire.LaneControl}, 6)[messageHead:]...), false)
 	f.Add(message(wire.Header{Kind: kindTook, Arg: 1}, 0), false)
 	f.Add(message(wire.Header{Kind: kindGoodbye}, 0), false)
 	f.Fuzz(func(t *testing.T, b []byte, hold bool) {

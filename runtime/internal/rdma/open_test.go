@@ -233,7 +233,7 @@ func TestForgedNotes(t *testing.T) {
 		"no note":              {Header: wire.Header{Kind: wire.FrameSlot, Arg: 99}},
 		"a goodbye of nobody":  {Header: wire.Header{Kind: wire.FrameSlot, Arg: uint32(noteGoodbye)}},
 		"a long note":          {Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, offerLen+1)},
-		"another frame":        {Header: wire.Header{Kind: wire.FrameCast}},
+		"another frame":        {Header: wire.Header{Kind: wire.FramePublish}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, trs := apartFrom(t, 3, nil)

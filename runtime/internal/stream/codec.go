@@ -94,7 +94,7 @@ func decodeHeader(r []byte, h *wire.Header) error {
 
 func bodyLimit(k wire.FrameKind) int {
 	switch k {
-	case wire.FrameSlot, wire.FrameCast, wire.FrameAgree:
+	case wire.FrameSlot, wire.FramePublish, wire.FrameAgree:
 		return MaxBody
 	case kindBegin, kindMore, kindCut, kindEnd, kindGoodbye:
 		return 0

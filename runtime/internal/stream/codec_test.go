@@ -12,7 +12,7 @@ import (
 
 func drawHeader(t *rapid.T) wire.Header {
 	h := wire.Header{
-		Kind:  rapid.SampledFrom([]wire.FrameKind{wire.FrameSlot, wire.FrameCast, wire.FrameProbe, kindMore, kindCut, kindEnd, kindGoodbye}).Draw(t, "kind"),
+		Kind:  rapid.SampledFrom([]wire.FrameKind{wire.FrameSlot, wire.FramePublish, wire.FrameProbe, kindMore, kindCut, kindEnd, kindGoodbye}).Draw(t, "kind"),
 		Comm:  rapid.Uint8().Draw(t, "comm"),
 		Epoch: rapid.Uint32().Draw(t, "epoch"),
 		Seq:   rapid.Uint64().Draw(t, "seq"),
@@ -83,7 +83,7 @@ func FuzzHeader(f *testing.F) {
 	var r record
 	encodeHeader(&r, &wire.Header{Kind: wire.FrameSlot, Seq: 7, Len: 99})
 	f.Add(r[:])
-	encodeHeader(&r, &wire.Header{Kind: wire.FrameCast, Comm: 255})
+	encodeHeader(&r, &wire.Header{Kind: wire.FramePublish, Comm: 255})
 	f.Add(r[:])
 	for _, r := range []record{begun(3), goodbye(2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
 		f.Add(r[:])

@@ -1,0 +1,104 @@
+// Package segment is the shared memory of packages shm and hybrid. A put is one copy into a ring at
+// the receiver and one copy from there directly to its destination. A multicast is one copy into a
+// ring that all receivers read. The system copies a lent chunk once. Otherwise only parking and
+// waking need system calls.
+//
+// # What is shared
+//
+// The segment has an area for each rank (layout.go). In it are
+//
+//   - the rank's state and process, which the others watch;
+//   - its bell: a bit for each peer that has something for it, and the word it
+//     parks on, together in one cache line;
+//   - two rings for each peer that sends to it, for each lane: of cells, which are
+//     cache lines that hold a frame's header and a short body, and of bytes;
+//   - what it multicasts: a ring of cells and bytes, and the others' positions
+//     in it;
+//   - its window: cache lines in which flags stand that others have written, and those
+//     that it has written for several to read, with short chunks ([wire.Windows],
+//     [wire.Shelves]); and what goes with these: how many have still to copy a chunk that is
+//     lent, how far the rank has come, and what others need to read its process's memory.
+//
+// Behind the areas is room for the rings of further communicators, which takes
+// memory only where they put something (further.go), and for their windows (set.go).
+//
+// So flags live at the rank that waits for them, each on a cache line of its
+// own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
+// Bemmerl: SCI Collectives, sections 4.1 and 4.2).
+//
+// # Memory ordering
+//
+// Shared words are read and written by package sync/atomic only, whose
+// operations are sequentially consistent, also between processes. All else in
+// the segment (bodies, headers) is written before an atomic store that says so
+// and read after the load that has seen it. Where two ranks each write one word
+// and then read the other's (ring the bell, then see who is parked; park, then
+// look at the bell), sequential consistency makes at least one of them see the
+// other.
+//
+// # Trust
+//
+// Each side counts its own positions; a number that is taken from the segment
+// only ever chooses among the cells of a ring. Lengths and kinds are copied out
+// once and checked. A peer, or anything else, that writes
+// nonsense makes the communicator fail, not the process. Only who runs under
+// the same user can map the segment. A rank whose process ends without a
+// goodbye is noticed, for which the ranks must see each other's processes:
+// containers need one process namespace.
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Options are those of shm.Config; see there.
+type Options struct {
+	Rank, Size int
+	File       *os.File
+	Name       string
+	Dir        string
+	Clock      clock.Clock
+}
+
+// Config says how a rank finds the other ranks.
+type Config struct {
+	Options
+	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and [Transport.Back]. Put,
+	// Mcast, Poll and Close call it. It may be nil if no rank waits elsewhere.
+	Kick func(rank int)
+}
+
+// MaxSize is the greatest number of ranks.
+const MaxSize = 256
+
+// MaxBody is [wire.MaxBody].
+const MaxBody = wire.MaxBody
+
+const maxName = 200
+
+// fill checks c and puts the defaults in.
+func (c *Config) fill() error {
+	switch {
+	case c.Size < 1 || c.Size > MaxSize:
+		return fmt.Errorf("size %d is not in 1 … %d", c.Size, MaxSize)
+	case c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case c.File != nil && (c.Name != "" || c.Dir != ""):
+		return errors.New("a file and a name: only one can be")
+	case c.File == nil && c.Name == "":
+		return errors.New("neither a file nor a name")
+	case strings.ContainsAny(c.Name, "/\x00") || len(c.Name) > maxName:
+		return fmt.Errorf("name %q: at most %d bytes without a slash", c.Name, maxName)
+	}
+	c.Clock = clock.OrSystem(c.Clock)
+	if c.Dir == "" {
+		c.Dir = "/dev/shm"
+	}
+	return nil
+}
