@@ -28,10 +28,10 @@
 // Integers wrap around. Each sum and each product of floating-point numbers is rounded to nearest;
 // no product is added without being rounded first. The same holds for the sums and products in the
 // product of complex numbers, (a.re·b.re - a.im·b.im) + (a.re·b.im + a.im·b.re)i. Denormal numbers
-// are not flushed to zero. If an operand is NaN, so is the result: the left operand if that is NaN,
-// otherwise the right one, made quiet. An invalid operation, such as ∞-∞ or 0·∞, returns the quiet
-// NaN with the sign set and no payload. Because sums and products of floating-point numbers are
-// rounded, their bits depend on the order of folding.
+// are not flushed to zero. If an operand is NaN, the result is that NaN, made quiet: the left
+// operand if that is NaN, otherwise the right one. An invalid operation, such as ∞-∞ or 0·∞,
+// returns the quiet NaN with the sign set and no payload. Because sums and products of
+// floating-point numbers are rounded, their bits depend on the order of folding.
 //
 // All other results are the same for any order and any brackets. Min and Max of floating-point
 // numbers are minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN prevails over

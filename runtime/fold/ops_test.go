@@ -148,7 +148,8 @@ func TestLocs(t *testing.T) {
 	require.Equal(t, []fold.Loc[uint64]{{math.MaxUint64, 2}}, folded(t, fold.MaxLoc, []fold.Loc[uint64]{{1, 1}}, []fold.Loc[uint64]{{math.MaxUint64, 2}}))
 }
 
-// Whatever the padding of the operands is, the padding of the result is zero.
+// TestPaddingOfLocs checks that the padding of the result is zero, whatever the padding of the
+// operands is.
 func TestPaddingOfLocs(t *testing.T) {
 	type loc = fold.Loc[int8]
 	locs := []loc{{7, 1}, {9, 2}, {8, 3}}

@@ -18,7 +18,8 @@ func normal(n int) []float64 {
 	return xs
 }
 
-// spread draws numbers of either sign whose sizes are spread evenly over so many decades.
+// spread draws numbers of both signs whose sizes are spread evenly over the given number of
+// decades.
 func spread(n int, decades float64) []float64 {
 	r := rand.New(rand.NewPCG(9, 10))
 	xs := make([]float64, n)
@@ -28,8 +29,8 @@ func spread(n int, decades float64) []float64 {
 	return xs
 }
 
-// cancelling draws rows of normally distributed numbers. In each column, two are much greater, and
-// cancel.
+// cancelling draws rows of normally distributed numbers. In each column, two numbers are much
+// greater and cancel out.
 func cancelling(rows, n int, decades int) []float64 {
 	xs, r := normal(rows*n), rand.New(rand.NewPCG(17, 18))
 	for i := range n {
@@ -81,8 +82,8 @@ type candidate struct {
 	call func()
 }
 
-// inTurn calls functions in turn, in an order that is drawn, and reports how many times as long as the
-// first each of the others takes, by the medians. Other work of the machine then slows all of them.
+// inTurn calls functions in turn, in random order, and reports the median time of each as a
+// multiple of the first one's. Other work of the machine then slows all of them.
 func inTurn(b *testing.B, all ...candidate) {
 	times := make([][]time.Duration, len(all))
 	order := rand.New(rand.NewPCG(2, 3))
@@ -103,8 +104,8 @@ func inTurn(b *testing.B, all ...candidate) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAdd adds vectors in the cache and beyond it, and says how many times as long as a plain loop
-// that takes:
+// BenchmarkAdd adds vectors that fit into the cache, and longer ones. It reports the time as a
+// multiple of a plain loop's:
 //
 //	go test ./runtime/fold/exact -run '^$' -bench . -benchtime 1x
 func BenchmarkAdd(b *testing.B) {

@@ -9,33 +9,33 @@ import (
 // Float is the types of numbers that can be added.
 type Float interface{ ~float32 | ~float64 }
 
-// A bin is the sum of the bits of numbers with one sign and exponent, as unsigned integers. They have
-// the sign and the exponent in them, which adding the bin to a Sum takes off.
+// A bin adds up the bits of numbers that have one sign and exponent, as unsigned integers. These
+// include the bits of sign and exponent, which Sum.bin subtracts again.
 type bin struct {
 	low  uint64
-	high uint64 // the carries of low, and times 2^32 how many numbers there are
+	high uint64 // the carries of low, plus 2^32 times the number of numbers
 }
 
 // bins has a bin for each sign and exponent.
 type bins [4096]bin
 
-// A table has two of them, which are used in turn: an addition to a bin waits for the one before it.
-// Tables in the pool are zero.
+// A table has two sets of bins for use in turn, because an addition to a bin waits for the previous
+// one. Tables in the pool are zero.
 type table [2]bins
 
 var tables = sync.Pool{New: func() any { return new(table) }}
 
 const (
-	one = 1 << 32 // what high counts by
+	one = 1 << 32 // the unit in which high counts numbers
 
-	// most is how many numbers a table takes: no bin then overflows.
+	// most is the greatest number of numbers in a table: no bin overflows.
 	most = 1 << 30
 
-	// fewest is from how many numbers on a table is faster than to add one by one.
+	// fewest is the number of numbers from which on a table is faster than adding them one by one.
 	fewest = 8
 
-	// sparse is up to how many numbers it is faster to look for the bins that they are in than to look
-	// at all.
+	// sparse is the number of numbers up to which it is faster to visit the bins of these numbers
+	// than all bins.
 	sparse = 2048
 )
 
@@ -46,7 +46,7 @@ func Add[T Float](s *Sum, xs []T) {
 		func(from, to int) { addByBins(s, xs[from:to]) })
 }
 
-// addByBins does what Add does.
+// addByBins is Add by way of bins.
 func addByBins[T Float](s *Sum, xs []T) {
 	if len(xs) < fewest {
 		for _, x := range xs {
@@ -72,7 +72,7 @@ func addByBins[T Float](s *Sum, xs []T) {
 	tables.Put(t)
 }
 
-// add adds numbers to the bins. The loop is as fast as the processor adds to memory.
+// add adds numbers to the bins. The speed of additions to memory limits the loop.
 func add[T Float](t *table, xs []T) {
 	even, odd := &t[0], &t[1]
 	for ; len(xs) >= 2; xs = xs[2:] {
@@ -113,7 +113,7 @@ func (t *table) move(s *Sum, of uint64) {
 	}
 }
 
-// bin adds a bin, of numbers that begin with the 12 bits of.
+// bin adds a bin. of is the sign and the exponent, 12 bits, of its numbers.
 func (s *Sum) bin(b bin, of uint64) {
 	n, lo, hi := b.high/one, b.low, b.high%one
 	taken, low := bits.Mul64(n, of<<52)
@@ -129,7 +129,7 @@ func (s *Sum) bin(b bin, of uint64) {
 		s.shifted(negative, lo, hi, unit)
 	case 0x7ff:
 		s.special(negative, lo|hi != 0)
-	default: // 2^52 is to be added to each of the numbers, since it is not written
+	default: // add the leading bit 2^52 of each number, which is not stored
 		s.seen |= some | nonzero
 		var carry uint64
 		lo, carry = bits.Add64(lo, n<<52, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// bigSum returns the sum of terms that are products, as math/big has it.
+// bigSum returns the sum of products by math/big.
 func bigSum(products [][2]float64) (sum *big.Float, special float64, isSpecial bool) {
 	sum = new(big.Float).SetPrec(6000)
 	for _, p := range products {
@@ -69,7 +69,7 @@ func require32(t require.TestingT, want, got float32, what ...any) {
 	}
 }
 
-// specials are numbers at the ends of what there is.
+// specials are extreme numbers.
 var specials = []float64{
 	0, math.Copysign(0, -1), 1, -1, 0.1, -3, 0x1p53, 0x1p-53, -0x1p-53, 0x1p-1074, -0x1p-1074, 0x1p-1022, 0x0.fffffffffffffp-1022,
 	math.MaxFloat64, -math.MaxFloat64, 0x1p1023, 0x1p970, -0x1p970, 0x1p969, 0x1p-149, 0x1p-150, 0x1.fffffep127, 0x1p103, 0x1p24, 1 + 0x1p-24, 1 + 0x1p-52,
@@ -114,7 +114,7 @@ func number(r *rand.Rand, kind int) float64 {
 
 const kinds = 11
 
-// vector draws so many numbers; those of some vectors cancel out.
+// vector draws n numbers. Those of some vectors cancel out.
 func vector(r *rand.Rand, n int) []float64 {
 	kind, mixed, cancel := r.IntN(kinds), r.IntN(3) == 0, r.IntN(3) == 0
 	xs := make([]float64, n)
@@ -143,7 +143,7 @@ func squares(xs, ys []float64) [][2]float64 {
 
 func summands(xs []float64) [][2]float64 { return squares(xs, slices.Repeat([]float64{1}, len(xs))) }
 
-// check adds a vector in many ways, which must come to the same bits, and to those of math/big.
+// check adds a vector in many ways. All must give the bits that math/big gives.
 func check(t require.TestingT, r *rand.Rand, xs, ys []float64) {
 	var s, single, parts Sum
 	Add(&s, xs)
@@ -233,7 +233,7 @@ func TestRows(t *testing.T) {
 	require.Panics(t, func() { Rows(make([]float64, 2), make([]float64, 3)) })
 }
 
-// Halves are rounded to even, also where sum and rest of Rows are rounded twice.
+// TestTies checks that halves are rounded to even, also where Rows rounds sum and rest twice.
 func TestTies(t *testing.T) {
 	for _, xs := range [][]float64{
 		{1, 0x1p-53}, {1, 0x1p-53, 0x1p-1074}, {1, 0x1p-53, -0x1p-1074}, {1 + 0x1p-52, 0x1p-53}, {-1, -0x1p-53, -0x1p-300},
@@ -246,7 +246,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// Zeros, infinities and NaN add up as the package comment says.
+// TestSpecials checks sums of zeros, infinities and NaN against the package comment.
 func TestSpecials(t *testing.T) {
 	negative, inf := math.Copysign(0, -1), math.Inf(1)
 	for _, c := range []struct {
@@ -274,7 +274,7 @@ func TestSpecials(t *testing.T) {
 	require64(t, negative, s.Float64())
 }
 
-// A bin takes as many numbers as are added to a table, and more than one word's worth.
+// TestFullBin checks that a bin takes all numbers of a full table, beyond its low word.
 func TestFullBin(t *testing.T) {
 	for _, x := range []float64{math.Nextafter(2, 0), -math.MaxFloat64, -0x0.fffffffffffffp-1022} {
 		b := math.Float64bits(x)
@@ -295,7 +295,8 @@ func mul(n, b uint64) (hi, lo uint64) {
 	return p.Rsh(p, 64).Uint64(), lo
 }
 
-// FuzzBytes takes any bytes for a Sum, as another rank may have sent them. They are a number in any case.
+// FuzzBytes takes any bytes as a Sum, since another rank may send them. They are a number in any
+// case.
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, uint64(3))
 	f.Fuzz(func(t *testing.T, data []byte, flags uint64) {

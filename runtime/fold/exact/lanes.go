@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// lanes is the sum of a block of numbers or products, in eight lanes. That of a lane is the sum of its
-// parts, unless lost says otherwise.
+// lanes is the sum of a block of numbers or products, in eight lanes. The sum of a lane is the sum
+// of its parts, unless lost says that something is missing.
 type lanes struct {
 	parts [4][8]float64 // the sum of the numbers, and each time the sum of the errors of the part before
 	lost  [8]float64    // all the bits of the errors of the last part; NaN after infinities, NaN and overflow
@@ -14,22 +14,22 @@ type lanes struct {
 }
 
 const (
-	// laneBlock is how many numbers are added up in lanes before these are added to a Sum.
+	// laneBlock is the number of numbers that lanes add up before they are added to a Sum.
 	laneBlock = 1 << 13
 
-	// fewestInLanes is from how many numbers on lanes are faster than bins.
+	// fewestInLanes is the number of numbers from which on lanes are faster than bins.
 	fewestInLanes = 128
 
-	// afterLoss is how many blocks go to bins after a block that lanes could not add up, since others
-	// are likely to be like it.
+	// afterLoss is the number of blocks that go to bins after a block that lanes could not add up,
+	// since the next blocks are likely to be similar.
 	afterLoss = 16
 
-	// tiny is a size from which on the error of a rounded product is a number.
+	// tiny is a size from which on a float64 can hold the error of a rounded product.
 	tiny = 0x1p-960
 )
 
-// inBlocks divides n numbers into what is added up in lanes, and the rest. quick adds up a block in
-// lanes, and returns false if it cannot. slow adds numbers to bins.
+// inBlocks divides n numbers into blocks for the lanes, and a rest. quick adds up a block in lanes,
+// and returns false if it cannot. slow adds numbers to bins.
 func inBlocks(n int, quick func(from, to int) bool, slow func(from, to int)) {
 	if !fast || n < fewestInLanes {
 		slow(0, n)
@@ -56,7 +56,8 @@ func inBlocks(n int, quick func(from, to int) bool, slow func(from, to int)) {
 	}
 }
 
-// addBlock adds numbers to s by way of lanes, if these lose nothing. There are a multiple of 8 of them.
+// addBlock adds numbers to s by way of lanes. It returns false if the lanes lose something. len(xs)
+// is a multiple of 8.
 func addBlock[T Float](s *Sum, xs []T) bool {
 	var l lanes
 	if x := unsafe.Pointer(&xs[0]); unsafe.Sizeof(xs[0]) == 4 {
@@ -67,7 +68,7 @@ func addBlock[T Float](s *Sum, xs []T) bool {
 	return l.move(s)
 }
 
-// addProductBlock adds products to s by way of lanes, if these lose nothing.
+// addProductBlock adds products to s by way of lanes. It returns false if the lanes lose something.
 func addProductBlock[T Float](s *Sum, xs, ys []T) bool {
 	var l lanes
 	x, y := unsafe.Pointer(&xs[0]), unsafe.Pointer(&ys[0])
@@ -82,7 +83,7 @@ func addProductBlock[T Float](s *Sum, xs, ys []T) bool {
 	return l.move(s)
 }
 
-// onlyZeros reports whether all products that are less than tiny have a factor 0.
+// onlyZeros reports whether all products below tiny have a factor 0.
 func onlyZeros[T Float](xs, ys []T) bool {
 	for i, x := range xs {
 		if y := ys[i]; math.Abs(float64(x)*float64(y)) < tiny && x != 0 && y != 0 {
@@ -92,7 +93,7 @@ func onlyZeros[T Float](xs, ys []T) bool {
 	return true
 }
 
-// move adds the lanes to s, if nothing is lost.
+// move adds the lanes to s. It returns false, and adds nothing, if they have lost something.
 func (l *lanes) move(s *Sum) bool {
 	for _, lost := range l.lost {
 		if lost != 0 { // or NaN

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// Lanes and bins make the same Sum, whichever blocks have to go by bins.
+// TestLanes checks that lanes and bins make the same Sum, whichever blocks need bins.
 func TestLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	outliers := []float64{math.Inf(1), math.NaN(), 0x1p-1074, -0x1p-600, math.MaxFloat64, 1e300, 0, math.Copysign(0, -1)}
@@ -51,8 +51,8 @@ func requireSame[T Float](t *testing.T, xs, ys []T) {
 	require.Equal(t, want, got)
 }
 
-// Numbers that are spread over 20 decades need no bins, nor do products of numbers that are spread over
-// 10 each, nor those of vectors with many zeros.
+// TestLanesLoseNothing checks that numbers spread over 20 decades need no bins, nor do products of
+// factors spread over 10 decades, nor vectors with many zeros.
 func TestLanesLoseNothing(t *testing.T) {
 	if !fast {
 		t.Skip("no lanes here")

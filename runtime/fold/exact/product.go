@@ -7,8 +7,7 @@ import (
 	"unsafe"
 )
 
-// AddProducts adds the products of the numbers at the same places of xs and ys. They are not rounded.
-// It panics if the lengths differ.
+// AddProducts adds the products xs[i]·ys[i] without rounding them. It panics if the lengths differ.
 func AddProducts[T Float](s *Sum, xs, ys []T) {
 	if len(xs) != len(ys) {
 		panic("exact: vectors of different lengths")
@@ -18,7 +17,7 @@ func AddProducts[T Float](s *Sum, xs, ys []T) {
 		func(from, to int) { addProductsByBins(s, xs[from:to], ys[from:to]) })
 }
 
-// addProductsByBins does what AddProducts does.
+// addProductsByBins is AddProducts by way of bins.
 func addProductsByBins[T Float](s *Sum, xs, ys []T) {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		addProducts32(s, xs, ys)
@@ -46,7 +45,7 @@ func addProductsByBins[T Float](s *Sum, xs, ys []T) {
 	productTables.Put(t)
 }
 
-// addProducts32 adds products of float32, which are float64 as they are.
+// addProducts32 adds products of float32. Each product is a float64 without rounding.
 func addProducts32[T Float](s *Sum, xs, ys []T) {
 	var products [sparse]float64
 	for len(xs) > 0 {
@@ -59,16 +58,17 @@ func addProducts32[T Float](s *Sum, xs, ys []T) {
 	}
 }
 
-// A productBin is a sum of products with one sign and one sum of exponents, as integers of 106 bits.
+// A productBin adds up products that have one sign and one sum of exponents, as integers of 106
+// bits.
 type productBin struct{ low, high uint64 }
 
-// A productTable has two bins for each sign and sum of exponents, which are used in turn, as a table
-// has. Those in the pool are zero.
+// A productTable has two bins for each sign and sum of exponents, for use in turn as in table.
+// Tables in the pool are zero.
 type productTable [2][8192]productBin
 
 var productTables = sync.Pool{New: func() any { return new(productTable) }}
 
-// mostProducts is how many products a productTable takes: no bin then comes to 2^127.
+// mostProducts is the greatest number of products in a productTable: no bin reaches 2^127.
 const mostProducts = 1 << 20
 
 // productOf returns the number of the bin of a product: its sign and the sum of the exponents.
@@ -76,7 +76,8 @@ func productOf(x, y uint64) uint64 {
 	return (x^y)>>63<<12 + x>>52&0x7ff + y>>52&0x7ff
 }
 
-// addProducts adds products to the bins, and those of zeros, subnormal numbers, infinities and NaN to s.
+// addProducts adds products to the bins. It adds products of zeros, subnormal numbers, infinities
+// and NaN directly to s.
 func addProducts[T Float](s *Sum, t *productTable, xs, ys []T) {
 	ys = ys[:len(xs)]
 	for i, x := range xs {
@@ -115,7 +116,7 @@ func (t *productTable) move(s *Sum, of uint64) {
 	}
 }
 
-// AddProduct adds x·y, which is not rounded.
+// AddProduct adds x·y without rounding it.
 func (s *Sum) AddProduct(x, y float64) {
 	if x == 0 || y == 0 || x-x != 0 || y-y != 0 { // products of zeros, infinities and NaNs are exact
 		s.Add(x * y)
@@ -128,7 +129,7 @@ func (s *Sum) AddProduct(x, y float64) {
 	s.shifted(math.Signbit(x) != math.Signbit(y), low, high, uint(e+f-lowest))
 }
 
-// whole returns the integer m and the exponent for which a finite x is m·2^exponent, without its sign.
+// whole returns m and exponent such that the size of a finite x is m·2^exponent.
 func whole(x float64) (m uint64, exponent int) {
 	b := math.Float64bits(x)
 	m, exponent = b&(1<<52-1), int(b>>52&0x7ff)

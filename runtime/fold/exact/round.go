@@ -6,14 +6,15 @@ import (
 	"unsafe"
 )
 
-// Float64 returns the sum, rounded to the nearest float64, and to the even one of two that are equally
-// near.
+// Float64 returns the sum, rounded to the nearest float64. Of two that are equally near, it returns
+// the even one.
 func (s *Sum) Float64() float64 { return s.rounded(53, smallest) }
 
-// Float32 returns the sum, rounded to the nearest float32. It is rounded once, not to a float64 first.
+// Float32 returns the sum, rounded to the nearest float32. It is rounded once, not to a float64
+// first.
 func (s *Sum) Float32() float32 { return float32(s.rounded(24, -149)) }
 
-// rounded returns the sum rounded to so many bits, none of them below that of exponent least.
+// rounded returns the sum rounded to precision bits. No bit has an exponent below least.
 func (s *Sum) rounded(precision, least int) float64 {
 	switch {
 	case s.seen&anySpecial == 0:
@@ -39,8 +40,8 @@ func (s *Sum) rounded(precision, least int) float64 {
 		}
 		return 0
 	}
-	// The bits from last on are kept. At least one lies below them, since no float has an exponent as
-	// low as the lowest bit's.
+	// The bits from last on are kept. At least one bit lies below them, since no float has an
+	// exponent as low as the lowest bit.
 	last := max(64*top+bits.Len64(size[top])-precision, least-lowest)
 	kept := from(&size, last)
 	if half := from(&size, last-1) & 1; half != 0 && (kept&1 != 0 || anyBelow(&size, last-1)) {
@@ -53,7 +54,7 @@ func (s *Sum) rounded(precision, least int) float64 {
 	return x
 }
 
-// negate makes x of -x.
+// negate replaces x by -x.
 func negate(x *[words]uint64) {
 	var borrow uint64
 	for i := range x {
@@ -61,7 +62,7 @@ func negate(x *[words]uint64) {
 	}
 }
 
-// from returns the lowest 64 of the bits of x from number bit on.
+// from returns 64 bits of x, from number bit on.
 func from(x *[words]uint64, bit int) uint64 {
 	at, by := bit/64, uint(bit%64)
 	w := x[at] >> by

@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// Rows makes each element of dst the rounded sum of the elements at its place in rows. They lie one
-// behind the other and are as long as dst. It panics if the last row is not complete.
+// Rows sets each element of dst to the rounded sum of the elements at its place in all rows. rows
+// holds the rows one after the other, each as long as dst. Rows panics if the last row is not
+// complete.
 func Rows[T Float](dst, rows []T) {
 	n := len(dst)
 	if n == 0 && len(rows) > 0 || n > 0 && len(rows)%n != 0 {
@@ -38,7 +39,7 @@ func oneColumn[T Float](rows []T, n int) T {
 	return column(rows, n)
 }
 
-// A columnSum is sum + rest + third, but for what is lost.
+// A columnSum is sum + rest + third, with an error of at most lost.
 type columnSum struct {
 	sum   float64
 	rest  float64 // the sum of the errors of sum
@@ -53,9 +54,10 @@ func (c *columnSum) add(x float64) {
 	c.lost += math.Abs(x)
 }
 
-// round returns the rounded sum of a column, unless c does not tell it.
+// round returns the rounded sum of a column. ok is false if c does not determine it.
 //
-// The sum lies between two numbers. Rounding is monotonic: if both round to the same, so does the sum.
+// The sum lies between two numbers. Rounding is monotonic, so if both round to the same number, the
+// sum does too.
 func round[T Float](c columnSum) (rounded T, ok bool) {
 	high, low := twoSum(c.sum, c.rest)
 	low, off := twoSum(low, c.third)
@@ -70,8 +72,8 @@ func round[T Float](c columnSum) (rounded T, ok bool) {
 	default:
 		return T(high), true
 	}
-	// The sum is high + low + off, but for what is lost. Twice both, and some last places of low, are
-	// more than what is rounded here and in the sum of the sizes.
+	// The sum is high + low + off, with an error of at most lost. wide exceeds off and all
+	// roundings, here and in lost.
 	wide := 2*(math.Abs(off)+c.lost) + math.Abs(low)*0x1p-51
 	if small {
 		up, down := T(odd(high, low+wide)), T(odd(high, low-wide))
@@ -92,10 +94,10 @@ func round[T Float](c columnSum) (rounded T, ok bool) {
 	return T(other), true
 }
 
-// fastRows does what Rows does for the first columns, and returns how many they are. The assembly does
-// not see whether the sum of the errors of rest is exact. It adds up the sizes of these errors. Each
-// addition to a sum of count of them has an error of at most 2^-53 of the sum of the sizes. So slack
-// times that sum is more than twice what third lacks.
+// fastRows is Rows for the first columns, and returns their number. The assembly does not know
+// whether the sum of the errors of rest is exact. It adds up the sizes of these errors. Each of the
+// count additions has an error of at most 2^-53 of that sum. So slack times the sum is more than
+// twice the error of third.
 func fastRows[T Float](dst, rows []T) int {
 	const block = 1024
 	var unsure [block / 8]uint8
@@ -119,15 +121,15 @@ func fastRows[T Float](dst, rows []T) int {
 	return all
 }
 
-// twoSum returns x+y rounded, and the error of that: x+y is exactly sum+off.
+// twoSum returns x+y rounded, and the rounding error: x+y is exactly sum+off.
 func twoSum(x, y float64) (sum, off float64) {
 	sum = x + y
 	z := sum - x
 	return sum, (x - (sum - z)) + (y - z)
 }
 
-// odd returns x + y, rounded so that rounding it again to much fewer bits is right: if it is not exact,
-// its last bit is set, which no tie has.
+// odd returns x + y rounded to odd: if the result is not exact, its last bit is set. No tie has
+// that bit set, so rounding the result again to far fewer bits is correct.
 func odd(x, y float64) float64 {
 	sum, off := twoSum(x, y)
 	b := math.Float64bits(sum)

@@ -10,7 +10,8 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// fewBits draws a number with one bit or two, whose sums are often halfway between two others.
+// fewBits draws a number with one or two bits set. Sums of such numbers are often halfway between
+// two floats.
 func fewBits(r *rand.Rand, exponents int) float64 {
 	x := 1.0
 	if r.IntN(2) == 0 {
@@ -23,8 +24,8 @@ func fewBits(r *rand.Rand, exponents int) float64 {
 	return x
 }
 
-// Sums halfway between two numbers, or next to that, are rounded as a Sum rounds them: in assembly, in
-// Go, and for float32.
+// TestRowsNearTies checks that sums halfway between two floats, or close to that, are rounded as by
+// Sum: in assembly, in Go, and for float32.
 func TestRowsNearTies(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	const columns = 24
@@ -64,9 +65,9 @@ func unsure(rows []float64, n int) float64 {
 	return float64(missed) / float64(n)
 }
 
-// However far the sizes of numbers are spread, hardly any column needs a Sum: only one whose greatest
-// numbers sum up to halfway between two others. If the greatest numbers cancel, what is left of the sum
-// may be 30 decades smaller than they are.
+// TestRowsAreSure checks that hardly any column needs a Sum, however far the sizes of its numbers
+// are spread. Only a column whose greatest numbers sum up to halfway between two floats needs one.
+// If the greatest numbers cancel out, the rest of the sum may be 30 decades smaller.
 func TestRowsAreSure(t *testing.T) {
 	const n, few = 4096, 0.001
 	for _, ranks := range []int{2, 3, 4, 16, 64} {

@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// words is how many words a sum has. The greatest product of two float64 is less than 2^2048, so 91
-	// bits are left for carries and the sign.
+	// words is the number of words of a sum. The greatest product of two float64 is less than
+	// 2^2048, so 91 bits are left for carries and the sign.
 	words = 67
 
-	// lowest is the exponent of the lowest bit: that of the product of the two smallest numbers.
+	// lowest is the exponent of the lowest bit, which is the product of the two smallest numbers.
 	lowest = -2148
 
 	// smallest is the exponent of the smallest float64.
 	smallest = -1074
 
-	// unit is where the lowest bit of a float64 stands in a sum.
+	// unit is the position of the lowest bit of a float64 in a sum.
 	unit = smallest - lowest
 )
 
-// A Sum is an exact sum of floating-point numbers and of products of two of them. The zero Sum is the
-// sum of none. Equal sums have equal bits: Sums can be compared with ==.
+// A Sum is an exact sum of floating-point numbers and of products of two of them. The zero Sum is
+// the sum of none. Equal sums have equal bits: Sums can be compared with ==.
 //
 // A Sum can take 2^91 additions.
 type Sum struct {
@@ -29,7 +29,7 @@ type Sum struct {
 	seen  seen
 }
 
-// seen is what the words do not show of the numbers that have been added.
+// seen records properties of the added numbers that the words do not show.
 type seen uint64
 
 const (
@@ -84,16 +84,16 @@ func (s *Sum) special(negative, nan bool) {
 	}
 }
 
-// see records what kinds of numbers have been added. A bin that has a NaN does not show whether it has
-// infinities too. So once there is a NaN, infinities are forgotten.
+// see records kinds of added numbers. A bin with a NaN does not show whether it has infinities too.
+// So after a NaN, see forgets infinities.
 func (s *Sum) see(what seen) {
 	if s.seen |= what; s.seen&notNumber != 0 {
 		s.seen &^= plusInf | minusInf
 	}
 }
 
-// shifted adds or subtracts the integer hi·2^64 + lo, which is less than 2^127, times 2^by, in units of
-// the lowest bit.
+// shifted adds or subtracts (hi·2^64 + lo)·2^by, in units of the lowest bit. hi·2^64 + lo is less
+// than 2^127.
 func (s *Sum) shifted(negative bool, lo, hi uint64, by uint) {
 	at, by := by/64, by%64
 	w := [3]uint64{lo << by, hi<<by | lo>>(64-by), hi >> (64 - by)}

@@ -45,7 +45,7 @@ func kernels() (all []kernel) {
 }
 
 func addFloats(add func(name string, element, unroll int, consts []uint64, do body)) {
-	// What repeats the sign bit throughout a register is also the least signed integer.
+	// The sign bit, repeated throughout a register, is also the least signed integer.
 	const signs32, signs64 = 1<<63 | 1<<31, 1 << 63
 	add("sumFloat32", 4, 4, nil, direct(VADDPS))
 	add("sumFloat64", 8, 4, nil, direct(VADDPD))
@@ -59,17 +59,17 @@ func addFloats(add func(name string, element, unroll int, consts []uint64, do bo
 	add("maxFloat64", 8, 2, []uint64{signs64}, float64s.bound(VMAXPD, VANDPD))
 }
 
-// An instruction has its operands in the order of Go's assembler: the right one, the left one, and
-// what is set.
+// An instruction takes its operands in the order of Go's assembler: right operand, left operand,
+// destination.
 type instruction func(operands ...Op)
 
-// fixed is an instruction that avo has with a fixed number of operands.
+// fixed adapts an instruction for which avo has a fixed number of operands.
 func fixed(do func(right, left, d Op)) instruction {
 	return func(o ...Op) { do(o[0], o[1], o[2]) }
 }
 
-// direct is the body of an operation that is one instruction. If both operands are NaN the processor
-// takes the left one, which is its first.
+// direct is the body of an operation that is one instruction. If both operands are NaN, the
+// processor returns the left one, its first.
 func direct(do instruction) body {
 	return func(d, a, b reg.VecVirtual, _ []reg.VecVirtual) { do(b, a, d) }
 }
@@ -96,7 +96,7 @@ var products = map[int]struct {
 	8: {nil, prodInt64},
 }
 
-// prodInt8 multiplies even and odd bytes apart, in elements of two.
+// prodInt8 multiplies even and odd bytes separately, in elements of two bytes.
 func prodInt8(d, a, b reg.VecVirtual, constants []reg.VecVirtual) {
 	even, odd, other := vector(d), vector(d), vector(d)
 	VPMULLW(b, a, even)
@@ -108,8 +108,8 @@ func prodInt8(d, a, b reg.VecVirtual, constants []reg.VecVirtual) {
 	VPOR(even, odd, d)
 }
 
-// prodInt64 is the product of the low halves, and to its high half both products of a low half and a
-// high one are added.
+// prodInt64 multiplies the low halves, and adds both products of a low half and a high half to the
+// high half.
 func prodInt64(d, a, b reg.VecVirtual, _ []reg.VecVirtual) {
 	low, high, other := vector(d), vector(d), vector(d)
 	VPMULUDQ(b, a, low)
@@ -142,7 +142,7 @@ func greaterUint64(d, a, b reg.VecVirtual, constants []reg.VecVirtual) {
 	VPBLENDVB(above(a, b, constants[0]), a, b, d)
 }
 
-// above says where a > b for unsigned integers: the comparison is of signed ones.
+// above compares unsigned integers, a > b, by a comparison of signed ones.
 func above(a, b, sign reg.VecVirtual) reg.VecVirtual {
 	x, y := vector(a), vector(a)
 	VPXOR(sign, a, x)
@@ -151,8 +151,8 @@ func above(a, b, sign reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// logical combines where a and b are zero, and takes of that what finish does with the ones: VPANDN
-// takes the ones where it is not so.
+// logical combines the masks of zero elements of a and b. finish makes ones of the result; VPANDN
+// negates the mask.
 func logical(equal instruction, combine, finish func(right, left, d Op)) body {
 	return func(d, a, b reg.VecVirtual, constants []reg.VecVirtual) {
 		zero, x, y := vector(d), vector(d), vector(d)
@@ -187,7 +187,7 @@ func prodComplex128(d, a, b reg.VecVirtual, _ []reg.VecVirtual) {
 
 // floats are the instructions for one type.
 type floats struct {
-	compare instruction // with the kind of comparison before the others
+	compare instruction // the first operand is the kind of comparison
 	greater instruction // of signed integers
 	blend   func(mask, set, unset, d Op)
 	or      instruction
@@ -198,10 +198,10 @@ var (
 	float64s = floats{VCMPPD, VPCMPGTQ, VBLENDVPD, VORPD}
 )
 
-// bound is the body of Min or Max. The instruction gives its second operand if they are equal, or one
-// of them is NaN. So the results of both orders are the same, but for zeros of unlike signs, of which
-// combine makes what is wanted, and for NaNs. Of these the one with the greater bits is taken, where a
-// number counts as the least integer, and so is never taken.
+// bound is the body of Min or Max. The instruction returns its second operand if both are equal or
+// one is NaN. So both orders of operands give the same result, except for zeros of unlike signs and
+// NaNs. combine chooses the zero. Of NaNs, bound takes the one with the greater bits; a number
+// counts as the least integer there, so it is never taken.
 func (f floats) bound(do, combine instruction) body {
 	const unordered = 3
 	return func(d, a, b reg.VecVirtual, constants []reg.VecVirtual) {

@@ -9,13 +9,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// laneParts is how many parts the sum of a lane has at most: the sum, and the errors of the part before.
+// laneParts is the greatest number of parts of a lane's sum: the sum, and for each further part the
+// errors of the part before.
 const laneParts = 4
 
-// lanes writes the loop of package exact for the sum of one vector, or of the products of two. Each of
-// eight lanes adds up every eighth of them, the errors of these additions, the errors of that, and so
-// on. What the last of these additions loses is not added up: it shows whether there is any. Products
-// of float64 have a part more than others, since they have twice as many bits.
+// lanes writes the loop of package exact for the sum of one vector, or of the products of two. Each
+// of eight lanes adds up every eighth element, the errors of these additions, the errors of those,
+// and so on. The errors of the last part are not added up. The loop only records whether there are
+// any. Products of float64 have one part more, since they have twice as many bits.
 func lanes(name string, element int, products bool) {
 	const vectors = 2 // of four lanes each
 	params, also := fmt.Sprintf("x *float%d", 8*element), ""
@@ -31,7 +32,7 @@ func lanes(name string, element int, products bool) {
 		from = append(from, Load(Param("y"), GP64()))
 	}
 	n := Load(Param("n"), GP64())
-	// The product of two float32 is a float64, which needs no second part.
+	// The product of two float32 is exact as a float64 and needs no second part.
 	two, count := products && element == 8, laneParts-1
 	if two {
 		count = laneParts
@@ -83,7 +84,7 @@ func lanes(name string, element int, products bool) {
 		}
 		next(i, parts[i][0], parts[i][1])
 		lost[i] = YMM()
-		VSUBPD(parts[i][0], parts[i][0], lost[i]) // NaN if it is no number
+		VSUBPD(parts[i][0], parts[i][0], lost[i]) // NaN if the sum is an infinity or NaN
 	}
 	forward()
 	JZ(LabelRef("added"))

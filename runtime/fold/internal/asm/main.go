@@ -1,10 +1,10 @@
-// Command asm writes the assembly of packages fold and, with -exact, fold/exact for amd64 with AVX2, and
-// the declarations of its functions:
+// Command asm writes assembly for amd64 with AVX2, and the declarations of its functions. It writes
+// that of package fold or, with -exact, of fold/exact:
 //
 //	go generate ./runtime/fold
 //	go generate ./runtime/fold/exact
 //
-// It is a module of its own, so that what writes assembly is no dependency of what runs it.
+// It is a module of its own, so that programs do not depend on the generator of assembly.
 package main
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A body folds one vector of a and one of b: it emits instructions that leave a·b in d. All three are
-// registers of the same width, YMM or XMM, and d is none of the others. Constants are what the
-// kernel's consts have prepared.
+// A body emits instructions that fold vectors a and b and leave a·b in d. All three are registers
+// of the same width, YMM or XMM, and d differs from a and b. The constants hold the kernel's
+// consts.
 type body func(d, a, b reg.VecVirtual, constants []reg.VecVirtual)
 
 // A kernel is one function of the assembly.
 type kernel struct {
 	name    string
-	element int      // bytes of the smallest element that the tail is made of
+	element int      // bytes of the smallest element in the tail
 	unroll  int      // vectors in the main loop
-	consts  []uint64 // each is repeated throughout a register
+	consts  []uint64 // each fills a register by repetition
 	body    body
 }
 
@@ -58,17 +58,17 @@ func vector(like reg.VecVirtual) reg.VecVirtual {
 	return XMM()
 }
 
-// streamed is the number of bytes from which on what is stored goes past the caches: more than any core
-// has for itself. Lines of dst are then not read before they are overwritten, which is a quarter of
-// what the memory has to carry.
+// streamed is the number of bytes from which on stores bypass the caches. It is more than the cache
+// of any one core. The processor then does not read lines of dst before it overwrites them, which
+// saves a quarter of the memory traffic.
 const streamed = 4 << 20
 
-// operands are where the vectors go on, and how many bytes are left.
+// operands are the positions in the vectors, and the number of bytes left.
 type operands struct{ dst, left, right, n reg.GPVirtual }
 
-// emit writes the function: a loop of unroll vectors, one of single vectors, and what is left in
-// halves of vectors, and so on down to one element. So no byte beyond the operands is touched, and a
-// vector is loaded before any of it is stored, whichever operand dst is.
+// emit writes the function: a loop of unroll vectors, a loop of single vectors, and the rest in
+// half vectors, quarters and so on, down to one element. So no byte beyond the operands is touched.
+// A vector is loaded before any of it is stored, so dst may be either operand.
 func (k kernel) emit() {
 	TEXT(k.name, NOSPLIT, "func(dst, a, b []byte)")
 	Doc(k.name + " needs AVX2.")
@@ -92,10 +92,9 @@ func (k kernel) emit() {
 	RET()
 }
 
-// stream folds most of a long vector to memory that is none of the operands'. Such stores have to be
-// aligned, and fill lines best if they begin with one. So the first line is folded as any other, and
-// then again what of it comes after the next boundary; where no element begins at a boundary, nothing
-// is streamed.
+// stream folds most of a long vector, if dst is neither operand. Streaming stores must be aligned,
+// and are fastest if they begin at a cache line. So stream folds the first line like any other, and
+// begins again at the next boundary. If no element begins at a boundary, it streams nothing.
 func (k kernel) stream(o operands, constants []reg.VecVirtual) {
 	const not = "not_streamed"
 	CMPQ(o.n, U32(streamed))
@@ -119,7 +118,7 @@ func (k kernel) stream(o operands, constants []reg.VecVirtual) {
 	Label(not)
 }
 
-// advance goes on by so many bytes.
+// advance moves on by the given number of bytes.
 func (o operands) advance(bytes Op) {
 	for _, p := range []reg.Register{o.left, o.right, o.dst} {
 		ADDQ(bytes, p)
@@ -127,7 +126,7 @@ func (o operands) advance(bytes Op) {
 	SUBQ(bytes, o.n)
 }
 
-// constants loads the kernel's constants, and returns them in registers of both widths.
+// constants loads the kernel's constants and returns them in registers of both widths.
 func (k kernel) constants() (wide, narrow []reg.VecVirtual) {
 	for _, c := range k.consts {
 		word, x, y := GP64(), XMM(), YMM()
@@ -140,7 +139,7 @@ func (k kernel) constants() (wide, narrow []reg.VecVirtual) {
 	return wide, narrow
 }
 
-// loop folds as long as there are so many vectors.
+// loop folds the given number of vectors at a time, while that many are left.
 func (k kernel) loop(label string, vectors int, o operands, constants []reg.VecVirtual, store func(from, to Op)) {
 	size := U32(32 * vectors)
 	CMPQ(o.n, size)
@@ -153,7 +152,7 @@ func (k kernel) loop(label string, vectors int, o operands, constants []reg.VecV
 	Label(label + "_done")
 }
 
-// vectors folds so many vectors.
+// vectors folds the given number of vectors.
 func (k kernel) vectors(vectors int, o operands, constants []reg.VecVirtual, store func(from, to Op)) {
 	var results []reg.VecVirtual
 	for i := range vectors {
@@ -168,7 +167,7 @@ func (k kernel) vectors(vectors int, o operands, constants []reg.VecVirtual, sto
 	}
 }
 
-// part folds size bytes, a power of two, if the rest has that many.
+// part folds size bytes, a power of two, if that many are left.
 func (k kernel) part(size int, o operands, constants []reg.VecVirtual) {
 	done := fmt.Sprintf("no_%d", size)
 	TESTQ(U32(size), o.n)

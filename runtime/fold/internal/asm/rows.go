@@ -9,8 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows writes the loop of exact.Rows. For eight columns at a time, it adds up the elements of all rows,
-// the errors of these additions, the errors of that, and the sizes of the latter. Then it rounds.
+// rows writes the loop of exact.Rows. For eight columns at a time, the loop adds up the elements of
+// all rows, the errors of these additions, the errors of that sum, and the sizes of these last
+// errors. Then it rounds.
 func rows(name string, element int) {
 	const vectors = 2 // of four columns each, at a time
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float%d, unsure *uint8, rows *float%[1]d, columns, stride, count int, slack float64)", 8*element))
@@ -37,7 +38,7 @@ func rows(name string, element int) {
 		load64(element, rows, 4*i, c.sum)
 		VXORPD(c.rest, c.rest, c.rest)
 		VXORPD(c.third, c.third, c.third)
-		VSUBPD(c.sum, c.sum, c.lost) // NaN if it is no number
+		VSUBPD(c.sum, c.sum, c.lost) // NaN if the sum is an infinity or NaN
 	}
 	row, left := GP64(), GP64()
 	MOVQ(rows, row)
@@ -50,7 +51,7 @@ func rows(name string, element int) {
 		load64(element, row, 4*i, x[i])
 	}
 	for i, c := range all {
-		twoSum(c.sum, x[i], y, z) // x is what is off
+		twoSum(c.sum, x[i], y, z) // x is the rounding error
 		twoSum(c.rest, x[i], y, z)
 		VADDPD(x[i], c.third, c.third)
 		VANDPD(notSign, x[i], x[i])
@@ -92,14 +93,14 @@ func rows(name string, element int) {
 // rowVectors are four sums of columns, as in exact.columnSum.
 type rowVectors struct{ sum, rest, third, lost reg.VecVirtual }
 
-// round rounds as exact.round does, and returns where that is sure to be right. For elements of 4 bytes
-// it does not round to odd: the numbers that the sum lies between have to become the same float32, and
-// are wider apart for that.
+// round rounds as exact.round does, and returns the columns in which the result is sure to be
+// right. For elements of 4 bytes it does not round to odd. Instead, the two numbers that enclose
+// the sum are wider apart, and both must become the same float32.
 func (c rowVectors) round(element int, slack, notSign reg.VecVirtual) (result, sure reg.VecVirtual) {
 	const equal, unequal = 0, 12 // kinds of comparison; NaN is neither
 	zero, high, low, y, z := YMM(), YMM(), YMM(), YMM(), YMM()
 	VXORPD(zero, zero, zero)
-	// Where nothing is lost the result is sum + rest, and for float32 sum, if there is no rest.
+	// If nothing is lost, the result is sum + rest. For float32 it is sum, if rest is 0.
 	lossless, whole := YMM(), YMM()
 	if element == 4 {
 		VORPD(c.rest, c.lost, lossless)
@@ -152,7 +153,7 @@ func (c rowVectors) round(element int, slack, notSign reg.VecVirtual) (result, s
 	return up, sure
 }
 
-// load64 loads four elements from number at on. Those of 4 bytes become float64.
+// load64 loads four elements, from number at on. Elements of 4 bytes become float64.
 func load64(element int, base reg.Register, at int, to reg.VecVirtual) {
 	from := Mem{Base: base, Disp: element * at}
 	if element == 4 {
@@ -175,7 +176,7 @@ func repeated(word uint64) reg.VecVirtual {
 func twoSum(sum, x, y, z reg.VecVirtual) {
 	VADDPD(x, sum, y)
 	VSUBPD(sum, y, z)
-	VSUBPD(z, x, x) // y - z: what of x has been added
+	VSUBPD(z, x, x) // y - z: the part of x that was added
 	VSUBPD(z, y, z)
 	VSUBPD(z, sum, z)
 	VADDPD(x, z, x)
