@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// console takes what a guest's kernel and qemu print, and keeps the last of it.
+// console takes the output of a guest's kernel and of qemu, and keeps the end of it.
 type console struct {
-	show io.Writer // nil: nobody wants to see it
+	show io.Writer // nil: not shown
 
 	mu   sync.Mutex
 	kept []byte
 }
 
-// Bytes that are kept, so that what panicked looks for is among them, and that
-// are shown of those.
+// consoleKept is the number of bytes that a console keeps, enough for panicked. consoleShown is the
+// number of them in an error.
 const (
 	consoleKept  = 1 << 14
 	consoleShown = 1 << 12
@@ -39,7 +39,7 @@ func (c *console) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// String returns what the guest has printed last, as a part of an error.
+// String returns the end of the guest's output, for an error.
 func (c *console) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *console) String() string {
 	return "its console has said last:\n" + text
 }
 
-// panicked reports whether the kernel has.
+// panicked reports whether the kernel has panicked.
 func (c *console) panicked() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/bench/guests/internal/ether"
 )
 
-// guest is a machine that runs.
+// guest is a running machine.
 type guest struct {
 	number int
 	qemu   *exec.Cmd
@@ -34,13 +34,13 @@ type guest struct {
 	state state
 }
 
-// outputs is where goes what a guest prints.
+// outputs are the destinations of a guest's output.
 type outputs struct {
 	stdout, stderr *lines // the command
 	console        *console
 }
 
-// state is how far a guest's command is.
+// state is the state of a guest's command.
 type state int
 
 const (
@@ -49,7 +49,7 @@ const (
 	killed // as --kill asked
 )
 
-// start starts a guest. It dies with the thread that calls this.
+// start starts a guest. The guest dies with the calling thread.
 func (m *machine) start(number int, to outputs) (*guest, error) {
 	link, farLink, err := ether.Pair()
 	if err != nil {
@@ -62,7 +62,8 @@ func (m *machine) start(number int, to outputs) (*guest, error) {
 	cmd := exec.Command(m.emulator, m.args(number)...)
 	cmd.Stdout, cmd.Stderr = to.console, to.console
 	cmd.ExtraFiles = []*os.File{farLink, farPort, m.initrd} // from linkFD on
-	// A group of its own: an interrupt from the terminal is for this program.
+	// The guest has its own process group, so that an interrupt from the terminal reaches only this
+	// program.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	goruntime.LockOSThread() // for as long as the process lives
 	if err := errors.Join(cmd.Start(), farLink.Close(), farPort.Close()); err != nil {
@@ -76,15 +77,14 @@ func (m *machine) start(number int, to outputs) (*guest, error) {
 	return g, nil
 }
 
-// wait waits for the end of qemu. It is killed in the end, so its status says
-// nothing.
+// wait waits for the end of qemu. It ignores the status, since qemu is killed at the end.
 func (g *guest) wait() {
 	_ = g.qemu.Wait()
 	_ = g.link.Close() // nothing else tells the switch
 	close(g.ended)
 }
 
-// socketPair returns a connection whose other end can be handed on.
+// socketPair returns a connection, and its other end as a file for a child process.
 func socketPair() (net.Conn, *os.File, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -98,7 +98,7 @@ func socketPair() (net.Conn, *os.File, error) {
 	return conn, far, nil
 }
 
-// killAsAsked has the guest killed when k says.
+// killAsAsked arranges that the guest is killed at the time that k states.
 func (g *guest) killAsAsked(k kill) {
 	begin := sync.OnceFunc(func() { time.AfterFunc(k.after, g.kill) }) // kill does nothing to a guest whose command has ended
 	if k.text == "" {
@@ -114,7 +114,7 @@ func (g *guest) killAsAsked(k kill) {
 	}
 }
 
-// kill ends a guest whose command runs as a failing machine ends: at once.
+// kill ends a guest at once, like a failing machine, if its command runs.
 func (g *guest) kill() {
 	if g.become(killed) == killed {
 		g.end()
@@ -122,10 +122,9 @@ func (g *guest) kill() {
 }
 
 // end ends qemu.
-func (g *guest) end() { _ = g.qemu.Process.Kill() } // that it has ended already is no error
+func (g *guest) end() { _ = g.qemu.Process.Kill() } // it may have ended already
 
-// become changes the state if the command was running until now, and returns
-// the state after that.
+// become changes the state if the command is running, and returns the new state.
 func (g *guest) become(s state) state {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +146,7 @@ func (g *guest) next() (message, error) {
 	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET):
 		return m, fmt.Errorf("guest%d: %w", g.number, err)
 	}
-	<-g.ended // it is the only other holder of the connection
+	<-g.ended // qemu is the only other holder of the connection
 	what := "ended before its command"
 	if g.console.panicked() {
 		what = "its kernel panicked"
@@ -164,7 +163,7 @@ func (g *guest) boot() error {
 	return err
 }
 
-// command runs the command to its end and returns what ended it.
+// command runs the command to its end. The error says how it failed.
 func (g *guest) command(m message, results *results) error {
 	code, err := 0, g.to.tell(m)
 	if err == nil {
@@ -173,7 +172,7 @@ func (g *guest) command(m message, results *results) error {
 	err = errors.Join(err, g.stdout.flush(), g.stderr.flush())
 	switch {
 	case g.become(done) == killed:
-		return nil // whatever it was doing
+		return nil // whatever the command was doing
 	case err != nil:
 		return fmt.Errorf("run the command: %w", err)
 	case code != 0:
@@ -182,8 +181,7 @@ func (g *guest) command(m message, results *results) error {
 	return nil
 }
 
-// output takes what the command prints and leaves until it ends, and returns its
-// exit code.
+// output takes the command's output and files until it ends, and returns its exit code.
 func (g *guest) output(results *results) (int, error) {
 	for {
 		m, err := g.next()

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program builds the program, if the tests that boot machines are asked for.
+// program builds the program. It skips the test unless tests that boot machines are enabled.
 func program(t *testing.T) string {
 	if os.Getenv("SCHEDGEN_GUESTS") != "1" {
 		t.Skip("it boots machines, for which SCHEDGEN_GUESTS=1 asks")
@@ -39,8 +39,8 @@ func boot(t *testing.T, program string, args ...string) outcome {
 	return outcome{out.String(), errs.String(), err}
 }
 
-// Every guest has its name, its address, the device and all others; what it
-// leaves comes back, and nothing is lost between guests unless that is asked for.
+// TestSoftRoCE checks that every guest has its name, its address and the device, and reaches all
+// others. Its files come back, and nothing is lost between guests unless a flag asks for losses.
 func TestSoftRoCE(t *testing.T) {
 	program, dir := program(t), t.TempDir()
 	self, err := os.Executable()
@@ -100,7 +100,7 @@ func TestKernelThatPanics(t *testing.T) {
 	require.Contains(t, got.errs, "sysrq triggered crash")
 }
 
-// A killed guest answers no more, and the others notice.
+// TestKilledGuest checks that a killed guest no longer answers, and that the others notice.
 func TestKilledGuest(t *testing.T) {
 	got := boot(t, program(t), "--kill", "2@2s", "--", "sh", "-c",
 		"if test $GUEST = 2; then exec sleep 1000; fi; while ping -c 1 -W 1 guest2 >/dev/null; do :; done; echo guest2 is gone")
@@ -108,8 +108,8 @@ func TestKilledGuest(t *testing.T) {
 	require.Equal(t, []string{"guest0: guest2 is gone\n", "guest1: guest2 is gone\n"}, sorted(got.out))
 }
 
-// Whatever ends the program ends qemu: nobody holds a descriptor any more that
-// all its processes have.
+// TestNothingIsLeft checks that qemu ends however the program ends. Afterwards no process holds a
+// descriptor that all its processes have.
 func TestNothingIsLeft(t *testing.T) {
 	program := program(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {

@@ -16,18 +16,18 @@ import (
 	"github.com/schedgen/schedgen/bench/guests/internal/debian"
 )
 
-// provider is what libibverbs loads for Soft-RoCE, and the file that tells it so.
+// provider is the library that libibverbs loads for Soft-RoCE, and the file that names it.
 var provider = []string{"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so", "etc/libibverbs.d/rxe.driver"}
 
-// files collects what a guest finds in its file system.
+// files collects the files of a guest's file system.
 type files struct {
 	image   *debian.Image
 	entries []cpio.Entry
 	there   map[string]bool
 }
 
-// initramfs returns the file system of all guests: this program as the first
-// process, busybox, modules, what Soft-RoCE needs, and the programs.
+// initramfs returns the file system of all guests: this program as the first process, busybox,
+// modules, the files that Soft-RoCE needs, and the programs.
 func initramfs(ctx context.Context, o *options, image *debian.Image) ([]cpio.Entry, error) {
 	f := &files{image: image, there: map[string]bool{}}
 	if err := f.system(ctx, o.guests); err != nil {
@@ -41,8 +41,8 @@ func initramfs(ctx context.Context, o *options, image *debian.Image) ([]cpio.Ent
 	return f.entries, nil
 }
 
-// programs returns the host's files that guests are to run: those asked for,
-// and the command's if it is a path.
+// programs returns the host's files that guests can run: those of --add, and the command's if it is
+// a path.
 func (o *options) programs() []string {
 	if !strings.Contains(o.command[0], "/") {
 		return o.add
@@ -50,10 +50,10 @@ func (o *options) programs() []string {
 	return append([]string{o.command[0]}, o.add...)
 }
 
-// guestProgram returns where guests have a file of the host.
+// guestProgram returns the path that a file of the host has in guests.
 func guestProgram(file string) string { return path.Join(programsDir, filepath.Base(file)) }
 
-// system adds what does not depend on the command.
+// system adds the files that do not depend on the command.
 func (f *files) system(ctx context.Context, guests int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *files) system(ctx context.Context, guests int) error {
 	return f.providers(ctx)
 }
 
-// providers adds what libibverbs loads while programs run, where it looks for it.
+// providers adds the libraries that libibverbs loads at run time, where it looks for them.
 func (f *files) providers(ctx context.Context) error {
 	for _, pattern := range provider {
 		found, err := filepath.Glob(filepath.Join(f.image.Root, pattern))
@@ -129,9 +129,9 @@ func (f *files) program(ctx context.Context, file, at string) error {
 	return nil
 }
 
-// libraryPath returns where the guest has a library of the host: the dynamic
-// linker, whose path programs hold, where it is, and all others in /lib, where
-// the linker looks without being told.
+// libraryPath returns the path that a library of the host has in the guest. The dynamic linker
+// keeps its path, because programs contain it. All others are in /lib, where the linker looks by
+// default.
 func libraryPath(file string) string {
 	if base := path.Base(file); !strings.HasPrefix(base, "ld-linux") {
 		return "/lib/" + base

@@ -25,13 +25,12 @@ const (
 	guestPath   = programsDir + ":/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
-// portDevice is what the device of the one port to the host is called; the
-// first number tells devices apart that this machine has not.
+// portDevice matches the device of the one port to the host. The first number depends on the
+// machine's other devices.
 const portDevice = "/dev/vport*p1"
 
-// setupCommands returns the commands by which a guest is set up, before and
-// after it has loaded modules. iproute2's programs are called by their paths, since
-// busybox has others of their names.
+// setupCommands returns the commands that set up a guest, before and after it loads modules. They
+// call iproute2's programs by path, since busybox has other programs of these names.
 func setupCommands(guest string) (before, after []string) {
 	before = []string{
 		busybox + " --install -s /bin",
@@ -40,20 +39,20 @@ func setupCommands(guest string) (before, after []string) {
 		busybox + " mkdir /dev/shm",
 		busybox + " mount -t tmpfs shm /dev/shm",
 		busybox + " hostname guest" + guest,
-		busybox + " sysctl -q -w net.ipv6.conf.default.accept_dad=0", // its addresses can be used at once
+		busybox + " sysctl -q -w net.ipv6.conf.default.accept_dad=0", // addresses are usable at once
 	}
 	after = []string{
 		"/sbin/ip link set lo up",
 		"/sbin/ip address add " + addressOf(guest) + "/24 dev eth0",
 		"/sbin/ip link set eth0 up",
-		"/sbin/ip route add 224.0.0.0/4 dev eth0", // multicasts, for there is no default
+		"/sbin/ip route add 224.0.0.0/4 dev eth0", // for multicasts: there is no default route
 		"/sbin/rdma link add rxe0 type rxe netdev eth0",
 	}
 	return before, after
 }
 
-// inside is the program as the first process of a guest. What it has to say it
-// says on the port, and if it cannot, the kernel's console has it.
+// inside is the program as the first process of a guest. It reports on the port or, if that fails,
+// on the kernel's console.
 func inside() {
 	err := openConsole()
 	var port *os.File
@@ -66,13 +65,12 @@ func inside() {
 	if err == nil {
 		select {} // until the host ends the guest
 	}
-	// The kernel panics if its first process ends, which the host notices.
+	// The kernel panics if its first process ends. The host notices that.
 	fmt.Fprintln(os.Stderr, "guests:", err)
 	os.Exit(1)
 }
 
-// openConsole makes the kernel's console the standard error, which the first
-// process has none of.
+// openConsole makes the kernel's console the standard error. The first process has none.
 func openConsole() error {
 	if err := syscall.Mount("dev", "/dev", "devtmpfs", 0, ""); err != nil {
 		return fmt.Errorf("mount /dev: %w", err)
@@ -138,8 +136,8 @@ func runAll(commands []string) error {
 	return nil
 }
 
-// waitFor waits until there is a file that fits the pattern: a driver makes
-// its devices when it finds the time. The host bounds how long.
+// waitFor waits until a file matches the pattern, since a driver makes its devices later. The host
+// bounds the time.
 func waitFor(pattern string) (string, error) {
 	watch, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
 	if err != nil {
@@ -160,8 +158,8 @@ func waitFor(pattern string) (string, error) {
 	}
 }
 
-// serve runs the one command that the host asks for. What it leaves is in the
-// directory results.
+// serve runs the one command that the host sends. The command leaves its files in the directory
+// results.
 func serve(port io.ReadWriter, results string) error {
 	t := newTeller(port)
 	if err := t.tell(message{Kind: ready}); err != nil {
@@ -174,13 +172,13 @@ func serve(port io.ReadWriter, results string) error {
 	return t.tell(execute(t, m, results))
 }
 
-// execute runs the command that m has, sends what it prints and leaves in the
-// directory results, and returns the last message.
+// execute runs the command of m, sends its output and the files that it leaves in the directory
+// results, and returns the last message.
 func execute(t *teller, m message, results string) message {
 	cmd := exec.Command(m.Args[0], m.Args[1:]...)
 	cmd.Env = append(os.Environ(), m.Env...)
 	cmd.Stdout, cmd.Stderr = stream{t, stdout}, stream{t, stderr}
-	cmd.WaitDelay = time.Second // of processes that it has left behind
+	cmd.WaitDelay = time.Second // for processes that the command left behind
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -192,8 +190,8 @@ func execute(t *teller, m message, results string) message {
 	return message{Kind: exited, Code: exitCode(cmd.ProcessState)}
 }
 
-// exitCode is as shells have it: 128 and the signal's number for a command that
-// one has ended.
+// exitCode returns the exit code as shells do: 128 plus the signal's number for a command that a
+// signal ended.
 func exitCode(s *os.ProcessState) int {
 	if status, ok := s.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -211,7 +209,7 @@ func sendFiles(t *teller, dir string) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close() // it was only read
+		defer f.Close() // only read
 		piece := make([]byte, 1<<16)
 		for {
 			n, err := f.Read(piece)

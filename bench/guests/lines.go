@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// longest is how many bytes of a line wait for its end.
+// longest is the number of bytes of a line that wait for the line's end.
 const longest = 1 << 16
 
-// lines writes what it is given line by line, each with a prefix, so that lines
-// of several writers do not mix. Those that share out share the lock.
+// lines writes a text line by line, each with a prefix, so that lines of several writers do not
+// mix. Writers that share out share the lock.
 type lines struct {
 	mu     *sync.Mutex
 	out    io.Writer
 	prefix string
-	seen   []func(line []byte) // are told of every line
-	begun  []byte              // of a line whose end has not come
+	seen   []func(line []byte) // called with every line
+	begun  []byte              // the beginning of a line without its end
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -39,7 +39,7 @@ func (l *lines) Write(data []byte) (int, error) {
 	}
 }
 
-// flush writes a last line that has no end.
+// flush writes the last line, if its end has not come.
 func (l *lines) flush() error {
 	if len(l.begun) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However a text is cut into pieces, every line of it comes once, with the
-// prefix.
+// TestLines checks that every line of a text is written once, with the prefix, however the text is
+// cut into pieces.
 func TestLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([a-c]{0,3}\n?){0,9}`).Draw(t, "text")

@@ -22,9 +22,9 @@ func findEmulator() (string, error) {
 	return path, nil
 }
 
-// accelerator returns how qemu is to run guests: what is asked for, or what
-// this machine has. /dev/kvm is there as well on machines whose processor shows no
-// virtualization, and guests do not boot on those.
+// accelerator returns qemu's accelerator: the one asked for, or the best one of this machine.
+// /dev/kvm also exists on machines whose processor shows no virtualization, and guests do not boot
+// there.
 func accelerator(asked string, cpuinfo []byte) string {
 	if asked != "auto" {
 		return asked
@@ -54,8 +54,8 @@ func hasFlag(cpuinfo []byte, flag string) bool {
 	return bytes.Contains(fmt.Append(nil, " ", cpuField(cpuinfo, "flags"), " "), []byte(" "+flag+" "))
 }
 
-// tscKHz returns the rate of the processor's time stamp counter. Linux shows
-// it doubled as bogomips, and nowhere else that every user may read.
+// tscKHz returns the rate of the processor's time stamp counter. The only file for all users that
+// shows it is /proc/cpuinfo, which has twice the rate as bogomips.
 func tscKHz(cpuinfo []byte) (int, error) {
 	bogomips, err := strconv.ParseFloat(cpuField(cpuinfo, "bogomips"), 64)
 	if err != nil {
@@ -64,7 +64,7 @@ func tscKHz(cpuinfo []byte) (int, error) {
 	return int(bogomips * 1000 / 2), nil
 }
 
-// machine is what qemu is told of every guest.
+// machine has the settings that all guests share.
 type machine struct {
 	emulator string
 	accel    string
@@ -74,17 +74,16 @@ type machine struct {
 	options  *options
 }
 
-// Descriptors of qemu beside the standard ones.
+// Descriptors of qemu besides the standard ones.
 const (
 	linkFD   = 3 + iota // to the switch
 	portFD              // to this program
-	initrdFD            // what it boots from
+	initrdFD            // the file system to boot from
 )
 
-// args returns qemu's arguments for a guest. The machine is a plain q35 with
-// the smallest firmware: it boots as fast as qemu's microvm, which has no ACPI
-// timer. The kernel needs that one to notice that it has measured the rate of its
-// other timer wrongly, as happens when this machine has much else to do.
+// args returns qemu's arguments for a guest. The machine is a plain q35 with the smallest firmware.
+// It boots as fast as qemu's microvm, and has an ACPI timer. With that timer the kernel notices
+// when it has measured the rate of its other timer wrongly, which happens on a busy host.
 func (m *machine) args(guest int) []string {
 	cpu := "max"
 	if m.accel == "kvm" {
@@ -104,10 +103,10 @@ func (m *machine) args(guest int) []string {
 	}
 }
 
-// kernelArgs returns the kernel's command line. What the kernel does not know
-// is the first process's environment. An emulated processor shows the host's time
-// stamp counter: without its rate a guest measures it, and its clock runs wild if
-// that is disturbed.
+// kernelArgs returns the kernel's command line. The kernel passes words that it does not know to
+// the first process as environment. An emulated processor shows the host's time stamp counter.
+// Without its rate the guest measures it, and a disturbed measurement makes the guest's clock
+// wrong.
 func (m *machine) kernelArgs(guest int) []string {
 	args := []string{"console=ttyS0", "quiet", "panic=-1", "oops=panic", "random.trust_cpu=on"}
 	if m.accel == "tcg" {

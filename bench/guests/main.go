@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command guests runs a command in virtual machines with RDMA in software (Soft-RoCE), for programs
-// that need verbs on a machine without RDMA. It needs qemu, and apt-get at its first start. It
+// that need verbs on a machine without RDMA. It needs qemu and, at its first start, apt-get. It
 // installs nothing.
 //
 //	apt-get install --no-install-recommends qemu-system-x86

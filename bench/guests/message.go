@@ -14,12 +14,12 @@ const (
 	start  = "start"  // host: run Args with Env added
 	stdout = "stdout" // guest: the command has printed Data
 	stderr = "stderr"
-	file   = "file"   // guest: a further piece of file Name, which the command has left
+	file   = "file"   // guest: the next piece of file Name, which the command left
 	exited = "exited" // guest: the command has ended with Code; the last message
-	failed = "failed" // guest: something besides the command went wrong, as Data says; the last message
+	failed = "failed" // guest: something other than the command failed, as Data says; the last message
 )
 
-// message is what one side tells the other. Both are the same program.
+// message is a message from one side to the other. Both sides are the same program.
 type message struct {
 	Kind      string
 	Args, Env []string
@@ -28,7 +28,7 @@ type message struct {
 	Code      int
 }
 
-// teller sends messages of several goroutines.
+// teller sends messages for several goroutines.
 type teller struct {
 	mu sync.Mutex
 	to *gob.Encoder

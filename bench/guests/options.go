@@ -27,14 +27,14 @@ type options struct {
 	timeout time.Duration // longest time of the commands
 	kills   []kill
 	add     []string // files of the host to copy to the directory of the command
-	out     string   // directory of the host for files that commands leave; "": they are not kept
+	out     string   // directory of the host for the files of commands; "": they are not kept
 	cache   string
 	kernel  string // package of the kernel
 	console bool
 	command []string
 }
 
-// kill tells which guest to kill, and when.
+// kill says which guest to kill, and when.
 type kill struct {
 	guest int
 	after time.Duration
@@ -49,7 +49,7 @@ func (k kill) String() string {
 }
 
 // queue is the number of frames that may wait in the switch for a guest. A broadcast of a few MiB
-// has fewer frames, for which a slow guest takes long.
+// fits, since a slow guest takes long for it.
 const queue = 8192
 
 func parse(args []string) (*options, error) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// probeVar makes the tests' program a program for guests: guest 0 sends probes
-// multicasts, and each other guest prints how many have come.
+// probeVar turns the test program into a program for guests: guest 0 sends probes multicasts, and
+// each other guest prints how many it got.
 const probeVar = "SCHEDGEN_GUESTS_PROBE"
 
 const probes = 100
@@ -26,8 +26,8 @@ func probe() error {
 	return receiveProbes()
 }
 
-// sendProbes waits until all others listen, sends, and tells them behind that
-// that it has. The switch keeps order.
+// sendProbes waits until all others listen, sends the probes, and then tells the others so. The
+// switch keeps the order.
 func sendProbes() error {
 	l, err := net.Listen("tcp", ":7800")
 	if err != nil {
@@ -72,13 +72,13 @@ func receiveProbes() error {
 		return err
 	}
 	sender, err := net.Dial("tcp", "guest0:7800")
-	for err != nil { // until it listens; the host bounds how long
+	for err != nil { // until the other guest listens; the host bounds the time
 		sender, err = net.Dial("tcp", "guest0:7800")
 	}
 	if _, err := bufio.NewReader(sender).ReadString('\n'); err != nil {
 		return err
 	}
-	// All that come have come.
+	// All probes that were not lost have arrived.
 	if err := from.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}

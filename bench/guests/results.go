@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// results keeps the files that commands leave, below one directory. One without
-// a directory keeps none.
+// results keeps the files that commands leave, below one directory. Without a directory it keeps
+// none.
 type results struct {
 	root *os.Root
 }
 
-// openResults opens dir, and removes what is there of guests of earlier runs.
+// openResults opens dir, and removes files of guests of earlier runs.
 func openResults(dir string, guests int) (*results, error) {
 	if dir == "" {
 		return &results{}, nil
@@ -35,7 +35,7 @@ func openResults(dir string, guests int) (*results, error) {
 	return &results{root}, nil
 }
 
-// add appends a piece to a guest's file, whose name must not lead elsewhere.
+// add appends a piece to a guest's file. It refuses a name that leads out of the directory.
 func (r *results) add(guest int, name string, data []byte) (err error) {
 	if r.root == nil {
 		return nil

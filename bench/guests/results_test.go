@@ -12,7 +12,7 @@ import (
 
 func TestResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	for range 2 { // the second run replaces what the first has left
+	for range 2 { // the second run replaces the files of the first
 		r, err := openResults(dir, 2)
 		require.NoError(t, err)
 		require.NoError(t, r.add(1, "sub/log", []byte("one ")))

@@ -19,8 +19,8 @@ import (
 	"github.com/schedgen/schedgen/bench/guests/internal/ether"
 )
 
-// grace is how long the other commands have to end when one has failed: what
-// they say then is often the reason.
+// grace is the time that the other commands have to end after one has failed. Their last output
+// often shows the reason.
 const grace = 10 * time.Second
 
 // run runs the command in all guests.
@@ -30,7 +30,7 @@ func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer m.initrd.Close() // it has no name any more
+	defer m.initrd.Close() // the file has no name
 	results, err := openResults(o.out, o.guests)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	return err
 }
 
-// prepare finds or makes what guests are started with.
+// prepare finds or makes everything that guests need to start.
 func prepare(ctx context.Context, o *options, say func(string)) (*machine, error) {
 	if goruntime.GOARCH != "amd64" {
 		return nil, fmt.Errorf("guests are x86-64 and run programs of this machine, which is %s", goruntime.GOARCH)
@@ -78,8 +78,8 @@ func prepare(ctx context.Context, o *options, say func(string)) (*machine, error
 	return &machine{emulator: emulator, accel: accelerator(o.accel, cpuinfo), tscKHz: khz, kernel: image.Kernel, initrd: initrd, options: o}, nil
 }
 
-// writeInitramfs returns a file with what guests boot from. It has no name, so
-// it is gone with those who have it open.
+// writeInitramfs returns a file with the file system of guests. The file has no name, so it
+// vanishes with the last process that has it open.
 func writeInitramfs(ctx context.Context, o *options, image *debian.Image) (*os.File, error) {
 	entries, err := initramfs(ctx, o, image)
 	if err != nil {
@@ -95,7 +95,7 @@ func writeInitramfs(ctx context.Context, o *options, image *debian.Image) (*os.F
 	return f, nil
 }
 
-// hosts are all guests and what is between them.
+// hosts are all guests and the switch between them.
 type hosts struct {
 	options    *options
 	out, errs  io.Writer
@@ -114,7 +114,7 @@ func newHosts(o *options, out, errs io.Writer) *hosts {
 	}
 }
 
-// outputs returns where a guest's output goes.
+// outputs returns the destinations of a guest's output.
 func (h *hosts) outputs(i int) outputs {
 	name := guestName(i)
 	o := outputs{
@@ -147,12 +147,12 @@ func (h *hosts) boot(ctx context.Context, m *machine) error {
 	return h.each(ctx, h.options.boot, "not up", (*guest).boot)
 }
 
-// end ends all guests and waits until nothing is left of them.
+// end ends all guests and waits for their processes and goroutines.
 func (h *hosts) end() error {
 	h.kill()
 	for _, g := range h.guests {
 		<-g.ended
-		_ = g.port.Close() // nobody is at its other end
+		_ = g.port.Close() // its other end is closed
 	}
 	h.forwarding.Wait()
 	close(h.failures)
@@ -169,10 +169,9 @@ func (h *hosts) kill() {
 	}
 }
 
-// each does something with all guests at once and waits for all. If it takes
-// longer than bound, if ctx ends or if something else fails than a command,
-// all guests are ended; if a command fails, after some time. late says of a
-// guest that is not done what it is.
+// each does something with all guests at the same time and waits for all. It ends all guests if
+// that takes longer than bound, if ctx ends, or if something other than a command fails. If a
+// command fails, it ends them after a grace period. late describes a guest that is not done.
 func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do func(*guest) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -215,8 +214,7 @@ func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do f
 	return errors.Join(failures...)
 }
 
-// overdue says of the guests that are pending that they are late, and what their
-// consoles have said.
+// overdue returns an error that names the late guests and quotes their consoles.
 func (h *hosts) overdue(pending map[int]bool, late string, bound time.Duration) error {
 	var all []error
 	for i, g := range h.guests {
@@ -243,7 +241,7 @@ func (h *hosts) commands(ctx context.Context, results *results) error {
 	return err
 }
 
-// startMessage tells a guest what to run.
+// startMessage returns the message that starts the command in a guest.
 func (o *options) startMessage(guest int) message {
 	m := message{Kind: start, Env: []string{
 		fmt.Sprintf("SCHEDGEN_RANK=%d", guest), fmt.Sprintf("SCHEDGEN_SIZE=%d", o.guests),
@@ -253,7 +251,7 @@ func (o *options) startMessage(guest int) message {
 	for _, a := range o.command {
 		m.Args = append(m.Args, fill.Replace(a))
 	}
-	if len(o.programs()) > len(o.add) { // it is a file of the host
+	if len(o.programs()) > len(o.add) { // the command is a file of the host
 		m.Args[0] = guestProgram(o.command[0])
 	}
 	return m

@@ -20,11 +20,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The tests of this file have guests that are processes of this machine: this
-// program again, which qemu's arguments tell what the kernel would. Everything
-// else is as it is with qemu.
+// In the tests of this file, guests are processes of this machine: this program, run with qemu's
+// arguments in place of a kernel's command line. Everything else is as with qemu.
 
-// fakeVar says how a guest fails to boot; "good": it does not.
+// fakeVar says how a guest fails to boot; "good": it boots.
 const fakeVar = "SCHEDGEN_GUESTS_FAKE"
 
 func TestMain(m *testing.M) {
@@ -56,11 +55,11 @@ func fake(how string, args []string) error {
 		}
 	}
 	for _, fd := range []int{linkFD, portFD, initrdFD} {
-		syscall.CloseOnExec(fd) // a machine's programs do not outlive it with these
+		syscall.CloseOnExec(fd) // so that a guest's programs do not keep them open
 	}
 	port := os.NewFile(portFD, "port")
 	defer port.Close()
-	if how == "good" || os.Getenv("GUEST") == "0" { // one is always well
+	if how == "good" || os.Getenv("GUEST") == "0" { // guest 0 always boots
 		dir, err := os.MkdirTemp(os.Getenv("TMPDIR"), "results")
 		if err != nil {
 			return err
@@ -85,7 +84,7 @@ func fake(how string, args []string) error {
 	return newTeller(port).tell(message{Kind: how})
 }
 
-// outcome is what a run has printed and returned.
+// outcome is the output of a run and its error.
 type outcome struct {
 	out, errs string
 	err       error
@@ -126,7 +125,7 @@ func tryUntil(ctx context.Context, t *testing.T, how string, o options, command 
 	return outcome{out.String(), errs.String(), err}
 }
 
-// sorted returns a text's lines in order: guests speak when they want.
+// sorted returns the lines of a text in order, since guests print in any order.
 func sorted(text string) []string {
 	return slices.Sorted(strings.Lines(text))
 }
@@ -168,8 +167,8 @@ func TestFilesComeBack(t *testing.T) {
 	}
 }
 
-// The exit code is that of the command that fails first, and all that fail are
-// named.
+// TestCommandsThatFail checks that the exit code is that of the first command that fails, and that
+// all failed commands are named.
 func TestCommandsThatFail(t *testing.T) {
 	got := try(t, "good", options{}, "sh", "-c", `exit $GUEST`)
 	var c *commandError
@@ -183,7 +182,8 @@ func TestCommandsThatFail(t *testing.T) {
 	require.ErrorContains(t, got.err, "guest0: fork/exec /opt/bin/program: no such file")
 }
 
-// A guest that ends by itself fails the run at once, though others go on.
+// TestGuestThatEnds checks that a guest that ends by itself fails the run at once, although others
+// continue.
 func TestGuestThatEnds(t *testing.T) {
 	got := try(t, "good", options{}, "sh", "-c", `test $GUEST != 1 || kill -9 $PPID; `+forever)
 	require.ErrorContains(t, got.err, "guest1: ended before its command; its console has said nothing")
@@ -215,8 +215,8 @@ func TestGuestsThatTakeTooLong(t *testing.T) {
 	require.ErrorContains(t, got.err, "guest1: the command has not ended within 10ms")
 }
 
-// A guest that is to be killed is, whatever its command was doing, and that is
-// no failure.
+// TestKill checks that a guest is killed whatever its command is doing, and that this is no
+// failure.
 func TestKill(t *testing.T) {
 	o := options{guests: 2, kills: []kill{{1, 100 * time.Millisecond, ""}}}
 	got := try(t, "good", o, "sh", "-c", `if test $GUEST = 1; then `+forever+`; fi; echo done`)

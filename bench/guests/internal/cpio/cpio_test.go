@@ -87,7 +87,8 @@ func TestArchiveOfAFewEntries(t *testing.T) {
 	}, got)
 }
 
-// Whatever is written can be read, and every entry's directories stand before it.
+// TestArchiveIsReadAsItWasWritten checks that every written archive can be read, and that the
+// directories of an entry come before it.
 func TestArchiveIsReadAsItWasWritten(t *testing.T) {
 	part := rapid.StringMatching(`[a-z0-9.]*[a-z0-9]`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -121,7 +121,8 @@ func TestNoPackageClient(t *testing.T) {
 	require.ErrorContains(t, err, "apt-cache")
 }
 
-// Who waits for another process that makes the image can be stopped.
+// TestWaitingForTheLockEnds checks that a process can be stopped while it waits for another one
+// that makes the image.
 func TestWaitingForTheLockEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lock")
 	unlock, err := lock(t.Context(), file)

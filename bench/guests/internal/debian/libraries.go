@@ -55,8 +55,8 @@ func isDynamic(file string) (bool, error) {
 	return len(needed) > 0, err
 }
 
-// parseLdd returns the files in the output of ldd. The dynamic linker has a line without an arrow.
-// So has the library that the kernel provides, which is not a file.
+// parseLdd returns the files in the output of ldd. The lines of the dynamic linker, and of the
+// library that the kernel provides, have no arrow. The latter is not a file.
 func parseLdd(text []byte) ([]string, error) {
 	var files []string
 	for line := range bytes.Lines(text) {

@@ -76,8 +76,8 @@ func plugged(t *testing.T, c Config, stations int) (*Switch, []far) {
 	return s, all
 }
 
-// What is for many or for an unknown address goes to all others; what is for a
-// known one to it alone.
+// TestSwitchLearns checks that frames for a group or an unknown address go to all other ports, and
+// frames for a known address only to its port.
 func TestSwitchLearns(t *testing.T) {
 	_, at := plugged(t, Config{Queue: 8}, 3)
 	for i, to := range []address{everybody, group, station(9)} {
@@ -160,8 +160,8 @@ func TestSwitchLosesAllOrNothing(t *testing.T) {
 	}
 }
 
-// What a port's link does not take waits, and what is too much is dropped and
-// counted: others are not kept waiting.
+// TestSwitchDropsWhatIsTooMuch checks that frames wait for a port whose link does not take them,
+// that the switch drops and counts frames beyond the queue, and that other ports do not wait.
 func TestSwitchDropsWhatIsTooMuch(t *testing.T) {
 	const count = 3000
 	s, at := plugged(t, Config{Queue: 2}, 2)
