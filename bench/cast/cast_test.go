@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Contenders that do what a tool should not, for the tests.
+// These contenders misbehave, for the tests.
 func init() {
 	receivers := func(script string) func(*place) *plan {
 		return func(p *place) *plan {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// golden holds what is written against a file, or writes that with SCHEDGEN_UPDATE=1.
+// golden compares a text with a file, or writes the file with SCHEDGEN_UPDATE=1.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, 245*time.Second, cell{Bytes: 1 << 30, Hosts: 40}.budget().Round(time.Second))
 }
 
-// What is missing is named with the packages to install.
+// TestMissing checks that missing programs are named with the packages to install.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	o, err := parseOptions(strings.Fields("--tools scp,udpcast --loss 0,1%"), io.Discard)
@@ -108,7 +108,7 @@ func TestMissing(t *testing.T) {
 		"on Debian: apt-get install --no-install-recommends iproute2 nftables openssh-client openssh-server udpcast")
 }
 
-// Command lines of all tools are as a person has seen them.
+// TestCommandLines compares the command lines of all tools with a reviewed golden.
 func TestCommandLines(t *testing.T) {
 	var b strings.Builder
 	for _, rate := range []int64{100e6, 0} {

@@ -28,7 +28,7 @@ func TestTables(t *testing.T) {
 	require.False(t, socket{"udp", 9001}.in(sockets))
 }
 
-// A course is over when the senders have ended and nobody is waited for.
+// TestCourse checks that a course is over when the senders have ended and no receiver is awaited.
 func TestCourse(t *testing.T) {
 	c := newCourse(cell{Hosts: 3, Fault: faultDies})
 	c.running = 1
@@ -81,7 +81,7 @@ func TestLimited(t *testing.T) {
 	require.Empty(t, lastLine("\n"))
 }
 
-// network returns what is built, and skips a test where there can be no networks.
+// network builds a network. It skips the test if the machine allows none.
 func network(t *testing.T) *built {
 	if testing.Short() {
 		t.Skip("it makes networks")
@@ -95,8 +95,8 @@ func network(t *testing.T) *built {
 	return &built{dir: t.TempDir(), schedgen: filepath.Join(t.TempDir(), "schedgen"), payloads: map[int]*payload{}}
 }
 
-// A measurement says what has come of a tool, whatever that does, and ends all that it has
-// started.
+// TestMeasure checks that a measurement records the outcome of a tool, whatever the tool does, and
+// ends all processes that it has started.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	b := network(t)
@@ -120,8 +120,8 @@ func TestMeasure(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// The tools that are installed bring a file to hosts whose links are shaped, ours also past one that
-// dies.
+// TestTools checks that the installed tools bring a file to hosts with shaped links, and that ours
+// also does if a host dies.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	b := network(t)

@@ -28,8 +28,8 @@ func drawRow(t *rapid.T) *row {
 	}
 }
 
-// What is written line by line is read again, whatever it is, and can be shown; what stands
-// there is not measured again.
+// TestResultsAreReadAsWritten checks that all written results are read again and can be shown, and
+// that their cells are not measured again.
 func TestResultsAreReadAsWritten(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +111,7 @@ func TestPicture(t *testing.T) {
 	golden(t, "sample.svg", b.String())
 }
 
-// The picture in the documentation is made of the results beside it.
+// TestPublishedPicture checks that the published picture shows the results beside it.
 func TestPublishedPicture(t *testing.T) {
 	const results = "../results/cast"
 	text, err := os.Open(results + ".csv")
@@ -124,7 +124,8 @@ func TestPublishedPicture(t *testing.T) {
 	golden(t, "../"+results+".svg", b.String())
 }
 
-// What docs/cast.md and docs/performance.md say of the picture is what the published results say.
+// TestClaims checks the published results against what docs/cast.md and docs/performance.md say of
+// the picture.
 func TestClaims(t *testing.T) {
 	text, err := os.Open("../results/cast.csv")
 	require.NoError(t, err)
@@ -132,7 +133,7 @@ func TestClaims(t *testing.T) {
 	rows, err := parseCSV(text)
 	require.NoError(t, err)
 	var faster []cell
-	multiples := map[string][2]float64{} // of one copy on the wire, the least and the most
+	multiples := map[string][2]float64{} // multiples of one copy on the wire: the least and the greatest
 	for _, l := range lines((&report{rows: rows}).figures()) {
 		own := l.by[ours]
 		if own == nil {

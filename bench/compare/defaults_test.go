@@ -31,7 +31,8 @@ func TestStandards(t *testing.T) {
 	require.Contains(t, b.String(), "| bcast 2 B | 4 | mcast | bcast/linear | not measured | bcast/mcast-acktree | 1.00 | - |\n")
 }
 
-// What the library chooses must be among what is measured, in every cell.
+// TestStandardsAreMeasured checks that the library's choice is among the measured algorithms in
+// every cell.
 func TestStandardsAreMeasured(t *testing.T) {
 	o, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)

@@ -32,7 +32,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Output comes in any pieces, with anything around the result.
+// TestCapture checks that a result is found in output that comes in any pieces, with any text
+// around it.
 func TestCapture(t *testing.T) {
 	const text = "a warning\nmicro 1 2 3\nmicro 4 5 6\nthe end\n"
 	for step := 1; step <= len(text); step++ {
@@ -49,7 +50,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// shell is a contender that is a line of shell.
+// shell returns a contender that runs a line of shell.
 func shell(line string) *contender {
 	return &contender{side: peer, name: line, args: []string{"sh", "-c", line}, parse: parsePeer,
 		tail: func(int, time.Duration) []string { return nil }}
@@ -81,7 +82,7 @@ func TestMeasure(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A program that hangs once it has told its result is ended.
+// TestMeasureOneThatHangs checks that a program that hangs after its result is ended.
 func TestMeasureOneThatHangs(t *testing.T) {
 	t.Parallel()
 	got, err := measure(t.Context(), shell("echo micro 1 2 3; sleep 1000"), 1, 5*time.Minute)
@@ -89,7 +90,8 @@ func TestMeasureOneThatHangs(t *testing.T) {
 	require.Equal(t, timing{1, 2, 3}, got)
 }
 
-// Who fails is out, the others go on; of ours only the best stay.
+// TestMeasureCell checks that a contender that fails leaves while the others go on, and that only
+// the best of our algorithms stay.
 func TestMeasureCell(t *testing.T) {
 	var all []contender
 	for _, c := range []struct{ side, line string }{

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// means makes a row with runs of these means.
+// means returns a row whose runs have these means.
 func means(c cell, side, name string, values ...float64) row {
 	r := row{cell: c, side: side, contender: name, iterations: 10}
 	for _, v := range values {
@@ -120,7 +120,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// The picture is XML, with a panel for each operation and size.
+// TestSVG checks that the picture is XML with a panel for each operation and size.
 func TestSVG(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, sample().writeSVG(&b))
@@ -174,7 +174,7 @@ func TestAgainst(t *testing.T) {
 	require.ErrorContains(t, against(io.Discard, stored, &results{}), "no cell in common")
 }
 
-// The command as it is used, on results that are there.
+// TestCompareFiles runs the command on recorded results.
 func TestCompareFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, r *results) string {
@@ -208,7 +208,7 @@ func TestCells(t *testing.T) {
 	require.Equal(t, "tcp bcast 7 B P=2", o.cells[3].String())
 	full, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, full.cells, 2*5*(1+3*4+4*4)+2*5*(4*5+2)) // a vector of 16 MiB stands at up to four ranks
+	require.Len(t, full.cells, 2*5*(1+3*4+4*4)+2*5*(4*5+2)) // vectors of 16 MiB are measured at up to four ranks
 	b := &built{schedgen: "schedgen", openMPI: "mpirun", mpich: "mpirun"}
 	for _, c := range full.cells {
 		require.Positive(t, c.iterations(true))

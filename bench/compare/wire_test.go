@@ -11,7 +11,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The bound follows from the row, the rest from the schedule's cost.
+// TestLoads checks that the bound follows from the row of the collective, and the rest from the
+// schedule's cost.
 func TestLoads(t *testing.T) {
 	for algorithm, want := range map[string]loads{
 		"scatter/linear":   {messages: 4, sent: 4, out: 4, in: 1, leastOut: 4, leastIn: 1},
@@ -44,7 +45,8 @@ func TestWireTable(t *testing.T) {
 	require.Empty(t, b.String())
 }
 
-// Every collective whose blocks differ from rank to rank is compared, and the peers' program knows it.
+// TestCollectivesOfBlocksAreCompared checks that every collective whose blocks differ from rank to
+// rank is compared, and that the peers' program has it.
 func TestCollectivesOfBlocksAreCompared(t *testing.T) {
 	o, err := parseOptions([]string{"-wire", "shm", "-p", "5", "-size", "7"}, io.Discard)
 	require.NoError(t, err)

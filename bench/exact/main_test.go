@@ -17,7 +17,7 @@ func TestSent(t *testing.T) {
 	require.EqualError(t, err, "/proc/net/dev has no interface nowhere")
 }
 
-// One rank alone measures, and writes a line for each operation.
+// TestTable checks that one rank alone can measure, and that it writes a line for each operation.
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), &out, 2, "lo"))

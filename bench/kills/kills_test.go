@@ -20,11 +20,12 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	_ = flag.Set("test.parallel", "4") // what runs in parallel waits; -parallel says otherwise
+	_ = flag.Set("test.parallel", "4") // parallel tests only wait; -parallel overrides this
 	os.Exit(m.Run())
 }
 
-// Ranks that outlive others name them and go on without them, whatever they are doing.
+// TestKills checks that survivors name the killed ranks and go on without them, whatever they are
+// doing.
 func TestKills(t *testing.T) {
 	for _, args := range [][]string{{"--kills", "5", "--ranks", "5"}, {"--works", "blocks,halves,rootless", "--kills", "3", "--ranks", "6", "--at-once", "2"}} {
 		var out, errs bytes.Buffer
@@ -38,8 +39,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// Ranks that fall silent together are all named, also where they are found by those of a half, and those that go on
-// later say that they were lost.
+// TestStops checks that all ranks that fall silent together are named, also if only the ranks of
+// one half find them. Ranks that go on later say that they were lost.
 func TestStops(t *testing.T) {
 	t.Parallel() // it waits
 	for _, args := range [][]string{{"--works", "halves", "--transports", "tcp,shm"}, {"--works", "blocks", "--transports", "mcast,hybrid"}} {
@@ -55,7 +56,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// When the network is cut each part names all of the other, and goes on.
+// TestCut checks that each part of a cut network names all ranks of the other part, and goes on.
 func TestCut(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")
@@ -85,7 +86,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// What is wrong is counted as such.
+// TestTally checks that violations are counted.
 func TestTally(t *testing.T) {
 	good := testament{Rank: 1, Lost: []int{0}}
 	for _, bad := range []testament{{Rank: 2, Lost: []int{3}}, {Rank: 2, Lost: []int{0}, After: "no"}, {Rank: 2, silent: true}} {

@@ -87,7 +87,7 @@ func drawRow(t *rapid.T) *row {
 	}
 }
 
-// What is written is read again, whatever it is.
+// TestResultsAreReadAsWritten checks that all written results are read again.
 func TestResultsAreReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := new(report)
@@ -151,7 +151,8 @@ func TestMarkdown(t *testing.T) {
 	require.True(t, r.byCores(r.find(c)))
 }
 
-// A program that takes too long is ended with all that it has started.
+// TestLimit checks that a program that takes too long is ended, with all processes that it has
+// started.
 func TestLimit(t *testing.T) {
 	shell := func(limit time.Duration, line string) (times, error) {
 		return run(t.Context(), limit, []string{"sh", "-c", line}, nil, parseTimes)
@@ -175,8 +176,8 @@ func TestLimit(t *testing.T) {
 	require.Equal(t, times{5, 6, 8}, got)
 }
 
-// A prediction is that of the simulator: about one copy of the message on the wire,
-// where nothing is lost and the links are the limit.
+// TestPrediction checks predictions of the simulator: about one copy of the message on the wire, if
+// nothing is lost and the links are the limit.
 func TestPrediction(t *testing.T) {
 	for _, c := range []cell{
 		{"bcast/mcast-acktree", 100e6, 0, 512 << 10, 5},
@@ -195,7 +196,7 @@ func TestPrediction(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// What stands in the results is not done again, unless asked for.
+// TestResumes checks that recorded cells are not measured again unless a flag asks for it.
 func TestResumes(t *testing.T) {
 	done := outcome{times: times{1, 2, 3}}
 	full := &row{cell: cell{"bcast/chain", 1e6, 0, 1, 3}, iterations: 1, measured: done, predicted: outcome{failed: "late"}}
@@ -207,7 +208,8 @@ func TestResumes(t *testing.T) {
 	require.True(t, full.predicted.good())
 }
 
-// The bound of a cell is what the busiest end of a link carries at least, whatever the algorithm.
+// TestBusiest checks the bound of a cell: the fewest bytes that the busiest end of a link carries
+// with any algorithm.
 func TestBusiest(t *testing.T) {
 	for algorithm, want := range map[string]float64{
 		"bcast/chain": 1, "scatter/linear": 4, "gather/binomial": 4, "allgather/mcast": 4, "allgather/ring": 4, "alltoall/bruck": 4,
@@ -220,7 +222,7 @@ func TestBusiest(t *testing.T) {
 	require.Equal(t, 4*one.wire(), five.wire())
 }
 
-// Rows of the collectives that are not in the matrix stand together, behind the others.
+// TestOrder checks that rows of collectives outside the matrix come together, after the others.
 func TestOrder(t *testing.T) {
 	r := new(report)
 	for _, algorithm := range []string{"allgather/ring", "allgather/mcast", "bcast/symmetric"} {
@@ -241,7 +243,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// An allgather is predicted to take as long as the links need for its blocks, and a little longer.
+// TestPredictionOfAnAllgather checks that the predicted time is slightly more than the links need
+// for the blocks.
 func TestPredictionOfAnAllgather(t *testing.T) {
 	c := cell{"allgather/ring", 100e6, 0, 64 << 10, 5}
 	s := scenario(c, 3)

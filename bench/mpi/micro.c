@@ -5,13 +5,13 @@
  *     micro OPERATION BYTES ITERATIONS WARMUPS LIMIT
  *
  * Before every operation all ranks meet at a barrier that is not timed. Each
- * rank keeps the time from its call to its return in an array; the longest
- * time of a rank is that iteration's. For bcast_ack every other rank replies
- * with one byte once it has the message, and the time is that of the root,
- * until it has all replies. Of scatter, gather, allgather and alltoall, BYTES
- * are those of a block: what one rank sends to one other rank. Of reduce,
- * allreduce, reduce-scatter, scan and exscan, which sum doubles, they are those
- * of a block of the result.
+ * rank keeps the time from its call to its return in an array. The time of an
+ * iteration is the longest time of a rank. For bcast_ack every other rank
+ * replies with one byte when it has the message, and the time is that of the
+ * root until it has all replies. For scatter, gather, allgather and alltoall,
+ * BYTES is the length of a block, which one rank sends to one other rank. For
+ * reduce, allreduce, reduce-scatter, scan and exscan, which add doubles, it is
+ * the length of a block of the result.
  *
  * Rank 0 prints one line: "micro MEAN MEDIAN P99", in microseconds. After LIMIT
  * seconds every rank ends itself, whatever its launcher does.
@@ -53,7 +53,7 @@ static enum operation parse_operation(const char *name)
     return BARRIER;
 }
 
-/* The root posts its receives before it is timed: that is in a peer's favour. */
+/* The root posts its receives before its time begins, which favours the peer. */
 static void post_replies(char *replies, MPI_Request *requests)
 {
     for (int r = 1; r < ranks; r++)
@@ -69,8 +69,8 @@ static void reply(MPI_Request *requests)
         MPI_Send(&yes, 1, MPI_CHAR, ROOT, REPLY, MPI_COMM_WORLD);
 }
 
-/* How many blocks this rank sends, and how many it receives. A broadcast has one, at the root and
- * at the others in the same place. */
+/* The numbers of blocks that this rank sends and receives. A broadcast has one block, in the same place
+ * at the root and at the others. */
 static int blocks_sent(enum operation op)
 {
     switch (op) {
@@ -108,7 +108,7 @@ static int blocks_received(enum operation op)
     }
 }
 
-/* What sets block i that this rank sends, or receives, apart from others in one iteration. */
+/* A number that distinguishes block i, which this rank sends or receives, from others of the iteration. */
 static int sent_number(enum operation op, int i)
 {
     return op == SCATTER ? i : op == ALLTOALL ? rank * ranks + i : rank;
@@ -121,7 +121,7 @@ static int received_number(enum operation op, int i)
 
 static int folds(enum operation op) { return op >= REDUCE; }
 
-/* What a rank contributes to block k in an iteration, and the sum of what those of rank 0 … last do. */
+/* A rank's contribution to block k in an iteration, and the sum of those of ranks 0 … last. */
 static double contribution(int r, int k, int iteration) { return (iteration & 7) + r % 5 + k % 3; }
 
 static double sum(enum operation op, int iteration)
@@ -191,7 +191,7 @@ static void operate(enum operation op, char *src, char *buf, int bytes, MPI_Requ
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Marks make a message unlike the one before, at both ends. */
+/* Marks distinguish a message from the previous one, at both ends. */
 static void mark(char *buf, int bytes, int iteration)
 {
     if (bytes > 0)

@@ -1,12 +1,12 @@
 /*
- * How long an operation that does not block takes beside a computation: by the functions MPI_, which a
- * library may have taken over, and by PMPI_, the MPI's own, in turn inside one process.
+ * Measures nonblocking operations beside a computation. It calls the MPI_ functions, which a library may have
+ * taken over, and the PMPI_ functions, which are the MPI's own, in turn inside one process.
  *
  *     overlap bytes [rounds]
  *
- * For each operation a line has, of both: the time without a computation in µs; the time of the operation
- * and of a computation that takes as long as the MPI's own operation, begun after it; and how much of the
- * operation the computation hides. Times are the 10th percentile, of the rank that takes longest.
+ * For each operation it prints a line with these values of both: the time without a computation in µs; the
+ * time with a computation that takes as long as the MPI's own operation and begins after it; and the share of
+ * the operation that the computation hides. Times are 10th percentiles of the slowest rank.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /*
- * Collective operations of an MPI and of the library that takes them over, in turn inside one process:
+ * Measures collective operations of an MPI, and of the library that takes them over, in turn inside one process:
  *
  *     schedgen mpi --engine c -- mpirun -n 8 turn SECONDS OPERATION BYTES...
  *
  * Blocks of calls of MPI_ functions, which are the library's, and of PMPI_ functions, which are MPI's own,
- * follow each other, so both meet the same load. Between two calls all ranks meet at a barrier that is not
- * timed. The time of a call is that of the rank which takes longest. Rank 0 prints a line for each length: the
- * 10th percentile and the median of both in microseconds, and the ratios.
+ * alternate, so both meet the same load. Between two calls all ranks meet at a barrier that is not timed. The
+ * time of a call is that of the slowest rank. Rank 0 prints a line for each length: the 10th percentile and
+ * the median of both in microseconds, and the ratios.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         begin = PMPI_Wtime();
         for (k = 0; go && count + BLOCK <= MOST; k++) {
             for (ours = 0; ours < 2; ours++) {
-                for (i = -2; i < BLOCK; i++) { /* the first two are not counted */
+                for (i = -2; i < BLOCK; i++) { /* the first two calls do not count */
                     double t;
                     PMPI_Barrier(MPI_COMM_WORLD);
                     t = PMPI_Wtime();
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
                         times[ours][count + i] = PMPI_Wtime() - t;
                 }
             }
-            if (k > 0) /* nor is the first block */
+            if (k > 0) /* the first block does not count */
                 count += BLOCK;
             go = PMPI_Wtime() - begin < seconds;
             PMPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);

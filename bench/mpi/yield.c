@@ -1,8 +1,8 @@
 /*
- * A shim for LD_PRELOAD that helps MPICH (over UCX) where there are more ranks
- * than cores. Its ranks poll without ever giving up their core, so that a rank
- * that has something to do waits for the end of another's time slice. Here a
- * poll that has found nothing yields.
+ * A shim for LD_PRELOAD that helps MPICH (over UCX) if there are more ranks than
+ * cores. MPICH's ranks poll without ever giving up their core, so a rank with
+ * work waits for the end of another rank's time slice. With this shim a poll
+ * that finds nothing yields.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ unsigned ucp_worker_progress(void *worker)
     return found;
 }
 
-/* The same where TCP is polled from elsewhere. */
+/* The same for polls of TCP from elsewhere. */
 int epoll_wait(int fd, struct epoll_event *events, int n, int timeout)
 {
     static wait_function real;

@@ -21,7 +21,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// programs builds what the tests run, and skips them where there can be no
+// programs builds the programs that the tests run. It skips the test if the machine allows no
 // namespaces.
 func programs(t *testing.T) (netns, schedgen string) {
 	if testing.Short() {
@@ -44,8 +44,8 @@ func programs(t *testing.T) (netns, schedgen string) {
 	return netns, schedgen
 }
 
-// All bytes arrive over links without limits, slow ones, and slow ones that
-// lose.
+// TestBroadcastsOverShapedAndLossyLinks checks that all bytes arrive over unlimited links, slow
+// links, and slow links that lose frames.
 func TestBroadcastsOverShapedAndLossyLinks(t *testing.T) {
 	netns, schedgen := programs(t)
 	const acked, chain, symmetric = "bcast/mcast-acktree", "bcast/mcast-chain", "bcast/symmetric"
@@ -92,7 +92,8 @@ func checkOutcome(t *testing.T, text []byte, onlyMulticast bool) {
 	require.Positive(t, o.Replied.Median)
 }
 
-// The exit code is the command's, and one that fails ends the others.
+// TestFailureEndsAll checks that the exit code is the command's, and that a failing command ends
+// the others.
 func TestFailureEndsAll(t *testing.T) {
 	netns, _ := programs(t)
 	cmd := exec.Command(netns, "--hosts", "3", "--", "sh", "-c", "if [ $SCHEDGEN_RANK = 1 ]; then exit 7; fi; exec sleep 1000")
@@ -102,8 +103,8 @@ func TestFailureEndsAll(t *testing.T) {
 	require.Equal(t, 7, exit.ExitCode())
 }
 
-// Whatever ends the program ends its commands: nobody holds their standard
-// output any more.
+// TestNothingIsLeft checks that the commands end however the program ends: no process holds their
+// standard output afterwards.
 func TestNothingIsLeft(t *testing.T) {
 	netns, _ := programs(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
@@ -128,7 +129,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// mpirun starts a process on each host, in its namespace and with its name.
+// TestMPIStartsOnAllHosts checks that mpirun starts a process on each host, in its namespace and
+// with its name.
 func TestMPIStartsOnAllHosts(t *testing.T) {
 	netns, _ := programs(t)
 	hosts := "10.77.0.1,10.77.0.2,10.77.0.3"
@@ -150,16 +152,17 @@ func TestMPIStartsOnAllHosts(t *testing.T) {
 	}
 }
 
-// On hosts whose network loses frames, operations of an MPI program leave in memory what the MPI's own
-// functions do. Engine go multicasts to the hosts.
+// TestMPIOverLossyHosts checks that operations of an MPI program have the results of the MPI's own
+// functions on hosts whose network loses frames. Engine go multicasts to the hosts.
 func TestMPIOverLossyHosts(t *testing.T) {
 	netns, schedgen := programs(t)
 	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
 	require.NoError(t, err)
 	t.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
-	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where schedgen keeps what it compiles
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // schedgen's cache of compiled libraries
+	// This builds engine go before the time of the ranks begins, because a build may take minutes.
 	out, err := exec.Command(schedgen, "mpi", "--engine", "go", "--", "true").CombinedOutput()
-	require.NoError(t, err, "%s", out) // builds engine go, which may take minutes, before the time of the ranks begins
+	require.NoError(t, err, "%s", out)
 	for _, mpi := range heavy.Or([]string{"openmpi"}, []string{"openmpi", "mpich"}) {
 		t.Run(mpi, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "check")

@@ -15,7 +15,7 @@ func TestWire(t *testing.T) {
 	require.Zero(t, Wire(512<<10, 0))
 }
 
-// What is spelled is read again.
+// TestSpelling checks that spelled values can be read again.
 func TestSpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, MaxSize).Draw(t, "bytes")
