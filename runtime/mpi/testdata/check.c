@@ -1,7 +1,7 @@
 /*
- * Calls every operation that the library takes over, and compares what it leaves in memory with what the
- * PMPI_ function, which is MPI's own, leaves there. Communicators, types, roots and lengths vary; long ones
- * are left out if the argument is "brief".
+ * Calls every operation that the library takes over, and compares its result in memory with that of the
+ * PMPI_ function, which is MPI's own. Communicators, types, roots and lengths vary. The argument "brief"
+ * leaves out long lengths.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { WORDS = 1 << 19 };
 static unsigned *in, *ours, *theirs;
 static int failures;
 
-/* Fills all memory: both results begin with the same bytes, so gaps count. */
+/* Fills all memory with the same bytes before both calls, so that gaps are compared too. */
 static void fill(int rank, int seed)
 {
     int i;
@@ -93,20 +93,20 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
         if (rank > 0) {
             BOTH(what, n, -5, Exscan, in, out, n, type, op, comm);
             BOTH(what, n, -6, Exscan, MPI_IN_PLACE, out, n, type, op, comm);
-        } else { /* what rank 0 has then is not defined */
+        } else { /* the result of rank 0 is undefined */
             for (i = 0; i < 2; i++) {
                 fill(rank, 0);
                 MPI_Exscan(i ? MPI_IN_PLACE : in, ours, n, type, op, comm);
                 PMPI_Exscan(i ? MPI_IN_PLACE : in, theirs, n, type, op, comm);
             }
         }
-        if ((long)n * size * words > WORDS / 2 || words == 4) /* Open MPI 4.1.4 does not get the latter right */
+        if ((long)n * size * words > WORDS / 2 || words == 4) /* Open MPI 4.1.4 fails with 4 words */
             continue;
         BOTH(what, n, -7, Reduce_scatter_block, in, out, n, type, op, comm);
         for (i = 0; i < size; i++)
             counts[i] = i % 3 == 1 ? 0 : n + i;
         BOTH(what, n, -9, Reduce_scatter, in, out, counts, type, op, comm);
-        /* In place, what is behind the result is not defined. */
+        /* In place, the bytes behind the result are undefined. */
         fill(rank, n);
         MPI_Reduce_scatter_block(MPI_IN_PLACE, ours, n, type, op, comm);
         PMPI_Reduce_scatter_block(MPI_IN_PLACE, theirs, n, type, op, comm);
@@ -221,7 +221,7 @@ static int deleted(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Communicators come and go; the program's own attributes are copied when it duplicates, and only then. */
+/* Communicators come and go. The program's attributes are copied only when the program duplicates one. */
 static void communicators(void)
 {
     int rank, size, key, i, x, sum, byte = 0;

@@ -1,6 +1,6 @@
 /*
- * What programs do around collective operations, and what has broken libraries like ours: each by its
- * name, the first argument.
+ * Things that programs do around collective operations, and that have broken libraries like ours. The first
+ * argument names one.
  */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
@@ -45,7 +45,7 @@ static void rendezvous(void)
     free(b);
 }
 
-/* A rank has left a long broadcast, and waits for what the last one sends after it. */
+/* A rank has returned from a long broadcast, and waits for a message that the last rank sends after it. */
 static void forwarding(void)
 {
     enum { LONG = 8 << 20 };
@@ -82,7 +82,7 @@ static void *operate(void *arg)
     return NULL;
 }
 
-/* Threads, each with its communicator, some of which the library meets at the same time. */
+/* Threads with a communicator each. The library sees some of these for the first time at the same time. */
 static void threads(void)
 {
     MPI_Comm comm[4];
@@ -115,7 +115,7 @@ static void many(void)
         MPI_Comm_free(&comm[i]);
 }
 
-/* As many communicators as MPI has, or thousands: those for which the library gets none are MPI's. */
+/* As many communicators as MPI allows, or thousands. The MPI serves those for which the library gets none. */
 static void exhausted(void)
 {
     enum { MOST = 3000 };
@@ -140,7 +140,7 @@ static void exhausted(void)
         MPI_Comm_free(&comm[i]);
 }
 
-/* Children of the program are its own, and have nothing of MPI. */
+/* Child processes of the program do not use MPI. */
 static void children(void)
 {
     int status, x = 0;
@@ -156,7 +156,7 @@ static void children(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Handlers of signals that come at any moment, with frames that are longer than a small stack. */
+/* Signals at any moment, whose handlers need more than a small stack. */
 static volatile long ticks;
 
 static void on_tick(int number)
@@ -223,7 +223,7 @@ static void profiled_on_stack(void)
     tick();
 }
 
-/* A child of a rank that is in a long computation calls nothing, and leaves by exit. */
+/* A child of a rank in a long computation calls nothing, and ends with exit. */
 static void forks(void)
 {
     int status, i;
@@ -242,7 +242,7 @@ static void forks(void)
     }
 }
 
-/* Communicators that nobody frees, made by threads in another order at each rank. */
+/* Communicators that are never freed, made by threads in a different order at each rank. */
 static void *one_sum(void *arg)
 {
     int sum;
@@ -267,8 +267,8 @@ static void order(void)
 }
 
 /*
- * Ranks that do not agree on the length get an error, by the handler of their communicator. MPICH asks that of
- * MPI_COMM_WORLD first, wherever a message is waited for.
+ * Ranks that disagree on the length get an error from the handler of their communicator. MPICH calls that of
+ * MPI_COMM_WORLD first, whenever it waits for a message.
  */
 static int handled;
 static void handler(MPI_Comm *comm, int *err, ...)
@@ -293,7 +293,7 @@ static void mismatch(void)
     PMPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* So do ranks that begin it and go on: when they wait, at the latest. */
+/* Ranks that start such an operation without blocking get the error when they wait, at the latest. */
 static void mismatch_begun(void)
 {
     int x[4] = {1, 2, 3, 4}, err;

@@ -1,6 +1,6 @@
 /*
- * Operations that do not block: each leaves in memory what MPI's own does, whichever function it is completed
- * by. Among the arguments, "longer" has more lengths tried, and "go" says that engine go takes what it can.
+ * Nonblocking operations: each must have the result of MPI's own, whichever function completes it. The argument
+ * "longer" tries more lengths, and "go" says that engine go takes the operations that it can.
  */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
@@ -13,7 +13,7 @@ enum { WORDS = 1 << 17, WAYS = 10, SEVERAL = 8 };
 
 static unsigned *in, *ours, *theirs;
 static int rank, ranks, failures, way, go;
-static int taken; /* engine go takes the next operation; MPICH 4.0.2 leaves anything in statuses of its own */
+static int taken; /* engine go takes the next operation; statuses of MPICH 4.0.2's own operations are arbitrary */
 
 static void fail(const char *what)
 {
@@ -30,7 +30,7 @@ static void fill(int seed)
     }
 }
 
-/* A status of an operation that is complete is empty. */
+/* Checks that the status of a complete operation is empty. */
 static void empty(MPI_Status *s)
 {
     int n, flag;
@@ -106,7 +106,7 @@ static void finish(MPI_Request *q)
     *q = MPI_REQUEST_NULL;
 }
 
-/* Begins the operation, completes it, and compares with the blocking one of MPI itself. */
+/* Starts the operation, completes it, and compares it with MPI's own blocking one. */
 #define BOTH(what, a, b, name, other, ...) \
     do { \
         MPI_Request q; \
@@ -142,7 +142,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
         BOTH(what, n, -2, Iallreduce, Allreduce, MPI_IN_PLACE, out, n, type, op, comm);
         BOTH(what, n, -3, Iscan, Scan, in, out, n, type, op, comm);
         BOTH(what, n, -4, Iscan, Scan, MPI_IN_PLACE, out, n, type, op, comm);
-        for (i = 0; i < 2; i++) { /* what rank 0 has then is not defined */
+        for (i = 0; i < 2; i++) { /* the result of rank 0 is undefined */
             MPI_Request q;
             fill(n + i);
             MPI_Iexscan(i ? MPI_IN_PLACE : in, ours, n, type, op, comm, &q);
@@ -157,7 +157,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
         for (i = 0; i < ranks; i++)
             counts[i] = i % 3 == 1 ? 0 : n + i;
         BOTH(what, n, -6, Ireduce_scatter, Reduce_scatter, in, out, counts, type, op, comm);
-        for (i = 0; i < 2; i++) { /* in place, what is behind the result is not defined */
+        for (i = 0; i < 2; i++) { /* in place, the bytes behind the result are undefined */
             MPI_Request q;
             int own = i ? n : counts[rank];
             fill(n + i);
@@ -177,8 +177,8 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
 }
 
 /*
- * Blocks with lengths of their own, n elements or fewer. They follow each other, or have gaps between them, or stand in
- * the opposite order.
+ * Blocks of different lengths, up to n elements. They follow each other, have gaps between them, or lie in the opposite
+ * order.
  */
 static void lengths(MPI_Comm comm, MPI_Datatype type, int words, const char *what, int n)
 {
@@ -204,7 +204,7 @@ static void lengths(MPI_Comm comm, MPI_Datatype type, int words, const char *wha
         BOTH(what, n, -1, Iallgatherv, Allgatherv, in, counts[rank], type, out, counts, starts, type, comm);
         BOTH(what, n, -2, Iallgatherv, Allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, counts, starts, type, comm);
         taken = go;
-        /* To every rank goes what its count says; what comes has the length of this rank's. */
+        /* Each rank gets a block of its own length; a received block has this rank's length. */
         for (i = 0; i < ranks; i++) {
             to[i] = counts[rank];
             at[i] = i * (counts[rank] + order);
@@ -279,7 +279,7 @@ static void all(MPI_Comm comm, int longest)
     MPI_Type_free(&gap);
 }
 
-/* Doubles have the same bits as by the operation that blocks, NaN and zeros included. */
+/* Sums of doubles have the same bits as by the blocking operation, including NaN and zeros. */
 static void same_bits(MPI_Comm comm)
 {
     MPI_Op ops[4] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
@@ -297,7 +297,7 @@ static void same_bits(MPI_Comm comm)
     }
 }
 
-/* Several are under way, beside messages of MPI, with blocking ones between them; requests that are inactive do not count. */
+/* Several operations are pending, with messages of MPI and blocking operations between them. Inactive requests do not count. */
 static void several(MPI_Comm comm)
 {
     static unsigned x[SEVERAL], sum[SEVERAL], part[SEVERAL][1000];
@@ -365,7 +365,7 @@ static void several(MPI_Comm comm)
     MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE);
 }
 
-/* A rank in the middle of a tree waits for a message that another one sends when its broadcast is complete. */
+/* A rank in the middle of a tree waits for a message that another rank sends after its broadcast. */
 static void forwards(MPI_Comm comm)
 {
     enum { LONG = 1 << 19 };
@@ -399,7 +399,7 @@ static long pages(void)
     return resident;
 }
 
-/* Thousands of operations leave nothing behind. */
+/* Thousands of operations leak no memory. */
 static void thousands(MPI_Comm comm)
 {
     MPI_Request q[50];
@@ -415,11 +415,11 @@ static void thousands(MPI_Comm comm)
     }
     if (sum[49] != ranks)
         fail("a sum of thousands");
-    if (pages() > before + 1500) /* 6 MB, of 10,000 operations */
+    if (pages() > before + 1500) /* 6 MB for 10,000 operations */
         fail("thousands of operations leave memory behind");
 }
 
-/* A communicator may be freed while an operation is under way. */
+/* A communicator may be freed while an operation is pending. */
 static void freed(void)
 {
     MPI_Comm comm;
@@ -438,7 +438,7 @@ static void freed(void)
     }
 }
 
-/* To begin an operation waits for nobody, also if it is the first of its communicator. */
+/* Starting an operation waits for no other rank, even if it is the first of its communicator. */
 static void first(void)
 {
     MPI_Comm comm;

@@ -1,5 +1,5 @@
-! Operations that do not block, from Fortran, and all functions that complete them: module mpi, or mpi_f08
-! with -DMODERN.
+! Nonblocking operations from Fortran, and all functions that complete them: module mpi, or mpi_f08 with
+! -DMODERN.
 program nonblocking
 #ifdef MODERN
    use mpi_f08
@@ -50,7 +50,7 @@ program nonblocking
          call MPI_Waitall(3, q, s, err)
       case (2)
          do i = 1, 2
-            call MPI_Waitany(3, q, index, one_s, err) ! MPICH 4.0.2 does not get the index right in mpi_f08
+            call MPI_Waitany(3, q, index, one_s, err) ! MPICH 4.0.2 returns a wrong index in mpi_f08
          end do
       case (3)
          i = 0

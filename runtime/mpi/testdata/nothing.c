@@ -1,4 +1,4 @@
-/* A program that has no collective operation. */
+/* A program without collective operations. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Calls that a profile counts, in numbers that the test knows. */
+/* Makes known numbers of calls, for a profile to count. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* A profiler, as others stand between a program and its MPI: it counts the operations that it sees. */
+/* A profiler between a program and its MPI: it counts the operations that it sees. */
 #include <mpi.h>
 #include <stdio.h>
 
