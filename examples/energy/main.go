@@ -64,8 +64,8 @@ func particleAt(i int) particle {
 // energies is an energy that was added up in two ways.
 type energies struct{ exact, plain float64 }
 
-// check adds up the energies of n particles, of which this rank has a block, and returns an error if
-// the sums are far apart.
+// check adds up the energies of n particles. This rank has a block of them. check returns an error
+// if the sums are far apart.
 func check(ctx context.Context, comm *schedgen.Comm, n int) (energies, error) {
 	rank, size := comm.Rank(), comm.Size()
 	var own []particle
@@ -79,8 +79,8 @@ func check(ctx context.Context, comm *schedgen.Comm, n int) (energies, error) {
 	return e, err
 }
 
-// energyOf returns the energy of the particles of all ranks. The energy of one particle is rounded, but
-// it is the same wherever the particle is.
+// energyOf returns the energy of the particles of all ranks. The energy of one particle is rounded,
+// but it is the same wherever the particle is.
 func energyOf(ctx context.Context, comm *schedgen.Comm, own []particle) (e energies, err error) {
 	const gravity = 9.81
 	terms := make([]float64, 0, 2*len(own))

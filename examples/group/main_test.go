@@ -199,7 +199,7 @@ func TestStopped(t *testing.T) {
 	cy.hears(t, "bob: no")
 	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGCONT))
 	ann.say(t, "here I am")
-	require.NoError(t, ann.in.Close()) // who is no member can neither publish nor take leave
+	require.NoError(t, ann.in.Close()) // a process that is no member can neither publish nor leave
 	ann.await(t, func(line string) bool { return strings.Contains(line, "not a member of the group any more") })
 	ann.read.Wait()
 	require.Error(t, ann.cmd.Wait())

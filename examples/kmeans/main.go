@@ -62,8 +62,8 @@ func pointAt(i int) point {
 	return point{m.X + noise(0) + noise(1), m.Y + noise(2) + noise(3)}
 }
 
-// check finds the centres of n points, of which this rank has every P-th one, and returns an error if
-// a centre is far from all points.
+// check finds the centres of n points. This rank has every P-th point. check returns an error if a
+// centre is far from all points.
 func check(ctx context.Context, comm *schedgen.Comm, n int) (centres []point, steps int, err error) {
 	var own []point
 	for i := comm.Rank(); i < n; i += comm.Size() {

@@ -46,8 +46,8 @@ func run(ctx context.Context, n int) error {
 // the squares minus the square of the mean has no correct digit.
 const offset = 1e9
 
-// check joins the moments of the numbers offset, offset+1 … offset+n-1, of which this rank has every
-// P-th one, and returns an error if they are wrong.
+// check joins the moments of the numbers offset, offset+1 … offset+n-1. This rank has every P-th
+// number. check returns an error if the moments are wrong.
 func check(ctx context.Context, comm *schedgen.Comm, n int) (moments, error) {
 	var own []float64
 	for i := comm.Rank(); i < n; i += comm.Size() {

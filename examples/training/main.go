@@ -51,8 +51,8 @@ func run(ctx context.Context, samples, steps int) error {
 	return nil
 }
 
-// train fits a network to the samples, of which this rank has every P-th one. It returns the loss
-// before and after, and the hash of the weights, which all ranks have.
+// train fits a network to the samples. This rank has every P-th sample. train returns the loss
+// before and after, and the hash of the weights, which are the same at all ranks.
 func train(ctx context.Context, comm *schedgen.Comm, samples, steps int) (before, after float64, hash uint64, err error) {
 	net := newNetwork(2, 16, 16, 1)
 	for _, l := range net.layers { // all ranks begin with rank 0's weights
