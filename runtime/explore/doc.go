@@ -20,9 +20,9 @@
 //   - A rank dies; this happens at most once. What it has sent may still arrive until the receiver
 //     notices the death. A rank notices the death only if one of the two has put something to the
 //     other: other ranks have no connection that breaks. A put that opens a connection to a dead
-//     rank fails as a refused connection does. So does a put to a rank that has closed while the
-//     news of that is under way. If the calls include rootless messages, all ranks are connected,
-//     because a rank that waits for a rootless message has no rank to ask.
+//     rank fails like a refused connection. A put to a rank that has closed fails in the same way
+//     while the news of the close is under way. If the calls include rootless messages, all ranks
+//     are connected, because a rank that waits for a rootless message has no rank to ask.
 //   - A process cancels a call; this happens at most once. A process closes after a call has
 //     failed, if Options.Quit says so. One rank may make other calls than all others (Options.Odd).
 //

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// append appends the encoding of w to dst: first the budgets, then everything else.
+// append appends the encoding of w to dst: first the budgets and the fault, one byte each, then
+// everything else.
 func (w *world) append(dst []byte) []byte { return w.appendWith(dst, appendList) }
 
-// appendOnce is like append, but encodes a message that waits several times in a lane once only.
+// appendOnce is like append, but encodes a message that waits several times in one lane only once.
 func (w *world) appendOnce(dst []byte) []byte {
 	return w.appendWith(dst, func(dst []byte, lane []uint32) []byte {
 		var once []uint32
@@ -35,7 +36,8 @@ func (w *world) appendWith(dst []byte, appendLane func([]byte, []uint32) []byte)
 	return appendList(dst, w.notes)
 }
 
-// budgets is the number of bytes that the budgets take at the start of an encoding.
+// budgets is the number of bytes at the start of an encoding that hold budgets: losses, doubles and
+// early. The fault follows them.
 const budgets = 3
 
 func appendList(dst []byte, list []uint32) []byte {

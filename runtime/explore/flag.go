@@ -65,7 +65,7 @@ func (s *system) reaches(from, to int) bool {
 	return from < s.Windows.Ranks && to < s.Windows.Ranks && from != to
 }
 
-// net returns a network for the core of a rank. What the core sends is collected in b.
+// net returns a network for the core of a rank. It collects in b everything that the core sends.
 func (s *system) net(rank int, b *outbox) core.Net {
 	switch {
 	case s.Windows.Ranks > 0 && s.Windows.Remote:

@@ -13,7 +13,7 @@ type world struct {
 	grams []uint32   // datagrams under way: receiver and message, sorted
 	notes []uint32   // news that ranks have not received yet: events, sorted
 	flags []uint32   // what stands in windows: pairs of a line and a message, by line
-	links uint64     // pairs of ranks of which one has put something to the other; kept only if ranks may die
+	links uint64     // pairs of ranks with a connection, because one has put something to the other; kept only if ranks may die
 	fault uint8      // 1 + the rank that has died or canceled a call, or 0
 
 	losses, doubles, early uint8 // how many there have been
@@ -126,7 +126,7 @@ func (s *system) consume(w *world, e event) {
 	case evDatagram:
 		w.grams = without(w.grams, gram(rank, e.of()))
 	case evLost, evUnreachable:
-		// What was still under way on these connections is lost with them.
+		// Messages that are still under way on these connections are lost.
 		for lane := range ways {
 			i := s.lane(int(e.of()), rank, lane)
 			w.lanes[i] = w.lanes[i][:0]
