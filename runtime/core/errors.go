@@ -27,6 +27,7 @@ type RankError struct {
 	Err  error
 }
 
+// Error names the rank.
 func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
 
 // Unwrap returns Err.

@@ -4,8 +4,8 @@ package core
 // barrier that repeats every 100 µs has lost its release long before a base timeout is over. Asking
 // too early costs a request and its answer; asking late delays all ranks.
 //
-// What counts is the least interval between two such operations, which may grow a little each time.
-// An operation with a loss takes longer, and so does the next, whose ranks drift apart. With a
+// The pace is the least interval between two such operations. It may grow a little each time. An
+// operation with a loss takes longer, and the next one too, because its ranks drift apart. With a
 // mean, each loss would make the next one cost more.
 type pace struct {
 	last  Time // when the last of them began to wait; 0: none has

@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank can run some operations at once if nothing else goes on there. These are operations with
-// short blocks, all of which it lays for their receivers and collects from lines, and of which it
-// passes on only folded ones; and barriers whose signals are all flags. The rank then writes its
+// A rank can run some operations at once if nothing else goes on there. These are barriers whose
+// signals are all flags, and operations with short blocks. The rank lays these blocks for their
+// receivers and collects them from lines; it passes on only folded blocks. The rank then writes its
 // lines and looks at others, in an order that is known when the schedule is compiled. Begin, the
 // machine and End have the same effect, but take three times as long: TestQuickIsAsOthers compares
 // the states of both.

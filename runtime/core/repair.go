@@ -64,7 +64,7 @@ func (rc *recovery) stamp(o *op, r *repair, now Time) {
 		r.due = now + r.wait
 	}
 	if g := &o.lost.gaps; g.armed && carries(o.plan.program.Actions(r.rule)) {
-		// What takes long to arrive here takes as long to others.
+		// Frames that take long to arrive here take as long to others.
 		if took := now - g.first; took > r.wait {
 			r.wait = min(took, maxBackoff*rc.Repair)
 			r.due = now + r.wait
@@ -103,7 +103,7 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 	}
 	if r.rounds == 0 && carries(actions) && (o.unsent > 0 || r.behind) {
 		// The multicast, or the last round, has not left, or has just done so. Another round would
-		// only queue behind it. What takes long to leave takes as long to be answered.
+		// only queue behind it. A round that takes long to leave takes as long to be answered.
 		r.behind = o.unsent > 0
 		r.wait = min(max(r.wait, now-r.since), maxBackoff*rc.Repair)
 		r.due = now + r.wait

@@ -148,7 +148,8 @@ func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 	}
 }
 
-// Short messages are put at once, and so is everything without multicasts.
+// TestShortMessagesDoNotWait checks that short messages, and all messages of schedules without
+// multicasts, are put at once.
 func TestShortMessagesDoNotWait(t *testing.T) {
 	for what, caps := range map[string]wire.Caps{
 		"short": {Multicast: true, Direct: true, Datagram: 4, Room: 16},
