@@ -87,7 +87,7 @@ func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
 	return false, g.cfg.Manager.Report(ctx, old.view.Epoch)
 }
 
-// gather returns the first era after old of which all members are ready.
+// gather returns the first era after old in which all members are ready.
 func (g *Group) gather(ctx context.Context, old *era) (*era, error) {
 	for {
 		e, err := g.await(ctx, func() bool { return g.open && g.era != old || g.leaving })

@@ -4,7 +4,7 @@ import "github.com/schedgen/schedgen/runtime/membership"
 
 // Change is the step from one view to the next that has begun at a member.
 type Change struct {
-	View membership.View
+	View membership.View // the view that has begun
 	// Came are the members that were not in the previous view. In a member's first view it lists
 	// all members.
 	Came []membership.Member

@@ -57,7 +57,7 @@ const MaxName = 64
 // of tcp.Config.
 type Meeting struct {
 	View        membership.View
-	Rank, Size  int
+	Rank, Size  int          // of this member in the view
 	Job         string       // of this view only
 	Coordinator string       // the address of rank 0
 	Listener    net.Listener // rank 0's listener at Coordinator; Connect must close it

@@ -21,17 +21,12 @@
 //
 //   - The messages of an origin arrive in its order, each once.
 //   - All members that go from one view to the next have received the same messages before the next
-//     view begins. If one of them has received a message, all
-//
-// have received it, even if its origin has died.
+//     view begins. If one of them has received a message, all have received it, even if its origin
+//     has died.
 //   - A message belongs to the epoch in which it was published ([Message.Epoch]). A new member
-//     receives nothing older than the first view that begins for
-//
-// it ([Group.View]).
+//     receives nothing older than the first view that begins for it ([Group.View]).
 //   - All members that stay receive everything that a member has published, if that member stays
-//     too or calls Leave. If it dies, or is expelled, its last
-//
-// messages may reach no member.
+//     too or calls Leave. If it dies, or is expelled, its last messages may reach no member.
 //
 // # How a view is changed
 //

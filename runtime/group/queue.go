@@ -9,10 +9,10 @@ import (
 
 // Message is a message of another member.
 type Message struct {
-	Origin membership.ID
-	Epoch  uint32 // epoch of the view in which it was published
-	Seq    uint64 // number among the origin's messages, from 0
-	Data   []byte // owned by the receiver
+	Origin membership.ID // the member that has published it
+	Epoch  uint32        // epoch of the view in which it was published
+	Seq    uint64        // number among the origin's messages, from 0
+	Data   []byte        // owned by the receiver
 }
 
 // queue is the messages that the program has not taken.

@@ -453,8 +453,8 @@ func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
 	})
 }
 
-// Members that do not come to meet fail the group with an error that says so; so does the loss of
-// the manager.
+// TestEnds checks that members that do not come to meet, and the loss of the manager, fail the
+// group with an error that says so.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 0)
