@@ -12,9 +12,9 @@ import (
 // golang.org/x/net would allocate an address for each received datagram, and an error for each read
 // that finds nothing.
 //
-// A message of the system is a train: datagrams of one length and one destination, of which the
-// last may be shorter. A train passes through the system as one packet. It is cut where it enters a
-// link that does not take longer ones (UDP_SEGMENT); successive datagrams that arrive are merged
+// A message of the system is a train: datagrams of one length and one destination. The last one may
+// be shorter. A train passes through the system as one packet. It is cut where it enters a link
+// that does not take longer ones (UDP_SEGMENT); successive datagrams that arrive are merged
 // likewise (UDP_GRO).
 
 // mmsghdr is the system's struct mmsghdr.

@@ -14,10 +14,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Another user's process on the host attacks ranks without a key, even with the identity, of which
-// datagrams show only the beginning. It joins the group, reads the operation there, and sends a
-// chunk of its own to the group and to each rank. It also connects to the ranks, whose ports it can
-// list, and greets as one of them. The ranks take none of this, and go on.
+// TestNeighbourWithoutTheKey has another user's process on the host attack ranks without a key. It
+// even knows the whole identity, of which datagrams show only the beginning. It joins the group,
+// reads the operation there, and sends a chunk of its own to the group and to each rank. It also
+// connects to the ranks, whose ports it can list, and greets as one of them. The ranks take none of
+// this, and go on.
 func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string
 	trs := joinedEach(t, 2, func(rank int, c *Config) {

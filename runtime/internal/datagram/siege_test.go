@@ -56,8 +56,8 @@ var forgers = []func(r *rand.Rand, good, other []byte) []byte{
 	},
 }
 
-// Whatever a stranger makes of recorded datagrams, sent from their sender's address, is dropped and
-// counted.
+// TestSiegeOfDatagrams changes recorded datagrams and sends them from their sender's address. All
+// are dropped and counted.
 func TestSiegeOfDatagrams(t *testing.T) {
 	for name, encrypt := range map[string]bool{"signed": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {

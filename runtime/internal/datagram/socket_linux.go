@@ -18,7 +18,7 @@ func shareAddress(fd int) error {
 // counts its own data.
 const bookkeeping = 2
 
-// setReceiveBuffer first asks for more than users are allowed. Whatever the system grants must do.
+// setReceiveBuffer first asks for more than users are allowed. It accepts what the system grants.
 func setReceiveBuffer(fd int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes) != nil {
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bufferBytes)

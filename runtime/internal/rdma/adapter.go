@@ -1,7 +1,7 @@
 // Package rdma is the transport behind package verbs. It uses the queue pairs of a network adapter
-// that accesses memory itself. Puts use a reliable queue pair for each pair of ranks of which one
-// puts something to the other; frames that may be lost use one unreliable queue pair for each rank.
-// The adapter is behind an interface, so that the rest is plain Go and can be tested without an
+// that accesses memory itself. Puts use a reliable queue pair for each pair of ranks that put
+// something to each other. Frames that may be lost use one unreliable queue pair for each rank. The
+// adapter is behind an interface, so that the rest is plain Go and can be tested without an
 // adapter.
 //
 // # Connections

@@ -2,12 +2,12 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// What a rank says about the communicator, as opposed to an operation or a message, goes over TCP
-// to ranks that it has no queue pair for. A goodbye to ranks to which nothing was put, or an
-// agreement among all ranks, thus creates no queue pairs, for which there may be no time any more.
-// The lane keeps its order: notes use the same lane of TCP, and a rank sends its first message by
-// the queue pair only after the other rank has answered such a note, and so has received everything
-// that was sent before over TCP.
+// Frames about the communicator, as opposed to an operation or a message, go over TCP to ranks
+// without a queue pair. So a goodbye to ranks to which nothing was put, or an agreement among all
+// ranks, creates no queue pairs. There may be no time left for them. The lane keeps its order:
+// notes use the same lane of TCP, and a rank sends its first message by the queue pair only after
+// the other rank has answered such a note, and so has received everything that was sent before over
+// TCP.
 
 // beside reports whether frames of kind k on LaneControl go over TCP if no queue pair has been
 // requested.

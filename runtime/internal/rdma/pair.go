@@ -20,7 +20,7 @@ type pair struct {
 	in     []*inLane  // likewise
 	flags  []flagged  // flags that wait to be written, each for another line
 	ready  []*outLane // lanes that can send
-	owes   []*inLane  // lanes of which the peer must be told how much was taken
+	owes   []*inLane  // lanes for which the peer must be told how much was taken
 	aside  []*inLane  // lanes with records that wait for the sink
 	credit credit
 	slots  slots

@@ -27,7 +27,7 @@ type Config struct {
 	Encrypt bool
 
 	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
-	// comma-separated list of addresses, not all of which need to lead there.
+	// comma-separated list of addresses. Not all of them need to lead there.
 	Coordinator string
 	// Doors, if it is not nil, returns the "host:port" where a rank waits for those directly below
 	// it in the tree (tree.go). It must be the same function at all ranks. No rank then waits for

@@ -137,8 +137,8 @@ func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
 	})
 }
 
-// A rank with another size is an error at all ranks, which names the rank and both sizes; so is a
-// rank that dies.
+// TestMisfitsAreNamedEverywhere checks that a rank with another size, or one that dies, is an error
+// at all ranks. The error names the rank and both sizes.
 func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*Config)

@@ -28,13 +28,11 @@
 //
 // # Memory ordering
 //
-// Shared words are read and written by package sync/atomic only, whose
-// operations are sequentially consistent, also between processes. All else in
-// the segment (bodies, headers) is written before an atomic store that says so
-// and read after the load that has seen it. Where two ranks each write one word
-// and then read the other's (ring the bell, then see who is parked; park, then
-// look at the bell), sequential consistency makes at least one of them see the
-// other.
+// Shared words are read and written by package sync/atomic only, whose operations are sequentially
+// consistent, also between processes. Everything else in the segment (bodies, headers) is written
+// before an atomic store that announces it, and read after the load that sees that store. Where two
+// ranks each write one word and then read the other's (ring the bell, then see who is parked; park,
+// then look at the bell), sequential consistency makes at least one of them see the other.
 //
 // # Trust
 //

@@ -58,7 +58,7 @@ type bellLine struct {
 	_      [lineSize - MaxSize/8 - 4]byte
 }
 
-// What a rank with a bell does. A waiting rank looks only at the bell.
+// The states of a rank with a bell. A waiting rank looks only at the bell.
 const (
 	polling = iota
 	parked  // inside the system, waiting on this word

@@ -169,7 +169,7 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	return false
 }
 
-// guest takes in a connection of which some bytes were read already. It returns nil if the
+// guest takes in a connection. read holds the bytes that were read already. It returns nil if the
 // connection is broken.
 func (t *Transport) guest(fd int, read []byte) *conn {
 	c := t.newConn()

@@ -65,9 +65,9 @@ func TestCrossingWaitsForNobody(t *testing.T) {
 	x.settle(t, x.allCome)
 }
 
-// Whatever two ranks do, in whatever order, and however long their dials take: puts arrive once,
-// and in order in their lane. If a rank closes, every rank that it has spoken to learns that after
-// all its puts have arrived; a death is not taken for closing.
+// TestCrossingsKeepOrder has two ranks do anything in any order, with dials of any duration. Puts
+// must arrive once, and in order in their lane. If a rank closes, every rank that it has spoken to
+// learns that after all its puts have arrived; a death is not taken for closing.
 func TestCrossingsKeepOrder(t *testing.T) {
 	for name, edits := range map[string][]func(*Options){"no key": nil, "signed": {signed}, "encrypted": {encrypted}} {
 		t.Run(name, func(t *testing.T) {

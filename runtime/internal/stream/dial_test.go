@@ -15,8 +15,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// fails returns attempts of which the first times end with err, how many there were, and how long
-// the last one was allowed to take.
+// fails returns an attempt that ends with err the first times, the number of attempts, and the time
+// that the last one was allowed.
 func fails(times int, err error) (attempt func(context.Context, clock.Clock, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
 	made, last = new(int), new(time.Duration)
 	return func(_ context.Context, _ clock.Clock, _ string, limit time.Duration) (net.Conn, error) {
