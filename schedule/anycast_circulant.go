@@ -45,7 +45,8 @@ func (o circulantOverlay) Forward(dst []int, rank, origin, _ int) []int {
 	return dst
 }
 
-// sender returns the rank from which another one gets a message of origin, origin itself for its own.
+// sender returns the rank from which another one gets a message of origin, origin itself for its
+// own.
 func (o circulantOverlay) sender(rank, origin int) int {
 	return (origin + binomialParent(o.behind(rank, origin))) % o.ranks
 }
@@ -58,9 +59,9 @@ func (o circulantOverlay) behind(rank, origin int) int {
 	return rank - origin
 }
 
-// circulantChild returns child i of v among n in the order of sending. The
-// sub-tree of v+2^j has 2^j nodes, but for the farthest child's, which n may cut
-// to fewer: that one goes behind those that have more.
+// circulantChild returns child i of v among n in the order of sending. The sub-tree of v+2^j has
+// 2^j nodes. Only the farthest child's may have fewer, because n cuts it; it goes behind the
+// children with more.
 func circulantChild(v, n, i int) int {
 	top := binomialDegree(v, n) - 1
 	behind := max(0, top-bits.Len(uint(n-v-1<<top)))

@@ -51,29 +51,26 @@ func fillSkipRing(n node, a arena) ir.Program {
 //
 // Forwarding is the two rules of §2.2:
 //
-//  1. A message from a node of a lower level is new here and goes to all
-//     channels; so does one's own. Any other goes to lower levels only.
+//  1. A message of this node, or from a node of a lower level, is new here and goes to all
+//     channels. Any other goes to lower levels only.
 //  2. Nothing is put to a node at or behind the origin, seen in the direction
 //     of the ring from the node that forwards.
 //
-// The rules leave two things open. What happens between nodes of the same
-// level does not matter: only node 0 and one other node share a level and a
-// channel, and rule 2 stops what would come twice. The level of node 0 does:
-// were it lower than the highest, a message that arrives there from the last
-// node would count as old and most of the ring would never get it. With that,
-// the rules as they stand hold for every number of ranks and every origin, in
-// at most 2⌈log2 P⌉-2 hops for P > 2.
+// The rules leave two things open. The first does not matter: which way messages go between nodes
+// of the same level. Only node 0 and one other node share a level and a channel, and rule 2 stops
+// second copies. The second matters: the level of node 0. If it were lower than the highest, a
+// message from the last node would count as old there, and most of the ring would never get it.
+// With the highest level, the rules hold for every number of ranks and every origin, in at most
+// 2⌈log2 P⌉-2 hops for P > 2.
 //
-// Nor do they order what a node puts. In LogGP the order of the levels, nearest
-// first, takes twice as long on average as the one here: 55.5 µs in place of 33
-// among 64 nodes, 122.5 in place of 55 among 1,024 (from node 0, 1 byte,
-// LogGOPSim's parameters). Farthest first is nearly right, but at the end of the
-// ring the farthest may lead to few nodes. So a node puts to the largest sub-tree
-// first: the nodes up to its next channel, or up to the origin. Where a message
-// climbs to a higher level other than node 0's, the sub-tree counts double, since
-// it climbs on there and goes deeper than in others of that size. This is never
-// longer than farthest first, and as short as any order in 1,136 of 1,144 cases
-// (doc.go, Order).
+// The rules also leave the order of a node's puts open. In LogGP the order of the levels, nearest
+// first, takes twice as long on average as the one here: 55.5 µs in place of 33 among 64 nodes,
+// 122.5 in place of 55 among 1,024 (from node 0, 1 byte, LogGOPSim's parameters). Farthest first is
+// nearly right, but at the end of the ring the farthest may lead to few nodes. So a node puts to
+// the largest sub-tree first: the nodes up to its next channel, or up to the origin. Where a
+// message climbs to a higher level other than node 0's, the sub-tree counts double, since it climbs
+// on there and goes deeper than in others of that size. This is never longer than farthest first,
+// and as short as any order in 1,136 of 1,144 cases (doc.go, Order).
 type skipRing struct{ ranks int }
 
 // maxChannels bounds the channels of a node: one a level.

@@ -37,8 +37,8 @@ func (c *layer) keptBefore(number, bit int) parts {
 	return p
 }
 
-// halve writes the rounds of a master that takes part. It returns the pieces of which the master
-// then has the results.
+// halve writes the rounds of a master that takes part. It returns the pieces whose results the
+// master then has.
 func (a *arena) halve(n *node, c *layer) parts {
 	have, number := a.contributionOfPair(n, c), n.number(n.v)
 	if n.hosts == 1 {

@@ -10,10 +10,11 @@ const maxTypos = 3
 
 // NameError is the error for an algorithm that does not exist.
 type NameError struct {
-	Name string
+	Name string   // the unknown name
 	Near []string // names that the caller may have meant, in registry order
 }
 
+// Error names the algorithm, and suggests similar names.
 func (e *NameError) Error() string {
 	msg := "schedule: no algorithm " + quote(e.Name)
 	if len(e.Near) > 0 {

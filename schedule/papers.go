@@ -8,8 +8,8 @@ import (
 // Paper is a publication or a program from which algorithms come.
 type Paper struct {
 	Number  string // as in Algorithm.Paper: a number, the first author and year, or a program's name
-	Authors string
-	Title   string
+	Authors string // initials and names, separated by commas
+	Title   string // as published
 }
 
 // Papers returns the papers to which Algorithm.Paper refers, in the order of their numbers.

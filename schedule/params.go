@@ -45,10 +45,11 @@ type Params struct {
 // ParamError says which parameter is out of its legal range.
 type ParamError struct {
 	Param  string // spelled as on the command line: ranks, root, fan-in …
-	Value  int
+	Value  int    // the value that was given
 	Reason string // the legal range, or why there is none
 }
 
+// Error states the parameter, its value and the legal range in one line.
 func (e *ParamError) Error() string {
 	return fmt.Sprintf("schedule: %s=%d: %s", e.Param, e.Value, e.Reason)
 }

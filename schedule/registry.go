@@ -192,8 +192,8 @@ func (a *Algorithm) Acknowledged() bool { return a.acked }
 // Uncut reports whether every block is one chunk, whatever its length.
 func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }
 
-// fixed reports whether the algorithm has the parameter but leaves no choice. A rootless message is
-// always one chunk, and so is the multicast of a barrier.
+// fixed reports whether the algorithm has the parameter but leaves no choice. A rootless message
+// and the multicast of a barrier are always one chunk.
 func (a *Algorithm) fixed(param string) bool {
 	return (a.rootless() || a.tells) && param == "chunks"
 }

@@ -12,7 +12,7 @@ import (
 
 // Candidate is an algorithm with parameters, and its time.
 type Candidate struct {
-	Algorithm string
+	Algorithm string          // its full name, such as "bcast/chain"
 	Params    schedule.Params // all parameters, with root 0
 	Time      sim.Time        // when the last rank returns; sim.Never: too large to compute
 }

@@ -10,8 +10,8 @@ import (
 // FileError is the error of a reader. It says where and why a file is not a table of rules. The
 // readers report only the first fault.
 type FileError struct {
-	Line int // line of the fault, from 1
-	Msg  string
+	Line int    // line of the fault, from 1
+	Msg  string // what is wrong there
 }
 
 // Error returns the line and the message in one line.
@@ -23,7 +23,7 @@ func faultf(line int, format string, args ...any) error {
 
 // FormError is the error of a reader for a file of a known form that it does not read.
 type FormError struct {
-	Form forms.Form
+	Form forms.Form // the form of the file
 }
 
 // Error says what the file is, and what the reader accepts.

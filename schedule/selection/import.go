@@ -131,7 +131,7 @@ func (t *tuned) kept() ([]Rule, error) {
 		if err != nil {
 			return nil, faultf(max(1, own[0].Line), "%v", err)
 		}
-		decides := make(map[int]bool) // lines of which a rule decides a case
+		decides := make(map[int]bool) // lines with a rule that decides a case
 		for i, r := range own {
 			if used[i] {
 				kept = append(kept, *r)

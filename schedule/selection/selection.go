@@ -73,9 +73,9 @@ func (n Need) has(there bool) bool { return n == Either || there == (n == With) 
 // Params are the parameters that a rule gives to its algorithm. A field that is 0 has its default:
 // that of schedule.Params, or the result of Chunks.
 type Params struct {
-	Degree  int
-	FanIn   int
-	FanOut  int
+	Degree  int  // see schedule.Params
+	FanIn   int  // see schedule.Params
+	FanOut  int  // see schedule.Params
 	Chunks  int  // number of chunks of a block
 	Chunk   int  // bytes of a chunk at most, as far as 1024 chunks suffice; not together with Chunks
 	Masters bool // run between the masters of hosts, if hosts have several ranks
@@ -87,19 +87,19 @@ const BuiltIn = "built-in"
 // Rule is a line of a table: the algorithm for the cases that meet its conditions. The zero value
 // of a condition is no condition.
 type Rule struct {
-	Collective string
-	Ranks      Range
-	Bytes      Range
-	Hosts      Range
-	Multicast  Need
-	Memory     Need
-	Rings      Need
-	Place      Place
+	Collective string // such as "bcast"
+	Ranks      Range  // number of ranks
+	Bytes      Range  // bytes of a block
+	Hosts      Range  // Case.Hosts
+	Multicast  Need   // Case.Multicast
+	Memory     Need   // Case.Memory
+	Rings      Need   // Case.Rings
+	Place      Place  // Case.Place
 
 	Algorithm string // the name of an algorithm, or BuiltIn
-	Params    Params
-	Reason    string
-	Line      int // line of the file, from 1; 0: not from a file
+	Params    Params // of the algorithm
+	Reason    string // a comment for people
+	Line      int    // line of the file, from 1; 0: not from a file
 }
 
 func (r *Rule) fits(c *Case) bool {
