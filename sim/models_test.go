@@ -20,7 +20,7 @@ func simulate(t require.TestingT, name string, p schedule.Params, c sim.Config) 
 }
 
 // TestEquationsOfTheLinearModel checks equations 1 and 2 of paper 004 for the linear broadcast, and
-// 4 and 5 for the symmetric one, with p destinations and n bytes, of which each fragment has n/p.
+// 4 and 5 for the symmetric one, with p destinations, n bytes, and fragments of n/p bytes.
 func TestEquationsOfTheLinearModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.IntRange(1, 30).Draw(t, "p")

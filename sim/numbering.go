@@ -8,10 +8,10 @@ import (
 )
 
 // numbering numbers the chunks of one program if the operation has several blocks and a rank uses
-// few of all chunks. An alltoall of P ranks has P² blocks, of which a program names about 2P. Then
-// a node has slots only for the chunks for which its rules or its end wait. They are numbered in
-// the order in which the program names them. So programs that differ only in chunks, as those of a
-// ring do, have one shape.
+// few of all chunks. An alltoall of P ranks has P² blocks, and a program names about 2P of them.
+// Then a node has slots only for the chunks for which its rules or its end wait. They are numbered
+// in the order in which the program names them. So programs that differ only in chunks, as those of
+// a ring do, have one shape.
 //
 // Messages under way carry the numbers of the operation: 0 for enter, 1+k for chunk k, and after
 // all chunks the signals. A node with another numbering looks the slots up ([node.local]).

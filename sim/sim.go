@@ -78,7 +78,7 @@ type Result struct {
 	Enters   []Time // by rank: when its call begins
 	Returns  []Time // by rank: when its call returns; Never if it does not
 	Makespan Time   // when the last call returns, Never if some call never does
-	Counts   Counts
+	Counts   Counts // of messages, losses and other events
 	Path     []Step // the critical path, if Config.Path was set
 	Loads    []Load // by host, if the model has links
 }

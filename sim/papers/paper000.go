@@ -94,7 +94,7 @@ func (c *cluster) stagesReturn(p, r int) sim.Time {
 }
 
 // worstReturn returns when the last of p ranks returns from the two-stage broadcast if all lose the
-// multicast: after p-1 penalty rounds, the first of which starts behind the multicast.
+// multicast: after p-1 penalty rounds. The first of these starts behind the multicast.
 func (c *cluster) worstReturn(p int) sim.Time {
 	return c.prepare + c.step() + sim.Time(p-1)*c.hop()
 }
