@@ -83,7 +83,11 @@ func (c *Collective) RootWord() string {
 }
 
 // Blocks are the Count blocks First, First+Step, First+2·Step …. The zero value is empty.
-type Blocks struct{ First, Step, Count int }
+type Blocks struct {
+	First int // number of the first block
+	Step  int // distance between two blocks
+	Count int // number of blocks
+}
 
 // At returns the i-th of the blocks, 0 ≤ i < Count.
 func (b Blocks) At(i int) int { return b.First + i*b.Step }
@@ -452,7 +456,7 @@ func (h *Header) Holds(rank, k int) bool {
 // Chunks are the chunks of some blocks. Each block has Per chunks.
 type Chunks struct {
 	Blocks
-	Per int
+	Per int // chunks of a block
 }
 
 // Len returns the number of chunks.

@@ -30,12 +30,12 @@ type Param struct {
 // equal.
 type Schedule struct {
 	Header
-	Programs []Program
+	Programs []Program // by rank
 }
 
 // Program is what one rank does in one operation.
 type Program struct {
-	Rank    int
+	Rank    int    // the rank that runs it
 	Signals int    // the rank has the signal slots s0 … s<Signals-1>
 	Values  int    // the rank has the partial results v0 … v<Values-1>
 	Rules   []Rule // in the order in which ready rules fire
@@ -49,10 +49,10 @@ type Program struct {
 // times the base timeout. An After of 0 means at once. It then repeats Do, at growing intervals,
 // until Unless is set. Rules may share slices, so callers must not modify them.
 type Rule struct {
-	When   []Slot
-	Do     []Action
-	Unless Slot // None: the rule is not a repair
-	After  int  // multiples of the base timeout, ≥ 0; 0 unless the rule is a repair
+	When   []Slot   // slots of this rank
+	Do     []Action // in this order
+	Unless Slot     // None: the rule is not a repair
+	After  int      // multiples of the base timeout, ≥ 0; 0 unless the rule is a repair
 }
 
 // IsRepair reports whether the rule is a repair rule.
@@ -88,7 +88,7 @@ func (o Op) String() string {
 // of such a message or fold follow each other in a rule, and all but the first have Joins set. A
 // property that a check proves of each single put also holds for the message.
 type Action struct {
-	Op    Op
+	Op    Op    // Put, Mcast or Fold
 	Joins bool  // Put: it belongs to the message of the action before it; Fold: it is the next operand
 	Slot  Slot  // the slot that is sent, or the operand
 	To    int32 // destination rank of a Put, else 0

@@ -20,17 +20,17 @@ const (
 
 // Op is one operation of a rank.
 type Op struct {
-	Kind    Kind
-	StartOf int32  // Local: 1 plus the index of the operation of which this is the start; 0: not a start
-	CPU     int32  // the CPU of its rank that it uses
-	NIC     int32  // Send, Recv: the network interface of its rank that it uses
-	Peer    int    // Send, Recv: the other rank
-	Tag     int    // Send, Recv: a send matches a receive with the same tag
-	Size    int    // Send, Recv: in the unit of the file, Graph.Unit
-	Time    int    // Local: nanoseconds of CPU time; proofs do not depend on it
-	Name    string // its name in the file; may be empty
-	Line    int    // its line in the file
-	After   []int32
+	Kind    Kind    // Local, Send or Recv
+	StartOf int32   // Local: if this is the start of an operation, 1 plus the index of that operation; else 0
+	CPU     int32   // the CPU of its rank that it uses
+	NIC     int32   // Send, Recv: the network interface of its rank that it uses
+	Peer    int     // Send, Recv: the other rank
+	Tag     int     // Send, Recv: a send matches a receive with the same tag
+	Size    int     // Send, Recv: in the unit of the file, Graph.Unit
+	Time    int     // Local: nanoseconds of CPU time; proofs do not depend on it
+	Name    string  // its name in the file; may be empty
+	Line    int     // its line in the file
+	After   []int32 // indices of the operations of the same rank that end before this one starts
 	Move
 }
 
@@ -43,16 +43,19 @@ type Op struct {
 type Move struct {
 	Read  Span // the cells that a Send sends and a Local copies
 	Write Span // the cells that a Recv or a Local writes
-	Mix   bool
+	Mix   bool // the operation folds
 }
 
 // Span is Len consecutive cells from cell From on. A Len of 0 is no cell.
-type Span struct{ From, Len int }
+type Span struct {
+	From int // the first cell
+	Len  int // number of cells
+}
 
 // Graph is the operations of all ranks. Op.After holds the indices of operations of the same rank
 // that end before the operation starts.
 type Graph struct {
-	Ranks [][]Op
+	Ranks [][]Op // by rank, in the order of the file
 	Cells *Cells // nil: the file does not say what its messages carry
 	Unit  string // the unit of Op.Size, such as "bytes"
 	As    string // the collective that the file claims to do, such as "bcast"; "": it does not say
@@ -75,12 +78,15 @@ type Cells struct {
 }
 
 // Ref names operation I of a rank.
-type Ref struct{ Rank, I int }
+type Ref struct {
+	Rank int
+	I    int // index in Graph.Ranks[Rank]
+}
 
 // Fault is the error of a graph that cannot run to its end, or whose result depends on timing.
 type Fault struct {
-	Ranks []int // the ranks concerned, first the one that goes wrong first
-	Text  string
+	Ranks []int  // the ranks concerned, first the one that goes wrong first
+	Text  string // the fault in words
 }
 
 // Error returns the text.

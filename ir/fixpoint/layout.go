@@ -15,8 +15,8 @@ const MaxSlots = 1 << 26
 
 // Place is one slot of one rank.
 type Place struct {
-	Rank int
-	Slot ir.Slot
+	Rank int     // 0 … Ranks-1
+	Slot ir.Slot // as Rank names it
 }
 
 // String returns the place as "s3 of rank 5".

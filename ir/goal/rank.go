@@ -34,8 +34,8 @@ func (r *rank) find(s *scanner, label token) int32 {
 
 // finish returns the operations of the rank. If other operations wait for the start of an
 // operation, finish cuts that operation in two. The new first part is a start without duration,
-// which gets the requirements. The operation then requires its start, and so do the operations that
-// wait for the start.
+// which gets the requirements. The operation and all operations that wait for its start then
+// require that first part.
 func (r *rank) finish() []dag.Op {
 	starts := make(map[int32]int32)
 	for _, pair := range r.together {
