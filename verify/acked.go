@@ -4,7 +4,7 @@ package verify
 // be, and its memory may hold another message (paper 002, section 3.3.2).
 var acked = Check{
 	Name:    "acked",
-	Summary: "where the root, or rank 0 if there is none, waits for acknowledgements, it returns only when every rank has every chunk that it wants",
+	Summary: "if the root (or rank 0 if there is none) waits for acknowledgements, it returns only when every rank has every chunk that it wants",
 	scope:   acknowledged,
 	prove:   proveAcked,
 }

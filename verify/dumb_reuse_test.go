@@ -78,8 +78,8 @@ func sends(s *ir.Schedule, rank int, r *ir.Rule, mcasts bool) []Place {
 	return places
 }
 
-// dumbLead returns three maxima: how many operations a plain rule can be ahead of a rank of which
-// it sets a chunk, or a signal, and how many operations a rank can enter ahead of another. Bounded
+// dumbLead returns three maxima: how many operations a plain rule can be ahead of a rank whose
+// chunk, or signal, it sets, and how many operations a rank can enter ahead of another. Bounded
 // leads of rules are below the number of ranks, and those of ranks are at most that number.
 func dumbLead(s *ir.Schedule) (chunks, signals, enters int) {
 	last := s.Ranks

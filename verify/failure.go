@@ -14,7 +14,7 @@ type Place = fixpoint.Place
 // -1 if no rank does.
 type Step struct {
 	Place
-	From int
+	From int // the rank that sets it, or -1
 }
 
 // Failure is the error of a check that does not hold. It holds the counterexample. Its text is one

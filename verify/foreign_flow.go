@@ -11,11 +11,10 @@ const (
 	maxFlowSteps = 1 << 29 // of all searches together
 )
 
-// flow finds the maximum number of bytes that each rank can get from those that others hold. By the
-// theorem of maximum flow and minimum cut (Ford, Fulkerson, 1956) it is the capacity of the
-// bottleneck. The nodes are the operations, then one end for each rank, then each rank's own
-// blocks. A message is an arc whose capacity is its length. What a rank has before an operation it
-// also has after it.
+// flow finds the maximum number of bytes that each rank can get from the others. By the theorem of
+// maximum flow and minimum cut (Ford, Fulkerson, 1956) it is the capacity of the bottleneck. The
+// nodes are the operations, then one end for each rank, then each rank's own blocks. A message is
+// an arc whose capacity is its length. A rank keeps its bytes after an operation.
 //
 // Once the search has found what one rank gets, that stays at the rank. The search for the next
 // rank goes backwards and takes from the first rank with data that it meets, usually a neighbour.

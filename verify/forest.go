@@ -140,7 +140,7 @@ func (f *forest) inOrder(t tree) bool {
 	return n.rising && t.shift+n.last < f.ranks
 }
 
-// firstOutOfOrder returns two neighbouring ranks of t of which the first is not below the second. t
+// firstOutOfOrder returns two neighbouring ranks of t, where the first is not below the second. t
 // must not be in order.
 func (f *forest) firstOutOfOrder(t tree) (before, after int) {
 	for {

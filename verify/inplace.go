@@ -18,7 +18,7 @@ import (
 // the part. Check contributes has shown that it does, and there is no other way.
 var inPlace = Check{
 	Name:    "in-place",
-	Summary: "a note, a proof where the algorithm promises it: no rank gets a result before its own contribution, whose memory it may share, has been read",
+	Summary: "a note, or a proof if the algorithm promises it: no rank gets a result before its contribution has been read, so the two may share memory",
 	scope:   everyFold,
 	prove:   proveInPlace,
 }

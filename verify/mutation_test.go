@@ -194,7 +194,7 @@ func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string
 }
 
 // TestMutantsKeepTheirChecks requires that no change of rules or of Done makes a check say that it
-// does not apply. What a schedule lacks is never a reason.
+// does not apply. A part that a schedule lacks is never a reason.
 func TestMutantsKeepTheirChecks(t *testing.T) {
 	good := tiny(t)
 	for seed := range heavy.Or[uint64](5000, 20000) {

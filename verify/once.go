@@ -11,7 +11,7 @@ import (
 // put that yields to the multicast is made once or not at all (see recovery).
 var once = Check{
 	Name:    "once",
-	Summary: "no rank gets a chunk twice by put, not even by one repair or answer, or a chunk that it holds or folds; where nothing is multicast, each wanted chunk comes exactly once",
+	Summary: "without losses, no rank gets by put a chunk twice, or one that it holds or folds; no repair or answer puts a chunk twice; without multicasts, each wanted chunk comes exactly once",
 	scope:   everyMessage,
 	prove:   proveOnce,
 }

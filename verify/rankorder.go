@@ -4,7 +4,7 @@ import "fmt"
 
 var rankOrder = Check{
 	Name:    "rank-order",
-	Summary: "a note, a proof where the algorithm promises it: contributions are folded in the order of ranks, so operations need not commute",
+	Summary: "a note, or a proof if the algorithm promises it: contributions are folded in the order of ranks, so operations need not commute",
 	scope:   everyFold,
 	prove:   proveRankOrder,
 }

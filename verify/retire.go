@@ -9,7 +9,7 @@ import (
 // repair.
 var retire = Check{
 	Name:    "retire",
-	Summary: "once a rank's done slots are set, every rule of it that is not part of a repair has fired",
+	Summary: "once a rank's done slots are set, all its rules have fired, except those of repairs",
 	scope:   everySchedule,
 	prove:   proveRetire,
 }
@@ -33,8 +33,7 @@ func proveRetire(sub *subject) (string, error) {
 }
 
 // retireClaims appends claims for the slots for which a rule waits and that are not in done. When
-// the rank returns, enter is set, and so are the chunks that it holds and the slots that it has
-// folded.
+// the rank returns, enter, the chunks that it holds and the slots that it has folded are set.
 func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
 	for _, w := range r.When {
 		open = done.claim(open, rank, w, w)

@@ -29,7 +29,7 @@ import (
 // holds the sender back.
 var reuse = Check{
 	Name:    "reuse",
-	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; how far ranks may be apart",
+	Summary: "in operations back to back, no signal is set before that of an earlier operation is consumed; tells how far ranks may be apart",
 	scope:   everySchedule,
 	prove:   proveReuse,
 }

@@ -29,7 +29,7 @@ import (
 //   - rank a must have entered before slot x of rank 0 is set if and only if rank a+r must have
 //     entered before slot σ^r(x) of rank r is set.
 //
-// A put of x by rank 0 to rank t sets x of rank t. What holds for that slot holds, t ranks further
+// A put of x by rank 0 to rank t sets x of rank t. By rotation, the same holds t ranks further
 // back, for slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0
 // are closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that go with it,
 // and the ranks in terms, are shifted by -t. This is exact: the equations of all ranks are P equal

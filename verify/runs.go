@@ -4,7 +4,7 @@ package verify
 type run struct{ lo, hi int32 }
 
 // runs is a set of numbers: runs in ascending order that neither overlap nor touch. So equal sets
-// are equal slices. The ranks of which a rank has heard in a barrier are a few runs, however many
+// are equal slices. The ranks that a rank has heard of in a barrier are a few runs, however many
 // ranks there are.
 type runs []run
 

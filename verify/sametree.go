@@ -4,7 +4,7 @@ package verify
 // operations on NaNs, ties of MinLoc and a program's own functions do not even commute bit by bit.
 var sameTree = Check{
 	Name:    "same-tree",
-	Summary: "all ranks that fold a chunk fold the same tree, the order of operands included: every copy has the same bits",
+	Summary: "all ranks that fold a chunk fold the same tree, with the same order of operands, so every copy has the same bits",
 	scope:   everyFold,
 	prove:   proveSameTree,
 }

@@ -11,7 +11,7 @@ import (
 
 // Check is one property of schedules.
 type Check struct {
-	Name    string
+	Name    string // such as "same-tree"
 	Summary string // the property in one line
 	scope   scope
 	prove   func(*subject) (note string, err error)
@@ -30,10 +30,10 @@ func Checks() []Check {
 
 // Report is the result of [Run] for a schedule.
 type Report struct {
-	Header  ir.Header
-	Results []Result
-	Cost    Cost  // zero if the schedule is not well-formed
-	Terms   Terms // zero if the schedule folds nothing, or if its folds are not proved
+	Header  ir.Header // of the schedule
+	Results []Result  // in the order of Checks
+	Cost    Cost      // zero if the schedule is not well-formed
+	Terms   Terms     // zero if the schedule folds nothing, or if its folds are not proved
 	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
 	// (see [RunRotation]).
 	Rotates bool
@@ -50,7 +50,7 @@ func (r *Report) How() string {
 
 // Result is the outcome of one check.
 type Result struct {
-	Check   string
+	Check   string // the name of the check
 	Applies bool   // the check applies to this schedule and was run
 	Note    string // more than yes or no: why the check applies, or why it does not
 	// Err is nil if the property is proved. Otherwise it is a *[Failure] with the counterexample,
