@@ -79,8 +79,8 @@ type Call struct {
 	// is ErrInput. If Config names no algorithm, the rules choose one as for long blocks; if that
 	// one relays blocks, the first algorithm that does not replaces it. Each block is then one
 	// chunk of at most wire.MaxBody bytes, 2 GiB, unless Config.Algorithms asks for more chunks.
-	Counted              bool
-	DstCounts, SrcCounts []int
+	Counted              bool  // blocks have lengths of their own
+	DstCounts, SrcCounts []int // lengths of the blocks of Dst and Src in elements, by block
 
 	// Ended, if it is not nil, is called once with the outcome of a started call, before Wait or
 	// Test return it. The goroutine that finds that the call has ended calls it, perhaps inside

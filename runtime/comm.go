@@ -169,15 +169,15 @@ func (c *Comm) Err() error {
 
 // Totals counts what a communicator has done since Join.
 type Totals struct {
-	Operations      uint64        `json:"operations"`   // collective operations completed
-	McastChunks     uint64        `json:"mcast_chunks"` // chunks of broadcasts that came by multicast first
-	PutChunks       uint64        `json:"put_chunks"`   // chunks of broadcasts that came by put first: by the algorithm or a repair
-	Repairs         uint64        `json:"repairs"`      // repair rules carried out
-	Doubled         uint64        `json:"doubled"`      // signals sent as datagrams too
-	Stale           uint64        `json:"stale"`        // frames and datagrams dropped: of past operations or closed communicators, or invalid
-	Published       uint64        `json:"published"`    // rootless messages of this rank
-	Delivered       uint64        `json:"delivered"`    // rootless messages handed to this process
-	Transport       wire.Stats    `json:"transport"`
+	Operations      uint64        `json:"operations"`        // collective operations completed
+	McastChunks     uint64        `json:"mcast_chunks"`      // chunks of broadcasts that came by multicast first
+	PutChunks       uint64        `json:"put_chunks"`        // chunks of broadcasts that came by put first: by the algorithm or a repair
+	Repairs         uint64        `json:"repairs"`           // repair rules carried out
+	Doubled         uint64        `json:"doubled"`           // signals sent as datagrams too
+	Stale           uint64        `json:"stale"`             // frames and datagrams dropped: of past operations or closed communicators, or invalid
+	Published       uint64        `json:"published"`         // rootless messages of this rank
+	Delivered       uint64        `json:"delivered"`         // rootless messages handed to this process
+	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
 	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
 	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast
 	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last broadcast
@@ -204,8 +204,8 @@ func (c *Comm) totals() Totals {
 // Close leaves the communicator. It sends the frames that are still queued and tells the peers that
 // this rank leaves, and why if the communicator has failed. Running calls and open requests end
 // with ErrClosed. If there are any, the communicator fails at the other ranks with ErrPeerLeft.
-// Later operations of other ranks that need this rank fail too, and so do rootless messages that
-// would be relayed by this rank.
+// Later operations of other ranks that need this rank fail too. Rootless messages that this rank
+// would relay also fail.
 //
 // Close does not wait for the calls of other ranks, nor until they have this rank's published
 // messages: Flush does. Close waits for at most Config.Waiting.Linger until all ranks know the

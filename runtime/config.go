@@ -22,8 +22,8 @@ import (
 // the parameters count: Rules choose the algorithm, and parameters that are not 0 replace those of
 // the rule. Rules never replace an algorithm that has a Name.
 type Algorithm struct {
-	Name   string
-	Params schedule.Params
+	Name   string          // such as "bcast/binomial"; "": the rules choose
+	Params schedule.Params // 0: the default, or the rule's parameter
 }
 
 // Algorithms selects algorithms by the names of their collectives, such as "bcast", "barrier",

@@ -62,8 +62,8 @@ func TestConfigOfAlgorithms(t *testing.T) {
 	}
 }
 
-// What the caller does to the map after Join has no effect, also on communicators that are split
-// off.
+// TestConfigOfAlgorithmsIsCopied checks that changes of the map after Join have no effect, also on
+// communicators of Split.
 func TestConfigOfAlgorithmsIsCopied(t *testing.T) {
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear", Params: schedule.Params{Chunks: 3}}}}
 	comms := group(t, 2, mem.Options{}, cfg)

@@ -204,7 +204,8 @@ func TestLengthsThatDiffer(t *testing.T) {
 	}
 }
 
-// The length of an element counts, and so does whether blocks have lengths of their own.
+// TestFormsThatDiffer checks that ranks must agree on the length of an element, and on whether
+// blocks have lengths of their own.
 func TestFormsThatDiffer(t *testing.T) {
 	plain := runtime.Call{Collective: "allgather", Dst: make([]byte, 24), Src: make([]byte, 8)}
 	for name, c := range map[string]struct{ a, b runtime.Call }{

@@ -8,17 +8,12 @@
 // since the other ranks wait for its frames. So:
 //
 //   - Give [Comm.Bcast], [Comm.Barrier], [Comm.Split] and the starts of operations a context that
-//     ends
-//
-// only when the job is to end.
+//     ends only when the job is to end.
 //   - To wait for a limited time, start the operation with [Comm.StartBcast] or [Comm.StartBarrier]
-//     under
-//
-// such a context, and give [Request.Wait] the short context. If the short context ends, only the
-// wait ends.
+//     under such a context, and give [Request.Wait] the short context. If the short context ends,
+//     only the wait ends.
 //   - The contexts of [Comm.Publish], [Comm.Flush], [Comm.Next], [Comm.Messages], [Comm.Agree] and
-//
-// [Comm.Shrink] also end only the wait.
+//     [Comm.Shrink] also end only the wait.
 //   - To go on after a communicator has failed, all ranks call [Comm.Shrink].
 //
 // When a process dies, its launcher decides whether the others live on to call Shrink:

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Observe says who is told what a communicator does. Each rank has its own. Communicators made by
+// Observe receives the events of a communicator. Each rank has its own. Communicators made by
 // Split, Dup and Shrink inherit it.
 type Observe struct {
 	// Log gets an event when ranks have joined, when a rank is lost, when the communicator fails,

@@ -11,12 +11,12 @@ import (
 // State describes a communicator at one moment: which operations are open, which slots they lack,
 // and which ranks they wait for. It is for people who want to know why nothing moves.
 type State struct {
-	Comm      uint8  `json:"comm"`    // the communicator's number among those of the transport; 0 is the first
-	Process   int    `json:"process"` // this process's rank in the first communicator
-	Rank      int    `json:"rank"`
-	Size      int    `json:"size"`
-	First     int    `json:"first"` // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job
-	Epoch     uint32 `json:"epoch"`
+	Comm      uint8  `json:"comm"`             // the communicator's number among those of the transport; 0 is the first
+	Process   int    `json:"process"`          // this process's rank in the first communicator
+	Rank      int    `json:"rank"`             // this rank in the communicator
+	Size      int    `json:"size"`             // number of ranks
+	First     int    `json:"first"`            // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job
+	Epoch     uint32 `json:"epoch"`            // Config.Epoch
 	Transport string `json:"transport"`        // the package of the transport, such as tcp
 	Group     string `json:"group,omitempty"`  // the address of its own multicast group; empty: it uses the transport's group
 	Shared    string `json:"shared,omitempty"` // why it has no group of its own, so that its multicasts reach all ranks of the transport; empty: it has one, or needs none
@@ -30,7 +30,7 @@ type State struct {
 	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left, are lost, or may be lost
 	Watch   *core.Watch `json:"watch,omitempty"`   // the ranks that this rank asks for signs of life
 	Failure string      `json:"failure,omitempty"` // why the communicator has failed, or that it is closed
-	Totals  Totals      `json:"totals"`
+	Totals  Totals      `json:"totals"`            // counters since Join
 }
 
 // Operation is an open operation and the ranks that it waits for.

@@ -25,7 +25,7 @@ const (
 
 // Event is one step of an operation at a rank.
 type Event struct {
-	Kind EventKind
+	Kind EventKind // what happened
 	At   time.Time // by Config.Clock
 	Comm uint8     // the communicator's number on the transport; 0 is the first
 	Rank int       // this rank in the communicator
@@ -36,8 +36,8 @@ type Event struct {
 	Bytes int    // of the message
 
 	Slot ir.Slot // for a put signal, the receiver's slot
-	Peer int
-	Err  error
+	Peer int     // the other rank; -1: none
+	Err  error   // EventEnded: the operation's error, or nil
 
 	Process int    // this process's rank in the first communicator
 	First   int    // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job

@@ -20,8 +20,8 @@ type Number interface {
 // If Value is shorter than the space before Index, MinLoc and MaxLoc set that space to zero. So
 // their results are the same at all ranks, byte by byte.
 type Loc[T Number] struct {
-	Value T
-	Index int64
+	Value T     // compared first
+	Index int64 // compared if values are equal
 }
 
 // locKernel returns the kernel for Locs, and for types with the same fields.

@@ -17,7 +17,7 @@ var ErrNone = errors.New("no launcher's variables in the environment; set SCHEDG
 
 // Position is a process's rank and size among the processes that were started with it.
 type Position struct {
-	Rank, Size int
+	Rank, Size int    // 0 ≤ Rank < Size
 	Local      int    // how many ranks run on this host; 0: unknown
 	Source     string // the variables: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
 	// Clock is for pauses while the ranks meet; nil means the system's.

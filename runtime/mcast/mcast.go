@@ -55,7 +55,7 @@ type Config struct {
 	// Loss is the probability with which this rank drops a received datagram, drawn from a
 	// generator seeded by Seed and the rank.
 	Loss float64
-	Seed uint64
+	Seed uint64 // see Loss
 }
 
 // Transport is one rank's end of a communicator.

@@ -39,8 +39,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 
 // Member is one process of a group.
 type Member struct {
-	ID      ID     `json:"id"`
-	Name    string `json:"name,omitempty"`
+	ID      ID     `json:"id"`                // random, of this process alone
+	Name    string `json:"name,omitempty"`    // for people
 	Address string `json:"address"`           // "host:port" where it waits for the others when it is the first of a view
 	Manager string `json:"manager,omitempty"` // "host:port" where it answers as manager; package embedded sets it
 }

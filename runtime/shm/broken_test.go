@@ -50,8 +50,8 @@ func (s *taker) Ended(rank int, how wire.End, err error) {
 	require.Equal(s.t, how == wire.Closed, err == nil)
 }
 
-// Whatever is written over the segment, no rank reads or writes outside of it, and Ended is called
-// at most once for each rank.
+// TestScribbled overwrites the segment with anything. No rank may read or write outside of it, and
+// Ended is called at most once for each rank.
 func TestScribbled(t *testing.T) {
 	ended := 0
 	for seed := range uint64(25) {

@@ -21,7 +21,7 @@ import (
 
 // Config says how a rank finds the other ranks.
 type Config struct {
-	Rank, Size int
+	Rank, Size int // of this process: 0 ≤ Rank < Size
 
 	// File is a segment made by [Create] for Size ranks, which a parent process hands down to its
 	// children, for example. Join does not close it.

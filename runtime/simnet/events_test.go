@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the order in which events are pushed, they are popped by time, then by the drawn number,
-// then in the order of push.
+// TestEventsAreInATotalOrder checks that events are popped by time, then by the drawn number, then
+// in the order of push.
 func TestEventsAreInATotalOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q events

@@ -60,8 +60,8 @@ func call(o *runtime.Operation) string {
 	return text
 }
 
-// sizeText returns a number of bytes in the largest binary unit of which it has at least one, with
-// three digits, such as "16 MiB", "1.5 KiB" or "1000 B".
+// sizeText returns a number of bytes in the largest binary unit that does not exceed it, with three
+// digits, such as "16 MiB", "1.5 KiB" or "1000 B".
 func sizeText(bytes int) string {
 	const units = "KMGTPE"
 	if bytes < 1<<10 {

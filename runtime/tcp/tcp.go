@@ -28,7 +28,7 @@ const (
 
 // Config says how a rank finds the other ranks.
 type Config struct {
-	Rank, Size int
+	Rank, Size int // of this process: 0 ≤ Rank < Size
 
 	// Job is the name of the job, at most MaxJob bytes and the same at all its ranks. Rank 0 turns
 	// ranks of other jobs away and goes on waiting. The name is no secret: it separates jobs that
@@ -42,7 +42,7 @@ type Config struct {
 	Encrypt bool
 	// Coordinator is the "host:port" where rank 0 waits for the others while the communicator is
 	// built, and only then. The host name may become known late. The host may be a comma-separated
-	// list of addresses, not all of which need to lead there.
+	// list of addresses. Not all of them need to lead there.
 	Coordinator string
 	// Doors, if it is not nil, returns the "host:port" where a rank waits for a few others while
 	// the communicator is built. It must be the same function at all ranks. With Doors, no rank

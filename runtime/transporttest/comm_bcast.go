@@ -106,8 +106,8 @@ func testBackToBack(t *testing.T, with Make) {
 	}
 }
 
-// testHeld: a root that is far ahead is held back. What it has sent waits in buffers of fixed size,
-// and arrives complete when the others take it.
+// testHeld: a root that is far ahead is held back. Its messages wait in buffers of fixed size, and
+// arrive complete when the others take them.
 func testHeld(t *testing.T, with Make) {
 	const n, rounds = 256 << 10, 120
 	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {

@@ -149,9 +149,9 @@ func testFlushDeath(t *testing.T, with Make) {
 	}
 }
 
-// testRelayLeft: if a rank has left that would have to pass messages on, a rank that publishes such
-// a message gets an error, and so do all others. Nothing is lost in silence. Messages that were
-// passed on before can still be flushed.
+// testRelayLeft: if a rank that would have to pass messages on has left, publishing such a message
+// is an error at all ranks. Nothing is lost in silence. Messages that were passed on before can
+// still be flushed.
 func testRelayLeft(t *testing.T, with Make) {
 	const ranks, relay, behind = 5, 2, 3 // of the skip ring's messages of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: "anycast/skip-ring"}}})

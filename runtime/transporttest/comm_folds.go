@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// foldLengths are numbers of elements in a block: none, fewer than chunks, and numbers of which
+// foldLengths are numbers of elements in a block: none, fewer than chunks, and numbers for which
 // blocks are copied, lent and cut.
 var foldLengths = []int{0, 1, 13, 400, 9000, 40_000}
 

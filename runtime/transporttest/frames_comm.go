@@ -253,7 +253,7 @@ func testCommAbandon(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommCut abandons a frame of which its receiver has taken a part.
+// testCommCut abandons a frame after its receiver has taken a part.
 func testCommCut(t *testing.T, with Make) {
 	const bytes = 64<<20 + 5
 	n := connect(t, with, 2)

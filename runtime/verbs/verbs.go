@@ -1,7 +1,7 @@
 // Package verbs is the transport over InfiniBand and RoCE, whose network adapters access memory
-// themselves. Puts use a reliable queue pair for each pair of ranks of which one puts something to
-// the other. Multicasts use one unreliable queue pair for each rank. On RoCE, the multicast group
-// is an IPv4 group; on InfiniBand, the subnet manager creates it.
+// themselves. Puts use a reliable queue pair for each pair of ranks that put something to each
+// other. Multicasts use one unreliable queue pair for each rank. On RoCE, the multicast group is an
+// IPv4 group; on InfiniBand, the subnet manager creates it.
 //
 // The package needs libibverbs and librdmacm, and therefore cgo. The build tag verbs includes it in
 // a program,

@@ -142,7 +142,7 @@ const (
 	FramePassed                       // the sender, which leaves, has received the messages of origin Arg below Seq and has passed them on
 	FrameClash                        // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
 	FrameDispute                      // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
-	FrameOver                         // operation Seq, of which the receiver lacks a part, has ended at the sender
+	FrameOver                         // operation Seq has ended at the sender; the receiver lacks a part of it
 	frameKinds
 )
 
@@ -180,7 +180,7 @@ type Frame struct {
 	Unsent *int // decremented, if not nil, when Body is no longer referred to
 }
 
-// Whole returns the length of the whole body, of which f.Body may be a part.
+// Whole returns the length of the whole body. f.Body may be a part of it.
 func (f *Frame) Whole() int { return max(f.Len, f.Offset+len(f.Body)) }
 
 // Verdict is a sink's answer to a frame.

@@ -7,8 +7,8 @@
 // key. A member whose lease could not be renewed for Config.TTL must take itself for dead:
 // [membership.ErrLost]. A closed member gives its lease back, so that no member waits for its end.
 //
-// The package uses etcd's JSON gateway, a documented and stable interface (etcd.io/docs, "Why gRPC
-// gateway"), of which it needs six calls. The official client would bring gRPC and protocol
-// buffers, some hundred packages, into every program that uses this module. Its additions, such as
+// The package uses six calls of etcd's JSON gateway, a documented and stable interface
+// (etcd.io/docs, "Why gRPC gateway"). The official client would bring gRPC and protocol buffers,
+// some hundred packages, into every program that uses this module. Its additions, such as
 // balancing, caching and elections, are not needed here.
 package etcd
