@@ -63,8 +63,8 @@ type Config struct {
 	Retain int
 
 	PublishWindow int // largest number of published messages of one rank under way; default 64
-	// PublishBytes is the largest number of bytes of one rank's published messages under way. Publish
-	// waits while there are more. The default is 256 KiB.
+	// PublishBytes is the largest number of bytes of one rank's published messages under way.
+	// Publish waits while there are more. The default is 256 KiB.
 	PublishBytes int
 	MaxMessage   int // largest number of bytes of a published message; default 1 MiB
 
@@ -80,19 +80,19 @@ type Config struct {
 	Clock clock.Clock
 
 	Waiting Waiting // how callers wait
-	Observe Observe // who is told of events; default nobody
+	Observe Observe // receives the communicator's events; none by default
 }
 
 // Algorithm names an algorithm of package schedule, such as "bcast/binomial", and its parameters. A
 // parameter of 0 means its default. It must be 0 if the algorithm has no such parameter.
 // docs/algorithms.md explains the algorithms.
 type Algorithm struct {
-	Name   string
-	Chunks int // chunks of a block; the default depends on its length
-	Degree int // children or partners of a rank
-	FanIn  int // children of a rank where signals are gathered
-	FanOut int // children of a rank where signals are released
-	Hosts  int // blocks of ranks that share a host; default flat
+	Name   string // such as "bcast/binomial"; "": the rules choose
+	Chunks int    // chunks of a block; the default depends on its length
+	Degree int    // children or partners of a rank
+	FanIn  int    // children of a rank where signals are gathered
+	FanOut int    // children of a rank where signals are released
+	Hosts  int    // blocks of ranks that share a host; default flat
 }
 
 // DelayPolicy decides when the root of a broadcast by multicast starts. If no rank listens yet, a
@@ -130,7 +130,7 @@ type Waiting struct {
 	Stay bool
 }
 
-// Observe says who is told of a communicator's events. Each rank has its own. Communicators made by
+// Observe receives the events of a communicator. Each rank has its own. Communicators made by
 // Split, Dup and Shrink inherit it.
 type Observe struct {
 	// Log gets an event when ranks have joined, when one is lost, when the communicator fails and

@@ -76,11 +76,11 @@ func (e *OpError) Error() string { return (*runtime.OpError)(e).Error() }
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// RankError is an error of one rank. The rank has caused the error as far as is known, and else has
-// detected it.
+// RankError is an error of one rank: the rank that has caused it, if that is known, or else the rank
+// that has detected it.
 type RankError struct {
-	Rank int
-	Err  error
+	Rank int   // in the communicator
+	Err  error // what happened there
 }
 
 // Error names the rank.
@@ -104,8 +104,8 @@ type LostError struct {
 // Came says how many of a lost rank's published messages have come to the survivors: Least to one
 // of them and Most to another. If the two are equal, all survivors have the same messages.
 type Came struct {
-	Rank        int
-	Least, Most uint64
+	Rank        int    // the lost rank
+	Least, Most uint64 // numbers of messages
 }
 
 // Error names the ranks.

@@ -8,11 +8,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/fold/exact"
 )
 
-// Exact is a sum of floating-point numbers, and of products of two of them, that is not rounded. Its
-// Float64 depends on nothing but which numbers have been added. The zero Exact is the sum of none.
+// Exact is a sum of floating-point numbers, and of products of two of them, that is not rounded.
+// Its Float64 depends only on the numbers that have been added. The zero Exact is the sum of no
+// numbers.
 //
-// An Exact is an element of any collective: [Sum] adds Exacts in Reduce, Allreduce, ReduceScatter, Scan
-// and Exscan, and in their Start functions. Several sums can travel in one call:
+// An Exact is an element of any collective. [Sum] adds Exacts in Reduce, Allreduce, ReduceScatter,
+// Scan and Exscan, and in their Start functions. One call can carry several sums:
 //
 //	sums := make([]schedgen.Exact, 2)
 //	sums[0].Add(masses...)
@@ -21,36 +22,36 @@ import (
 //
 // It has 544 bytes. Equal sums have equal bits, so == compares them. 2^91 numbers can be added.
 //
-// A sum that is zero is -0 if -0 alone has been added, and otherwise +0. A sum is infinite if it is
-// beyond the greatest number when it is rounded, or if infinities of one sign have been added. It is
-// NaN if a NaN has been added, or infinities of both signs; it has the bits of math.NaN then.
+// A zero sum is -0 if only -0 has been added, and otherwise +0. A sum is infinite if it exceeds the
+// greatest number when it is rounded, or if infinities of one sign have been added. It is NaN, with
+// the bits of math.NaN, if a NaN or infinities of both signs have been added.
 type Exact struct {
 	sum exact.Sum
 }
 
-// Add adds numbers. A float32 is added as a float64, which it is exactly. Add is fastest for many
-// numbers at a time.
+// Add adds numbers. It is fastest for many numbers at a time. A float32 converts to float64 without
+// rounding.
 func (e *Exact) Add(numbers ...float64) { exact.Add(&e.sum, numbers) }
 
-// AddProducts adds the products of the numbers at the same places of x and y, which are not rounded. It
-// panics if x and y have different lengths.
+// AddProducts adds the products x[i]·y[i] without rounding them. It panics if x and y have
+// different lengths.
 func (e *Exact) AddProducts(x, y []float64) { exact.AddProducts(&e.sum, x, y) }
 
-// AddExact adds all that has been added to other.
+// AddExact adds the sum of other.
 func (e *Exact) AddExact(other *Exact) { e.sum.AddSum(&other.sum) }
 
-// Float64 returns the sum, rounded to the nearest float64, and to the even one of two that are equally
-// near.
+// Float64 returns the sum, rounded to the nearest float64. Of two that are equally near, it returns
+// the even one.
 func (e *Exact) Float64() float64 { return e.sum.Float64() }
 
-// Float32 returns the sum, rounded to the nearest float32. It is rounded once, not to a float64 first.
+// Float32 returns the sum, rounded to the nearest float32. It is rounded once, not to a float64
+// first.
 func (e *Exact) Float32() float32 { return e.sum.Float32() }
 
-// ExactSum returns the sum of all numbers that all ranks have in x, rounded once: to the nearest T, and
-// to the even one of two that are equally near. All ranks get it. It depends on nothing but the
-// numbers: neither on their order, nor on how many ranks there are and which has which, nor on
-// algorithms and transports. Lengths may differ, and may be 0. See [Exact] for zeros, infinities and
-// NaN.
+// ExactSum returns, at all ranks, the sum of the elements of x of all ranks, rounded once to the
+// nearest T, and to the even one of two that are equally near. It depends only on the numbers: not
+// on their order, the number of ranks, algorithms or transports. len(x) may differ among ranks and
+// may be 0. See [Exact] for zeros, infinities and NaN.
 func ExactSum[T ~float32 | ~float64](ctx context.Context, comm *Comm, x []T) (T, error) {
 	if err := checkCall[T](ctx, comm, "ExactSum", 0); err != nil {
 		return 0, err
@@ -60,9 +61,9 @@ func ExactSum[T ~float32 | ~float64](ctx context.Context, comm *Comm, x []T) (T,
 	return allreduceExact[T](ctx, comm, "ExactSum", own)
 }
 
-// ExactDot returns the sum of the products of x and y, place by place, of all ranks. The products are
-// not rounded, and the sum is rounded once, as that of [ExactSum] is. x and y have the same length, which
-// may be another one at each rank.
+// ExactDot returns, at all ranks, the sum of the products x[i]·y[i] of all ranks. The products are
+// not rounded, and the sum is rounded once, as by [ExactSum]. x and y have the same length, which
+// may differ among ranks.
 func ExactDot[T ~float32 | ~float64](ctx context.Context, comm *Comm, x, y []T) (T, error) {
 	if err := checkCall[T](ctx, comm, "ExactDot", 0); err != nil {
 		return 0, err
@@ -83,11 +84,11 @@ func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn s
 	return exact.Round[T](&own[0].sum), nil
 }
 
-// AllreduceExact adds up buf of all ranks, element by element, and puts the sums into buf of every rank.
-// Each sum is rounded once, as that of [ExactSum] is. buf has the same length at all ranks.
+// AllreduceExact adds up buf of all ranks, element by element, and puts the sums into buf at every
+// rank. Each sum is rounded once, as by [ExactSum]. len(buf) is the same at all ranks.
 //
-// It moves as many bytes as an [Allreduce] that is made for long vectors: every rank gets all ranks'
-// elements of one part of buf, adds them up, and sends the sums to all.
+// It moves as many bytes as an [Allreduce] of a long vector. Every rank gets all ranks' elements of
+// one part of buf, adds them up, and sends the sums to all.
 func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf []T) error {
 	const fn = "AllreduceExact"
 	if err := checkCall[T](ctx, comm, fn, 0); err != nil {
@@ -118,8 +119,8 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 	return moveCounted(ctx, comm, fn, &allgather, buf, counts, own, nil, 0)
 }
 
-// allAtOnce is up to how many bytes of all ranks it is faster that every rank gets all of them, which
-// is one collective, not two.
+// allAtOnce is the number of bytes of all ranks up to which one allgather of everything is faster
+// than an alltoall and an allgather.
 const allAtOnce = 32 << 10
 
 // scratch returns memory for n elements, and the same memory for keep.
@@ -140,7 +141,7 @@ func (c *Comm) keep(memory []uint64) {
 	c.folding.Unlock()
 }
 
-// addExact is what Sum does to Exacts.
+// addExact is Sum for Exacts.
 var addExact = fold.Func("exact sum", true, func(dst, src []Exact) {
 	for i := range dst {
 		dst[i].AddExact(&src[i])

@@ -20,8 +20,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Numbers are drawn of several kinds: like measured values, with any bits, subnormal, huge, of few bits,
-// and with infinities and NaN.
+// drawNumber draws a number of one of several kinds: like measured values, with any bits,
+// subnormal, huge, with few bits, or an infinity or NaN.
 func drawNumber(r *rand.Rand, kind int) float64 {
 	switch kind {
 	case 0:
@@ -41,7 +41,7 @@ func drawNumber(r *rand.Rand, kind int) float64 {
 	return r.Float64()
 }
 
-// drawVector draws n numbers, of which many may cancel out.
+// drawVector draws n numbers. Many of them may cancel out.
 func drawVector(r *rand.Rand, n int) []float64 {
 	xs := make([]float64, n)
 	kind, cancel := r.IntN(7), r.IntN(2) == 0
@@ -57,7 +57,7 @@ func drawVector(r *rand.Rand, n int) []float64 {
 	return xs
 }
 
-// roundedSum is the sum as math/big has it, rounded once.
+// roundedSum returns the sum by math/big, rounded once.
 func roundedSum(xs []float64) float64 {
 	sum, special, zero := new(big.Float).SetPrec(4000), 0.0, math.Copysign(0, -1)
 	for _, x := range xs {
@@ -121,8 +121,8 @@ func divided(r *rand.Rand, xs []float64, ranks int) [][]float64 {
 	return parts
 }
 
-// exactFolds are the collectives that fold; each returns the ranks whose contributions are in buf, and
-// whether this rank has a result.
+// exactFolds are the collectives that fold; each returns the ranks whose contributions are in buf,
+// and whether this rank has a result.
 var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (ranks int, err error){
 	"allreduce": func(ctx context.Context, c *schedgen.Comm, buf []schedgen.Exact) (int, error) {
 		return c.Size(), schedgen.Allreduce(ctx, c, buf, schedgen.Sum)
@@ -148,8 +148,8 @@ var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []sc
 	},
 }
 
-// Exacts have the same bits whatever the number of ranks, the algorithm, what is lost and overtaken, and
-// the division of the numbers; rounded, they are what math/big says.
+// Exacts have the same bits whatever the number of ranks, the algorithm, what is lost and
+// overtaken, and the division of the numbers; rounded, they are what math/big says.
 func TestExactByEveryAlgorithm(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	vectors := make([][]float64, heavy.Or(16, 1000))
@@ -341,10 +341,10 @@ func TestAllreduceExactOfOtherLengths(t *testing.T) {
 	}
 }
 
-// BenchmarkExactSum calls what is exact and what is rounded in turn, and says how many times as long
-// what is exact takes, by the medians. AllreduceExact is called with normally distributed numbers, with
-// numbers whose sizes are spread over 40 decades, and with ranks of which two have numbers that are 20
-// decades greater and cancel:
+// BenchmarkExactSum calls exact and rounded functions in turn, and reports the median time of each
+// exact one as a multiple of the rounded one's. It calls AllreduceExact with normally distributed
+// numbers, with numbers whose sizes are spread over 40 decades, and with two ranks whose numbers
+// are 20 decades greater and cancel out:
 //
 //	go test -run '^$' -bench ExactSum -benchtime 1x
 func BenchmarkExactSum(b *testing.B) {

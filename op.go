@@ -39,8 +39,8 @@ var (
 // Loc is a value and its index, for [MinLoc] and [MaxLoc]. The result has the least, or the
 // greatest, value. If several values are equal, the result is the one with the least index.
 type Loc[T any] struct {
-	Value T
-	Index int64
+	Value T     // compared first
+	Index int64 // the program's choice, such as a rank or a position
 }
 
 // Func returns an operation that the program defines. For all i, f puts into dst[i] the fold of
