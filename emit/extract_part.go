@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// pickPart chooses a rank and the ranks that it sends to or gets from. If these are too many, it
-// chooses some of every round and direction.
+// pickPart chooses a rank and its partners: the ranks that it sends to or receives from. If there
+// are too many partners, it chooses some of every round and direction.
 func (t *run) pickPart(rank, most int) pick {
 	groups := t.peers(rank)
 	chosen, peers := map[int]bool{rank: true}, map[int]bool{}
@@ -26,15 +26,15 @@ func (t *run) pickPart(rank, most int) pick {
 			break
 		}
 	}
-	why := fmt.Sprintf("rank %d and whom it sends to or gets from", rank)
+	why := fmt.Sprintf("rank %d and its partners", rank)
 	if n := len(peers); n >= len(chosen) {
-		why = fmt.Sprintf("rank %d and %d of the %s that it sends to or gets from", rank, len(chosen)-1, count(n, "rank"))
+		why = fmt.Sprintf("rank %d and %d of its %s", rank, len(chosen)-1, count(n, "partner"))
 	}
 	return pick{sortedKeys(chosen), rank, why}
 }
 
-// peers returns the ranks that the given rank deals with, by round: first those it sends to, then
-// those it gets from, each in the order of their distance.
+// peers returns the partners of a rank by round: first the ranks that it sends to, then the ranks
+// that it receives from, each by distance.
 func (t *run) peers(rank int) [][]int {
 	sent, got := make([][]int, t.last), make([][]int, t.last)
 	t.moves(func(tr transfer) {

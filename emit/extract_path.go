@@ -10,17 +10,17 @@ import (
 // pickPath chooses the ranks on the critical path. If the path is long, it chooses both ends.
 func (t *run) pickPath(most int) pick {
 	path := t.path()
-	why := "the critical path, what the last return waits for"
+	why := "the critical path to the last return"
 	if n := len(path); n > most {
-		why = fmt.Sprintf("both ends of the critical path over %s, what the last return waits for", count(n, "rank"))
+		why = fmt.Sprintf("both ends of the critical path over %s to the last return", count(n, "rank"))
 		path = slices.Concat(path[:most/2], path[n-(most-most/2):])
 	}
 	slices.Sort(path)
 	return pick{path, -1, why}
 }
 
-// path returns the ranks on which the last return depends. Each one waits for the next, and the
-// last of them has only entered. Each rank occurs once.
+// path returns the ranks on which the last return depends, each once. Each rank waits for the next
+// one, and the last one has only entered.
 func (t *run) path() []int {
 	rank := t.lastToReturn()
 	if rank < 0 {

@@ -56,7 +56,7 @@ func TestRolesAreWhatDiffersInMoreThanRanks(t *testing.T) {
 
 func TestPartIsWhoARankHasToDoWith(t *testing.T) {
 	tr := traced(t, chain(100))
-	require.Equal(t, pick{[]int{6, 7, 8}, 7, "rank 7 and whom it sends to or gets from"}, tr.pickPart(7, 8))
+	require.Equal(t, pick{[]int{6, 7, 8}, 7, "rank 7 and its partners"}, tr.pickPart(7, 8))
 	sc := tr.scene(tr.pickPart(7, 8), wholeRounds)
 	require.Equal(t, []int{7, 8, 9}, sc.numbers, "rank 6 returns when 7 gets, 8 when it has sent")
 	require.Len(t, sc.transfers, 2)

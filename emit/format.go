@@ -56,12 +56,12 @@ func Formats() []Format {
 		{"text", "txt", "canonical text form, parses back to the same schedule", 0, fixed(ir.WriteText)},
 		{"json", "json", "JSON form schedgen/1 to schedgen/4, for other programs", 0, fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
+		{"svg", "svg", "space-time diagram: a lane for each rank, or for some of many, and rounds to the right", 0, writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo},
 		{"c", "c", "C file for mpicc: the schedule over point-to-point messages of MPI", mostWritten, writeC},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
-		{"msccl", "xml", "XML for MSCCL: what puts alone move and fold, such as an allreduce", mostWritten, writeMSCCL},
+		{"msccl", "xml", "XML for MSCCL, for schedules of puts and folds alone, such as an allreduce", mostWritten, writeMSCCL},
 	}
 }
 

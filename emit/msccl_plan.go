@@ -509,7 +509,7 @@ func (p *mscclPlan) await(rank int, m maker) (block, step int) {
 }
 
 // add adds a step to a block of the rank and returns its number. The step waits for the last of
-// needs. Steps before it wait for the others. What happens in the block itself needs no waiting.
+// needs. Steps before it wait for the others. Steps of the same block need no waiting.
 func (p *mscclPlan) add(rank, block int, needs []maker, step mscclStep) int {
 	step.block, step.dep = -1, -1
 	nothing := mscclPlace{"o", -1}

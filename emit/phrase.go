@@ -85,7 +85,7 @@ func numbered(word string, sorted []int) string {
 // maxNamed is the maximum number of runs of numbers that a phrase names.
 const maxNamed = 12
 
-// anyOf describes ranks of which one is enough.
+// anyOf describes a set of ranks, one of which is enough.
 func anyOf(ranks []int) string { return "rank " + joined(intRuns(ranks, " to "), " or ") }
 
 // list joins parts in English: "a", "a and b", "a, b and c".

@@ -116,7 +116,8 @@ func TestTuneKeepsMeasuredRules(t *testing.T) {
 	require.Contains(t, rules, "measured: takes 50 % less")
 }
 
-// TestTuneOfMemoryRefusesNothing refuses nothing for transport mem, of which no model is made.
+// TestTuneOfMemoryRefusesNothing checks that nothing is refused for transport mem, since tune makes
+// no model of it.
 func TestTuneOfMemoryRefusesNothing(t *testing.T) {
 	out, rules, err := finished(t, "noisy", func(of *tuned) { of.link.Transport = overMem })
 	require.NoError(t, err)

@@ -1,7 +1,7 @@
-// The picture: a lane for every rank that is shown, rounds from left to right.
-// It is built anew for every run; a step in time only changes classes.
+// The picture has a lane for every shown rank, and rounds from left to right. It is built anew for
+// every run. A step in time only changes classes.
 
-const most = {lanes: 32, rounds: 40, legs: 1200}; // of an extract; beyond so many arrows later chunks are left out
+const most = {lanes: 32, rounds: 40, legs: 1200}; // of an extract; beyond this number of legs, arrows of later chunks are left out
 const gutter = 74, headroom = 30, gap = 24;
 
 function svg(name, attrs = {}, ...children) {
@@ -13,9 +13,9 @@ function svg(name, attrs = {}, ...children) {
 
 function kindStyle(kind) { return ['', '-width', '-dash'].map(part => `--kind${part}: var(--${kind}${part})`).join('; '); }
 
-// layout says where everything is: lanes by rank, rounds by column. Transfers
-// of one round that would cover each other start at different places of it.
-// Rounds that are left out share a gap.
+// layout returns the position of everything: lanes by rank, rounds by column. Transfers of one
+// round that would cover each other start at different places in it. Rounds that are left out share
+// a gap.
 function layout(view, width) {
   const g = {view, pitch: pitchOf(view.lanes.length), tracks: [], x: [gutter]};
   for (let round = 1; round <= view.last; round++) g.tracks.push(view.rounds.has(round) ? tracksOf(view, round) : null);
@@ -29,8 +29,8 @@ function layout(view, width) {
   return g;
 }
 
-// leastWidth returns how wide a round must be: its arrows start side by side, and many that cross
-// need room to be told apart. A page that is narrower scrolls.
+// leastWidth returns the least width of a round. Its arrows start side by side, and many crossing
+// arrows need room. A narrower page scrolls.
 function leastWidth(g, tracks, round) {
   const crossing = g.view.drawn.filter(l => l.arrive === round && l.kind !== 'mcast').length;
   return 56 + 12 * Math.min(Math.max(tracks.size - 1, 0), 12) + 6 * Math.min(crossing, 40);
@@ -97,8 +97,8 @@ function axis(g) {
   return node;
 }
 
-// armOf is where the arrow of a transfer runs. A multicast is a comb: a trunk
-// across the lanes, and for every receiver an arm along its lane.
+// armOf returns the line of a transfer's arrow. A multicast is a comb: a trunk across the lanes,
+// and an arm along the lane of each receiver.
 function armOf(g, l) {
   const at = ends(g, l.arrive - 1, trackOf(l), l.from, l.to);
   return l.kind === 'mcast' ? {...at, x1: trunkX(at), y1: at.y2} : at;
@@ -106,7 +106,7 @@ function armOf(g, l) {
 
 function trunkX(at) { return at.x1 + (at.x2 - at.x1) * 0.25; }
 
-// gather groups things in the order in which their keys come up.
+// gather groups things by key, in the order in which keys first occur.
 function gather(things, key) {
   const by = new Map();
   for (const x of things) {
@@ -117,8 +117,7 @@ function gather(things, key) {
   return [...by.values()];
 }
 
-// trunks draws the trunk of each multicast; of those side by side the middle
-// one tells what they carry.
+// trunks draws the trunk of each multicast. Of several side by side, the middle one has the label.
 function trunks(g) {
   const combs = gather(g.view.drawn.filter(l => l.kind === 'mcast'), l => `${l.arrive} ${l.from} ${l.name}`);
   return gather(combs, ([l]) => `${l.arrive} ${l.from}`).flatMap(beside => beside.map((legs, i) => {
@@ -164,9 +163,9 @@ function strokes(at, lost, open) {
   ];
 }
 
-// labels says which arrows tell what they carry, and at which part of their length: of those side by
-// side the middle one speaks for all. An arrow on which every place is taken by another label tells
-// nothing; its title does.
+// labels chooses the arrows that have a label, and the position of the label on each. Of several
+// arrows side by side, the middle one has it. An arrow that other labels cover completely has only
+// its title.
 function labels(g) {
   if (g.pitch < 30 || g.view.drawn.length > 160) return new Map();
   const told = g.view.drawn.filter(l => !l.lost && l.kind !== 'mcast');
@@ -183,15 +182,15 @@ function labels(g) {
   return found;
 }
 
-// overlap reports whether two boxes, of which x and y are the middles, have a point in common.
+// overlap reports whether two boxes, given by their centres x and y, overlap.
 function overlap(a, b) { return 2 * Math.abs(a.x - b.x) < a.w + b.w && 2 * Math.abs(a.y - b.y) < a.h + b.h; }
 
-// tag writes what an arrow carries at a part of its length.
+// tag writes the label of an arrow at a position along it.
 function tag(at, name, part) {
   return svg('text', {class: 'label', x: at.x1 + (at.x2 - at.x1) * part, y: at.y1 + (at.y2 - at.y1) * part + 4}, name);
 }
 
-// ghostNode draws a step of a counterexample that does not happen.
+// ghostNode draws a step of a counterexample that never happens.
 function ghostNode(g, s) {
   const from = s.from < 0 ? s.rank : s.from;
   const at = ends(g, g.tracks.length - 1, s.key, from, s.rank);
@@ -221,10 +220,10 @@ function dots(g) {
   });
 }
 
-// diamond is the sign of a fold, where a lane meets what has come to it.
+// diamond draws a fold on a lane.
 function diamond(x, y, r) { return `M${x - r} ${y}l${r} ${r} ${r} ${-r} ${-r} ${-r}z`; }
 
-// tellDot says what a rank has from a round on, and how it has been folded.
+// tellDot describes the slots that a rank gets in a round, and their folds.
 function tellDot(view, d) {
   const told = d.slots.map((slot, i) => `${d.names[i]}${tellTerm(view, slot)}`);
   return `Rank ${d.rank}, round ${d.round}: ${few(told, 12)}`;

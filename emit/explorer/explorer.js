@@ -1,13 +1,13 @@
-// The page: what is shown, and what buttons and keys do to it.
+// The page: its state, and the actions of buttons and keys.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
 const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false, lanes: 'extract', end: false};
-const maxWhole = 64; // ranks that a page offers to show all of
+const maxWhole = 64; // the greatest number of ranks that a page offers to show in full
 let view;
 
-// world is what goes wrong in the run that is shown: the losses chosen here,
-// and what the counterexample assumes.
+// world returns the faults of the shown run: the losses chosen here, and the assumptions of the
+// counterexample.
 function world(p) {
   const f = data.failures[state.failure];
   return {
@@ -17,7 +17,7 @@ function world(p) {
   };
 }
 
-// look computes the run that is to be shown, and its picture's parts.
+// look computes the run, and the parts of its picture.
 function look() {
   const p = number(data.schedules[state.which], data.rows[state.which]), run = solve(p, world(p)), all = legs(run);
   view = {p, run, legs: all, returns: returns(run), critical: critical(run), picked: state.rank};
@@ -30,7 +30,7 @@ function look() {
   view.ghosts = view.steps.filter(s => view.run.slots[s.id] < 0).map((s, i) => ({...s, key: `ghost ${i}`, text: tellStep(view, s)}));
 }
 
-// drawable is what is drawn: of too many arrows not those of later chunks.
+// drawable returns the legs to draw. If there are too many, it leaves out later chunks.
 function drawable(view) {
   const all = view.legs.filter(l => within(view, l) && view.rounds.has(l.arrive));
   view.cut = all.length > most.legs;
@@ -41,8 +41,8 @@ function drawable(view) {
   return all.filter(early).slice(0, most.legs);
 }
 
-// steps is the path of the counterexample, causes first; where verify gives
-// none it is what puts the slots in question.
+// steps returns the path of the counterexample, causes first. If verify gives no path, it returns
+// the steps that put the slots of the counterexample.
 function steps() {
   const f = data.failures[state.failure];
   if (!f) return [];
@@ -78,7 +78,7 @@ function refresh() {
 
 function casts() { return [...$('diagram').querySelectorAll('[data-key]')]; }
 
-// rove lets one multicast be in the order of the tab key, the others by M.
+// rove puts one multicast into the order of the tab key; M reaches the others.
 function rove(key) {
   const all = casts(), at = all.find(n => n.getAttribute('data-key') === key);
   for (const n of all) n.setAttribute('tabindex', -1);
@@ -131,10 +131,10 @@ function item(...children) {
   return li;
 }
 
-// isOpen tells whether arrows of a kind have heads that are not filled.
+// isOpen reports whether arrows of a kind have unfilled heads.
 function isOpen(kind) { return data.kinds.some(k => k.id === kind && k.open); }
 
-// paint shows the round: what has happened, what happens now, what will.
+// paint shows the current round: past, present and future transfers.
 function paint() {
   const {round} = state;
   $('round').textContent = `${round} of ${view.last}`;
@@ -151,7 +151,7 @@ function paint() {
   tellPicked();
 }
 
-// own tells whether an arrow stands out where some do.
+// own reports whether an arrow is highlighted, if some are.
 function own(l) { return state.critical ? l.first && l.slots.some(slot => view.critical.has(slot)) : l.from === state.rank || l.to === state.rank; }
 
 function paintTrunk({legs, node}) {
@@ -178,7 +178,7 @@ function paintTimes() {
   }
 }
 
-// tellPicked fills the panel of the rank that is picked.
+// tellPicked fills the panel of the picked rank.
 function tellPicked() {
   const {rank, round} = state, e = view.run, p = view.p, waits = pending(view, rank, round);
   const has = e.queue.filter(slot => p.rankOf[slot] === rank && e.slots[slot] <= round);
@@ -211,13 +211,13 @@ function say(text) { $('say').textContent = text; }
 
 function go(round) {
   state.round = Math.max(0, Math.min(view.last, round));
-  state.end = state.round === view.last; // and stays there if the run changes
+  state.end = state.round === view.last; // stay at the end if the run changes
   if (state.end) pause();
   paint();
   say(tellRound(view, state.round));
 }
 
-// step goes to the next or the last round that is shown.
+// step goes to the next or the previous shown round.
 function step(by) {
   const rounds = [0, ...view.rounds, view.last];
   go(by > 0 ? rounds.find(r => r > state.round) ?? view.last : rounds.findLast(r => r < state.round) ?? 0);
@@ -235,8 +235,8 @@ function pause() {
   $('play').textContent = '▶ Play';
 }
 
-// toSee goes from the beginning to the end of the run: who changes what is lost there wants to see
-// what comes of it.
+// toSee goes from the beginning of the run to its end, so that the effect of a changed loss is
+// visible.
 function toSee() { if (state.round === 0) state.end = true; }
 
 function toggle(key) {
@@ -251,7 +251,7 @@ function toggle(key) {
 function loseAll(lose) {
   toSee();
   state.lost.clear();
-  // What is lost can change what is sent: repeat until all that is sent is lost.
+  // Losses change the messages that are sent: repeat until all of them are lost.
   for (let before = -1; lose && state.lost.size > before;) {
     before = state.lost.size;
     for (const l of view.legs) if (l.kind === 'mcast') state.lost.add(l.key);
@@ -328,7 +328,7 @@ const keys = {
   r: e => pick((state.rank + (e.shiftKey ? view.p.ranks - 1 : 1)) % view.p.ranks, true),
 };
 
-// onKey leaves to a control the keys that it uses itself.
+// onKey handles keys, except those that the focused control uses itself.
 function onKey(event) {
   const own = {BUTTON: [' ', 'Enter'], SELECT: null, INPUT: [' ', 'ArrowLeft', 'ArrowRight', 'Home', 'End']}[event.target.tagName];
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -358,7 +358,7 @@ function start() {
   open();
 }
 
-// open shows the beginning of the run, which is where a page opens: play then shows the rest.
+// open shows the beginning of the run.
 function open() {
   go(0);
   state.end = false;

@@ -1,7 +1,7 @@
-// Which ranks and rounds are shown where all would not be readable.
+// The ranks and rounds that a page shows if all would be too many to read.
 
-// extract chooses the ranks and what is drawn of a run. With a hub only what
-// that rank sends or gets is drawn, else all between the ranks.
+// extract chooses the ranks, and the legs of the run to draw. With a hub, these are the legs from
+// or to that rank; otherwise all legs between the ranks.
 function extract(view, given, mode) {
   const all = {ranks: [], hub: -1, why: ''}, opening = () => given.ranks.length && view.steps.length ? stepsPart(view) : given;
   const part = {all: () => all, path: () => pathPart(view), part: () => rankPart(view), extract: opening}[mode]();
@@ -15,7 +15,7 @@ function pathPart(view) {
   return {ranks: ascending(ends.length ? ends : [0]), hub: -1, why: 'the critical path, which the last return depends on'};
 }
 
-// rankPart is a rank and those it has to do with, some of every round.
+// rankPart returns a rank and its partners, some of every round.
 function rankPart(view) {
   const {picked} = view, own = view.legs.filter(l => l.from === picked || l.to === picked);
   const groups = gather(own, l => `${l.arrive} ${l.from === picked}`).map(g => g.map(l => l.from === picked ? l.to : l.from));
@@ -27,7 +27,7 @@ function rankPart(view) {
   return {ranks: ascending(ranks), hub: picked, why: `rank ${picked} and ${some} that it sends to or receives from`};
 }
 
-// stepsPart is the ranks of a counterexample.
+// stepsPart returns the ranks of a counterexample.
 function stepsPart(view) {
   const ranks = [...new Set(view.steps.flatMap(s => s.from < 0 ? [s.rank] : [s.rank, s.from]))].slice(0, most.lanes);
   return {ranks: ascending(ranks), hub: -1, why: 'the ranks of the counterexample'};
@@ -35,20 +35,20 @@ function stepsPart(view) {
 
 function ascending(numbers) { return [...numbers].sort((a, b) => a - b); }
 
-// within tells whether a transfer is between the lanes.
+// within reports whether both ends of a transfer have lanes.
 function within(view, l) {
   return view.at.has(l.from) && view.at.has(l.to) && (view.hub < 0 || l.from === view.hub || l.to === view.hub);
 }
 
-// roundsOf lists the rounds that are shown: of an extract those in which
-// something happens to its ranks, of too many the first and the last ones.
+// roundsOf lists the shown rounds. Of an extract, these are the rounds in which its ranks do
+// something. If there are too many, these are the first and the last ones.
 function roundsOf(view) {
   if (view.whole) return new Set([...Array(view.last).keys()].map(i => i + 1));
   const busy = ascending(new Set([...view.legs.filter(l => within(view, l)).map(l => l.arrive), ...view.lanes.map(r => view.returns[r]).filter(at => at > 0)]));
   return new Set(busy.length > most.rounds ? [...busy.slice(0, most.rounds / 2), ...busy.slice(-most.rounds / 2)] : busy);
 }
 
-// tellExtract says what is shown and what is left out.
+// tellExtract says which ranks and rounds are shown and which are left out.
 function tellExtract(view) {
   const {lanes, p, drawn, legs} = view, parts = [];
   if (!view.whole) {

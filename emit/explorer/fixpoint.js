@@ -1,10 +1,9 @@
-// The least fixpoint of a schedule: which slots end up set and in which round,
-// which rules fire. It is the one of package ir/fixpoint, and tests hold the
-// two against each other.
+// The least fixpoint of a schedule: the slots that become set, their rounds, and the rules that
+// fire. Package ir/fixpoint computes the same, and tests compare the two.
 
-// number gives every slot and every rule of a schedule its number over all
-// ranks: of each rank enter, the chunks that it has to do with, its signals and its partial results, in
-// this order. What a rank holds and wants is said by row.
+// number numbers the slots and the rules of all ranks. Each rank has enter, the chunks that it
+// uses, its signals and its partial results, in this order. row says which chunks a rank holds and
+// wants.
 function number(schedule, row) {
   const p = {schedule, row, ranks: schedule.ranks, chunks: schedule.chunks, base: [], at: [], names: [], rankOf: [], rules: []};
   const known = chunksKnown(p);
@@ -43,24 +42,25 @@ function chunksKnown(p) {
   return known;
 }
 
-// chunksOf lists the chunks of blocks: those that row.held and row.wanted have for a rank.
+// chunksOf lists the chunks of blocks, given as in row.held and row.wanted of a rank.
 function chunksOf(p, {first, step, count}) {
   const out = [];
   for (let i = 0; i < count; i++) for (let f = 0; f < p.row.per; f++) out.push((first + i * step) * p.row.per + f);
   return out;
 }
 
-// slotOf returns the number of a slot, -1 of one that its rank has nothing to do with.
+// slotOf returns the number of a slot, or -1 if its rank does not use it.
 function slotOf(p, rank, name) { return p.at[rank].get(name) ?? -1; }
 
-// actOf returns an action of a rule: what it uses at its rank, and what it sets where it acts. A put
-// may have several slots, which may have other names where they go; a fold has operands.
+// actOf returns an action of a rule: the slots that it uses at its rank, and the slots that it sets
+// at the destination. A put may have several slots, which may have other names at the destination.
+// A fold has operands.
 function actOf(a) {
   const names = a.op === 'fold' ? a.of : a.slots || [a.slot];
   return {op: a.op, names, sets: a.op === 'fold' ? [a.slot] : a.as || names, to: a.to};
 }
 
-// namesTogether spells the slots of one message: c0 c1 c2, of more the first and the last.
+// namesTogether spells the slots of one message: c0 c1 c2, or only the first and the last of more.
 function namesTogether(names) {
   if (names.length <= 3) return names.join(' ');
   const ends = `${names[0]}…${names[names.length - 1]}`, first = Number(names[0].slice(1));
@@ -89,7 +89,7 @@ function spellAct(act) {
   return `put ${names} @${act.to}${act.sets === act.names ? '' : ` as ${namesTogether(act.sets)}`}`;
 }
 
-// link lists for every slot the rules that wait for it and those that set it.
+// link lists, for every slot, the rules that wait for it and the rules that set it.
 function link(p) {
   p.waiters = p.names.map(() => []);
   p.writers = p.names.map(() => []);
@@ -109,9 +109,9 @@ function receivers(p, rule, act) {
 
 function legKey(from, to, name) { return `${from}:${to}:${name}`; }
 
-// A world is what may go wrong: lost(from, to, chunk) says which multicasts do
-// not arrive; repairs happen as needed or, with every, as soon as they can;
-// the slots of the set without stay unset.
+// A world describes the faults of a run. lost(from, to, chunk) reports whether a multicast is lost.
+// Repairs happen as needed or, with every, as soon as they can. The slots in the set without stay
+// unset.
 function solve(p, world) {
   const e = {
     p, world, slots: p.names.map(() => -1), causes: p.names.map(() => -1), rules: p.rules.map(() => -1),
@@ -152,7 +152,7 @@ function fire(e, id, round) {
   e.rules[id] = round;
   e.fired.push(id);
   for (const act of rule.acts) {
-    if (act.op === 'fold') { // in the same round: its waiters are told before others
+    if (act.op === 'fold') { // in the same round: rules that wait for the result come before others
       const slot = slotOf(e.p, rule.rank, act.sets[0]), before = e.queue.length;
       setSlot(e, slot, id, round);
       if (e.queue.length > before) e.local.push(slot);
@@ -165,7 +165,7 @@ function fire(e, id, round) {
   }
 }
 
-// repairs fires, once all is at rest, the repairs that nothing has called off.
+// repairs fires the repairs whose unless is not set, when all else has come to rest.
 function repairs(e) {
   const needed = e.ready.filter(id => e.slots[e.p.rules[id].unless] < 0);
   const last = latestOf(e.queue.map(slot => e.slots[slot]));
@@ -174,8 +174,8 @@ function repairs(e) {
   return needed.length > 0;
 }
 
-// legs lists every message of a run, a multicast once for each receiver. It is the
-// first copy if it brings a slot that its rule has not sent before.
+// legs lists every message of a run, and a multicast once for each receiver. A leg is a first copy
+// if it brings a slot that its rule has not sent before.
 function legs(e) {
   const out = [], had = new Set();
   for (const id of e.fired) {
@@ -209,17 +209,17 @@ function kindOf(rule, act, asked) {
   return signal ? 'signal' : 'put';
 }
 
-// onRequest tells for each rule whether it has fired as a repair or because of
-// one: it waits for a signal that such a rule has sent.
+// onRequest reports, for each rule, whether it fired as a repair or because of one: it waits for a
+// signal that such a rule sent.
 function onRequest(e) {
   const out = e.p.rules.map(() => false), asked = s => e.p.names[s][0] === 's' && out[e.causes[s]];
   for (const id of e.fired) out[id] = e.p.rules[id].repair || e.p.rules[id].when.some(asked);
   return out;
 }
 
-// returns lists the round after which each call returns: the done slots are
-// set and what the rank sends, but for repairs and answers to requests, has
-// been handed over. -1: never, as for a rank that does not enter.
+// returns lists the round after which each call returns. Then the done slots are set, and the rank
+// has handed over all messages except repairs and answers to requests. -1 means never, as for a
+// rank that does not enter.
 function returns(e) {
   const out = e.p.done.map((done, rank) => {
     const rounds = [e.p.base[rank], ...done].map(slot => e.slots[slot]);
@@ -233,18 +233,18 @@ function returns(e) {
   return out;
 }
 
-// foldOf returns the fold that has set a slot, undefined if nothing or something else has.
+// foldOf returns the fold that set a slot, or undefined if no fold did.
 function foldOf(e, slot) {
   const rule = e.p.rules[e.causes[slot]];
   return rule && rule.acts.find(act => act.op === 'fold' && slotOf(e.p, rule.rank, act.sets[0]) === slot);
 }
 
-// termOf spells what contributions a slot has been folded from, with their ranks in place of them:
-// ((01)(23)). It is empty where nothing has been folded into it.
+// termOf spells the term of a slot, with ranks in place of their contributions: ((01)(23)). It is
+// empty if the slot is not folded.
 function termOf(e, slot) {
   if (!e.p.folds) return '';
   if (!e.terms.has(slot)) {
-    e.terms.set(slot, ''); // of a slot that ranks send each other in a circle
+    e.terms.set(slot, ''); // stops at a slot that ranks send each other in a circle
     e.terms.set(slot, computeTerm(e, slot));
   }
   return e.terms.get(slot);
@@ -262,17 +262,16 @@ function computeTerm(e, slot) {
   return '';
 }
 
-// folded spells a term with another folded onto it. Numbers of several digits stand apart.
+// folded spells the fold of two terms. Spaces separate numbers of several digits.
 function folded(left, right) {
   const apart = /\d$/.test(left) && /^\d/.test(right) && left.length + right.length > 2 ? ' ' : '';
   return `(${left || '?'}${apart}${right || '?'})`;
 }
 
-// latestOf is the largest of some rounds, 0 if there are none.
+// latestOf returns the last of some rounds, or 0 if there are none.
 function latestOf(rounds) { return rounds.reduce((last, at) => Math.max(last, at), 0); }
 
-// critical walks from the last return back to the beginning and returns the
-// slots on the way.
+// critical returns the slots on the way from the last return back to the beginning.
 function critical(e) {
   const way = new Set();
   let slot = latest(e, lastWaits(e));
@@ -283,8 +282,8 @@ function critical(e) {
   return way;
 }
 
-// lastWaits lists the slots that the last return waits for: done slots or, if
-// that only has to send, those of the rule by which it sends last.
+// lastWaits lists the slots for which the last return waits. These are the done slots or, if the
+// call waits only for its own sends, the slots of the rule that sends last.
 function lastWaits(e) {
   const back = returns(e), last = latestOf(back), done = e.p.done.flat();
   if (done.some(s => e.slots[s] === last)) return done;

@@ -1,8 +1,8 @@
-// What happens, in words.
+// Descriptions of a run in words.
 
 function count(n, thing) { return n === 1 ? `1 ${thing}` : `${grouped(n)} ${thing}s`; }
 
-// grouped spells a number of things, its thousands set apart.
+// grouped spells a number with its thousands separated.
 function grouped(n) { return n.toLocaleString('en-US'); }
 
 function list(parts, word = 'and') {
@@ -10,7 +10,7 @@ function list(parts, word = 'and') {
   return `${parts.slice(0, -1).join(', ')} ${word} ${parts[parts.length - 1]}`;
 }
 
-// spans writes numbers in ascending order, with runs: "0–3 and 7".
+// spans spells ascending numbers, with runs: "0–3 and 7".
 function spans(numbers) {
   const runs = [];
   for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
@@ -28,7 +28,7 @@ function ranksNamed(numbers) {
 
 const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by', request: 'asks by', answer: 'answers by'};
 
-// tellRound says what arrives in a round and what is lost.
+// tellRound lists the arrivals and losses of a round.
 function tellRound(view, round) {
   if (round === 0) return view.p.ranks === 1 ? 'The only rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
   const now = view.legs.filter(l => l.arrive === round);
@@ -48,7 +48,7 @@ function tellTerm(view, slot, sign = ' =') {
   return term && `${sign} ${term.length > long ? `${term.slice(0, long)}…` : term}`;
 }
 
-// tellEnd says by when the calls return.
+// tellEnd says when the calls return.
 function tellEnd(view) {
   const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length;
   const parts = [];
@@ -70,7 +70,7 @@ function few(parts, most = 4) {
   return parts.length <= most ? parts.join(', ') : `${parts.slice(0, most).join(', ')} and ${parts.length - most} more`;
 }
 
-// tellSources says who may set a slot.
+// tellSources says which ranks may set a slot.
 function tellSources(view, slot) {
   const rules = view.p.rules, by = {mcast: [], put: [], repair: [], fold: []}, asks = view.p.names[slot][0] === 's';
   for (const w of view.p.writers[slot]) {
@@ -84,7 +84,7 @@ function tellSources(view, slot) {
   return list(parts, 'or') || 'nothing: no rank puts it';
 }
 
-// tellHow says how a slot came to be set.
+// tellHow says how a slot was set.
 function tellHow(view, slot) {
   const cause = view.run.causes[slot];
   if (cause < 0) return 'at the beginning';
@@ -94,7 +94,7 @@ function tellHow(view, slot) {
   return `${how} from rank ${l.from}, round ${l.arrive}${tellTerm(view, slot, ':')}`;
 }
 
-// tellRule says what has become of a rule by the given round.
+// tellRule describes the state of a rule in the given round.
 function tellRule(view, id, round) {
   const rule = view.p.rules[id], e = view.run, at = e.rules[id];
   if (at >= 0 && at <= round) return {state: 'fired', text: tellFired(rule, at)};
@@ -106,15 +106,15 @@ function tellRule(view, id, round) {
   return {state: 'ready', text: rule.after ? 'its time-out is running' : 'about to fire'};
 }
 
-// tellFired says when a rule fired. Rounds know no time-outs: repairs are made
-// when nothing else moves any more.
+// tellFired says when a rule fired. Rounds have no timeouts: repairs are made when nothing else
+// moves.
 function tellFired(rule, at) {
   const when = at === 0 ? 'at the start' : `after round ${at}`;
   if (!rule.repair) return `fired ${when}`;
   return `fired ${when}, ${rule.after ? `after ${count(rule.after, 'time-out')}, ` : ''}when nothing else moved`;
 }
 
-// tellRank says in a sentence what a rank is doing in a round.
+// tellRank says in a sentence what a rank does in a round.
 function tellRank(view, rank, round) {
   const at = view.returns[rank];
   if (at >= 0 && at <= round) {
@@ -131,14 +131,14 @@ function pending(view, rank, round) {
   return view.p.done[rank].filter(s => view.run.slots[s] < 0 || view.run.slots[s] > round);
 }
 
-// tellLoss says what a lost leg is made up by.
+// tellLoss says what makes up for a lost leg.
 function tellLoss(view, l) {
   const at = view.run.slots[l.slots[0]];
   const head = `The multicast of ${l.name} from rank ${l.from} to rank ${l.to} is lost`;
   return at < 0 ? `${head}. ${l.name} never arrives.` : `${head}. ${l.name} arrives by ${tellHow(view, l.slots[0])}.`;
 }
 
-// tellStep says one step of a counterexample.
+// tellStep describes one step of a counterexample.
 function tellStep(view, step) {
   const at = view.run.slots[step.id], what = `${step.slot} of rank ${step.rank}`;
   if (at >= 0 && step.from >= 0) return `round ${at}: rank ${step.from} sets ${what}`;
@@ -146,7 +146,7 @@ function tellStep(view, step) {
   return step.from >= 0 ? `${what} waits for rank ${step.from}` : `no rank sets ${what}`;
 }
 
-// tellTotals sums a run up in a line.
+// tellTotals sums up a run in one line.
 function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;

@@ -1,11 +1,11 @@
 /*
  * Checks emitted functions at every rank of MPI_COMM_WORLD: it calls each with several counts, types
- * and operations, three times back to back, and compares every byte with what rules of arithmetic say.
- * The test puts it behind the functions and the table of them.
+ * and operations, three times back to back, and compares every byte with computed results. The test
+ * appends this text to the functions and their table.
  *
  * Element i of block b of the k-th operation has the value mark(k, b, i). Contributions are values of
- * the same kind, where b tells rank and block. What is folded is compared with the term that package
- * ir/term gives, such as ((01)(23)), so the order of operands and of folds counts.
+ * the same kind, where b encodes rank and block. Folded results are compared with the term of package
+ * ir/term, such as ((01)(23)), so the order of operands and of folds counts.
  */
 
 enum { OPERATIONS = 3 };
@@ -60,7 +60,7 @@ static unsigned value(const char **term, int k, int block, long i, int commutes)
     return apply(left, right, commutes);
 }
 
-/* Elements are words of 4 bytes, one in `stride` of memory. The words between keep what they have. */
+/* Elements are words of 4 bytes, one in `stride` words of memory. The words between must not change. */
 static int check_out(const unsigned *out, long i, int stride, unsigned want)
 {
     int j;
@@ -75,7 +75,7 @@ static int check_out(const unsigned *out, long i, int stride, unsigned want)
 /* The first count elements of part f of F begin here, as in schedgen's ir.ChunkBounds. */
 static long bound(long count, int parts, int f) { return f * (count / parts) + f * (count % parts) / parts; }
 
-/* What element i of wanted block w must be. */
+/* The value that element i of wanted block w must have. */
 static unsigned wanted(const struct check *c, int k, int w, long i, int count, int commutes)
 {
     const int *w3 = c->wanted[rank];
@@ -86,7 +86,7 @@ static unsigned wanted(const struct check *c, int k, int w, long i, int count, i
     while (bound(count, c->per, f + 1) <= i)
         f++;
     term = c->terms[block * c->per + f];
-    if (!term) /* what a rank holds and the others are asked */
+    if (!term) /* a question, which one rank holds */
         return mark(k, ranks * ranks + block, i);
     return value(&term, k, block % c->inputs, i, commutes);
 }
@@ -113,7 +113,7 @@ static void check(const struct check *c, int count, MPI_Datatype type, int strid
             long at = (long)b * count;
             if (c->buffers == 1 || (in_place && (c->inputs || !c->one_held))) {
                 to = out[k];
-            } else if (in_place) { /* the block stands where the rank wants it */
+            } else if (in_place) { /* the block is already in its place */
                 to = out[k];
                 at = (long)((name - w3[0]) / w3[1]) * count;
             }
@@ -150,7 +150,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Some ranks come late: what others send them meanwhile has to wait, also that of the next operation. */
+/* Some ranks come late: messages for them must wait, also those of the next operation. */
 static void dawdle(int i)
 {
     struct timespec t = {0, 2000000};
@@ -197,7 +197,7 @@ static void check_barrier(const struct check *c)
     }
 }
 
-/* What callers do wrong is an error at all ranks, and sends nothing. */
+/* Wrong arguments are an error at all ranks, and nothing is sent. */
 static void check_errors(const struct check *c, MPI_Op *ops)
 {
     char byte = 0;
@@ -212,7 +212,7 @@ static void check_errors(const struct check *c, MPI_Op *ops)
         fail(c, "no error for an operation that does not commute", 1, 0);
 }
 
-/* Each duplicate of a communicator has messages of its own, and what belongs to it is freed with it. */
+/* Each duplicate of a communicator has its own messages, and its data is freed with it. */
 static void check_duplicates(const struct check *c, MPI_Op *ops)
 {
     unsigned word[64] = {1}, out[64];
