@@ -315,12 +315,14 @@ func StartGatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int,
 	return startCounted(ctx, comm, "StartGatherv", &gather, dst, counts, src, nil, root)
 }
 
-// StartAllgatherv starts an [Allgatherv]; see [StartBcast]. counts belongs to the communicator, too.
+// StartAllgatherv starts an [Allgatherv]; see [StartBcast]. counts belongs to the communicator,
+// too.
 func StartAllgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) (*Request, error) {
 	return startCounted(ctx, comm, "StartAllgatherv", &allgather, dst, counts, src, nil, 0)
 }
 
-// StartAlltoallv starts an [Alltoallv]; see [StartBcast]. The counts belong to the communicator, too.
+// StartAlltoallv starts an [Alltoallv]; see [StartBcast]. The counts belong to the communicator,
+// too.
 func StartAlltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) (*Request, error) {
 	return startCounted(ctx, comm, "StartAlltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
 }

@@ -76,8 +76,8 @@ func (e *OpError) Error() string { return (*runtime.OpError)(e).Error() }
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// RankError is an error of one rank: the rank that has caused it, if that is known, or else the rank
-// that has detected it.
+// RankError is an error of one rank: the rank that has caused it, if that is known, or else the
+// rank that has detected it.
 type RankError struct {
 	Rank int   // in the communicator
 	Err  error // what happened there

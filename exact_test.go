@@ -148,8 +148,9 @@ var exactFolds = map[string]func(ctx context.Context, c *schedgen.Comm, buf []sc
 	},
 }
 
-// Exacts have the same bits whatever the number of ranks, the algorithm, what is lost and
-// overtaken, and the division of the numbers; rounded, they are what math/big says.
+// TestExactByEveryAlgorithm checks that Exacts have the same bits for every number of ranks, every
+// algorithm, all losses and reorderings, and every division of the numbers. Rounded, they equal the
+// sum by math/big.
 func TestExactByEveryAlgorithm(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	vectors := make([][]float64, heavy.Or(16, 1000))
@@ -215,7 +216,7 @@ func TestExactByEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// ExactSum and ExactDot, of float64 and float32, are what math/big says.
+// TestExactSum compares ExactSum and ExactDot, of float64 and float32, with math/big.
 func TestExactSum(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(1, heavy.Or(9, 64)).Draw(rt, "ranks")

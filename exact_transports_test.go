@@ -21,7 +21,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// An exactJoin connects a rank. Ranks without a listener of their own find the others at l's address.
+// An exactJoin connects a rank. Ranks without a listener of their own find the others at l's
+// address.
 type exactJoin func(t *testing.T, rank, size int, l net.Listener) (wire.Transport, error)
 
 func tcpConfig(rank, size int, l net.Listener) tcp.Config {
@@ -40,7 +41,8 @@ func lossy(loss float64) mcast.Config {
 // byMulticast are algorithms that multicast.
 var byMulticast = map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/mcast-acktree"}, "allgather": {Name: "allgather/mcast"}}
 
-// Exact sums have the same bits over every transport, whatever is lost, and are what math/big says.
+// TestExactByEveryTransport checks that exact sums have the same bits over every transport,
+// whatever is lost, and equal those of math/big.
 func TestExactByEveryTransport(t *testing.T) {
 	overMcast := func(loss float64) exactJoin {
 		return func(t *testing.T, rank, size int, l net.Listener) (wire.Transport, error) {

@@ -20,8 +20,8 @@ func ReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root 
 	return foldTo(ctx, comm, "ReduceTo", &reduce, dst, src, op, root)
 }
 
-// Allreduce folds buf of all ranks with op, element by element, and puts the result into buf of every
-// rank. buf has the same length at all ranks. All ranks get the same bits.
+// Allreduce folds buf of all ranks with op, element by element, and puts the result into buf of
+// every rank. buf has the same length at all ranks. All ranks get the same bits.
 func Allreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
 	return foldInPlace(ctx, comm, "Allreduce", &allreduce, buf, op, 0)
 }
@@ -49,8 +49,8 @@ func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts
 	return public(comm.under.Do(ctx, call))
 }
 
-// Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of rank
-// r, for every r. buf has the same length at all ranks.
+// Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of
+// rank r, for every r. buf has the same length at all ranks.
 func Scan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
 	return foldInPlace(ctx, comm, "Scan", &scan, buf, op, 0)
 }

@@ -291,9 +291,9 @@ func bundled(t *testing.T) map[string]*ir.Schedule {
 	return out
 }
 
-// TestBlocksComeBack checks that schedules of several blocks come back from GOAL and from MSCCL XML.
-// MSCCL XML itself names the collective. In either form no message can be left out. In MSCCL XML no
-// message may go to another place.
+// TestBlocksComeBack checks that schedules of several blocks come back from GOAL and from MSCCL
+// XML. MSCCL XML itself names the collective. In either form no message can be left out. In MSCCL
+// XML no message may go to another place.
 func TestBlocksComeBack(t *testing.T) {
 	for name, s := range bundled(t) {
 		claim := verify.Claim{Collective: s.Collective, Root: s.Root}

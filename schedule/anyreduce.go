@@ -2,15 +2,16 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// A rootless allreduce (paper 001, §4, names it as what follows the rootless broadcast). Any rank asks
-// at any time, and no rank waits for the question. It goes out along a rootless overlay, as a message
-// of [Anycast] does. Every rank answers. The answers are folded on their way back to the origin, and
-// the result goes out along the overlay again. Chunk c0 is the question, and c1 is the answer of all.
+// A rootless allreduce (paper 001, §4, names it as what follows the rootless broadcast). Any rank
+// asks at any time, and no rank waits for the question. It goes out along a rootless overlay, as a
+// message of [Anycast] does. Every rank answers. The answers are folded on their way back to the
+// origin, and the result goes out along the overlay again. Chunk c0 is the question, and c1 is the
+// answer of all.
 //
-// A rank passes the question on before it answers it, since the answer may take long. A rank folds its
-// own answer and those of its sub-trees in the order of the ring that begins at the origin: sub-trees
-// of both overlays are ranks that follow each other on it. So the answers are in the order of the ranks
-// if rank 0 asks.
+// A rank passes the question on before it answers it, since the answer may take long. A rank folds
+// its own answer and those of its sub-trees in the order of the ring that begins at the origin:
+// sub-trees of both overlays are ranks that follow each other on it. So the answers are in the
+// order of the ranks if rank 0 asks.
 
 // asking is an overlay along which answers come back.
 type asking interface {
@@ -39,8 +40,8 @@ func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
 	origin := n.dest
 	parent := o.sender(n.rank, origin)
 
-	// The parent counts its children along the ring, from itself on. The answers of this sub-tree are
-	// the partial result of that number there.
+	// The parent counts its children along the ring, from itself on. The answers of this sub-tree
+	// are the partial result of that number there.
 	place := 0
 	a.to = o.Forward(a.to[:0], parent, origin, o.sender(parent, origin))
 	for _, sibling := range a.to {

@@ -2,11 +2,12 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterPairwise goes round, as alltoall/pairwise does. In round i a rank waits for the message
-// of the round before, then puts its contribution to the block of the rank i after it. The contributions
-// to its own block come from the rank just before it down to rank 0. It folds each on the left of what
-// it has. After rank 0 comes the last rank, and so on downwards. The rank folds these contributions
-// separately and joins the two results at the end, so contributions stay in the order of the ranks.
+// reduceScatterPairwise goes round, as alltoall/pairwise does. In round i a rank waits for the
+// message of the round before, then puts its contribution to the block of the rank i after it. The
+// contributions to its own block come from the rank just before it down to rank 0. It folds each on
+// the left of what it has. After rank 0 comes the last rank, and so on downwards. The rank folds
+// these contributions separately and joins the two results at the end, so contributions stay in the
+// order of the ranks.
 func reduceScatterPairwise() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/pairwise",

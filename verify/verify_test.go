@@ -142,7 +142,8 @@ func TestSameCounterexampleEveryTime(t *testing.T) {
 	}
 }
 
-// TestAtAThousandRanks proves every algorithm at many ranks. Daily tests take about a third of them.
+// TestAtAThousandRanks proves every algorithm at many ranks. Daily tests take about a third of
+// them.
 func TestAtAThousandRanks(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		ranks := heavy.Or(300, 1024)

@@ -85,7 +85,7 @@ func runCut(ctx context.Context, o *options, transport, work string, random *ran
 	sides := [][]int{order[:o.atOnce], order[o.atOnce:]}
 	slices.Sort(sides[0])
 	slices.Sort(sides[1])
-	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment of what they do
+	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment
 	at := time.Now()
 	if err := move(sides[0], "br1"); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 		return nil, err
 	}
 	r := &outcome{killed: random.Perm(o.ranks)[:o.atOnce]}
-	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment of what they do
+	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment
 	r.at = time.Now()
 	for _, rank := range r.killed {
 		if err := members[rank].cmd.Process.Signal(o.signal()); err != nil {

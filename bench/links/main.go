@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command links measures collective operations on simulated hosts (bench/netns) with links of
-// chosen rates and losses. The simulator (runtime/simnet) predicts each operation from the same hosts,
-// links and message:
+// chosen rates and losses. The simulator (runtime/simnet) predicts each operation from the same
+// hosts, links and message:
 //
 //	go run ./bench/links --quick                      some minutes
 //	go run ./bench/links                              the whole matrix, hours

@@ -124,7 +124,7 @@ func (l *messageLine) words() string {
 	return fmt.Sprintf("%s: message %d, %v", l.From, l.Number, byteSize(l.Bytes))
 }
 
-// castSummary is what has come of a membership with messages.
+// castSummary sums up a membership with messages.
 type castSummary struct {
 	summaryLine
 	Sent      int         `json:"sent"`
@@ -134,7 +134,7 @@ type castSummary struct {
 	Earlier   int         `json:"earlier,omitempty"` // received from members that have gone so long ago that they are not listed
 }
 
-// heardFrom is what has come from a member, numbers first to last.
+// heardFrom counts the messages from a member, numbers first to last.
 type heardFrom struct {
 	Member   string `json:"member"`
 	Messages int    `json:"messages"`

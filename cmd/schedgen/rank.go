@@ -63,7 +63,8 @@ func (c *rankMessageCmd) Run(ctx context.Context, std stdio) error {
 	return takeSeat(ctx, std, &c.seatFlags, &c.messageCmd)
 }
 
-// takeSeat runs a collective as one of its ranks. Rank 0 proves the schedule, and prints the outcome.
+// takeSeat runs a collective as one of its ranks. Rank 0 proves the schedule, and prints the
+// outcome.
 func takeSeat(ctx context.Context, std stdio, seat *seatFlags, c seated) (err error) {
 	flags, seen := c.flags()
 	s := &session{flags: flags, seen: *seen, std: std}

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "6") // most of what runs in parallel waits; -parallel says otherwise
+	_ = flag.Set("test.parallel", "6") // parallel tests mostly wait; -parallel overrides this
 	os.Exit(m.Run())
 }
 

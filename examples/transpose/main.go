@@ -39,8 +39,8 @@ func run(ctx context.Context, n int) error {
 	return nil
 }
 
-// check transposes the n×n matrix whose element in row i and column j is n·i + j, and returns an error
-// if an element is wrong.
+// check transposes the n×n matrix whose element in row i and column j is n·i + j, and returns an
+// error if an element is wrong.
 func check(ctx context.Context, comm *schedgen.Comm, n int) error {
 	first, rows := share(comm, n)
 	matrix := make([]float64, rows*n)

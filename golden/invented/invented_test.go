@@ -68,7 +68,8 @@ func linear(ranks, root, perBlock int) *ir.Schedule {
 	return s
 }
 
-// Every number of ranks, root and number of chunks is proved, reads back, and is run with every length.
+// Every number of ranks, root and number of chunks is proved, reads back, and is run with every
+// length.
 func TestProvedAndRun(t *testing.T) {
 	for ranks := 1; ranks <= 6; ranks++ {
 		for _, root := range []int{0, ranks / 2, ranks - 1} {
@@ -137,7 +138,8 @@ func run(t *testing.T, s *ir.Schedule) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// A schedule that forgets a block is found out, by the name of what is missing.
+// TestFoundWrong checks that a schedule that forgets a block is refuted, and that the error names
+// the missing block.
 func TestFoundWrong(t *testing.T) {
 	s := linear(4, 1, 1)
 	do := s.Programs[1].Rules[0].Do

@@ -420,7 +420,6 @@ type Came struct {
 	Least, Most uint64
 }
 
-// Error names the lost ranks.
 func (e *LostError) Error() string {
 	text := e.Err.Error()
 	if len(e.Ranks) > 1 {

@@ -66,8 +66,9 @@ func (g *group) agree(t *testing.T) {
 	}
 }
 
-// A stopped rank that the others have taken for lost, and have agreed without, learns that from
-// whatever message reaches it first, even from ranks that know it only from others.
+// TestStoppedRankIsExcluded checks that a stopped rank, which the others have agreed without,
+// learns that from the first message that reaches it, even from ranks that know it only from
+// others.
 func TestStoppedRankIsExcluded(t *testing.T) {
 	const size, stopped = 4, 2
 	for _, finds := range []int{0, 1, 3} {

@@ -26,7 +26,7 @@ func take(dst, src []pixel) {
 	}
 }
 
-// big has elements that are longer than what is copied at a time.
+// big has elements that are longer than one copy.
 func big(dst, src [][5000]byte) {
 	for i := range src {
 		dst[i][0], dst[i][4999] = dst[i][0]-src[i][0], src[i][1]

@@ -1,6 +1,6 @@
-// Package simnet runs whole communicators on a simulated network: one [core.Core] for each rank, hosts
-// with links, a switch, reliable lanes, sockets that overflow, and processes that compute, pause,
-// start late and die. A run is one goroutine with one queue of events in a total order, so a
+// Package simnet runs whole communicators on a simulated network: one [core.Core] for each rank,
+// hosts with links, a switch, reliable lanes, sockets that overflow, and processes that compute,
+// pause, start late and die. A run is one goroutine with one queue of events in a total order, so a
 // [Scenario] always runs the same: times, faults and bytes depend on its seed alone.
 //
 // The package has two uses. [Run], on a scenario that [Draw] has drawn from a seed, checks that a

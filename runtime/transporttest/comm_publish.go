@@ -29,8 +29,8 @@ func testAnycast(t *testing.T, with Make, numbers []int) {
 	}
 }
 
-// publishAll publishes and receives until every message of every other rank has arrived once, complete
-// and in its origin's order.
+// publishAll publishes and receives until every message of every other rank has arrived once,
+// complete and in its origin's order.
 func publishAll(ctx context.Context, c *runtime.Comm, messages int) error {
 	err := together(ctx,
 		func(ctx context.Context) error { return publish(ctx, c, messages) },

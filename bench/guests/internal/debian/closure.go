@@ -34,8 +34,8 @@ func closure(ctx context.Context, names []string) ([]string, error) {
 }
 
 // dependencies parses the output of apt-cache: a line for each package, followed by a line for each
-// of its dependencies. It keeps the first of alternatives, which apt-cache marks by |, and leaves out
-// virtual packages, whose names are in <>.
+// of its dependencies. It keeps the first of alternatives, which apt-cache marks by |, and leaves
+// out virtual packages, whose names are in <>.
 func dependencies(text []byte) map[string][]string {
 	all := map[string][]string{}
 	var of string
