@@ -17,9 +17,9 @@ import (
 // counted for each of them, so all are lost at about the same time.
 //
 // Among more than 17 ranks this is not enough: the ranks that would watch a silent one may all have
-// left, and not all ranks hear of that. So a rank whose operation has not moved for a silence also
-// asks the ranks that it waits for, a few at a time. None of them can have left in good order,
-// since it would have put what this rank lacks first.
+// left, which not all ranks hear. So a rank whose operation has not moved for a silence also asks
+// the ranks that it waits for, a few at a time. None of them can have left in good order, since it
+// would have put what this rank lacks first.
 type watch struct {
 	*env
 	fate    *failure
