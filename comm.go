@@ -84,13 +84,13 @@ func (c *Comm) Err() error {
 	return public(under.Err())
 }
 
-// Close leaves the communicator. It sends what is still to be sent, and tells the other ranks.
-// Running calls and open requests end with ErrClosed. If there are any, or if others still need
-// this rank, the communicator fails at the other ranks with ErrPeerLeft.
+// Close leaves the communicator. It sends all queued data and tells the other ranks. Running calls
+// and open requests end with ErrClosed. If there are any, or if others still need this rank, the
+// communicator fails at the other ranks with ErrPeerLeft.
 //
 // Close does not wait for calls of other ranks, nor until they have this rank's published messages:
-// Flush does. The last communicator on a transport closes it. While nothing of the sent data is
-// taken, it waits at most for Config.Waiting.Linger. Close may be called more than once.
+// Flush does. The last communicator on a transport closes it. It gives up if the transport takes
+// nothing for Config.Waiting.Linger. Close may be called more than once.
 func (c *Comm) Close() error {
 	under, err := c.below("Close")
 	if err != nil {
