@@ -16,8 +16,8 @@ import (
 // narrow has receivers that hold 16 datagrams, a fiftieth of the message.
 var narrow = mem.Options{Datagram: 100, Queue: 16}
 
-// broadcastLong broadcasts 800 chunks of a datagram each from rank 3, each rank
-// entering after its delay, and returns when each returned.
+// broadcastLong broadcasts 800 chunks of a datagram each from rank 3. Each rank enters after its
+// delay. It returns the time at which each rank returned.
 func broadcastLong(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) []time.Duration {
 	message := bytes.Repeat([]byte("0123456789"), 8000)
 	start := time.Now()

@@ -13,19 +13,18 @@ import (
 // Message is a rootless message: Data is the receiver's own.
 type Message = core.Message
 
-// Publish sends msg to all other ranks, without their knowing of it
-// beforehand (paper 001). Each receives it exactly once, and the messages of
-// one origin in order; between origins there is no order. msg may be reused
-// when Publish returns. Publish waits while Config.PublishWindow messages or
-// PublishBytes bytes of this rank have not been consumed everywhere: a rank that
-// never takes its messages holds up who publishes, and nothing else, and memory stays
-// bounded. Flush waits until messages are there.
+// Publish sends msg to all other ranks, which need not expect it (paper 001). Each rank receives it
+// exactly once. The messages of one rank arrive in their order; messages of different ranks have no
+// order. msg may be reused when Publish returns. Publish waits while other ranks have yet to take
+// Config.PublishWindow messages or PublishBytes bytes of this rank. So a rank that never takes its
+// messages delays publishers and nothing else, and memory stays bounded. [Comm.Flush] waits until
+// messages have arrived.
 //
-// If a rank has closed its communicator by which msg would go to others, the communicator
-// fails with ErrPeerLeft, at once or as soon as msg has come to the rank before it.
+// If msg would have to go through a rank that has closed its communicator, the communicator fails
+// with ErrPeerLeft, at once or when msg reaches the rank before that one.
 //
-// The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
-// there is nothing to wait for, msg is sent also if ctx has ended.
+// If ctx ends while Publish waits, msg is not sent and the communicator stays intact. If there is
+// nothing to wait for, msg is sent even if ctx has ended.
 func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 	if ctx == nil {
 		return noContext("publish")
@@ -52,16 +51,16 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 	return nil
 }
 
-// Flush waits until all messages that this rank has published before are at every rank that
-// has not closed the communicator: Next hands them over there, in time, without any help of
-// this rank or others. Whether processes have taken them it does not say, so ranks may flush
-// before they take what the others have published, all at once. Other goroutines may publish
-// meanwhile; what they publish after the call of Flush does not count.
+// Flush waits until all messages that this rank has published so far are at every rank that has not
+// closed the communicator. Next returns them there without further help of this rank or others.
+// Flush does not wait until processes have taken them, so all ranks may flush at the same time,
+// before they take the others' messages. Messages that other goroutines publish after the call of
+// Flush do not count.
 //
-// If a rank is lost or fails the communicator does, and Flush returns why, with its name. If ranks
-// leave meanwhile, they are done without as far as that can be known; else the communicator
-// fails with ErrPeerLeft. The end of ctx ends the waiting only. If there is nothing to wait for,
-// Flush returns nil also if ctx has ended.
+// If a rank is lost, the communicator fails, and Flush returns an error that names the rank. If
+// ranks leave meanwhile, Flush does without their answers where it can know them; otherwise the
+// communicator fails with ErrPeerLeft. If ctx ends first, only the waiting ends. If there is
+// nothing to wait for, Flush returns nil even if ctx has ended.
 //
 // A rank whose Config.Waiting.Idle is negative answers only while it is inside a call.
 func (c *Comm) Flush(ctx context.Context) error {
@@ -81,10 +80,10 @@ func (c *Comm) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Next waits for a rootless message. The end of ctx leaves the communicator
-// intact; a message that is here is returned also if ctx has ended before. When all ranks
-// have closed the communicator by which messages come here (all others at the latest), Next fails with
-// ErrPeerLeft, which leaves the communicator intact too.
+// Next waits for a rootless message. If ctx ends first, the communicator stays intact; a message
+// that has arrived is returned even if ctx has ended. If no message can come any more, because the
+// ranks through which messages come here have closed the communicator, Next fails with ErrPeerLeft.
+// The communicator then stays intact, too.
 func (c *Comm) Next(ctx context.Context) (Message, error) {
 	if ctx == nil {
 		return Message{}, noContext("next")
@@ -105,8 +104,8 @@ func (c *Comm) Next(ctx context.Context) (Message, error) {
 	return c.core.Take(), nil
 }
 
-// TryNext returns a rootless message if there is one, without waiting; ok tells. That
-// none can come any more is no error.
+// TryNext returns a rootless message if there is one, and ok reports whether there is. It does not
+// wait. It is no error if no message can come any more.
 func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -123,8 +122,8 @@ func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 //
 //	for msg, err := range comm.Messages(ctx) { … }
 //
-// until ctx ends, the communicator is closed or fails, or no message can come any more:
-// that is the error of the last turn, which has no message.
+// The loop ends when ctx ends, when the communicator is closed or fails, or when no message can
+// come any more. The last turn has that error and no message.
 func (c *Comm) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -143,7 +142,7 @@ func (c *Comm) publishError(op string, err error) error {
 	return &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Err: err}
 }
 
-// room, mail and flushed are what Publish, Next and Flush wait for.
+// room, mail and flushed are the conditions for which Publish, Next and Flush wait.
 type (
 	room    struct{ working }
 	mail    struct{ working }

@@ -2,17 +2,15 @@ package schedule
 
 import "math/bits"
 
-// circulant is a rootless broadcast on the circulant graph of the powers of
-// two: rank r has the channels r+2^k modulo P for 2^k < P, and a message
-// follows the binomial tree rotated to its origin. Any origin reaches every
-// rank in ⌈log2 P⌉ hops, about half of what the skip ring needs in its worst
-// case, for ⌈log2 P⌉ channels a rank instead of two on average.
+// circulant is a rootless broadcast on the circulant graph of the powers of two: rank r has the
+// channels r+2^k modulo P for 2^k < P, and a message follows the binomial tree rotated to its
+// origin. Any origin reaches every rank in ⌈log2 P⌉ hops, about half of the skip ring's worst case.
+// A rank has ⌈log2 P⌉ channels, in place of two on average.
 //
-// A rank puts to the largest sub-tree first, counted in ranks that exist. In
-// LogGP that is the shortest order there is: what has the longest way after a put
-// goes first. Among 64 ranks it takes 33 µs, nearest first 55.5 (LogGOPSim's
-// parameters, 1 byte); among 9, where the sub-tree of the farthest rank is that
-// rank alone, 16.5 in place of the 18 of farthest first.
+// A rank puts to the largest sub-tree first, counted in existing ranks. In LogGP no order is
+// shorter: the put with the longest way to go comes first. Among 64 ranks it takes 33 µs, and
+// nearest first takes 55.5 (LogGOPSim's parameters, 1 byte). Among 9, where the sub-tree of the
+// farthest rank is that rank alone, it takes 16.5, and farthest first takes 18.
 func circulant() Algorithm {
 	t := tree{degree: binomialDegree, child: circulantChild}
 	return Algorithm{

@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// skipRingAlgorithm is the rootless broadcast on a skip ring (paper 001, §2).
-// Channels and forwarding are those of skipRing; the program of one rank for a
-// given origin puts the only chunk where skipRing.Forward says.
+// skipRingAlgorithm is the rootless broadcast on a skip ring (paper 001, §2). skipRing defines the
+// channels and the forwarding. The program of a rank puts the only chunk to the ranks that
+// skipRing.Forward returns.
 func skipRingAlgorithm() Algorithm {
 	return Algorithm{
 		Name:       "anycast/skip-ring",
@@ -43,18 +43,17 @@ func fillSkipRing(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(0, 1))
 }
 
-// skipRing is the overlay of a given number of ranks (paper 001, §2.1). The
-// level of a node is the number of trailing zeros of its number; node 0 has the
-// highest level that another node has (0 in a ring of two, like its neighbour).
-// On each level l up to its own a node links to the next node of level ≥ l,
-// which is 2^l further; the last node of a level links to node 0.
+// skipRing is the overlay of a number of ranks (paper 001, §2.1). The level of a node is the number
+// of trailing zeros of its number. Node 0 has the highest level of the other nodes (0 in a ring of
+// two). On each level l up to its own, a node links to the next node of level ≥ l, which is 2^l
+// further. The last node of a level links to node 0.
 //
 // Forwarding is the two rules of §2.2:
 //
 //  1. A message of this node, or from a node of a lower level, is new here and goes to all
 //     channels. Any other goes to lower levels only.
-//  2. Nothing is put to a node at or behind the origin, seen in the direction
-//     of the ring from the node that forwards.
+//  2. Nothing is put to the origin, or to a node behind it in the direction of the ring, seen from
+//     the node that forwards.
 //
 // The rules leave two things open. The first does not matter: which way messages go between nodes
 // of the same level. Only node 0 and one other node share a level and a channel, and rule 2 stops
@@ -123,8 +122,8 @@ func (o skipRing) Forward(dst []int, rank, origin, from int) []int {
 	return dst[:keep]
 }
 
-// largestFirst puts channels of rank, which stand in the order of the ring, into
-// the order of sending for a message of the origin that is left nodes ahead.
+// largestFirst sorts channels of rank from the order of the ring into the order of sending, for a
+// message whose origin is left nodes ahead.
 func (o skipRing) largestFirst(to []int, rank, left int) {
 	type branch struct{ to, weight int }
 	var buf [maxChannels]branch
@@ -143,8 +142,8 @@ func (o skipRing) largestFirst(to []int, rank, left int) {
 	}
 }
 
-// ahead returns how far to lies ahead of rank on the ring, a whole turn for
-// rank itself.
+// ahead returns the distance from rank to the node to on the ring, which is a whole turn for rank
+// itself.
 func (o skipRing) ahead(rank, to int) int {
 	d := to - rank
 	if d <= 0 {
@@ -158,11 +157,9 @@ func (o skipRing) projected(dst []int, rank, origin int) []int {
 	return o.Forward(dst, rank, origin, o.sender(rank, origin))
 }
 
-// sender returns the node from which rank gets a message of origin. A new
-// message climbs: from the origin to the next node of a higher level, from
-// there on likewise, at last to node 0. Every node beside that path gets it
-// from the node that has its number without the lowest set bit, the nearest
-// one of a higher level before it.
+// sender returns the node from which rank gets a message of origin. A new message climbs from the
+// origin to the next node of a higher level, and so on, up to node 0. Every node beside that path
+// gets it from the nearest node of a higher level before it, whose number lacks the lowest set bit.
 func (o skipRing) sender(rank, origin int) int {
 	at := origin
 	for at != 0 && at != rank {

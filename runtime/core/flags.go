@@ -145,8 +145,8 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 // Awaits returns the flags that this rank waits for. It changes with every step of the core.
 func (c *Core) Awaits() *Awaits { return &c.ops.flags.awaits }
 
-// Flagged takes f, which stands in line i of Awaits with the number that is awaited there. A
-// chunk that stands there too must be in its Buffer.
+// Flagged takes flag f of line i of Awaits, which has the awaited number. If the line also has a
+// chunk, the chunk must already be in its Buffer.
 func (c *Core) Flagged(i int, f wire.Flag) {
 	a := &c.ops.flags.awaits
 	at, last := a.Flags[i], len(a.Flags)-1
@@ -168,9 +168,9 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 	c.ops.set(o, at.slot)
 }
 
-// Stray takes a flag that stands in any line of the own window, beyond Awaits.Over, and fails
-// if it is of another call than this rank has made, or of another membership. It is for when
-// nothing moves.
+// Stray takes a flag from any line of the own window, beyond Awaits.Over. It fails the communicator
+// if the flag is of another call than this rank's, or of another membership. Call it when nothing
+// moves.
 func (c *Core) Stray(f wire.Flag) {
 	o := c.ops.lookup(f.Seq)
 	if o != nil && c.fate.err == nil && f.Mark != mark(o.print, c.env.Epoch) {

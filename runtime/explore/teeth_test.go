@@ -13,8 +13,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// broken returns a call of a schedule that verify refuses, from golden's testdata or
-// from testdata.
+// broken returns a call of a schedule that verify refutes, from golden's testdata or from testdata.
 func broken(t *testing.T, name string) Call {
 	f, err := os.Open(filepath.Join("../../golden/testdata/broken", name+".txt"))
 	if err != nil {

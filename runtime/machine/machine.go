@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Machine is one operation in execution at one rank. The zero Machine has no
-// plan; Reset gives it one. A machine is used by one goroutine at a time.
+// Machine is one running operation at one rank. The zero Machine has no plan; Reset gives it one.
+// One goroutine at a time may use a Machine.
 type Machine struct {
 	plan     *Plan
 	set      []bool
@@ -18,8 +18,8 @@ type Machine struct {
 	mustLeft int // rules that must fire and have not fired
 }
 
-// Reset starts a new operation under plan, with nothing set. It costs time in
-// proportion to the plan and allocates only if no earlier plan was as large.
+// Reset starts a new operation under plan, with no slot set. It takes time in proportion to the
+// plan, and allocates only if no earlier plan was as large.
 func (m *Machine) Reset(plan *Plan) {
 	m.plan = plan
 	m.set = grown(m.set, plan.slots())

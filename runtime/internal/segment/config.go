@@ -8,23 +8,21 @@
 // The segment has an area for each rank (layout.go). In it are
 //
 //   - the rank's state and process, which the others watch;
-//   - its bell: a bit for each peer that has something for it, and the word it
-//     parks on, together in one cache line;
-//   - two rings for each peer that sends to it, for each lane: of cells, which are
-//     cache lines that hold a frame's header and a short body, and of bytes;
-//   - what it multicasts: a ring of cells and bytes, and the others' positions
-//     in it;
-//   - its window: cache lines in which flags stand that others have written, and those
-//     that it has written for several to read, with short chunks ([wire.Windows],
-//     [wire.Shelves]); and what goes with these: how many have still to copy a chunk that is
-//     lent, how far the rank has come, and what others need to read its process's memory.
+//   - its bell: a bit for each peer that has something for it, and the word on which it parks, in
+//     one cache line;
+//   - for each peer that sends to it and each lane, a ring of cells, which are cache lines for a
+//     frame's header and a short body, and a ring of bytes;
+//   - for its multicasts, a ring of cells and bytes, and the others' positions in it;
+//   - its window ([wire.Windows], [wire.Shelves]): cache lines with the flags of others, and with
+//     flags and short chunks that it has written for several readers. Beside them stand the number
+//     of ranks that have yet to copy a lent chunk, how far the rank has come, and the data that
+//     others need to read its process's memory.
 //
-// Behind the areas is room for the rings of further communicators, which takes
-// memory only where they put something (further.go), and for their windows (set.go).
+// Behind the areas is room for the rings of further communicators (further.go) and for their
+// windows (set.go). These take memory only when they are used.
 //
-// So flags live at the rank that waits for them, each on a cache line of its
-// own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
-// Bemmerl: SCI Collectives, sections 4.1 and 4.2).
+// So each flag has a cache line of its own at the rank that waits for it, and a signal writes one
+// line there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, sections 4.1 and 4.2).
 //
 // # Memory ordering
 //
@@ -36,12 +34,10 @@
 //
 // # Trust
 //
-// Each side counts its own positions; a number that is taken from the segment
-// only ever chooses among the cells of a ring. Lengths and kinds are copied out
-// once and checked. A peer, or anything else, that writes
-// nonsense makes the communicator fail, not the process. Only who runs under
-// the same user can map the segment. A rank whose process ends without a
-// goodbye is noticed, for which the ranks must see each other's processes:
+// Each side counts its own positions. A number from the segment only chooses among the cells of a
+// ring. Lengths and kinds are copied out once and checked. So nonsense in the segment makes the
+// communicator fail, not the process. Only processes of the same user can map the segment. Ranks
+// notice a process that ends without a goodbye. For this they must see each other's processes:
 // containers need one process namespace.
 package segment
 

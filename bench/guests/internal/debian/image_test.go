@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clients puts programs in PATH that behave as the package client does, with
-// two packages: tools and a kernel. They note each call in the file that is
-// returned. A fault is a line of shell that apt-get runs first.
+// clients puts programs into PATH that behave like the package client, with two packages: tools and
+// a kernel. They record each call in the returned file. A fault is a line of shell that apt-get
+// runs first.
 func clients(t *testing.T, fault string) (calls string) {
 	dir, content := t.TempDir(), t.TempDir()
 	calls = filepath.Join(dir, "calls")
@@ -91,8 +91,8 @@ func TestImageIsMadeOnce(t *testing.T) {
 	require.ErrorContains(t, err, "0 files fit bin/rdma")
 }
 
-// A failure is told with what the client says, and leaves nothing that the next
-// start could take for an image.
+// TestFailureLeavesNoImage checks that a failure reports the client's output, and leaves nothing
+// that the next start could take for an image.
 func TestFailureLeavesNoImage(t *testing.T) {
 	cache := t.TempDir()
 	clients(t, "echo E: Unable to locate package >&2; exit 100")
