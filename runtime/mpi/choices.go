@@ -37,8 +37,8 @@ type Choice struct {
 
 // Choices returns the schedules by which engine c serves operations. Auto is set for those that
 // were no slower than the MPI's own operations in all of these: Open MPI 4.1 and MPICH 4.0, shared
-// memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/mpi.md has the others). If contributions
-// must be folded in the order of the ranks, choices with another order do not apply.
+// memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/notes/mpi.md has the others). If
+// contributions must be folded in the order of the ranks, choices with another order do not apply.
 func Choices() []Choice {
 	// A message to each other rank takes as many rules: the tables of more ranks would be too long.
 	const everyRank = 64
