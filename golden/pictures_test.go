@@ -31,7 +31,7 @@ const (
 func pictured(algorithm string) schedule.Params {
 	p := schedule.Params{Ranks: 8}
 	switch algorithm {
-	case "anycast/skip-ring", "anycast/circulant": // an origin at which the two differ
+	case "anycast/skip-ring", "anycast/circulant", "anycast/mcast-acktree": // an origin at which the two differ
 		p.Root = 3
 	case "barrier/hsb", "barrier/hsb-mcast":
 		p.FanIn, p.FanOut = 2, 3

@@ -57,7 +57,7 @@ func TestNameErrors(t *testing.T) {
 		{"Bcast/Chain", `schedule: no algorithm "Bcast/Chain"; did you mean bcast/chain?`},
 		{"bcst/chian", `schedule: no algorithm "bcst/chian"; did you mean bcast/chain?`},
 		{"barrier", `schedule: no algorithm "barrier"; did you mean one of barrier/hsb, barrier/hsb-mcast, barrier/exchange, barrier/dissemination?`},
-		{"anycast/", `schedule: no algorithm "anycast/"; did you mean anycast/skip-ring or anycast/circulant?`},
+		{"anycast/", `schedule: no algorithm "anycast/"; did you mean one of anycast/skip-ring, anycast/circulant, anycast/mcast-acktree?`},
 		{"bcast/mc", `schedule: no algorithm "bcast/mc"; did you mean one of bcast/mcast-chain, bcast/mcast-binomial, bcast/mcast-acktree?`},
 		{"ring", `schedule: no algorithm "ring"; did you mean allgather/ring or allreduce/ring?`},
 		{"ri", `schedule: no algorithm "ri"`},

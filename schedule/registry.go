@@ -88,6 +88,7 @@ var registry = sync.OnceValue(func() []Algorithm {
 		scatterAllgather(),
 		skipRingAlgorithm(),
 		circulant(),
+		anycastMcastAckTree(),
 		hsb(),
 		hsbMcast(),
 		exchange(),

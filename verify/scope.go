@@ -62,6 +62,7 @@ type promise struct {
 // parameters. Tests check that.
 var promised = map[string]promise{
 	"bcast/mcast-acktree": {acked: true},
+	"anycast/mcast-acktree": {acked: true},
 
 	"reduce/linear":   {rankOrder: true, position: true, inPlace: true},
 	"reduce/binomial": {rankOrder: true, position: true, inPlace: true},
@@ -96,7 +97,7 @@ var promised = map[string]promise{
 // acknowledged applies if the algorithm promises acknowledgements, or if rules show that the
 // schedule relies on them. The root's Done slots, which the check is about, do not matter.
 var acknowledged = scope{
-	"bcast/mcast-acktree and allreduce/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
+	"bcast, anycast and allreduce/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
 	func(s *ir.Schedule) (string, bool) {
 		if !s.HasMessage() {
 			return everyMessage.of(s)

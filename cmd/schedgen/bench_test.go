@@ -55,6 +55,7 @@ func TestCandidates(t *testing.T) {
 	require.NotContains(t, candidates(schedule.Bcast, false), "bcast/mcast-acktree")
 	require.Contains(t, candidates(schedule.Barrier, false), "barrier/hsb")
 	require.Equal(t, []string{"anycast/skip-ring", "anycast/circulant"}, candidates(schedule.Anycast, false))
+	require.Contains(t, candidates(schedule.Anycast, true), "anycast/mcast-acktree")
 }
 
 // TestTimed checks that only the time of the root counts if the root waits for replies.

@@ -1,0 +1,29 @@
+package schedule
+
+// anycastMcastAckTree is the reliable multicast of paper 002, §3, as the paper means it: any rank
+// multicasts at any time, and no rank has posted a receive. Acknowledgements climb the binomial
+// tree rooted at the sender, so that several senders load different links. For one origin, the
+// programs are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements
+// and the same two repairs.
+//
+// A receiver that has lost the multicast does not know that there was one, so only
+// acknowledgements reveal losses (§3): the missing one of a child to its parent, and the one of a
+// child that the parent cannot match to a message.
+//
+// The overlay is the tree of acknowledgements, on the channels of anycast/circulant. Messages go
+// down it if they are too long to be multicast.
+func anycastMcastAckTree() Algorithm {
+	return Algorithm{
+		Name:       "anycast/mcast-acktree",
+		Collective: Anycast,
+		Paper:      "002 §3",
+		Summary:    "rootless: any rank multicasts at any time; cumulative ACKs climb the binomial tree rooted at it",
+		Messages:   "1 mcast, P-1 ACKs a message",
+		Params:     anycastParams(),
+		acked:      true,
+		recovers:   true,
+		size:       sizeAckTree,
+		fill:       fillAckTree,
+		overlay:    func(ranks int) Overlay { return circulantOverlay{ranks} },
+	}
+}
