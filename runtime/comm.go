@@ -101,7 +101,7 @@ func (c *Comm) prepare() error {
 	if err != nil {
 		return err
 	}
-	overlay, agreed, err := c.cfg.overlay(anycast.Algorithm, c.size)
+	overlay, multicasts, agreed, err := c.cfg.overlay(anycast.Algorithm, c.size)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (c *Comm) prepare() error {
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		FoldAtOnce: foldAtOnce,
 		Causes:     []error{context.DeadlineExceeded, context.Canceled},
-		Overlay:    overlay, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay:    overlay, Spread: multicasts, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))

@@ -158,19 +158,20 @@ func (mail) met(c *Comm) bool {
 	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
 }
 
-// overlay returns the trees of rootless messages, and in words what ranks have to agree on
-// for them.
-func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, agreed string, err error) {
+// overlay returns the trees of rootless messages, whether these are multicast, and in words what
+// ranks have to agree on for them.
+func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, multicasts bool, agreed string, err error) {
 	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
 	spec, err := schedule.New(alg.Name, params)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: %w", ErrInput, err)
+		return nil, false, "", fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	if overlay = spec.Overlay(); overlay == nil {
-		return nil, "", fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
+		return nil, false, "", fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
 	}
-	return overlay, fmt.Sprintf("%s with windows of %d messages and %d bytes, and at most %d bytes in each",
+	described := spec.Algorithm()
+	return overlay, described.Multicasts(), fmt.Sprintf("%s with windows of %d messages and %d bytes, and at most %d bytes in each",
 		alg.Name, cfg.PublishWindow, cfg.PublishBytes, cfg.MaxMessage), nil
 }
 

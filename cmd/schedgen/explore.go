@@ -221,7 +221,7 @@ func (c *exploreCmd) next(first explore.Call, k int) (explore.Call, error) {
 func callOf(spec *schedule.Spec) explore.Call {
 	alg := spec.Algorithm()
 	if o := spec.Overlay(); o != nil {
-		return explore.Call{Origin: spec.Params().Root, Overlay: o}
+		return explore.Call{Origin: spec.Params().Root, Overlay: o, Multicast: alg.Multicasts()}
 	}
 	return explore.Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}
 }

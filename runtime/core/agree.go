@@ -17,7 +17,7 @@ type agreement struct {
 	fate    *failure
 	members *membership
 	watch   *watch
-	casts   *rootless
+	casts   messages
 
 	ballots []*ballot // the ballots that this rank knows of, without those that all ranks have finished
 	last    uint64    // last agreement that the process has asked for

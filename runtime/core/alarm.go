@@ -31,12 +31,15 @@ const (
 	AlarmProbe                    // the neighbour is asked what it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // no rank has told both calls of a mismatch in time
+	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin
+	AlarmLack                     // those that are known of and have not come are asked for; Index: their origin
+	AlarmLate                     // an acknowledgement of them is overdue; Index: their origin times the number of ranks, plus the rank that owes it
 )
 
 // Alarm is a timer of a core.
 type Alarm struct {
 	Kind  AlarmKind
-	Seq   uint64 // the operation; 0 for AlarmSuspect and AlarmDispute
+	Seq   uint64 // the operation; 0 if the alarm is of no operation
 	Index int
 }
 
@@ -50,6 +53,7 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	if c.fate.err != nil {
 		return dst
 	}
+	dst = c.spread.alarms(dst)
 	if c.fate.disputes() {
 		dst = append(dst, Alarm{AlarmDispute, 0, 0})
 	}
@@ -132,6 +136,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmProbe:
 		o.pulse = pulse{moved: noon - c.env.Stall}
 	}
+	c.spread.ring(a)
 	due, ok := c.Due()
 	c.Tick(noon)
 	c.Normalize()
@@ -152,6 +157,7 @@ func (c *Core) Normalize() {
 	if c.fate.disputes() {
 		c.fate.dispute.until = later
 	}
+	c.spread.normalize()
 	if c.ops.delay > 0 {
 		c.ops.delay = adaptiveStart
 	}

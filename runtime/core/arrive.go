@@ -66,7 +66,7 @@ func (c *Core) tellsAll(h *wire.Header) bool {
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FramePublish:
-		return c.casts.buffer(h)
+		return c.messages().buffer(h)
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
 			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
@@ -108,16 +108,20 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	switch h.Kind {
 	case wire.FramePublish:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
-			c.casts.arrived(h)
+			c.messages().arrived(h)
 		}
 	case wire.FrameCredit:
-		c.casts.credited(h)
+		c.messages().credited(h)
 	case wire.FrameFlush:
-		c.casts.questioned(h)
+		c.messages().questioned(h)
 	case wire.FrameFlushed:
-		c.casts.answered(h)
+		c.messages().answered(h)
 	case wire.FramePassed:
-		c.casts.passedOn(h)
+		c.messages().passedOn(h)
+	case wire.FrameAck:
+		c.messages().acknowledged(h)
+	case wire.FrameLost:
+		c.messages().asked(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
 		c.agree.told(h, body)
@@ -142,7 +146,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameOver:
 		c.ops.peerOver(h)
 	case wire.FrameListen:
-		c.casts.heardListener(h)
+		c.messages().heardListener(h)
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameWatch:
@@ -176,6 +180,13 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 }
 
 func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	if h.Kind == wire.FramePublish {
+		if c.env.Spread && h.Epoch == c.env.Epoch && c.fate.err == nil && c.spread.fragment(h, offset, payload) {
+			return wire.Accept
+		}
+		c.ops.totals.Stale++
+		return wire.Drop
+	}
 	if h.Epoch == c.env.Epoch && h.Kind != wire.FrameAlive {
 		c.rec.doubles.heard(h.From, h.Seq)
 		c.rec.confirm(h)
@@ -234,7 +245,7 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 		c.ops.leftAfter(rank, last)
 	}
 	if c.fate.err == nil {
-		c.casts.left(rank)
+		c.messages().left(rank)
 	}
 }
 

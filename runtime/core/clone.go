@@ -33,6 +33,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.rec.reports = c.rec.reports.clone()
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
+	d.spread.copyFrom(&c.spread)
 	d.agree = c.agree
 	d.link()
 	d.agree.cloneBallots()

@@ -15,6 +15,7 @@ type Core struct {
 	ops     operations
 	rec     recovery
 	casts   rootless
+	spread  spread
 	watch   watch
 	agree   agreement
 	bodies  bodies
@@ -27,6 +28,9 @@ func New(cfg Config, net Net) *Core {
 	c.ops.flags.connect(net)
 	c.link()
 	c.casts.init()
+	if cfg.Spread {
+		c.spread.init()
+	}
 	return c
 }
 
@@ -35,7 +39,8 @@ func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
 	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
-	c.casts.members, c.agree.casts = &c.members, &c.casts
+	c.casts.members, c.agree.casts = &c.members, c.messages()
+	c.spread.env, c.spread.fate, c.spread.members = &c.env, &c.fate, &c.members
 	c.watch.fate, c.watch.members, c.watch.agree, c.watch.ops, c.ops.watch = &c.fate, &c.members, &c.agree, &c.ops, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
@@ -63,7 +68,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // Waits reports whether the core depends on time: it is inside an operation, watches another rank,
 // waits for an agreement, repeats signals, or has refused a call that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.ops.refusalDue() != never
+	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -135,12 +140,12 @@ func (c *Core) Goodbye(healthy bool) {
 	}
 	if len(to) < c.env.Size-1 {
 		to = append(append(to, c.ops.askers...), c.watch.askers...)
-		to = append(append(to, c.env.Overlay.Channels(nil, c.env.Rank)...), c.casts.comeBy()...)
+		to = c.messages().parting(to)
 		slices.Sort(to)
 		to = slices.Compact(to)
 	}
 	if healthy {
-		c.casts.farewells()
+		c.messages().farewells()
 	}
 	for _, rank := range to {
 		c.goodbye(rank, healthy)
@@ -174,6 +179,7 @@ func (c *Core) Tick(now Time) {
 	c.fate.tick(now)
 	if c.fate.err == nil {
 		c.ops.tick(now)
+		c.spread.tick(now)
 	}
 	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
 		if lost := c.watch.tick(now); lost {
@@ -204,7 +210,7 @@ func (c *Core) Timed() bool {
 // nothing to do.
 func (c *Core) Due() (due Time, ok bool) {
 	if due = min(c.members.due(), c.agree.due()); c.fate.err == nil {
-		due = min(due, c.fate.due(), c.ops.due())
+		due = min(due, c.fate.due(), c.ops.due(), c.spread.due())
 	}
 	if c.fate.err == nil || c.agree.active() {
 		due = min(due, c.watch.due())
@@ -222,7 +228,7 @@ func (c *Core) Sent() bool {
 // HasRoom reports whether another rootless message may be published. If not, the caller waits for
 // other ranks, so the core watches them.
 func (c *Core) HasRoom() bool {
-	room := c.fate.err == nil && c.casts.hasRoom()
+	room := c.fate.err == nil && c.messages().hasRoom()
 	if !room {
 		c.watch.want()
 	}
@@ -231,12 +237,12 @@ func (c *Core) HasRoom() bool {
 
 // Flush asks all ranks whether they have received this rank's rootless messages. It returns how
 // many messages there are.
-func (c *Core) Flush() uint64 { return c.casts.flush() }
+func (c *Core) Flush() uint64 { return c.messages().flush() }
 
 // Flushed reports whether all ranks that have not left have received the first n messages of this
 // rank. If not, the caller waits for other ranks, so the core watches them.
 func (c *Core) Flushed(n uint64) bool {
-	flushed := c.casts.flushed(n)
+	flushed := c.messages().flushed(n)
 	if !flushed {
 		c.watch.want()
 	}
@@ -244,17 +250,17 @@ func (c *Core) Flushed(n uint64) bool {
 }
 
 // Came returns how many rootless messages of a rank have arrived here.
-func (c *Core) Came(origin int) uint64 { return c.casts.came(origin) }
+func (c *Core) Came(origin int) uint64 { return c.messages().came(origin) }
 
 // Publish sends msg and copies it. If a rank has left that would have to relay msg, the core fails
 // instead.
-func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }
+func (c *Core) Publish(msg []byte) { c.messages().publish(msg) }
 
 // Mail returns how many rootless messages the process has not taken.
-func (c *Core) Mail() int { return c.casts.inbox.len() }
+func (c *Core) Mail() int { return c.messages().mail() }
 
 // Take returns the oldest of them; Mail must not be 0.
-func (c *Core) Take() Message { return c.casts.take() }
+func (c *Core) Take() Message { return c.messages().take() }
 
 // Counters counts what a core has done since it was made.
 type Counters struct {
@@ -263,13 +269,15 @@ type Counters struct {
 	Doubled   uint64 // signals sent as datagrams too
 	Published uint64 // rootless messages of this rank
 	Delivered uint64 // rootless messages handed to this process
+	Given     uint64 // rootless messages put to ranks that had lost their multicasts
 	Delay     Time   // the current delay of DelayAdaptive
 }
 
 // Counters returns the counters.
 func (c *Core) Counters() Counters {
+	published, delivered := c.messages().count()
 	return Counters{
 		Totals: c.ops.totals, Repairs: c.rec.repairs, Doubled: c.rec.doubled,
-		Published: c.casts.published, Delivered: c.casts.delivered, Delay: c.ops.delay,
+		Published: published, Delivered: delivered, Given: c.spread.answers, Delay: c.ops.delay,
 	}
 }

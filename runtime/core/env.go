@@ -34,6 +34,7 @@ type Config struct {
 	Causes []error // errors of the process that keep their identity at other ranks, besides the core's own: those of contexts
 
 	Overlay       Overlay // trees of rootless messages
+	Spread        bool    // rootless messages are multicast, and the trees, which are binomial, bring acknowledgements
 	PublishPrint  uint32  // fingerprint of the agreed parameters of rootless messages
 	PublishWords  string  // the same in words, for a mismatch
 	PublishWindow int     // rootless messages of one origin that may be under way at once

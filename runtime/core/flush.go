@@ -90,6 +90,10 @@ func (rl *rootless) reply(to, rank int, n uint64) {
 // questioned takes a question. It comes from whom the messages come from, and behind them,
 // or in place of that rank, which has left: what that one has asked may come later.
 func (rl *rootless) questioned(h *wire.Header) {
+	if h.Print != rl.PublishPrint {
+		rl.fate.disagree(h)
+		return
+	}
 	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size || int(h.Slot) == rl.Rank {
 		rl.fate.violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
 		return

@@ -13,13 +13,13 @@ import (
 // which they tell those that they send to, nothing can come any more.
 
 // listen connects this rank with its sources, once.
-func (rl *rootless) listen(members *membership) {
+func (rl *rootless) listen() {
 	if rl.listening {
 		return
 	}
 	rl.listening = true
 	for _, rank := range rl.comeBy() {
-		if !members.gone(rank) {
+		if !rl.members.gone(rank) {
 			rl.control(rank, wire.FrameListen, 0, rl.PublishPrint, 0)
 		}
 	}
@@ -40,22 +40,22 @@ func (rl *rootless) comeBy() []int {
 // heardListener looks whether a rank that listens means the same trees.
 func (rl *rootless) heardListener(h *wire.Header) {
 	if h.Print != rl.PublishPrint {
-		rl.disagree(h)
+		rl.fate.disagree(h)
 	}
 }
 
-// disagree has the core fail since the sender of a frame means other trees, or other windows.
-func (rl *rootless) disagree(h *wire.Header) {
-	rl.fate.clash(overPublish, 0, rl.PublishWords, nil, h.From, h.Print)
+// disagree fails the core since the sender of a frame means other trees, or other windows.
+func (f *failure) disagree(h *wire.Header) {
+	f.clash(overPublish, 0, f.PublishWords, nil, h.From, h.Print)
 }
 
 // Listen says that the process waits for rootless messages, of which there is none. It
 // returns an error if none can come any more, because all have left that they would come
 // by. The core does not fail by that.
 func (c *Core) Listen() error {
-	c.casts.listen(&c.members)
+	c.messages().listen()
 	c.watch.want()
-	sources := c.casts.sources
+	sources := c.messages().comeBy()
 	if len(sources) == 0 || len(c.members.absent) < len(sources) {
 		return nil
 	}

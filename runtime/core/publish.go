@@ -42,37 +42,3 @@ func (rl *rootless) publish(msg []byte) {
 	rl.published++
 	rl.forward(s.origin, rl.Rank, seq, p)
 }
-
-// inbox is a queue of messages for this process. Its length is bounded by the
-// windows of all origins.
-type inbox struct {
-	letters []letter
-	head    int
-}
-
-type letter struct {
-	origin int
-	seq    uint64
-	parcel *parcel
-}
-
-func (q *inbox) len() int { return len(q.letters) - q.head }
-
-func (q *inbox) push(l letter) {
-	if q.head > 0 && len(q.letters) == cap(q.letters) {
-		n := copy(q.letters, q.letters[q.head:])
-		clear(q.letters[n:])
-		q.letters, q.head = q.letters[:n], 0
-	}
-	q.letters = append(q.letters, l)
-}
-
-func (q *inbox) pop() letter {
-	l := q.letters[q.head]
-	q.letters[q.head] = letter{}
-	q.head++
-	if q.head == len(q.letters) {
-		q.letters, q.head = q.letters[:0], 0
-	}
-	return l
-}

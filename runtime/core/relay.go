@@ -35,6 +35,11 @@ func (rl *rootless) farewells() {
 	}
 }
 
+// parting appends the ranks that exchange messages with this one.
+func (rl *rootless) parting(dst []int) []int {
+	return append(rl.Overlay.Channels(dst, rl.Rank), rl.comeBy()...)
+}
+
 // passedOn takes what a rank says that leaves.
 func (rl *rootless) passedOn(h *wire.Header) {
 	if !rl.aboutCasts(h) {

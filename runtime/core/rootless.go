@@ -80,6 +80,10 @@ func (rl *rootless) came(origin int) uint64 {
 	return 0
 }
 
+func (rl *rootless) mail() int { return rl.inbox.len() }
+
+func (rl *rootless) count() (sent, taken uint64) { return rl.published, rl.delivered }
+
 func (rl *rootless) init() {
 	rl.origins = make([]*origin, rl.Size)
 	rl.incoming = make([]*parcel, rl.Size)
@@ -125,7 +129,7 @@ func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		return p.data, wire.Accept // asked again in the middle of the message
 	}
 	if h.Print != rl.PublishPrint {
-		rl.disagree(h)
+		rl.fate.disagree(h)
 		return nil, wire.Drop
 	}
 	if int(h.Arg) >= rl.Size || int(h.Arg) == rl.Rank || h.Len > rl.MaxMessage {
@@ -216,6 +220,18 @@ func (o *origin) branchTo(rank int) *branch {
 		}
 	}
 	return nil
+}
+
+// acknowledged and asked take frames that only multicasts have: their sender has another algorithm.
+func (rl *rootless) acknowledged(h *wire.Header) { rl.unlike(h) }
+func (rl *rootless) asked(h *wire.Header)        { rl.unlike(h) }
+
+func (rl *rootless) unlike(h *wire.Header) {
+	if h.Print != rl.PublishPrint {
+		rl.fate.disagree(h)
+		return
+	}
+	rl.fate.violation(h, "frame kind %d about messages that are put", h.Kind)
 }
 
 // tell passes credit on to the parent if there is more than it knows of.

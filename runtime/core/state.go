@@ -13,6 +13,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 	s.members(&c.members)
 	s.operations(&c.ops)
 	s.casts(&c.casts)
+	s.spread(&c.spread)
 	s.agreement(&c.agree)
 	return s.b
 }

@@ -23,7 +23,7 @@ import (
 //	link     leads to another part of the core
 var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
-	"Core.agree": "state", "Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
+	"Core.agree": "state", "Core.casts": "state", "Core.spread": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.queued": "scratch", "env.frame": "scratch",
 
@@ -114,6 +114,16 @@ var considered = map[string]string{
 	"yields.heard": "state", "yields.heirs": "state",
 	"heir.rank": "derived", "heir.have": "state", "heir.chunks": "state", "heir.waits": "derived", "heir.given": "state",
 	"heir.stirred": "time", "heir.late": "time", "heir.moved": "time", "heir.turns": "time",
+
+	"spread.env": "link", "spread.fate": "link", "spread.members": "link", "spread.streams": "state", "spread.incoming": "scratch", "spread.inbox": "state",
+	"spread.longest": "derived", "spread.share": "derived", "spread.timed": "time", "spread.listening": "state", "spread.used": "state",
+	"spread.published": "counter", "spread.delivered": "counter", "spread.answers": "counter",
+	"stream.origin": "derived", "stream.up": "state", "stream.below": "state", "stream.ring": "state", "stream.next": "state", "stream.known": "state", "stream.asked": "state",
+	"stream.consumed": "state", "stream.freed": "state", "stream.held": "derived", "stream.came": "state", "stream.own": "state", "stream.told": "state", "stream.wanted": "state",
+	"stream.ack": "state", "stream.lack": "state", "timer.on": "state", "timer.due": "time",
+	"progress.here": "state", "progress.taken": "state", "load.bytes": "state", "load.room": "state",
+	"piece.parcel": "state", "piece.seq": "derived", "piece.state": "state", "piece.bytes": "state", "piece.parts": "derived", "piece.got": "state", "piece.before": "state",
+	"below.rank": "state", "below.progress": "state", "below.waits": "state", "below.asked": "state", "below.mark": "state", "below.late": "state", "below.lacks": "state",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
 	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",

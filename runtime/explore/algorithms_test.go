@@ -137,6 +137,46 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// Messages that are multicast come once and in order, whatever is lost, late or doubled. Two origins
+// publish at the same time.
+func TestMulticastMessages(t *testing.T) {
+	const name = "anycast/mcast-acktree"
+	list := func(ranks int, origins ...int) (all []Call) {
+		for _, origin := range origins {
+			c := callOf(t, name, ranks, 0)
+			c.Origin = origin
+			all = append(all, c)
+		}
+		return all
+	}
+	for what, o := range map[string]Options{
+		"losses":     {Ranks: 3, Calls: list(3, 0, 1), Losses: Unbounded},
+		"early":      {Ranks: 3, Calls: list(3, 0), Losses: Unbounded, Early: 2},
+		"duplicates": {Ranks: 3, Calls: list(3, 0, 1), Losses: 1, Duplicates: 1},
+		"pieces":     {Ranks: 2, Calls: list(2, 0, 0), Losses: Unbounded, Early: 1, Pieces: 2, PublishWindow: 2},
+		"puts":       {Ranks: 3, Calls: list(3, 0, 1, 0), NoMulticast: true},
+		"death":      {Ranks: 3, Calls: list(3, 1), Losses: 1, Crash: true},
+		"flush":      {Ranks: 3, Calls: flushes(t, name, 3, 2), Losses: 1},
+	} {
+		t.Run(what, func(t *testing.T) { sound(t, o) })
+	}
+	for what, o := range map[string]Options{
+		"two of each":   {Ranks: 3, Calls: list(3, 0, 0, 1, 1), Losses: 2, PublishWindow: 2},
+		"windows":       {Ranks: 3, Calls: list(3, 0, 1, 0, 2), Losses: 1, PublishWindow: 1},
+		"long window":   {Ranks: 3, Calls: list(3, 0, 0, 0), Losses: 2, PublishWindow: 8, Early: 1},
+		"two flush":     {Ranks: 3, Calls: flushes(t, name, 3, 0, 1), Losses: 1, Early: 1},
+		"flush twice":   {Ranks: 3, Calls: flushes(t, name, 3, 2, 2), Losses: 2, Duplicates: 1, PublishWindow: 2},
+		"four":          {Ranks: 4, Calls: list(4, 0, 1), Losses: 1},
+		"flush, death":  {Ranks: 3, Calls: flushes(t, name, 3, 1), Losses: 1, Crash: true},
+		"a rank leaves": {Ranks: 4, Calls: flushes(t, name, 4, 0), Losses: 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			o.States = heavy.Or(20_000, 0)
+			heavy.Or(soundAsFar, sound)(t, o)
+		})
+	}
+}
+
 // A flush returns when all ranks have the messages, and ends when a rank dies.
 func TestFlushes(t *testing.T) {
 	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
@@ -173,6 +213,7 @@ func TestMixtures(t *testing.T) {
 		{"bcast/mcast-acktree", "bcast/mcast-chain"},
 		{"bcast/mcast-acktree", "anycast/skip-ring"},
 		{"anycast/skip-ring", "bcast/binomial", "barrier/hsb"},
+		{"anycast/mcast-acktree", "bcast/mcast-chain"},
 	} {
 		t.Run(names[0]+" "+names[1], func(t *testing.T) {
 			sound(t, Options{Ranks: 3, Calls: calls(t, 3, 1, names...), Losses: 1})

@@ -18,6 +18,9 @@ type Call struct {
 	Schedule *ir.Schedule
 	Origin   int
 	Overlay  core.Overlay // the trees of rootless messages; the same in all calls
+	// Multicast says that rootless messages are multicast, and that acknowledgements climb the trees;
+	// the same in all calls.
+	Multicast bool
 	// Flush, in a call without a schedule, makes Origin wait until everything that it has published
 	// has arrived everywhere. The other ranks do nothing.
 	Flush bool

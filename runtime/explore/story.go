@@ -66,10 +66,10 @@ func (s *system) sentence(w *world, e event) string {
 	if a := e.alarm(); s.Open > 1 && a.Seq > 0 {
 		operation = fmt.Sprintf(" in operation %d", a.Seq)
 	}
-	return fmt.Sprintf("timer of rank %d: %s%s", rank, alarmWords(e.alarm()), operation)
+	return fmt.Sprintf("timer of rank %d: %s%s", rank, s.alarmWords(e.alarm()), operation)
 }
 
-func alarmWords(a core.Alarm) string {
+func (s *system) alarmWords(a core.Alarm) string {
 	switch a.Kind {
 	case core.AlarmGate:
 		return "the root's delay is over"
@@ -87,6 +87,12 @@ func alarmWords(a core.Alarm) string {
 		return "nothing has been heard of the multicast"
 	case core.AlarmDispute:
 		return "nobody has said what both sides of a mismatch have called"
+	case core.AlarmAck:
+		return fmt.Sprintf("it is time to acknowledge messages of rank %d", a.Index)
+	case core.AlarmLack:
+		return fmt.Sprintf("it is time to ask for messages of rank %d", a.Index)
+	case core.AlarmLate:
+		return fmt.Sprintf("rank %d is late with its acknowledgement of messages of rank %d", a.Index%s.Ranks, a.Index/s.Ranks)
 	case core.AlarmProbe:
 		return "nothing has moved"
 	}
@@ -138,7 +144,7 @@ func (s *system) content(m *message) string {
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
 		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameOver: "word that it is over", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
-		wire.FrameFlush: "question about messages", wire.FrameFlushed: "answer about messages", wire.FramePassed: "farewell about messages",
+		wire.FrameFlush: "question about messages", wire.FrameFlushed: "answer about messages", wire.FramePassed: "farewell about messages", wire.FrameAck: "acknowledgement of messages", wire.FrameLost: "request for messages",
 		wire.FrameClash: "mismatch of one side", wire.FrameDispute: "mismatch of both sides",
 	}[h.Kind] + operation
 }

@@ -137,7 +137,9 @@ func (s *system) prepareAll(calls []Call) (script []*call, err error) {
 func (s *system) prepare(i int, c Call) (*call, error) {
 	r := &call{Call: c}
 	if r.isMessage() {
-		r.message = []byte{byte(i + 1), byte(c.Origin), 0, 0xA5}
+		for piece := range s.Pieces {
+			r.message = append(r.message, byte(i+1), byte(c.Origin), byte(piece), 0xA5)
+		}
 		return r, nil
 	}
 	h := &c.Schedule.Header
@@ -261,7 +263,7 @@ func (s *system) newLocal(rank int) *local {
 	cfg := core.Config{
 		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,
 		Repair: base, Stall: stall, Retain: 1 << 20,
-		Overlay: s.overlay(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
+		Overlay: s.overlay(), Spread: s.multicasts(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
 	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 }
@@ -274,6 +276,16 @@ func (s *system) overlay() core.Overlay {
 		}
 	}
 	return nowhere{}
+}
+
+// multicasts reports whether rootless messages are multicast.
+func (s *system) multicasts() bool {
+	for _, script := range s.scripts {
+		if slices.ContainsFunc(script, func(c *call) bool { return c.isMessage() && c.Multicast }) {
+			return true
+		}
+	}
+	return false
 }
 
 // nowhere is an overlay without channels.

@@ -35,7 +35,8 @@ func callOf(t testing.TB, name string, ranks, chunks int) Call {
 	spec, err := schedule.New(name, p)
 	require.NoError(t, err)
 	if o := spec.Overlay(); o != nil {
-		return Call{Overlay: o}
+		alg := spec.Algorithm()
+		return Call{Overlay: o, Multicast: alg.Multicasts()}
 	}
 	alg := spec.Algorithm()
 	return Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}

@@ -101,7 +101,7 @@ func drawNet(r *random) Net {
 
 func drawComm(r *random) Comm {
 	c := Comm{
-		Anycast: pick(r, "anycast/skip-ring", "anycast/circulant"),
+		Anycast: pick(r, algorithms(schedule.Anycast)...),
 		Chunk:   pick(r, 0, 0, 100, 1000, 4000),
 		Repair:  pick(r, 0, 0, 5*Millisecond, 50*Millisecond), Stall: pick(r, 0, 0, 50*Millisecond),
 		Retain:        pick(r, 0, 0, 0, 1<<10),

@@ -99,8 +99,7 @@ func (w *world) build() error {
 	if err != nil {
 		return fmt.Errorf("%w: comm.anycast: %w", ErrScenario, err)
 	}
-	overlay := spec.Overlay()
-	if overlay == nil {
+	if spec.Overlay() == nil {
 		return fmt.Errorf("%w: comm.anycast: %s is not rootless", ErrScenario, w.comm.Anycast)
 	}
 	w.spread()
@@ -117,7 +116,7 @@ func (w *world) build() error {
 		if w.tamper.wrap != nil {
 			n = w.tamper.wrap(rank, n)
 		}
-		p.core = core.New(w.config(rank, id, overlay), n)
+		p.core = core.New(w.config(rank, id, spec), n)
 		w.procs = append(w.procs, p)
 		w.at(w.beginning(rank), event{kind: proceed, rank: rank})
 	}
@@ -151,7 +150,8 @@ func (w *world) id() (id [16]byte) {
 }
 
 // config returns the configuration that runtime.Comm would give a core.
-func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config {
+func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec) core.Config {
+	alg := anycast.Algorithm()
 	n, c := &w.net, &w.comm
 	caps := wire.Caps{Hosts: len(w.hosts)}
 	if w.sc.Net.Multicast {
@@ -160,7 +160,7 @@ func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config 
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,
 		Delay: c.Delay, RootDelay: c.RootDelay, Repair: c.Repair, Stall: c.Stall, Silence: c.Silence, Retain: c.Retain,
-		Overlay: overlay, PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
+		Overlay: anycast.Overlay(), Spread: alg.Multicasts(), PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
 	}
 }
 

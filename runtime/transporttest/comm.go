@@ -121,6 +121,7 @@ var everywhere = []commTest{
 	{"Mixed", testMixed},
 	{"Requests", testRequests},
 	{"Flush", testFlush},
+	{"LeftAmongMulticasts", testLeftAmongMulticasts},
 	{"Cancel", testCancel},
 	{"Crash", testCrash},
 	{"Agree", testAgree},
@@ -139,9 +140,9 @@ var once = []commTest{
 	{"RequestContext", testRequestContext},
 	{"RequestClose", testRequestClose},
 	{"RequestCrash", testRequestCrash},
-	{"Window", testWindow},
-	{"SlowReader", testSlowReader},
-	{"FlushDeath", testFlushDeath},
+	{"Window", putOrMulticast(testWindow)},
+	{"SlowReader", putOrMulticast(testSlowReader)},
+	{"FlushDeath", putOrMulticast(testFlushDeath)},
 	{"RelayLeft", testRelayLeft},
 	{"Mismatch", testMismatch},
 	{"BlockLengths", testBlockLengths},
@@ -152,8 +153,8 @@ var once = []commTest{
 	{"Parted", CommParted},
 	{"Farewell", testFarewell},
 	{"Refused", testRefused},
-	{"Forsaken", testForsaken},
-	{"Bereft", testBereft},
+	{"Forsaken", putOrMulticast(testForsaken)},
+	{"Bereft", putOrMulticast(testBereft)},
 }
 
 // patience bounds every wait of the suite, even on slow machines.

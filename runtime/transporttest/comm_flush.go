@@ -1,8 +1,10 @@
 package transporttest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +13,26 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-var overlays = []string{"anycast/skip-ring", "anycast/circulant"}
+// overlays are the rootless algorithms. Without multicast, the messages of the last go by puts.
+var overlays = []string{"anycast/skip-ring", "anycast/circulant", spreads}
+
+// spreads is the rootless algorithm that multicasts.
+const spreads = "anycast/mcast-acktree"
+
+// rootlessBy returns a configuration with a rootless algorithm.
+func rootlessBy(name string) runtime.Config {
+	return runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}}
+}
+
+// putOrMulticast returns a test of rootless messages that are put along an overlay, and of those that
+// are multicast.
+func putOrMulticast(run func(t *testing.T, with Make, cfg runtime.Config)) func(t *testing.T, with Make) {
+	return func(t *testing.T, with Make) {
+		for _, name := range []string{"anycast/skip-ring", spreads} {
+			t.Run(name, func(t *testing.T) { run(t, with, rootlessBy(name)) })
+		}
+	}
+}
 
 // testFlush: if all ranks flush before they take, they find all messages without waiting.
 func testFlush(t *testing.T, with Make) {
@@ -61,11 +82,13 @@ func flushAndTake(ctx context.Context, c *runtime.Comm, messages int) error {
 
 // testSlowReader: a process that takes nothing makes each publisher wait once its window is full.
 // It delays neither the others' messages, nor operations, nor Flush.
-func testSlowReader(t *testing.T, with Make) {
+func testSlowReader(t *testing.T, with Make, cfg runtime.Config) {
 	const window = 5
 	for _, ranks := range []int{3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
-			comms := join(t, with, ranks, runtime.Config{PublishWindow: window})
+			cfg := cfg
+			cfg.PublishWindow = window
+			comms := join(t, with, ranks, cfg)
 			slow := ranks - 1
 			blocked, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -114,7 +137,7 @@ func expected(rank, each int) int {
 
 // testFlushDeath: a flush that waits for a rank that dies fails at all ranks, with its name in the
 // error.
-func testFlushDeath(t *testing.T, with Make) {
+func testFlushDeath(t *testing.T, with Make, cfg runtime.Config) {
 	for _, ranks := range []int{2, 3, 5, 8} {
 		for dead := range ranks {
 			t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
@@ -122,7 +145,7 @@ func testFlushDeath(t *testing.T, with Make) {
 					ts := with(t, size)
 					ts[dead] = mortal{ts[dead]}
 					return ts
-				}, ranks, runtime.Config{})
+				}, ranks, cfg)
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					if c.Rank() == dead {
@@ -146,6 +169,33 @@ func testFlushDeath(t *testing.T, with Make) {
 				}
 			})
 		}
+	}
+}
+
+// testLeftAmongMulticasts: no multicast needs a rank that has left, wherever it stood in the trees of
+// acknowledgements. What a rank publishes before it leaves comes to all.
+func testLeftAmongMulticasts(t *testing.T, with Make) {
+	stay := join(t, with, 9, rootlessBy(spreads))
+	for round, leaves := range []int{4, 6, 0, 5} { // of rank 0's tree first the ranks above others
+		at := slices.IndexFunc(stay, func(c *runtime.Comm) bool { return c.Rank() == leaves })
+		require.NoError(t, stay[at].Publish(t.Context(), letter(leaves, uint64(round))))
+		require.NoError(t, stay[at].Close())
+		stay = slices.Delete(stay, at, at+1)
+		all(t, stay, func(ctx context.Context, c *runtime.Comm) error {
+			if err := c.Publish(ctx, letter(c.Rank(), uint64(round))); err != nil {
+				return err
+			}
+			for range stay { // as many others, with the one that has left
+				m, err := c.Next(ctx)
+				if err != nil {
+					return err
+				}
+				if m.Seq != uint64(round) || !bytes.Equal(m.Data, letter(m.Origin, m.Seq)) {
+					return fmt.Errorf("rank %d: round %d brings message %d of rank %d", c.Rank(), round, m.Seq, m.Origin)
+				}
+			}
+			return c.Flush(ctx)
+		})
 	}
 }
 

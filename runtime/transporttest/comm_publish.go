@@ -100,8 +100,9 @@ func bcastsAndBarriers(ctx context.Context, c *runtime.Comm, rounds int) error {
 
 // testWindow: a rank that takes no messages stops a publisher, but not the communicator, and memory
 // stays bounded.
-func testWindow(t *testing.T, with Make) {
-	comms := join(t, with, 3, runtime.Config{PublishWindow: 5})
+func testWindow(t *testing.T, with Make, cfg runtime.Config) {
+	cfg.PublishWindow = 5
+	comms := join(t, with, 3, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sent := 0
@@ -156,11 +157,11 @@ func together(ctx context.Context, fs ...func(ctx context.Context) error) error 
 
 // testForsaken: a rank that waits for messages gets an error when the others have left, whether
 // they left before or after it began to wait. It first gets the messages that they have published.
-func testForsaken(t *testing.T, with Make) {
+func testForsaken(t *testing.T, with Make, cfg runtime.Config) {
 	for _, ranks := range []int{2, 3, 6, 19} {
 		for _, early := range []bool{false, true} {
 			t.Run(fmt.Sprintf("ranks=%d,early=%t", ranks, early), func(t *testing.T) {
-				comms := join(t, with, ranks, runtime.Config{})
+				comms := join(t, with, ranks, cfg)
 				last := comms[ranks-1]
 				require.NoError(t, comms[0].Publish(t.Context(), []byte("last words")))
 				for _, c := range comms[1 : ranks-1] {
@@ -192,14 +193,14 @@ func testForsaken(t *testing.T, with Make) {
 
 // testBereft: all ranks that only wait for messages learn that one of them has died, although no
 // rank has sent it anything.
-func testBereft(t *testing.T, with Make) {
+func testBereft(t *testing.T, with Make, cfg runtime.Config) {
 	for ranks, dead := range map[int]int{2: 1, 3: 0, 6: 5} {
 		t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
 			comms := join(t, func(t testing.TB, size int) []wire.Transport {
 				ts := with(t, size)
 				ts[dead] = mortal{ts[dead]}
 				return ts
-			}, ranks, runtime.Config{})
+			}, ranks, cfg)
 			dying := result()
 			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				if c.Rank() == dead {

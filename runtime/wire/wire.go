@@ -143,6 +143,8 @@ const (
 	FrameClash                        // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
 	FrameDispute                      // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
 	FrameOver                         // operation Seq has ended at the sender; the receiver lacks a part of it
+	FrameAck                          // all ranks in the sender's subtree have the messages of origin Arg below Seq, and their processes have taken all but the last Slot of these
+	FrameLost                         // the sender lacks Slot messages of origin Arg from Seq on, and asks for them
 	frameKinds
 )
 
@@ -162,9 +164,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed and FramePassed
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
+	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck and FrameLost
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameAck, FrameLost: a number of messages; FrameWant: Enter if the sender has heard nothing of the multicast
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck, FrameLost, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source

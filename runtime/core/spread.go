@@ -1,0 +1,488 @@
+package core
+
+import "github.com/schedgen/schedgen/runtime/wire"
+
+// spread is rootless messages that are multicast (paper 002, section 3). Any rank multicasts a
+// message whenever its window has room, under a number of its own; no rank waits for it.
+// Acknowledgements climb the binomial tree rooted at the origin. They are cumulative twice over:
+// one covers a rank and all ranks below it in the tree, and all messages up to a number.
+//
+// A multicast that is lost leaves no trace, so three things reveal losses: a later message of the
+// same origin, an acknowledgement from below that this rank cannot match to a message, and a rank
+// above whose timeout for the acknowledgement has passed. The rank above does not put its messages
+// again, which may be many and only late: it says up to which number there are some. What the
+// receiver lacks it asks the rank above for, which keeps each message until all ranks below have
+// acknowledged it. Questions, requests and answers are puts, so each is sent once.
+//
+// A message that is too long for the buffers of receivers goes down the tree by puts, and is never
+// asked for.
+//
+// Memory is bounded by the window of each origin: a rank keeps a message until its process has
+// taken it and all ranks below have it, and an origin sends only what fits into the window of every
+// rank.
+type spread struct {
+	*env
+	fate    *failure
+	members *membership
+
+	streams  []*stream // by origin; made when first heard of
+	incoming []*parcel // sender -> the message that a put is bringing
+	inbox    inbox
+
+	longest int // bytes of the longest message that is multicast; -1: none is
+	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
+
+	timed     bool // timers may run
+	listening bool // the process waits, or has waited, for messages
+	used      bool // a message has been published or awaited somewhere: all ranks must hear when this one leaves
+
+	published, delivered, answers uint64
+}
+
+// stream is the messages of one origin.
+type stream struct {
+	origin int
+	up     int     // the nearest rank above in the origin's tree that has not left: it gets the acknowledgements; -1: none
+	below  []below // the ranks that acknowledge to this one
+	ring   []piece // message, modulo the window; nil before the first
+
+	next  uint64 // messages below have come here
+	known uint64 // messages below exist
+	asked uint64 // those below that are missing have been asked for
+
+	consumed uint64 // messages below have been taken by this process
+	freed    uint64 // messages below are not kept any more
+	held     int    // bytes of the messages that are kept
+	came     load   // of all messages below next
+
+	own    progress // of this rank, as far as it counts for acknowledgements
+	told   progress // the last acknowledgement
+	wanted uint64   // the acknowledgement of messages below is waited for
+
+	ack  timer // until this rank acknowledges what has come
+	lack timer // until it asks for what an acknowledgement or a question has revealed
+}
+
+// progress says how far the messages of an origin have come.
+type progress struct {
+	here  uint64 // messages below have come
+	taken uint64 // messages below have been taken by processes
+}
+
+// load is an amount of messages.
+type load struct {
+	bytes uint64
+	room  uint64 // bytes that they take in a receiver's buffer
+}
+
+func (l load) minus(m load) load { return load{l.bytes - m.bytes, l.room - m.room} }
+
+// piece is a message in the ring of its stream.
+type piece struct {
+	*parcel
+	seq    uint64
+	state  pieceState
+	bytes  int      // length of the message
+	parts  int      // datagrams that are missing
+	got    []uint64 // datagram -> whether it has come
+	before load     // of all messages before it, once next has passed it
+}
+
+type pieceState uint8
+
+const (
+	pieceNone pieceState = iota
+	piecePart            // some datagrams have come
+	pieceWhole
+)
+
+// below is a rank below this one in the tree of an origin, nearest first; ranks between have left.
+type below struct {
+	rank     int
+	progress          // of that rank and all below it
+	waits    bool     // this rank knows of the leaving of those between and has taken their place
+	asked    uint64   // the rank has been told that the messages below exist
+	mark     uint64   // what late waits for
+	late     timer    // until it is told so
+	lacks    []uint64 // message, modulo the window -> it has asked for it, in vain so far
+}
+
+// kept returns the greatest length in bytes of a message whose memory the ring uses again: so a ring
+// never holds more than a window.
+func (s *spread) kept() int { return s.PublishBytes / s.PublishWindow }
+
+func (s *spread) init() {
+	s.streams = make([]*stream, s.Size)
+	s.incoming = make([]*parcel, s.Size)
+	s.longest = -1
+	if s.Caps.Multicast && s.Caps.Datagram > 0 {
+		s.longest = s.MaxMessage
+		if s.Caps.Room > 0 {
+			s.longest = min(s.longest, max(s.Caps.Datagram, s.Caps.Room/2))
+			s.share = max(s.Caps.Datagram, s.Caps.Room/s.Size)
+		}
+	}
+}
+
+// stream returns the state of an origin's messages.
+func (s *spread) stream(origin int) *stream {
+	st := s.streams[origin]
+	if st == nil {
+		st = &stream{origin: origin, up: s.above(origin)}
+		for _, rank := range s.members.below(nil, origin, s.Rank, s.Size) {
+			st.below = append(st.below, below{rank: rank, waits: true})
+		}
+		s.streams[origin] = st
+	}
+	return st
+}
+
+func (s *spread) own() *stream { return s.stream(s.Rank) }
+
+// at returns where a message is, or is going to be.
+func (st *stream) at(seq uint64) *piece { return &st.ring[seq%uint64(len(st.ring))] }
+
+// has reports whether a message that has not been freed is here.
+func (st *stream) has(seq uint64) bool {
+	p := st.at(seq)
+	return p.state == pieceWhole && p.seq == seq
+}
+
+// before returns the load of all messages below seq, which is at most a window behind next.
+func (st *stream) before(seq uint64) load {
+	if seq >= st.next {
+		return st.came
+	}
+	return st.at(seq).before
+}
+
+// all returns the progress of this rank and all below it.
+func (st *stream) all() progress {
+	p := st.own
+	for i := range st.below {
+		if b := &st.below[i]; b.waits {
+			p.here, p.taken = min(p.here, b.here), min(p.taken, b.taken)
+		}
+	}
+	return p
+}
+
+// room returns how much a message takes in a receiver's buffer.
+func (s *spread) room(bytes int) int {
+	if bytes > s.longest {
+		return 0
+	}
+	return footprint(bytes, s.Caps.Datagram)
+}
+
+func (s *spread) came(origin int) uint64 {
+	if st := s.streams[origin]; st != nil {
+		return st.next
+	}
+	return 0
+}
+
+func (s *spread) mail() int { return s.inbox.len() }
+
+func (s *spread) count() (sent, taken uint64) { return s.published, s.delivered }
+
+// hasRoom implements messages. Two windows bound what is under way: one that all processes have not
+// taken, and a short one of multicasts that ranks have not acknowledged, so that they do not
+// overrun the buffers of receivers even if all ranks publish.
+func (s *spread) hasRoom() bool {
+	st := s.own()
+	if len(st.below) == 0 {
+		return true
+	}
+	all := st.all()
+	if all.taken == st.next {
+		return true
+	}
+	if st.next-all.taken >= uint64(s.PublishWindow) || st.came.minus(st.before(all.taken)).bytes >= uint64(s.PublishBytes) {
+		return false
+	}
+	return s.share == 0 || st.came.minus(st.before(all.here)).room < uint64(s.share)
+}
+
+func (s *spread) publish(msg []byte) {
+	s.used = true
+	st := s.own()
+	p := s.place(st, st.next, len(msg))
+	copy(p.data, msg)
+	p.state = pieceWhole
+	s.advance(st)
+	st.consumed, st.own = st.next, progress{st.next, st.next}
+	s.published++
+	switch {
+	case s.Size == 1:
+	case len(msg) <= s.longest:
+		s.mcast(st, p)
+	default:
+		s.passDown(st, p)
+	}
+	s.moved(st)
+}
+
+// place returns the place of a message of an origin, with room for its bytes.
+func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
+	if st.ring == nil {
+		st.ring = make([]piece, s.PublishWindow)
+	}
+	p := st.at(seq)
+	if p.state != pieceNone {
+		return p
+	}
+	if p.parcel == nil || p.unsent > 0 { // the transport still sends what was here
+		p.parcel = &parcel{}
+	}
+	if cap(p.data) < bytes {
+		p.data = make([]byte, bytes)
+	}
+	p.data = p.data[:bytes]
+	p.seq, p.state, p.bytes = seq, piecePart, bytes
+	if s.Caps.Datagram > 0 {
+		p.parts = max(1, (bytes+s.Caps.Datagram-1)/s.Caps.Datagram)
+		p.got = cleared(p.got, (p.parts+63)/64)
+	}
+	st.held += bytes
+	return p
+}
+
+// advance counts the messages that have come in order.
+func (s *spread) advance(st *stream) {
+	for st.next-st.freed < uint64(len(st.ring)) && st.has(st.next) {
+		p := st.at(st.next)
+		p.before = st.came
+		st.came.bytes += uint64(p.bytes)
+		st.came.room += uint64(s.room(p.bytes))
+		if st.origin != s.Rank {
+			s.inbox.push(letter{origin: st.origin, seq: st.next})
+		}
+		st.next++
+	}
+	st.known = max(st.known, st.next)
+}
+
+func (s *spread) fill(st *stream, p *piece) *wire.Frame {
+	f := &s.frame
+	*f = wire.Frame{
+		Header: wire.Header{
+			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: s.Epoch, Seq: p.seq, Arg: uint32(st.origin),
+			Print: s.PublishPrint, Len: p.bytes, From: s.Rank,
+		},
+		Body: p.data, Unsent: &p.unsent,
+	}
+	p.unsent++
+	return f
+}
+
+func (s *spread) mcast(st *stream, p *piece) {
+	s.queued = true
+	s.net.Mcast(s.fill(st, p))
+}
+
+// passDown puts a message to those below.
+func (s *spread) passDown(st *stream, p *piece) {
+	for i := range st.below {
+		if b := &st.below[i]; b.waits && b.here <= p.seq {
+			s.put(b.rank, s.fill(st, p))
+		}
+	}
+}
+
+// fragment takes a datagram of a multicast. It returns false if the datagram is invalid.
+func (s *spread) fragment(h *wire.Header, offset int, payload []byte) bool {
+	if h.Print != s.PublishPrint || int(h.Arg) != h.From || h.From == s.Rank || h.Len > s.longest {
+		return false
+	}
+	datagram := s.Caps.Datagram
+	if offset < 0 || offset > h.Len || offset%datagram != 0 || len(payload) != min(datagram, h.Len-offset) || len(payload) == 0 && h.Len > 0 {
+		return false
+	}
+	st := s.stream(h.From)
+	switch {
+	case h.Seq < st.next:
+		return true
+	case !s.fits(st, h):
+		return false
+	}
+	s.used = true
+	p := s.place(st, h.Seq, h.Len)
+	if p.bytes != h.Len {
+		return false
+	}
+	part := offset / datagram
+	if p.state == pieceWhole || p.got[part/64]>>(part%64)&1 == 1 {
+		return true
+	}
+	copy(p.data[offset:], payload)
+	p.got[part/64] |= 1 << (part % 64)
+	if p.parts--; p.parts == 0 {
+		s.complete(st, p)
+	}
+	if known := h.Seq + uint64(count(offset+len(payload) == h.Len)); known > st.next {
+		st.known = max(st.known, known)
+		s.ask(st)
+	}
+	return true
+}
+
+// fits reports whether a message that is not here is within the origin's window.
+func (s *spread) fits(st *stream, h *wire.Header) bool {
+	if h.Seq-st.freed >= uint64(s.PublishWindow) {
+		return false
+	}
+	known := st.ring != nil && st.at(h.Seq).state != pieceNone
+	return known || st.held < s.PublishBytes+s.MaxMessage
+}
+
+// buffer implements messages.
+func (s *spread) buffer(h *wire.Header) ([]byte, wire.Verdict) {
+	if p := s.incoming[h.From]; p != nil {
+		return p.data, wire.Accept // asked again in the middle of the message
+	}
+	if h.Print != s.PublishPrint {
+		s.fate.disagree(h)
+		return nil, wire.Drop
+	}
+	if int(h.Arg) >= s.Size || int(h.Arg) == s.Rank || h.Len > s.MaxMessage {
+		s.fate.violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
+		return nil, wire.Drop
+	}
+	st := s.stream(int(h.Arg))
+	switch {
+	case h.Seq < st.next || st.ring != nil && h.Seq-st.freed < uint64(len(st.ring)) && st.has(h.Seq):
+		return nil, wire.Drop // it has come meanwhile
+	case !s.fits(st, h):
+		s.fate.violation(h, "origin %d sends more than its window", h.Arg)
+		return nil, wire.Drop
+	}
+	p := &parcel{data: make([]byte, h.Len)}
+	s.incoming[h.From] = p
+	return p.data, wire.Accept
+}
+
+// arrived implements messages.
+func (s *spread) arrived(h *wire.Header) {
+	s.used = true
+	data := s.incoming[h.From]
+	s.incoming[h.From] = nil
+	st := s.stream(int(h.Arg))
+	if h.Seq < st.next {
+		return // the multicast has come meanwhile
+	}
+	p := s.place(st, h.Seq, 0)
+	if p.state == pieceWhole {
+		return
+	}
+	st.held += h.Len - p.bytes
+	p.parcel, p.bytes = data, h.Len
+	s.complete(st, p)
+}
+
+// complete takes a message that has come wholly.
+func (s *spread) complete(st *stream, p *piece) {
+	p.state = pieceWhole
+	if p.bytes > s.longest {
+		s.passDown(st, p)
+	}
+	for i := range st.below {
+		if b := &st.below[i]; b.served(p.seq, s.PublishWindow) && p.bytes <= s.longest {
+			s.give(st, b, p)
+		}
+	}
+	s.advance(st)
+	s.moved(st)
+}
+
+// take implements messages. The bytes become the process's own: without a copy if nobody else needs
+// them.
+func (s *spread) take() Message {
+	l := s.inbox.pop()
+	st := s.streams[l.origin]
+	p := st.at(l.seq)
+	data := p.data
+	if p.unsent > 0 || !st.coveredBelow(l.seq) {
+		data = append(make([]byte, 0, len(data)), data...)
+	} else {
+		p.data = nil
+	}
+	st.consumed++
+	s.delivered++
+	if st.consumed-st.own.taken >= s.step() || st.before(st.consumed).minus(st.before(st.own.taken)).bytes >= uint64(s.PublishBytes)/4 {
+		st.own = progress{st.next, st.consumed}
+		s.climb(st)
+	}
+	s.release(st)
+	return Message{Origin: l.origin, Seq: l.seq, Data: data}
+}
+
+// step is how many messages one acknowledgement covers if they are short and nobody waits for it.
+func (s *spread) step() uint64 { return uint64(max(1, s.PublishWindow/4)) }
+
+// coveredBelow reports whether all ranks below have a message.
+func (st *stream) coveredBelow(seq uint64) bool {
+	for i := range st.below {
+		if b := &st.below[i]; b.waits && b.here <= seq {
+			return false
+		}
+	}
+	return true
+}
+
+// release frees the messages that nobody needs any more.
+func (s *spread) release(st *stream) {
+	for st.freed < st.consumed && st.coveredBelow(st.freed) {
+		p := st.at(st.freed)
+		p.state = pieceNone
+		st.held -= p.bytes
+		if cap(p.data) > s.kept() || p.unsent > 0 {
+			p.parcel = nil
+		}
+		st.freed++
+	}
+}
+
+// listen implements messages. This rank connects with all others, since messages come from all of
+// them: so it notices when one dies.
+func (s *spread) listen() {
+	if s.listening {
+		return
+	}
+	s.listening, s.used = true, true
+	for _, rank := range s.comeBy() {
+		if !s.members.gone(rank) {
+			s.control(rank, wire.FrameListen, 0, s.PublishPrint, 0)
+		}
+	}
+}
+
+func (s *spread) comeBy() []int {
+	var all []int
+	for rank := range s.Size {
+		if rank != s.Rank {
+			all = append(all, rank)
+		}
+	}
+	return all
+}
+
+func (s *spread) heardListener(h *wire.Header) {
+	s.used = true
+	if h.Print != s.PublishPrint {
+		s.fate.disagree(h)
+	}
+}
+
+// foreign takes a frame that only overlays know: its sender has another algorithm, or is wrong.
+func (s *spread) foreign(h *wire.Header) {
+	if h.Print != s.PublishPrint {
+		s.fate.disagree(h)
+		return
+	}
+	s.fate.violation(h, "frame kind %d about messages that are multicast", h.Kind)
+}
+
+func (s *spread) credited(h *wire.Header) { s.foreign(h) }
+func (s *spread) answered(h *wire.Header) { s.foreign(h) }
+func (s *spread) passedOn(h *wire.Header) { s.foreign(h) }

@@ -1,0 +1,117 @@
+package core
+
+// A rank that leaves breaks no tree: the rank above it in each tree takes its place. That one has
+// kept every message that not all ranks below have acknowledged. It asks them, and they acknowledge
+// to it and ask it for what they lack. Whether it or they hear of the leaving first does not matter.
+//
+// An origin has no rank above it, and the one above another rank may leave at the same time. So
+// before a rank leaves it puts what is not acknowledged to those below. What a rank still lacks when
+// nobody is left above it cannot come any more, and fails the communicator.
+//
+// So all ranks must hear when one leaves, and it tells them all, if there were any messages.
+
+// left implements messages.
+func (s *spread) left(rank int) {
+	for _, st := range s.streams {
+		if st == nil || s.fate.err != nil {
+			continue
+		}
+		if s.isBelow(st.origin, rank, s.Rank) {
+			s.replace(st)
+		}
+		if st.up == rank {
+			s.turn(st, s.above(st.origin))
+		}
+	}
+}
+
+// replace puts ranks in the place of those below that have left.
+func (s *spread) replace(st *stream) {
+	before := st.below
+	st.below = nil
+	for _, rank := range s.members.below(nil, st.origin, s.Rank, s.Size) {
+		b := below{rank: rank}
+		for i := range before {
+			if before[i].rank == rank {
+				b = before[i]
+			}
+		}
+		st.below = append(st.below, b)
+	}
+	for i := range before { // ranks that know of more leaving than this one
+		if b := &before[i]; !b.waits && !s.members.gone(b.rank) && !st.lists(b.rank) {
+			st.below = append(st.below, *b)
+		}
+	}
+	for i := range st.below {
+		if b := &st.below[i]; !b.waits && s.nearest(st, b.rank) {
+			s.adopt(st, b, before)
+		}
+	}
+	s.moved(st)
+}
+
+// lists reports whether a rank is among those below.
+func (st *stream) lists(rank int) bool {
+	for i := range st.below {
+		if st.below[i].rank == rank {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest reports whether all ranks between this one and a rank below have left.
+func (s *spread) nearest(st *stream, rank int) bool {
+	own := s.distance(st.origin, s.Rank)
+	for v := s.distance(st.origin, rank); ; {
+		if v &= v - 1; v == own {
+			return true
+		}
+		if !s.members.gone((st.origin + v) % s.Size) {
+			return false
+		}
+	}
+}
+
+// adopt takes the place of the rank above b, which has left. What that one has acknowledged holds
+// for b as well.
+func (s *spread) adopt(st *stream, b *below, before []below) {
+	b.waits = true
+	for i := range before {
+		if g := &before[i]; g.waits && s.isBelow(st.origin, b.rank, g.rank) {
+			b.here, b.taken = max(b.here, g.here), max(b.taken, g.taken)
+		}
+	}
+	for seq := b.here; st.ring != nil && seq < st.freed+uint64(len(st.ring)); seq++ {
+		if seq >= st.freed && st.has(seq) && st.at(seq).bytes > s.longest {
+			s.put(b.rank, s.fill(st, st.at(seq)))
+		}
+	}
+	s.question(st, b, st.known)
+}
+
+// farewells implements messages.
+func (s *spread) farewells() {
+	for _, st := range s.streams {
+		if st == nil || st.ring == nil {
+			continue
+		}
+		for i := range st.below {
+			b := &st.below[i]
+			for seq := max(st.freed, b.here); b.waits && seq < st.freed+uint64(len(st.ring)); seq++ {
+				if st.has(seq) && st.at(seq).bytes <= s.longest {
+					s.give(st, b, st.at(seq))
+				}
+			}
+		}
+	}
+}
+
+// parting implements messages.
+func (s *spread) parting(dst []int) []int {
+	if s.used {
+		return append(dst, s.comeBy()...)
+	}
+	return s.Overlay.Channels(dst, s.Rank)
+}
