@@ -175,7 +175,7 @@ func testFlushDeath(t *testing.T, with Make, cfg runtime.Config) {
 // testLeftAmongMulticasts: no multicast needs a rank that has left, wherever it stood in the trees of
 // acknowledgements. What a rank publishes before it leaves comes to all.
 func testLeftAmongMulticasts(t *testing.T, with Make) {
-	stay := join(t, with, 9, rootlessBy(spreads))
+	stay := slices.Clone(join(t, with, 9, rootlessBy(spreads)))
 	for round, leaves := range []int{4, 6, 0, 5} { // of rank 0's tree first the ranks above others
 		at := slices.IndexFunc(stay, func(c *runtime.Comm) bool { return c.Rank() == leaves })
 		require.NoError(t, stay[at].Publish(t.Context(), letter(leaves, uint64(round))))

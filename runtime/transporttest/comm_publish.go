@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ func testAnycast(t *testing.T, with Make, numbers []int) {
 				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
 						Algorithms: runtime.Algorithms{"anycast": {Name: name}}, PublishWindow: window, PublishBytes: 4000, MaxMessage: 9000,
+						Repair: 2 * time.Millisecond, // a window of one message reveals a loss only by timeouts
 					})
 					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return publishAll(ctx, c, 60) })
 				})
