@@ -21,6 +21,7 @@ const (
 const (
 	oneStep    = 7       // ranks: below this, one step in which all ranks tell all others is fastest
 	stepDegree = 4       // degree of dissemination from oneStep ranks on
+	spreadTo   = 65      // ranks: with more, connections of each rank to all others cost more than they bring
 	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
 
@@ -102,6 +103,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Bcast, Algorithm: "bcast/chain", Params: Params{Masters: true},
 		Reason: "every link carries the message once, and all at the same time"},
+	{Collective: schedule.Anycast, Multicast: With, Place: OneEach, Ranks: Range{From: 3, To: spreadTo}, Algorithm: "anycast/mcast-acktree",
+		Reason: "one hop to all ranks, and every link carries the message once"},
 	{Collective: schedule.Anycast, Algorithm: "anycast/skip-ring",
 		Reason: "two channels a rank on average"},
 

@@ -49,6 +49,12 @@ func TestOf(t *testing.T) {
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Multicast: true, Memory: true, Rings: true, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
 		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 512 << 10, Multicast: true, Memory: true, Rings: true, Place: selection.OneHost}, "bcast/linear", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
+		{selection.Case{Collective: "anycast", Ranks: 8, Multicast: true}, "anycast/skip-ring", 0},
+		{selection.Case{Collective: "anycast", Ranks: 8, Place: selection.OneEach}, "anycast/skip-ring", 0},
+		{selection.Case{Collective: "anycast", Ranks: 2, Multicast: true, Place: selection.OneEach}, "anycast/skip-ring", 0},
+		{selection.Case{Collective: "anycast", Ranks: 3, Multicast: true, Place: selection.OneEach}, "anycast/mcast-acktree", 0},
+		{selection.Case{Collective: "anycast", Ranks: 64, Multicast: true, Place: selection.OneEach}, "anycast/mcast-acktree", 0},
+		{selection.Case{Collective: "anycast", Ranks: 65, Multicast: true, Place: selection.OneEach}, "anycast/skip-ring", 0},
 	} {
 		d, ok := selection.Builtin().Of(c.of)
 		require.True(t, ok)

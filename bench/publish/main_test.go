@@ -1,0 +1,23 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A rank alone measures every cell, and the table has a row for each.
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out, 1, 100))
+	require.Equal(t, 1+len(cells), bytes.Count(out.Bytes(), []byte("\n")))
+	require.Contains(t, out.String(), "anycast/mcast-acktree")
+}
+
+func TestMedian(t *testing.T) {
+	require.Equal(t, time.Duration(2), median([]time.Duration{3, 1, 2}))
+}
