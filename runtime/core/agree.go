@@ -18,6 +18,7 @@ type agreement struct {
 	members *membership
 	watch   *watch
 	casts   messages
+	surveys *surveys
 
 	ballots []*ballot // the ballots that this rank knows of, without those that all ranks have finished
 	last    uint64    // last agreement that the process has asked for
@@ -77,7 +78,7 @@ func (a *agreement) of(number uint64) *ballot {
 	if b == nil {
 		b = newBallot(number, a.Rank, a.Size, a.send)
 		if number == 0 {
-			b.came, b.doubt = a.casts.came, a.doubt
+			a.inform(b)
 		}
 		for _, other := range a.ballots {
 			b.learn(other.gone, other.lostSet)
@@ -85,6 +86,11 @@ func (a *agreement) of(number uint64) *ballot {
 		a.ballots = append(a.ballots, b)
 	}
 	return b
+}
+
+// inform connects ballot 0 with what it asks this rank about.
+func (a *agreement) inform(b *ballot) {
+	b.came, b.questions, b.doubt = a.casts.came, a.surveys.answers, a.doubt
 }
 
 func (a *agreement) send(to int, b *ballot, s *saying) {
@@ -174,13 +180,14 @@ func (a *agreement) settle() {
 		}
 	}
 	if ranks := lost.lost.list(); b.known && len(ranks) > 0 {
-		a.fate.err = &LostError{Ranks: ranks, Silent: lost.silent.list(), Came: b.spans(), Err: a.fate.err}
+		a.fate.err = &LostError{Ranks: ranks, Silent: lost.silent.list(), Came: b.spans(), Answers: b.agreed.list(), Err: a.fate.err}
 	}
 }
 
 // fits reports whether h can be the header of a FrameAgree.
 func (a *agreement) fits(h *wire.Header) bool {
-	return h.Len == sayingBytes(a.Size) && h.Arg < agreeKinds
+	more := h.Len - sayingBytes(a.Size)
+	return more >= 0 && more%answersBytes(a.Size) == 0 && more/answersBytes(a.Size) <= maxQuestions && h.Arg < agreeKinds
 }
 
 // heard takes a FrameAgree of another rank.
@@ -410,7 +417,12 @@ type LostError struct {
 	Ranks  []int  // all lost ranks, ascending
 	Silent []int  // those of Ranks that have given no sign of life, and may still be alive
 	Came   []Came // for the first few of Ranks that have published
-	Err    error  // how this rank has learnt of the loss
+
+	// Answers are the questions that were open, of the lowest ranks if there were many, and whose
+	// answers the remaining ranks have.
+	Answers []Answers
+
+	Err error // how this rank has learnt of the loss
 }
 
 // Came is how many rootless messages of a lost rank the remaining ranks have received: between
@@ -448,6 +460,10 @@ func (a *agreement) cloneBallots() {
 	all := a.ballots
 	a.ballots = nil
 	for _, b := range all {
-		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came, a.doubt))
+		c := b.clone(a.send)
+		if b.number == 0 {
+			a.inform(c)
+		}
+		a.ballots = append(a.ballots, c)
 	}
 }

@@ -67,6 +67,8 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FramePublish:
 		return c.messages().buffer(h)
+	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
+		return c.surveys.buffer(h)
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
 			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
@@ -109,6 +111,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FramePublish:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
 			c.messages().arrived(h)
+		}
+	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
+		if c.fate.err == nil { // likewise, whose answers it has
+			c.surveys.arrived(h)
 		}
 	case wire.FrameCredit:
 		c.messages().credited(h)
@@ -246,6 +252,9 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	}
 	if c.fate.err == nil {
 		c.messages().left(rank)
+	}
+	if c.fate.err == nil {
+		c.surveys.left(rank)
 	}
 }
 

@@ -18,11 +18,13 @@ type ballot struct {
 	number     uint64
 	say        func(to int, b *ballot, s *saying)
 	came       func(rank int) uint64 // how many rootless messages of a rank are here; nil: the ballot does not ask
+	questions  func() answers        // whose answers to open questions are here; nil: the ballot does not ask
 	doubt      func(rank int) bool   // whether a rank that is said to have gone may be lost; nil: no doubt
 
-	voted   bool // this rank has voted
-	own     Vote // this rank's vote
-	lostSet      // lost ranks that this rank knows of
+	voted   bool    // this rank has voted
+	own     Vote    // this rank's vote
+	lostSet         // lost ranks that this rank knows of
+	answers answers // whose answers to open questions are at ranks that this rank has heard of
 
 	gone    rankset // identifies the attempt
 	above   int     // parent in the tree, -1 at the root
@@ -32,10 +34,11 @@ type ballot struct {
 	raised  bool    // the votes have been sent up
 	without rankset // gone ranks when votes were last sent up
 
-	known bool // the outcome is known; the fields below hold it
-	is    Vote
-	apart rankset // gone ranks of the outcome
-	dead  lostSet // lost ranks of the outcome
+	known  bool // the outcome is known; the fields below hold it
+	is     Vote
+	apart  rankset // gone ranks of the outcome
+	dead   lostSet // lost ranks of the outcome
+	agreed answers // the answers of the outcome
 }
 
 // lostSet is a set of lost ranks.
@@ -122,10 +125,12 @@ func (b *ballot) heard(from int, s *saying) {
 	b.attempt(s.gone)
 	switch {
 	case s.kind == agreeKnow && !b.known && !b.without.has(from):
-		b.decide(s.vote, s.apart, s.lostSet, from)
+		b.answers = b.answers.join(s.answers)
+		b.decide(s.vote, s.apart, s.lostSet, s.answers, from)
 	case b.gone.has(from):
 		b.answer(from)
 	case s.kind == agreeVote && !b.known && !b.gone.extends(s.gone):
+		b.answers = b.answers.join(s.answers)
 		b.count(from, s.vote)
 	}
 }
@@ -173,14 +178,15 @@ func (b *ballot) raise() {
 	v := b.own
 	if v.came = neutral.came; b.came != nil {
 		v.came = came(b.gone, b.came)
+		b.answers = b.answers.join(b.questions())
 	}
 	v.join(b.joined)
 	b.raised, b.without = true, slices.Clone(b.gone)
 	if b.above >= 0 {
-		b.tell(b.above, &saying{kind: agreeVote, vote: v, lostSet: b.lostSet})
+		b.tell(b.above, &saying{kind: agreeVote, vote: v, lostSet: b.lostSet, answers: b.answers})
 		return
 	}
-	b.decide(v, b.gone, b.lostSet, -1)
+	b.decide(v, b.gone, b.lostSet, b.answers, -1)
 }
 
 // doubted returns ranks that have gone according to others, but that this rank may still find to be
@@ -198,10 +204,11 @@ func (b *ballot) doubted() (list []int) {
 }
 
 // decide takes the outcome and passes it on to all neighbours except from.
-func (b *ballot) decide(v Vote, apart rankset, lost lostSet, from int) {
+func (b *ballot) decide(v Vote, apart rankset, lost lostSet, all answers, from int) {
 	b.known, b.is, b.apart, b.dead = true, v, newRankset(b.size), newLostSet(b.size)
 	b.apart.join(apart)
 	b.dead.join(lost)
+	b.agreed = all
 	b.tellAll(b.knows(), from)
 }
 
@@ -216,7 +223,7 @@ func (b *ballot) spans() (list []Came) {
 }
 
 func (b *ballot) knows() *saying {
-	return &saying{kind: agreeKnow, vote: b.is, lostSet: b.dead, apart: b.apart}
+	return &saying{kind: agreeKnow, vote: b.is, lostSet: b.dead, apart: b.apart, answers: b.agreed}
 }
 
 // tellAll tells all neighbours in the tree except rank but.
@@ -236,12 +243,9 @@ func (b *ballot) tell(to int, s *saying) {
 	b.say(to, b, s)
 }
 
-func (b *ballot) clone(say func(to int, b *ballot, s *saying), came func(rank int) uint64, doubt func(rank int) bool) *ballot {
+func (b *ballot) clone(say func(to int, b *ballot, s *saying)) *ballot {
 	c := *b
 	c.say = say
-	if b.came != nil {
-		c.came, c.doubt = came, doubt
-	}
 	for _, set := range [...]*rankset{&c.gone, &c.without, &c.apart} {
 		*set = slices.Clone(*set)
 	}

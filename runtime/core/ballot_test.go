@@ -153,7 +153,7 @@ func (a *assembly) clone() *assembly {
 	c := &assembly{size: a.size, dead: slices.Clone(a.dead), way: slices.Clone(a.way), depth: slices.Clone(a.depth), depths: a.depths}
 	for r := range a.size {
 		c.told = append(c.told, slices.Clone(a.told[r]))
-		c.ballots = append(c.ballots, a.ballots[r].clone(c.say(r), nil, nil))
+		c.ballots = append(c.ballots, a.ballots[r].clone(c.say(r)))
 	}
 	return c
 }

@@ -34,6 +34,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
 	d.spread.copyFrom(&c.spread)
+	d.surveys.copyFrom(&c.surveys)
 	d.agree = c.agree
 	d.link()
 	d.agree.cloneBallots()

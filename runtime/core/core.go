@@ -16,6 +16,7 @@ type Core struct {
 	rec     recovery
 	casts   rootless
 	spread  spread
+	surveys surveys
 	watch   watch
 	agree   agreement
 	bodies  bodies
@@ -24,6 +25,9 @@ type Core struct {
 
 // New returns the core of a rank that sends through net.
 func New(cfg Config, net Net) *Core {
+	if cfg.AskOverlay == nil {
+		cfg.AskOverlay = cfg.Overlay
+	}
 	c := &Core{env: env{Config: cfg, net: net}}
 	c.ops.flags.connect(net)
 	c.link()
@@ -31,6 +35,7 @@ func New(cfg Config, net Net) *Core {
 	if cfg.Spread {
 		c.spread.init()
 	}
+	c.surveys.init()
 	return c
 }
 
@@ -38,8 +43,9 @@ func New(cfg Config, net Net) *Core {
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.surveys.env, c.surveys.fate, c.surveys.members = &c.env, &c.fate, &c.members
 	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
-	c.casts.members, c.agree.casts = &c.members, c.messages()
+	c.casts.members, c.agree.casts, c.agree.surveys = &c.members, c.messages(), &c.surveys
 	c.spread.env, c.spread.fate, c.spread.members = &c.env, &c.fate, &c.members
 	c.watch.fate, c.watch.members, c.watch.agree, c.watch.ops, c.ops.watch = &c.fate, &c.members, &c.agree, &c.ops, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
@@ -141,6 +147,7 @@ func (c *Core) Goodbye(healthy bool) {
 	if len(to) < c.env.Size-1 {
 		to = append(append(to, c.ops.askers...), c.watch.askers...)
 		to = c.messages().parting(to)
+		to = append(to, c.surveys.neighbours()...)
 		slices.Sort(to)
 		to = slices.Compact(to)
 	}
@@ -270,6 +277,8 @@ type Counters struct {
 	Published uint64 // rootless messages of this rank
 	Delivered uint64 // rootless messages handed to this process
 	Given     uint64 // rootless messages put to ranks that had lost their multicasts
+	Asked     uint64 // questions of this rank
+	Answered  uint64 // questions that this process has answered
 	Delay     Time   // the current delay of DelayAdaptive
 }
 
@@ -278,6 +287,7 @@ func (c *Core) Counters() Counters {
 	published, delivered := c.messages().count()
 	return Counters{
 		Totals: c.ops.totals, Repairs: c.rec.repairs, Doubled: c.rec.doubled,
-		Published: published, Delivered: delivered, Given: c.spread.answers, Delay: c.ops.delay,
+		Published: published, Delivered: delivered, Given: c.spread.answers,
+		Asked: c.surveys.asked, Answered: c.surveys.answered, Delay: c.ops.delay,
 	}
 }

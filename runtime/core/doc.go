@@ -16,6 +16,7 @@
 //	operations  the calls: their numbers, slots and buffers
 //	recovery    chunks that multicasts lose
 //	rootless    messages that no call waits for
+//	surveys     questions that no rank waits for, and their answers
 //
 // Time enters only with [Core.Tick]. A timer that starts between ticks, such as that of a repair,
 // gets its start time at the next tick. The driver ticks a core after each step after which

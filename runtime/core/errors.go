@@ -17,6 +17,9 @@ var (
 	ErrPeerLost = errors.New("rank lost")
 	ErrPeerLeft = errors.New("rank has left")
 
+	// ErrUnanswered: the core does not fail by it.
+	ErrUnanswered = errors.New("rank has not answered")
+
 	ErrPeerSilent = fmt.Errorf("%w: it has given no sign of life", ErrPeerLost)
 )
 
@@ -69,6 +72,22 @@ func (e *OpError) Error() string {
 
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
+
+// AskError is a question without a result: a rank cannot answer it, has left, or is lost.
+type AskError struct {
+	Origin   int    // the rank that has asked
+	Seq      uint64 // the question's number among the origin's, from 0
+	Answered []int  // the ranks whose answers are known to be in, ascending
+	Err      error  // the cause, which names a rank
+}
+
+// Error names the question, how many ranks have answered, and the cause.
+func (e *AskError) Error() string {
+	return fmt.Sprintf("ask: question %d of rank %d, with %d answers: %v", e.Seq, e.Origin, len(e.Answered), e.Err)
+}
+
+// Unwrap returns Err.
+func (e *AskError) Unwrap() error { return e.Err }
 
 func list[T any](items []T) string {
 	var b strings.Builder

@@ -78,8 +78,12 @@ func (e *env) allNear() bool { return e.Size <= near+1 }
 
 // hearsLeave reports whether a leaving rank says goodbye to this rank.
 func (e *env) hearsLeave(rank int) bool {
-	return mayAsk((rank-e.Rank+e.Size)%e.Size) || slices.Contains(e.Overlay.Channels(nil, rank), e.Rank) ||
-		slices.Contains(e.Overlay.Channels(nil, e.Rank), rank)
+	return mayAsk((rank-e.Rank+e.Size)%e.Size) || e.channel(e.Overlay, rank) || e.channel(e.AskOverlay, rank)
+}
+
+// channel reports whether this rank and another are neighbours in an overlay.
+func (e *env) channel(o Overlay, rank int) bool {
+	return slices.Contains(o.Channels(nil, rank), e.Rank) || slices.Contains(o.Channels(nil, e.Rank), rank)
 }
 
 // farther returns the next distance of ranks that ask each other.

@@ -14,6 +14,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 	s.operations(&c.ops)
 	s.casts(&c.casts)
 	s.spread(&c.spread)
+	s.surveys(&c.surveys)
 	s.agreement(&c.agree)
 	return s.b
 }
@@ -99,6 +100,8 @@ func (s *state) ballot(b *ballot) {
 			s.u64(of.most)
 		}
 	}
+	s.answers(b.answers)
+	s.answers(b.agreed)
 	for _, set := range [...]rankset{b.lost, b.silent, b.gone, b.without, b.apart, b.dead.lost, b.dead.silent} {
 		s.words(set)
 	}

@@ -135,6 +135,14 @@ var considered = map[string]string{
 	"parcel.data": "state", "parcel.unsent": "state",
 	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
 	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
+
+	"Core.surveys": "state", "surveys.env": "link", "surveys.fate": "link", "surveys.members": "link", "agreement.surveys": "link",
+	"surveys.askers": "state", "surveys.incoming": "scratch", "surveys.tasks": "state", "surveys.done": "state", "surveys.fold": "state", "surveys.learns": "state", "surveys.failed": "state",
+	"surveys.asked": "counter", "surveys.answered": "counter",
+	"asker.tree": "state", "asker.next": "state", "asker.open": "state",
+	"inquiry.seq": "state", "inquiry.body": "state", "inquiry.state": "state", "inquiry.bytes": "state", "inquiry.unwanted": "state",
+	"task.origin": "state", "task.seq": "state", "task.body": "state", "task.learn": "state", "task.result": "state", "result.of": "state", "result.data": "state", "result.err": "state",
+	"ballot.questions": "link", "ballot.answers": "state", "ballot.agreed": "state", "answersTo.origin": "state", "answersTo.seq": "state", "answersTo.in": "state",
 }
 
 // fieldsOf collects the fields of t and of all types of this module that it holds.

@@ -78,6 +78,13 @@ func (s rankset) join(other rankset) (grown bool) {
 	return grown
 }
 
+// cut removes what is beyond the last of size ranks.
+func (s rankset) cut(size int) {
+	if rest := size % 64; rest != 0 {
+		s[len(s)-1] &= 1<<rest - 1
+	}
+}
+
 // list returns the ranks of s, ascending.
 func (s rankset) list() (list []int) {
 	for rank := range 64 * len(s) {
@@ -103,9 +110,10 @@ type saying struct {
 	gone    rankset // gone ranks that the sender knows of
 	lostSet         // those of gone that are lost
 	apart   rankset // agreeKnow: the gone ranks of the outcome
+	answers answers // agreeVote, agreeKnow: to open questions
 }
 
-// sayingBytes is the length of the body of a FrameAgree among size ranks.
+// sayingBytes is the length of the body of a FrameAgree among size ranks without answers.
 func sayingBytes(size int) int { return votedBytes + 4*8*len(newRankset(size)) }
 
 // votedBytes is the length of an encoded vote.
@@ -127,10 +135,11 @@ func (s *saying) frame(size int) *wire.Frame {
 			b = binary.BigEndian.AppendUint64(b, w)
 		}
 	}
+	b = s.answers.append(b)
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameAgree, Lane: wire.LaneControl, Arg: s.kind, Len: len(b)}, Body: b}
 }
 
-// heardSaying reads a body of sayingBytes. It ignores bits beyond the last rank.
+// heardSaying reads a body that fits. It ignores bits beyond the last rank.
 func heardSaying(kind uint32, body []byte, size int) *saying {
 	s := &saying{kind: kind, vote: Vote{Flags: binary.BigEndian.Uint64(body), Generation: binary.BigEndian.Uint32(body[8:])}}
 	for i := range s.vote.came {
@@ -143,10 +152,9 @@ func heardSaying(kind uint32, body []byte, size int) *saying {
 		for i := range *set {
 			(*set)[i] = binary.BigEndian.Uint64(body[8*i:])
 		}
-		if rest := size % 64; rest != 0 {
-			(*set)[len(*set)-1] &= 1<<rest - 1
-		}
+		set.cut(size)
 		body = body[8*len(*set):]
 	}
+	s.answers = heardAnswers(body, size)
 	return s
 }

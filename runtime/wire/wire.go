@@ -145,17 +145,29 @@ const (
 	FrameOver                         // operation Seq has ended at the sender; the receiver lacks a part of it
 	FrameAck                          // all ranks in the sender's subtree have the messages of origin Arg below Seq, and their processes have taken all but the last Slot of these
 	FrameLost                         // the sender lacks Slot messages of origin Arg from Seq on, and asks for them
+	FrameAsk                          // question Seq of origin Arg, which all ranks answer; Body is the operation by which answers are folded, and the question; see package core
+	FrameAnswer                       // the answers of the sender's sub-tree to question Seq of origin Arg, folded: a survey.Answer
+	FrameResult                       // the result of question Seq of origin Arg: a survey.Answer
 	frameKinds
 )
 
 // Valid reports whether k is a kind of frame.
 func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 
+// MaxBody returns the greatest length in bytes of the body of a frame of kind k.
+func (k FrameKind) MaxBody() int {
+	switch k {
+	case FrameSlot, FramePublish, FrameAgree, FrameAsk, FrameAnswer, FrameResult:
+		return MaxBody
+	}
+	return MaxControl
+}
+
 // MaxBody is the greatest length in bytes of a frame's body, and so of a chunk.
 const MaxBody = math.MaxInt32
 
 // MaxControl is the greatest length in bytes of the body of a frame on LaneControl, except for
-// FramePublish and FrameAgree.
+// messages of programs and agreements: see FrameKind.MaxBody.
 const MaxControl = 1024
 
 // Header is the head of a frame. All its fields have a fixed width on the wire.
@@ -164,9 +176,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck and FrameLost
+	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck and FrameLost; question number for FrameAsk, FrameAnswer and FrameResult
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameAck, FrameLost: a number of messages; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck, FrameLost, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck, FrameLost, FrameAsk, FrameAnswer, FrameResult, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source

@@ -85,13 +85,10 @@ func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 
 // bodyLimit returns the greatest length of the body of a frame of kind k in bytes.
 func bodyLimit(k wire.FrameKind) int {
-	switch {
-	case k == wire.FrameSlot || k == wire.FramePublish || k == wire.FrameAgree:
-		return wire.MaxBody
-	case k >= kindCrash:
+	if k >= kindCrash {
 		return 0
 	}
-	return wire.MaxControl
+	return k.MaxBody()
 }
 
 func encodeMessage(b []byte) { binary.BigEndian.PutUint32(b, messageMagic) }

@@ -26,7 +26,7 @@ func (c *content) decode(h *wire.Header) error {
 	if !c.kind.Valid() {
 		return fmt.Errorf("%w: unknown kind %d", errBroken, c.kind)
 	}
-	if limit := bodyLimit(c.kind); int64(c.length) > int64(limit) {
+	if limit := c.kind.MaxBody(); int64(c.length) > int64(limit) {
 		return fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errBroken, c.kind, c.length, limit)
 	}
 	h.Kind, h.Comm = c.kind, c.comm
@@ -34,13 +34,6 @@ func (c *content) decode(h *wire.Header) error {
 	h.Epoch, h.Slot, h.Arg, h.Print = c.epoch, c.slot, c.arg, c.print
 	h.Len = int(c.length)
 	return nil
-}
-
-func bodyLimit(k wire.FrameKind) int {
-	if k == wire.FrameSlot || k == wire.FramePublish || k == wire.FrameAgree {
-		return MaxBody
-	}
-	return wire.MaxControl
 }
 
 // The short body of a datagram's cell holds the payload's offset in the chunk and its place: the

@@ -93,13 +93,10 @@ func decodeHeader(r []byte, h *wire.Header) error {
 }
 
 func bodyLimit(k wire.FrameKind) int {
-	switch k {
-	case wire.FrameSlot, wire.FramePublish, wire.FrameAgree:
-		return MaxBody
-	case kindBegin, kindMore, kindCut, kindEnd, kindGoodbye:
+	if k >= kindBegin {
 		return 0
 	}
-	return wire.MaxControl
+	return k.MaxBody()
 }
 
 // isFrame reports whether r is a frame header.
