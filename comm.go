@@ -3,6 +3,7 @@ package schedgen
 import (
 	"context"
 	"iter"
+	"reflect"
 	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -10,14 +11,15 @@ import (
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do collectives together. Every
-// rank must call the same collectives in the same order, one at a time. Publish, Next, TryNext and
-// Messages may run at the same time in other goroutines.
+// rank must call the same collectives in the same order, one at a time. Publish, Next, TryNext,
+// Messages and Ask may run at the same time in other goroutines.
 type Comm struct {
 	under *runtime.Comm
 
-	folding sync.Mutex // guards folds and scratch
+	folding sync.Mutex // guards the fields below
 	folds   folds
-	scratch []uint64 // of AllreduceExact
+	scratch []uint64     // of AllreduceExact
+	answers reflect.Type // elements of the answers of Answer; nil: it has not been called
 }
 
 // Init makes the communicator of all processes that a launcher has started with this one. The

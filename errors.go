@@ -10,8 +10,9 @@ import (
 )
 
 // These are the conditions that errors wrap; test with [errors.Is]. The communicator stays intact
-// after ErrInput, ErrBusy, ErrTooLarge, ErrTooMany and, from Next, ErrPeerLeft. After any other it
-// has failed: every later call returns the same error. Package runtime has the same variables.
+// after ErrInput, ErrBusy, ErrTooLarge, ErrTooMany, ErrUnanswered and, from Next, ErrPeerLeft. After
+// any other it has failed: every later call returns the same error. Package runtime has the same
+// variables.
 var (
 	// ErrInput: an argument or a field of Config is wrong. The call has done nothing, and the rank
 	// may make it again. If other ranks have made their calls and this rank makes no other, all
@@ -52,6 +53,10 @@ var (
 	ErrPeerSilent = runtime.ErrPeerSilent
 	// ErrPeerLeft: a rank has closed its communicator while others still need it.
 	ErrPeerLeft = runtime.ErrPeerLeft
+	// ErrUnanswered: a rank has not answered a question of Ask. It has not called Answer, answers
+	// with another operation, type or length, or has closed its communicator: the error is then
+	// ErrPeerLeft, too.
+	ErrUnanswered = runtime.ErrUnanswered
 )
 
 // OpError is the failure of one operation. It has the operation, its progress and the cause.
@@ -98,7 +103,10 @@ type LostError struct {
 	// Came says how many published messages of lost ranks have come. It lists the first few ranks
 	// that have published.
 	Came []Came
-	Err  error // how this rank has learnt of the loss
+	// Answers says whose answers to questions of Ask have come, for the questions that were open.
+	// It lists at most 32, of the lowest ranks.
+	Answers []Answers
+	Err     error // how this rank has learnt of the loss
 }
 
 // Came says how many of a lost rank's published messages have come to the survivors: Least to one
@@ -107,6 +115,27 @@ type Came struct {
 	Rank        int    // the lost rank
 	Least, Most uint64 // numbers of messages
 }
+
+// Answers says which ranks' answers to question Seq of rank Origin have come to one of the survivors.
+type Answers struct {
+	Origin   int
+	Seq      uint64
+	Answered []int // ascending
+}
+
+// AskError says why a question of [Ask] has no result.
+type AskError struct {
+	Origin   int    // the rank that has asked
+	Seq      uint64 // the question's number among those of Origin, from 0
+	Answered []int  // the ranks whose answers are known to be in, ascending
+	Err      error  // the cause, which names a rank
+}
+
+// Error names the question and the cause.
+func (e *AskError) Error() string { return (*runtime.AskError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *AskError) Unwrap() error { return e.Err }
 
 // Error names the ranks.
 func (e *LostError) Error() string { return e.below().Error() }
@@ -125,6 +154,9 @@ func (e *LostError) below() *runtime.LostError {
 	b := &runtime.LostError{Ranks: e.Ranks, Silent: e.Silent, Err: e.Err}
 	for _, c := range e.Came {
 		b.Came = append(b.Came, core.Came(c))
+	}
+	for _, a := range e.Answers {
+		b.Answers = append(b.Answers, core.Answers(a))
 	}
 	return b
 }
@@ -178,6 +210,17 @@ func (f *failure) As(target any) bool {
 		for _, c := range e.Came {
 			found.Came = append(found.Came, Came(c))
 		}
+		for _, a := range e.Answers {
+			found.Answers = append(found.Answers, Answers(a))
+		}
+		*t = &found
+	case **AskError:
+		var e *runtime.AskError
+		if !errors.As(f.err, &e) {
+			return false
+		}
+		found := AskError(*e)
+		found.Err = public(e.Err)
 		*t = &found
 	default:
 		return false

@@ -422,3 +422,43 @@ func ExampleRequest_Wait() {
 	// waiting has ended: true
 	// barrier: <nil>
 }
+
+// Ranks vote on what one of them proposes, and find out who has the least load. No rank calls
+// anything for that: each answers when a question comes.
+func ExampleAsk() {
+	run(5, func(ctx context.Context, comm *schedgen.Comm) error {
+		load := 10 + (comm.Rank()+2)%5
+		err := schedgen.Answer(comm, schedgen.MinLoc, func(question schedgen.Message) []schedgen.Loc[int64] {
+			return []schedgen.Loc[int64]{{Value: int64(load), Index: int64(comm.Rank())}}
+		})
+		if err != nil {
+			return err
+		}
+		votes, err := comm.Dup(ctx)
+		if err != nil {
+			return err
+		}
+		err = schedgen.Answer(votes, schedgen.And, func(question schedgen.Message) []bool {
+			return []bool{string(question.Data) == "stop" && load > 3}
+		})
+		if err != nil {
+			return err
+		}
+		if err := schedgen.Barrier(ctx, comm); err != nil { // all ranks answer now
+			return err
+		}
+		if comm.Rank() == 4 {
+			least, err := schedgen.Ask[schedgen.Loc[int64]](ctx, comm, []byte("who is idle?"))
+			if err != nil {
+				return err
+			}
+			all, err := schedgen.Ask[bool](ctx, votes, []byte("stop"))
+			if err != nil {
+				return err
+			}
+			fmt.Println("rank", least[0].Index, "has load", least[0].Value, "and all agree:", all[0])
+		}
+		return errors.Join(schedgen.Barrier(ctx, comm), votes.Close())
+	})
+	// Output: rank 3 has load 10 and all agree: true
+}

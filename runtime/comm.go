@@ -16,7 +16,7 @@ import (
 
 // Comm is a communicator: one rank's end of a group of ranks that do collective operations
 // together. Every rank must call or start the same operations in the same order. Publish, Next,
-// TryNext and Messages may run at the same time in other goroutines.
+// TryNext, Messages and Ask may run at the same time in other goroutines.
 type Comm struct {
 	drv     *driver
 	number  uint8    // wire.Header.Comm
@@ -41,8 +41,9 @@ type Comm struct {
 	calls     int    // goroutines inside a call
 	requests
 	succession
-	closing bool
-	told    told
+	answering answering
+	closing   bool
+	told      told
 }
 
 // Join makes the communicator of cfg.Transport's ranks. If cfg.Transport is nil, Join connects the
@@ -105,6 +106,11 @@ func (c *Comm) prepare() error {
 	if err != nil {
 		return err
 	}
+	questions, by, err := c.askOverlay()
+	if err != nil {
+		return err
+	}
+	agreed += ", questions by " + by
 	if c.plans.rules != "" {
 		agreed += ", " + c.plans.rules
 	}
@@ -118,7 +124,7 @@ func (c *Comm) prepare() error {
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		FoldAtOnce: foldAtOnce,
 		Causes:     []error{context.DeadlineExceeded, context.Canceled},
-		Overlay:    overlay, Spread: multicasts, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay:    overlay, AskOverlay: questions, Spread: multicasts, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))
@@ -177,6 +183,8 @@ type Totals struct {
 	Stale           uint64        `json:"stale"`             // frames and datagrams dropped: of past operations or closed communicators, or invalid
 	Published       uint64        `json:"published"`         // rootless messages of this rank
 	Delivered       uint64        `json:"delivered"`         // rootless messages handed to this process
+	Asked           uint64        `json:"asked"`             // questions of this rank
+	Answered        uint64        `json:"answered"`          // questions that this rank has answered
 	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
 	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
 	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast
@@ -196,7 +204,7 @@ func (c *Comm) totals() Totals {
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
 		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
-		Published: n.Published, Delivered: n.Delivered,
+		Published: n.Published, Delivered: n.Delivered, Asked: n.Asked, Answered: n.Answered,
 		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
 	}
 }

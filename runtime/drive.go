@@ -232,6 +232,7 @@ func (d *driver) follow(moved bool) (queued bool) {
 		queued = c.serve() || queued
 		queued = c.core.Sent() || queued
 		c.notice()
+		c.attend()
 	}
 	if moved || queued {
 		d.tellMoved()
@@ -266,6 +267,7 @@ func (d *driver) stalled() (queued bool) {
 			c.core.Tick(d.now())
 			queued = c.serve() || queued
 			c.notice()
+			c.attend()
 			queued = c.core.Sent() || queued
 		}
 	}

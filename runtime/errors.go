@@ -10,8 +10,9 @@ import (
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is]. ErrBusy, ErrTooLarge,
-// ErrTooMany, ErrInput and, from Next, ErrPeerLeft leave the communicator intact. After any other
-// condition the communicator has failed, and every later call returns the same error.
+// ErrTooMany, ErrInput, ErrUnanswered and, from Next, ErrPeerLeft leave the communicator intact.
+// After any other condition the communicator has failed, and every later call returns the same
+// error.
 var (
 	// ErrClosed: this rank has called Close.
 	ErrClosed = errors.New("communicator is closed")
@@ -52,6 +53,10 @@ var (
 	// ErrPeerLeft: a rank has closed its communicator inside an operation, while others go on, or
 	// where it would have to relay rootless messages.
 	ErrPeerLeft = core.ErrPeerLeft
+	// ErrUnanswered: a rank has not answered a question of Ask. It has no handler, or one that
+	// answers by another operation or with another length than others, or it has closed the
+	// communicator; the error then also wraps ErrPeerLeft.
+	ErrUnanswered = core.ErrUnanswered
 )
 
 // RankError is an error with the rank that caused it, as far as is known, or else the rank that
@@ -61,6 +66,9 @@ type RankError = core.RankError
 // OpError is the failure of one operation: which operation, how far it came, what it still waited
 // for, and why it ended.
 type OpError = core.OpError
+
+// AskError is a question of Ask without a result. It says whose answers are in.
+type AskError = core.AskError
 
 // foreignError is an error of another communicator, whose ranks have other numbers. So it hides the
 // ranks that the error names. If one of them is lost, foreignError reports ErrPeerLeft.
