@@ -171,6 +171,6 @@ func (c *Comm) askOverlay() (core.Overlay, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	overlay, _, err := c.cfg.overlay(chosen.Algorithm, c.size)
+	overlay, _, _, err := c.cfg.overlay(chosen.Algorithm, c.size)
 	return overlay, chosen.Name, err
 }

@@ -220,7 +220,10 @@ func (c *exploreCmd) next(first explore.Call, k int) (explore.Call, error) {
 
 func callOf(spec *schedule.Spec) explore.Call {
 	alg := spec.Algorithm()
-	if o := spec.Overlay(); o != nil {
+	switch o := spec.Overlay(); {
+	case o != nil && alg.Row().Question > 0:
+		return explore.Call{Origin: spec.Params().Root, Overlay: o, Asks: spec.Schedule()}
+	case o != nil:
 		return explore.Call{Origin: spec.Params().Root, Overlay: o, Multicast: alg.Multicasts()}
 	}
 	return explore.Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}

@@ -204,6 +204,42 @@ func flushes(t *testing.T, name string, ranks int, origins ...int) (list []Call)
 	return list
 }
 
+// questions returns calls in which ranks ask, all of them at the same time.
+func questions(t *testing.T, name string, ranks int, origins ...int) (list []Call) {
+	for _, origin := range origins {
+		spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Root: origin, Chunks: 1})
+		require.NoError(t, err)
+		list = append(list, Call{Origin: origin, Overlay: spec.Overlay(), Asks: spec.Schedule()})
+	}
+	return list
+}
+
+// Every rank answers every question once, and all get the fold of the schedule: with two askers at
+// the same time, two questions of one, messages beside them, and a death at any moment. Without
+// SCHEDGEN_HEAVY, only the first states of two askers among three ranks are explored.
+func TestQuestions(t *testing.T) {
+	for _, name := range []string{"anyreduce/skip-ring", "anyreduce/circulant"} {
+		beside := questions(t, name, 2, 0, 1)
+		beside = append(beside, Call{Origin: 1, Overlay: beside[0].Overlay})
+		for what, o := range map[string]Options{
+			"one":        {Ranks: 3, Calls: questions(t, name, 3, 1), Early: 1},
+			"two askers": {Ranks: 2, Calls: questions(t, name, 2, 0, 1), Early: 1},
+			"two of one": {Ranks: 2, Calls: questions(t, name, 2, 1, 1), Early: 1},
+			"beside":     {Ranks: 2, Calls: beside, Early: 1},
+			"one, death": {Ranks: 3, Calls: questions(t, name, 3, 2), Crash: true, Quit: true},
+			"two, death": {Ranks: 2, Calls: questions(t, name, 2, 0, 1), Crash: true, Quit: true},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) { sound(t, o) })
+		}
+		for what, crash := range map[string]bool{"three ranks": false, "three ranks, death": true} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				explore := heavy.Or(soundAsFar, sound)
+				explore(t, Options{Ranks: 3, Calls: questions(t, name, 3, 0, 1), Crash: crash, States: heavy.Or(20_000, 0)})
+			})
+		}
+	}
+}
+
 // Calls of different kinds in succession.
 func TestMixtures(t *testing.T) {
 	for _, names := range [][]string{

@@ -98,6 +98,9 @@ func (s *system) processes(w *world, will []event, eager bool) []event {
 				will = append(will, newEvent(evFail, rank, uint32(call)))
 			}
 		}
+		if l.canAnswer {
+			will = append(will, newEvent(evAnswer, rank, 0))
+		}
 		switch {
 		case l.canEnter && (eager || !l.inside()):
 			will = append(will, newEvent(evEnter, rank, 0))

@@ -19,6 +19,8 @@ type local struct {
 	over   set16          // calls that have returned without error
 	taken  [MaxRanks]byte // by origin: number of its messages that the process has taken
 	failed string         // the error of the last call, if it failed
+	learnt [MaxRanks]byte // by origin: number of its questions whose results the process knows
+	busy   *core.Message  // the question that the process is answering
 	closed bool
 	quit   bool // the process has closed after a failure
 	dead   bool
@@ -30,6 +32,7 @@ type local struct {
 	canEnter   bool
 	canFail    bool
 	canClose   bool
+	canAnswer  bool
 	broken     error // the core's error
 	alarms     []core.Alarm
 	unfinished bool // the calls have not ended: the rank has neither closed, died nor failed
@@ -108,6 +111,11 @@ func (l *local) key(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, l.taken[:]...)
+	dst = append(dst, l.learnt[:]...)
+	if l.busy != nil {
+		dst = append(dst, byte(l.busy.Origin), byte(l.busy.Seq))
+	}
+	dst = append(dst, flag(l.busy != nil))
 	dst = binary.AppendUvarint(dst, uint64(len(l.failed)))
 	dst = append(dst, l.failed...)
 	dst = append(dst, l.buf...)
@@ -123,7 +131,7 @@ func flag(b bool) byte {
 
 // look computes the derived fields of l.
 func (l *local) look(sys *system) {
-	l.canEnter, l.canFail, l.canClose, l.ready, l.canCancel = false, false, false, 0, 0
+	l.canEnter, l.canFail, l.canClose, l.canAnswer, l.ready, l.canCancel = false, false, false, false, 0, 0
 	l.alarms = nil
 	l.unfinished = !l.closed && !l.dead && l.failed == ""
 	if l.gone() {
@@ -139,9 +147,10 @@ func (l *local) look(sys *system) {
 		return
 	}
 	l.whole = 0
+	l.canAnswer = l.busy != nil || l.core.HasTask()
 	if !l.inside() {
-		l.canClose = l.begun == len(l.script)
-		l.canEnter = !l.canClose && (l.broken != nil || l.script[l.begun].isMessage() || l.core.Vacant())
+		l.canClose = l.begun == len(l.script) && l.hasLearnt()
+		l.canEnter = l.begun < len(l.script) && (l.broken != nil || l.script[l.begun].isMessage() || l.core.Vacant())
 		return
 	}
 	for call := range l.begun {
@@ -161,6 +170,8 @@ func (l *local) lookAt(sys *system, call int) {
 	switch {
 	case !c.isMessage():
 		ready = l.core.Ready(c.seq)
+	case c.Asks != nil:
+		ready = c.Origin != l.rank || l.broken == nil && l.core.Asked(l.asked(c))
 	case c.Flush:
 		ready = c.Origin != l.rank || l.core.Flushed(l.published(call))
 	case c.Origin == l.rank:

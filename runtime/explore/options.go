@@ -21,6 +21,11 @@ type Call struct {
 	// Multicast says that rootless messages are multicast, and that acknowledgements climb the trees;
 	// the same in all calls.
 	Multicast bool
+	// Asks, in a call without a schedule, makes Origin ask a question and wait for the answers of
+	// all ranks, which are folded as this schedule of the same overlay says. The other ranks do
+	// nothing in the call: they answer whenever the question comes. A rank closes when it has learnt
+	// the results of all questions.
+	Asks *ir.Schedule
 	// Flush, in a call without a schedule, makes Origin wait until everything that it has published
 	// has arrived everywhere. The other ranks do nothing.
 	Flush bool
@@ -112,6 +117,8 @@ func (c *Call) check(ranks int) error {
 		return errors.New("neither a schedule nor an overlay")
 	case s == nil && (c.Origin < 0 || c.Origin >= ranks):
 		return fmt.Errorf("origin %d outside 0 … %d", c.Origin, ranks-1)
+	case s == nil && c.Asks != nil && (c.Asks.Ranks != ranks || c.Asks.Root != c.Origin || c.Asks.Row() == nil || c.Asks.Row().Question != 1):
+		return fmt.Errorf("%s from %d for %d ranks asks no question of rank %d", c.Asks.Name(), c.Asks.Root, c.Asks.Ranks, c.Origin)
 	case s == nil:
 		return nil
 	case s.Ranks != ranks || len(s.Programs) != ranks:

@@ -31,6 +31,7 @@ const (
 	evCancel                       // the process cancels a call; of: the call
 	evLook                         // the rank finds a flag; of: the message
 	evPlace                        // a flag arrives in its line of the rank's window; of: the message
+	evAnswer                       // the process takes a question or a result, or answers the question that it has taken
 )
 
 const (
@@ -40,11 +41,11 @@ const (
 )
 
 func newEvent(k eventKind, rank int, of uint32) event {
-	return event(uint32(k)<<28 | uint32(rank)<<24 | of)
+	return event(uint32(k)<<27 | uint32(rank)<<24 | of)
 }
 
-func (e event) kind() eventKind { return eventKind(e >> 28) }
-func (e event) rank() int       { return int(e >> 24 & 15) }
+func (e event) kind() eventKind { return eventKind(e >> 27) }
+func (e event) rank() int       { return int(e >> 24 & 7) }
 func (e event) of() uint32      { return uint32(e & maxOf) }
 
 func ofAlarm(a core.Alarm) uint32 {
@@ -150,6 +151,8 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 		h := m.header
 		s.misread(l, &h)
 		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
+	case evAnswer:
+		return s.answer(l)
 	case evLook:
 		l.find(&s.messages[e.of()])
 	case evLeft:
@@ -176,8 +179,12 @@ func (s *system) enter(l *local) {
 		l.failed = err.Error()
 		return
 	}
-	if c.Flush && c.Origin == l.rank {
+	switch {
+	case c.Origin != l.rank:
+	case c.Flush:
 		l.core.Flush()
+	case c.Asks != nil:
+		l.core.Ask(c.message)
 	}
 	if c.isMessage() {
 		return
@@ -225,7 +232,11 @@ func (s *system) compare(l *local, call int, out []byte) (problem string) {
 }
 
 func (s *system) leaveMessage(l *local, c *call) (problem string) {
-	if c.Flush {
+	switch {
+	case c.Asks != nil && c.Origin == l.rank:
+		data, err, _ := l.core.Result(l.asked(c))
+		return s.result(l, c, data, err)
+	case c.Flush || c.Asks != nil:
 		return ""
 	}
 	if c.Origin == l.rank {
@@ -246,7 +257,7 @@ func (s *system) leaveMessage(l *local, c *call) (problem string) {
 // different origins have no order.
 func (l *local) message(origin, n int) []byte {
 	for _, c := range l.script {
-		if c.isMessage() && !c.Flush && c.Origin == origin {
+		if c.publishes() && c.Origin == origin {
 			if n--; n < 0 {
 				return c.message
 			}
@@ -258,7 +269,7 @@ func (l *local) message(origin, n int) []byte {
 // published returns how many messages the rank publishes before a call.
 func (l *local) published(call int) (n uint64) {
 	for _, c := range l.script[:call] {
-		if c.isMessage() && !c.Flush && c.Origin == l.rank {
+		if c.publishes() && c.Origin == l.rank {
 			n++
 		}
 	}

@@ -41,6 +41,8 @@ func (s *system) sentence(w *world, e event) string {
 		return fmt.Sprintf("rank %d closes", rank)
 	case evPut, evDatagram:
 		return fmt.Sprintf("%s arrives", s.thing(e))
+	case evAnswer:
+		return l.taskWords()
 	case evLook:
 		m := &s.messages[e.of()]
 		return fmt.Sprintf("rank %d sees that rank %d has flagged operation %d in line %d of rank %d", rank, m.header.From, m.header.Seq, m.header.Slot, m.offset)
@@ -134,6 +136,9 @@ func (s *system) content(m *message) string {
 		return "request for " + runs(m.body, unit) + operation
 	case wire.FramePublish:
 		return fmt.Sprintf("message %d of rank %d", h.Seq, h.Arg)
+	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
+		what := map[wire.FrameKind]string{wire.FrameAsk: "question", wire.FrameAnswer: "answer to question", wire.FrameResult: "result of question"}[h.Kind]
+		return fmt.Sprintf("%s %d of rank %d", what, h.Seq, h.Arg)
 	case wire.FrameCredit:
 		return fmt.Sprintf("credit up to message %d of rank %d", h.Seq, h.Arg)
 	case wire.FrameAbort:

@@ -42,12 +42,16 @@ type call struct {
 	root          int
 	plans         []*core.Plan // by rank
 	seq           uint64       // number of the operation; 0 for rootless messages
-	message       []byte       // all blocks one after the other, or a rootless message
+	message       []byte       // all blocks one after the other, or a rootless message, or a question
+	answer        []byte       // the folded answers to a question
 	block         int          // length of a block in bytes; 0 for a barrier and for rootless messages
 	contributions [][]byte     // by rank: what it contributes to a call that folds
 }
 
 func (c *call) isMessage() bool { return c.Schedule == nil }
+
+// publishes reports whether the call is a rootless message.
+func (c *call) publishes() bool { return c.isMessage() && !c.Flush && c.Asks == nil }
 
 // synchronizes reports whether no rank may return from the call before all have entered it.
 func (c *call) synchronizes() bool { return c.Schedule != nil && c.Schedule.Synchronizes() }
@@ -56,6 +60,8 @@ func (c *call) name() string {
 	switch {
 	case c.Flush:
 		return "flush"
+	case c.Asks != nil:
+		return "question"
 	case c.isMessage():
 		return "message"
 	}
@@ -140,7 +146,14 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 		for piece := range s.Pieces {
 			r.message = append(r.message, byte(i+1), byte(c.Origin), byte(piece), 0xA5)
 		}
-		return r, nil
+		if c.Asks == nil {
+			return r, nil
+		}
+		chunks, err := s.results(i, c.Asks)
+		if err == nil {
+			r.answer = bytes.Join(chunks[c.Asks.BlockChunks():], nil) // behind the block of the question
+		}
+		return r, err
 	}
 	h := &c.Schedule.Header
 	r.root = h.Root
@@ -265,7 +278,11 @@ func (s *system) newLocal(rank int) *local {
 		Repair: base, Stall: stall, Retain: 1 << 20,
 		Overlay: s.overlay(), Spread: s.multicasts(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
-	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
+	l := &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
+	if slices.ContainsFunc(l.script, func(c *call) bool { return c.Asks != nil }) {
+		l.core.Answers(&tree, true)
+	}
+	return l
 }
 
 // overlay returns the trees of the rootless messages.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -34,11 +35,13 @@ func callOf(t testing.TB, name string, ranks, chunks int) Call {
 	}
 	spec, err := schedule.New(name, p)
 	require.NoError(t, err)
-	if o := spec.Overlay(); o != nil {
-		alg := spec.Algorithm()
+	alg := spec.Algorithm()
+	switch o := spec.Overlay(); {
+	case o != nil && alg.Row().Question > 0:
+		return Call{Overlay: o, Asks: spec.Schedule()}
+	case o != nil:
 		return Call{Overlay: o, Multicast: alg.Multicasts()}
 	}
-	alg := spec.Algorithm()
 	return Call{Schedule: spec.Schedule(), Acked: alg.Acknowledged()}
 }
 
@@ -85,7 +88,19 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 		"signals-lost":            {o: Options{Calls: []Call{callOf(t, "barrier/hsb", 3, 0)}}, tamper: loseSignals},
 		"acknowledgements-lost":   {o: Options{Calls: []Call{callOf(t, "bcast/mcast-acktree", 3, 1)}}, tamper: loseSignals},
 		"messages-doubled":        {o: Options{Calls: []Call{callOf(t, "anycast/skip-ring", 2, 0)}}, tamper: twice},
-		"chunk-scrambled":         {o: Options{Calls: []Call{callOf(t, "bcast/chain", 3, 2)}}, tamper: scramble},
+		"result-lost": {o: Options{Calls: []Call{callOf(t, "anyreduce/circulant", 2, 0)}}, tamper: func(m *message) int {
+			if m.header.Kind == wire.FrameResult {
+				return 0
+			}
+			return 1
+		}},
+		"answer-scrambled": {o: Options{Calls: []Call{callOf(t, "anyreduce/circulant", 2, 0)}}, tamper: func(m *message) int {
+			if m.header.Kind == wire.FrameAnswer {
+				m.body = m.body[:1] + strings.Repeat("?", len(m.body)-1)
+			}
+			return 1
+		}},
+		"chunk-scrambled": {o: Options{Calls: []Call{callOf(t, "bcast/chain", 3, 2)}}, tamper: scramble},
 		"ranks-disagree": {o: Options{Calls: []Call{{Schedule: mixed(
 			callOf(t, "barrier/hsb", 3, 0).Schedule, callOf(t, "barrier/dissemination", 3, 0).Schedule)}}}},
 	} {
