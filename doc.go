@@ -146,14 +146,27 @@
 //
 //	for msg, err := range comm.Messages(ctx) { … }
 //
+// # Questions that nobody expects
+//
+// Any rank may ask all ranks a question at any time with [Ask]. Each rank says once, with [Answer],
+// how it answers. The answers are folded on their way back, and all ranks may learn the result:
+//
+//	err := schedgen.Answer(comm, schedgen.And, func(q schedgen.Message) []bool { return []bool{ready()} })
+//	err = schedgen.Barrier(ctx, comm)                        // all ranks answer now
+//	all, err := schedgen.Ask[bool](ctx, comm, []byte("go?")) // any rank, at any time
+//
+// Ranks vote with And, count with Sum, and find the one with the least load with MinLoc. If a rank
+// cannot answer, has left or dies, the error is an [AskError] that names it and says whose answers
+// are in.
+//
 // # Contexts
 //
 // A rank cannot leave a collective alone, because others wait for its messages. So if the context
 // of a collective or of its Start function ends, the communicator fails at every rank, for good.
 // Give collectives a context that ends only when the job is to end. To wait for a limited time,
 // start the operation with such a context, and give the short one to Request.Wait. There it ends
-// only the waiting. The contexts of Publish, Next, Messages, Flush, Agree and Shrink also end only
-// the waiting.
+// only the waiting. The contexts of Publish, Next, Messages, Flush, Ask, Agree and Shrink also end
+// only the waiting.
 //
 // # Errors
 //

@@ -81,6 +81,10 @@ func TestHostilePeers(t *testing.T) {
 		"an answer about nobody":         {control(wire.FrameFlushed, 7, 1, 0), "answer about messages of origin 7"},
 		"a farewell to too much":         {control(wire.FramePassed, 0, 4, 0), "4 messages of origin 0 passed on"},
 		"a farewell to nobody":           {control(wire.FramePassed, 7, 1, 0), "farewell about messages of origin 7"},
+		"a question of nobody":           {control(wire.FrameAsk, 9, 0, 1), "question 0 of rank 9"},
+		"a question out of order":        {control(wire.FrameAsk, 1, 4, 1), "question 4 of rank 1: question 0 is the next"},
+		"an answer to nothing":           {control(wire.FrameAnswer, 0, 0, 1), "answer to question 0 of rank 0: it has not been asked"},
+		"a result of nothing":            {control(wire.FrameResult, 1, 0, 1), "result of question 0 of rank 1: it has not been asked"},
 		"a mismatch that is too long":    {control(wire.FrameClash, 0, 1, wire.MaxControl+1), "mismatch 0 about rank 0 in 1025 bytes"},
 		"a mismatch about nothing":       {control(wire.FrameClash, 2, 1, 3), "mismatch 2"},
 		"a mismatch because of nobody":   {wire.Header{Kind: wire.FrameDispute, Lane: wire.LaneControl, Slot: 9}, "about rank 9"},
@@ -119,7 +123,7 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed} {
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed, wire.FrameAsk, wire.FrameAnswer, wire.FrameResult} {
 		out[k] = s.print
 	}
 	return out

@@ -142,6 +142,13 @@ var works = []struct {
 		}
 		return nil
 	}},
+	{"asks", func(ctx context.Context, c *runtime.Comm, _ int, buf []byte) error {
+		total, err := c.Ask(ctx, buf[:100])
+		if err == nil && (len(total) != 1 || int(total[0]) != c.Size()%256) {
+			err = fmt.Errorf("%d ranks answer, and the sum is %v", c.Size(), total)
+		}
+		return err
+	}},
 	{"blocks", func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error {
 		for _, row := range ir.Collectives() {
 			if row.Inputs != nil {
@@ -166,6 +173,11 @@ var works = []struct {
 		}
 		return nil
 	}},
+}
+
+// answer has a rank answer questions: the ranks count themselves.
+func answer(c *runtime.Comm) error {
+	return c.Answers(runtime.Answering{Fold: sum, Answer: func(runtime.Message) []byte { return []byte{1} }})
 }
 
 // sum adds bytes.
@@ -225,7 +237,7 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Barrier(ctx); err != nil {
+	if err := errors.Join(answer(c), c.Barrier(ctx)); err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, ready)
@@ -265,7 +277,7 @@ func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runti
 	var about *runtime.RankError
 	switch {
 	case errors.As(err, &lost):
-		t.Lost = lost.Ranks
+		t.Lost, t.Answers = lost.Ranks, fmt.Sprint(lost.Answers)
 	case errors.Is(err, runtime.ErrPeerLost) && errors.As(err, &about):
 		t.Self = about.Rank == j.Rank
 	}
@@ -325,6 +337,9 @@ func (j *job) workInHalves(ctx context.Context, c *runtime.Comm) error {
 
 // without runs an operation of each kind in the communicator of the survivors.
 func without(ctx context.Context, c *runtime.Comm, buf []byte) error {
+	if err := errors.Join(answer(c), c.Barrier(ctx)); err != nil {
+		return err
+	}
 	for turn := range 3 {
 		for _, w := range works {
 			if err := w.do(ctx, c, turn, buf); err != nil {

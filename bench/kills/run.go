@@ -31,12 +31,14 @@ type outcome struct {
 
 // testament is the report of a rank that has survived others, as a line of JSON.
 type testament struct {
-	Rank  int
-	At    int64  // when its call failed, in ns since 1970
-	Lost  []int  // ranks that it names
-	Self  bool   // it reports that it was lost itself
-	Err   string // error of the call
-	After string // why it could not continue without them; "": it could
+	Rank int
+	At   int64  // when its call failed, in ns since 1970
+	Lost []int  // ranks that it names
+	Self bool   // it reports that it was lost itself
+	Err  string // error of the call
+
+	Answers string // the ranks that it says have answered, of each open question
+	After   string // why it could not continue without them; "": it could
 
 	silent bool // the rank has sent no report
 }

@@ -21,21 +21,22 @@ type tally struct {
 // count adds a run and returns its errors.
 func (t *tally) count(r *outcome) (wrong []string) {
 	var named []int
+	var answers string
 	for i := range r.survivors {
 		s := &r.survivors[i]
 		t.survivors++
 		if named == nil {
-			named = s.Lost
+			named, answers = s.Lost, s.Answers
 		}
 		if s.silent {
 			t.hung++
 			wrong = append(wrong, fmt.Sprintf("rank %d has not said anything (killed: %v)", s.Rank, r.killed))
 			continue
 		}
-		if slices.Equal(s.Lost, named) {
+		if slices.Equal(s.Lost, named) && s.Answers == answers {
 			t.same++
 		} else {
-			wrong = append(wrong, fmt.Sprintf("rank %d names %v, others %v: %s", s.Rank, s.Lost, named, s.Err))
+			wrong = append(wrong, fmt.Sprintf("rank %d names %v and answers %s, others %v and %s: %s", s.Rank, s.Lost, s.Answers, named, answers, s.Err))
 		}
 		if slices.Equal(s.Lost, r.killed) {
 			t.right++

@@ -71,10 +71,11 @@ func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 // Inside reports whether an operation has begun and has not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Waits reports whether the core depends on time: it is inside an operation, watches another rank,
-// waits for an agreement, repeats signals, or has refused a call that others wait for.
+// Waits reports whether the core depends on time: it is inside an operation, knows of an open
+// question, watches another rank, waits for an agreement, repeats signals, or has refused a call
+// that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -187,6 +188,9 @@ func (c *Core) Tick(now Time) {
 	if c.fate.err == nil {
 		c.ops.tick(now)
 		c.spread.tick(now)
+	}
+	if c.surveys.waiting > 0 && c.fate.err == nil {
+		c.watch.want() // a question ends at all ranks if one of them falls silent, whoever has asked
 	}
 	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
 		if lost := c.watch.tick(now); lost {

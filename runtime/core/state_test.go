@@ -137,7 +137,7 @@ var considered = map[string]string{
 	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
 
 	"Core.surveys": "state", "surveys.env": "link", "surveys.fate": "link", "surveys.members": "link", "agreement.surveys": "link",
-	"surveys.askers": "state", "surveys.incoming": "scratch", "surveys.tasks": "state", "surveys.done": "state", "surveys.fold": "state", "surveys.learns": "state", "surveys.failed": "state",
+	"surveys.askers": "state", "surveys.incoming": "scratch", "surveys.tasks": "state", "surveys.done": "state", "surveys.fold": "state", "surveys.learns": "state", "surveys.failed": "state", "surveys.waiting": "derived",
 	"surveys.asked": "counter", "surveys.answered": "counter",
 	"asker.tree": "state", "asker.next": "state", "asker.open": "state",
 	"inquiry.seq": "state", "inquiry.body": "state", "inquiry.state": "state", "inquiry.bytes": "state", "inquiry.unwanted": "state",

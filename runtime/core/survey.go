@@ -37,6 +37,7 @@ type surveys struct {
 	fold     *Fold    // by which the process answers; nil: it does not
 	learns   bool     // results are tasks
 	failed   bool     // the open questions have become tasks, since the core has failed
+	waiting  int      // open questions: this rank waits for the ranks behind it, or for the result
 
 	asked, answered uint64
 }
@@ -137,6 +138,7 @@ func (sv *surveys) open(origin int, body []byte) (seq uint64) {
 	}
 	q.state = survey.New(a.tree, kernel)
 	a.open = append(a.open, q)
+	sv.waiting++
 	for _, to := range a.tree.To {
 		if sv.members.gone(to) {
 			q.state.Lose(a.tree.Child(to))
@@ -183,6 +185,7 @@ func (sv *surveys) passOn(origin int, q *inquiry) {
 func (sv *surveys) conclude(origin int, q *inquiry, a survey.Answer) {
 	by := sv.asker(origin)
 	by.open = slices.DeleteFunc(by.open, func(o *inquiry) bool { return o == q })
+	sv.waiting--
 	if len(by.tree.To) > 0 {
 		body := a.Append(nil)
 		for _, to := range by.tree.To {

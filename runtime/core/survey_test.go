@@ -148,6 +148,7 @@ func TestSurveys(t *testing.T) {
 			}
 			if done {
 				for _, c := range l.cores {
+					require.Zero(t, c.surveys.waiting)
 					require.Empty(t, c.surveys.tasks)
 					require.Empty(t, c.surveys.done)
 					for _, a := range c.surveys.askers {

@@ -7,11 +7,13 @@ type Usage struct {
 	Kept    int // bytes of messages of past operations
 	Debtors int // ranks that are owed chunks, over all operations
 	Mail    int // rootless messages that the process has not taken
+	Open    int // questions without a result
+	Tasks   int // questions that the process has not answered, and results that it has not learnt
 }
 
 // Usage returns what the core keeps now.
 func (c *Core) Usage() Usage {
-	u := Usage{Calls: len(c.ops.overlap.calls), Mail: c.Mail()}
+	u := Usage{Calls: len(c.ops.overlap.calls), Mail: c.Mail(), Open: c.surveys.waiting, Tasks: len(c.surveys.tasks)}
 	for i := range c.ops.ring {
 		u.Early += len(c.ops.earlies[i].list)
 		o := &c.ops.ring[i]

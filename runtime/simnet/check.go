@@ -190,6 +190,8 @@ func (c *checker) checkHeld(p *process) {
 		{"bytes of past messages", usage.Kept, comm.Retain},
 		{"ranks that are owed chunks", usage.Debtors, 16 * core.Remembered},
 		{"rootless messages", usage.Mail, (c.w.sc.Ranks - 1) * comm.PublishWindow},
+		{"open questions", usage.Open, c.w.sc.Ranks * comm.PublishWindow},
+		{"questions and results", usage.Tasks, 2 * c.w.sc.Ranks * comm.PublishWindow},
 	} {
 		if h.got > h.most {
 			c.fail("rank %d keeps %d %s, at most %d", p.rank, h.got, h.what, h.most)

@@ -37,7 +37,7 @@ func (p *process) forgiven() bool {
 		return false
 	}
 	switch p.op.Kind {
-	case OpPublish, OpTake, OpFlush:
+	case OpPublish, OpTake, OpFlush, OpAsk, OpLearn:
 		return p.w.hasty || p.w.comm.Silence == 0 && slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
 	}
 	return p.w.comm.Silence == 0 && p.alone()

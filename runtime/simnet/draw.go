@@ -111,6 +111,7 @@ func drawComm(r *random) Comm {
 		c.Delay = core.DelayPolicy(r.below(4))
 		c.RootDelay = r.upTo(2 * Millisecond)
 	}
+	c.Anyreduce = pick(r, "anyreduce/skip-ring", "anyreduce/circulant")
 	return c
 }
 
@@ -124,7 +125,7 @@ func algorithms(collective string) (names []string) {
 
 func (s *Scenario) drawScript(r *random) {
 	for range 1 + r.below(12) {
-		switch r.below(10) {
+		switch r.below(11) {
 		case 0, 1:
 			s.drawBcast(r)
 		case 2, 3:
@@ -135,8 +136,10 @@ func (s *Scenario) drawScript(r *random) {
 			s.Script = append(s.Script, Op{Kind: OpCompute, Time: pick(r, Millisecond, 10*Millisecond, 100*Millisecond)})
 		case 7:
 			s.drawRootless(r)
+		case 8:
+			s.drawQuestions(r)
 		default: // the same step again, so that operations follow each other
-			if n := len(s.Script); n > 0 && s.Script[n-1].Kind != OpPublish {
+			if n := len(s.Script); n > 0 && s.Script[n-1].Kind != OpPublish && s.Script[n-1].Kind != OpAsk {
 				s.Script = append(s.Script, s.Script[n-1])
 			}
 		}
@@ -221,6 +224,12 @@ func (s *Scenario) drawRootless(r *random) {
 	s.Script = append(s.Script, o)
 	s.Script = append(s.Script, pick(r, nil, s.flushing())...)
 	s.Script = append(s.Script, Op{Kind: OpTake})
+}
+
+// drawQuestions adds steps in which ranks ask, and then all wait for the results. In groups so large
+// that a rank does not learn of every goodbye, a barrier follows before any rank leaves.
+func (s *Scenario) drawQuestions(r *random) {
+	s.Script = append(s.Script, Op{Kind: OpAsk, Root: r.below(s.Ranks+1) - 1, Count: 1 + r.below(4), Bytes: r.below(2 << 10)}, Op{Kind: OpLearn})
 }
 
 // flushing adds a flush. In groups so large that a rank does not learn of every goodbye, a barrier

@@ -28,6 +28,7 @@ type process struct {
 	sender
 	receiver
 	ending
+	asking asking
 }
 
 // sender is the sending side of a process.

@@ -102,6 +102,14 @@ func (w *world) build() error {
 	if spec.Overlay() == nil {
 		return fmt.Errorf("%w: comm.anycast: %s is not rootless", ErrScenario, w.comm.Anycast)
 	}
+	anyreduce, err := schedule.New(w.comm.Anyreduce, schedule.Params{Ranks: w.sc.Ranks})
+	if err != nil {
+		return fmt.Errorf("%w: comm.anyreduce: %w", ErrScenario, err)
+	}
+	questions := anyreduce.Overlay()
+	if questions == nil {
+		return fmt.Errorf("%w: comm.anyreduce: %s is not rootless", ErrScenario, w.comm.Anyreduce)
+	}
 	w.spread()
 	w.cores = make([]Time, w.net.Cores)
 	w.checker.init(w)
@@ -112,11 +120,13 @@ func (w *world) build() error {
 			ending: ending{gone: make([]bool, w.sc.Ranks), late: make([]bool, w.sc.Ranks)},
 		}
 		p.taken, p.plans = make([]uint64, w.sc.Ranks), make(map[Op]*core.Plan)
+		p.asking.got, p.asking.learnt = make([]uint64, w.sc.Ranks), make([]uint64, w.sc.Ranks)
 		var n core.Net = p
 		if w.tamper.wrap != nil {
 			n = w.tamper.wrap(rank, n)
 		}
-		p.core = core.New(w.config(rank, id, spec), n)
+		p.core = core.New(w.config(rank, id, spec, questions), n)
+		p.core.Answers(&adds, true)
 		w.procs = append(w.procs, p)
 		w.at(w.beginning(rank), event{kind: proceed, rank: rank})
 	}
@@ -150,7 +160,7 @@ func (w *world) id() (id [16]byte) {
 }
 
 // config returns the configuration that runtime.Comm would give a core.
-func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec) core.Config {
+func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec, questions core.Overlay) core.Config {
 	alg := anycast.Algorithm()
 	n, c := &w.net, &w.comm
 	caps := wire.Caps{Hosts: len(w.hosts)}
@@ -160,7 +170,7 @@ func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec) core.Confi
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,
 		Delay: c.Delay, RootDelay: c.RootDelay, Repair: c.Repair, Stall: c.Stall, Silence: c.Silence, Retain: c.Retain,
-		Overlay: anycast.Overlay(), Spread: alg.Multicasts(), PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
+		Overlay: anycast.Overlay(), AskOverlay: questions, Spread: alg.Multicasts(), PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
 	}
 }
 

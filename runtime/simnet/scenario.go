@@ -72,6 +72,7 @@ type Net struct {
 // Comm holds fields of runtime.Config. A zero value selects the default there.
 type Comm struct {
 	Anycast       string           `json:"anycast,omitempty"`
+	Anyreduce     string           `json:"anyreduce,omitempty"`
 	Delay         core.DelayPolicy `json:"delay,omitempty"`
 	RootDelay     Time             `json:"root_delay,omitempty"`
 	Chunk         int              `json:"chunk,omitempty"`
@@ -98,6 +99,8 @@ const (
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
 	OpTake    OpKind = "take"    // until all messages that were published before have arrived here
 	OpFlush   OpKind = "flush"   // until all messages that this rank published before have arrived everywhere
+	OpAsk     OpKind = "ask"     // Count questions of up to Bytes each, one after the other, by Root, or by all if Root < 0: all ranks answer
+	OpLearn   OpKind = "learn"   // until the results of all questions that were asked in earlier steps are known here
 	OpCompute OpKind = "compute" // for up to Time; each rank draws its own duration
 	OpAgree   OpKind = "agree"   // with all remaining ranks, even if calls have failed before
 )
@@ -269,6 +272,7 @@ func (n Net) filled() Net {
 // filled returns the communicator with its defaults.
 func (c Comm) filled() Comm {
 	c.Anycast = orElse(c.Anycast, "anycast/skip-ring")
+	c.Anyreduce = orElse(c.Anyreduce, "anyreduce/skip-ring")
 	c.Repair = orElse(c.Repair, 20*Millisecond)
 	c.Stall = orElse(c.Stall, 250*Millisecond)
 	c.Retain = orElse(c.Retain, 8<<20)

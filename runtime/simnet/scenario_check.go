@@ -85,12 +85,12 @@ func (s *Scenario) checkOp(o *Op) error {
 		return fmt.Errorf("%s: counted, but it is no collective", o.Kind)
 	}
 	switch o.Kind {
-	case OpPublish:
+	case OpPublish, OpAsk:
 		if o.Root < -1 || o.Root >= s.Ranks {
-			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)
+			return fmt.Errorf("%s: root %d outside -1 … %d", o.Kind, o.Root, s.Ranks-1)
 		}
 		return nil
-	case OpTake, OpFlush, OpCompute, OpWait, OpAgree:
+	case OpTake, OpFlush, OpLearn, OpCompute, OpWait, OpAgree:
 		return nil
 	}
 	return fmt.Errorf("no step %q", o.Kind)

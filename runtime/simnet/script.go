@@ -92,7 +92,7 @@ func (p *process) start(o *Op) {
 		p.until = p.step
 	case OpAgree:
 		p.ballot = p.core.Vote(core.Vote{Flags: ^(uint64(1) << (p.rank % 64))})
-	case OpPublish:
+	case OpPublish, OpAsk:
 		if o.Root < 0 || o.Root == p.rank {
 			p.left = o.Count
 		}
@@ -105,7 +105,8 @@ func (p *process) start(o *Op) {
 // anything.
 func (p *process) advance() bool {
 	p.takeMail()
-	moved := p.serveRequests()
+	moved := p.takeTasks()
+	moved = p.serveRequests() || moved
 	if p.state != calling {
 		return moved
 	}
@@ -124,6 +125,8 @@ func (p *process) advance() bool {
 	case p.core.Err() != nil:
 		p.broken(p.core.Err())
 		return true
+	case o.Kind == OpLearn:
+		_ = p.core.Listen() // the process waits, so that its core looks for silent ranks; that all others have left is no error here
 	case o.Kind == OpTake:
 		if err := p.core.Listen(); err != nil {
 			p.broken(err)
@@ -136,8 +139,10 @@ func (p *process) advance() bool {
 // met reports whether the call is complete.
 func (p *process) met(o *Op) bool {
 	switch o.Kind {
-	case OpPublish:
+	case OpPublish, OpAsk:
 		return p.left == 0
+	case OpLearn:
+		return p.hasLearnt()
 	case OpTake:
 		return p.got >= p.w.expected(p, p.step)
 	case OpAgree:
@@ -153,9 +158,12 @@ func (p *process) met(o *Op) bool {
 
 // goOn does the next part of a call.
 func (p *process) goOn(o *Op) bool {
-	if o.Kind == OpPublish && p.core.HasRoom() {
+	switch {
+	case o.Kind == OpPublish && p.core.HasRoom():
 		p.publish(o)
 		return true
+	case o.Kind == OpAsk:
+		return p.goOnAsking(o)
 	}
 	return false
 }

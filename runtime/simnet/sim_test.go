@@ -73,9 +73,10 @@ func TestDrawReachesEverything(t *testing.T) {
 			seen[string(f.Kind)]++
 		}
 		seen[sc.Comm.Anycast]++
+		seen[sc.Comm.Anyreduce]++
 	}
-	want := []string{"bcast", "barrier", "publish", "take", "compute", "wait"}
-	for _, c := range []string{"bcast", "barrier", "anycast"} {
+	want := []string{"bcast", "barrier", "publish", "take", "ask", "learn", "compute", "wait"}
+	for _, c := range []string{"bcast", "barrier", "anycast", "anyreduce"} {
 		want = append(want, algorithms(c)...)
 	}
 	for _, k := range []FaultKind{

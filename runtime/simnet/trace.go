@@ -23,6 +23,9 @@ const (
 	noteFailed
 	notePublish
 	noteTook
+	noteAsks
+	noteAsked
+	noteLearnt
 	noteClose
 	noteEnd
 	noteCrash
@@ -33,6 +36,7 @@ const (
 var noteNames = [...]string{
 	"puts to", "multicasts", "sends a datagram to", "takes from", "drops from", "loses on the way to host",
 	"has no room for a datagram", "enters step", "returns from step", "fails in step", "publishes message", "takes a message of",
+	"asks question", "takes a question of", "learns a result of",
 	"closes", "has ended", "dies", "hears the goodbye of", "loses",
 }
 

@@ -93,6 +93,10 @@ func barrierBy(name string, degree int) runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: schedule.Params{Degree: degree}}}}
 }
 
+func asksBy(name string) runtime.Config {
+	return runtime.Config{Algorithms: runtime.Algorithms{"anyreduce": {Name: name}}}
+}
+
 // otherConfig returns other configurations of the odd rank, for the same calls.
 func otherConfig() (all []mismatch) {
 	for _, c := range []struct {
@@ -104,6 +108,7 @@ func otherConfig() (all []mismatch) {
 		{"algorithm", barrier, barrierBy("barrier/dissemination", 0), barrierBy("barrier/hsb", 0), calledBarrier + "dissemination degree=", calledBarrier + "hsb fan-in="},
 		{"degree", barrier, barrierBy("barrier/dissemination", 2), barrierBy("barrier/dissemination", 9), calledBarrier + "dissemination degree=2", calledBarrier + "dissemination degree=9"},
 		{"messages", next, runtime.Config{PublishWindow: 64}, runtime.Config{PublishWindow: 63}, "uses anycast/skip-ring with windows of 64 messages", "uses anycast/skip-ring with windows of 63 messages"},
+		{"questions", next, asksBy("anyreduce/skip-ring"), asksBy("anyreduce/circulant"), "questions by anyreduce/skip-ring", "questions by anyreduce/circulant"},
 		{"epoch", barrier, runtime.Config{}, runtime.Config{Epoch: 2}, "has membership 1", "has membership 2"},
 	} {
 		all = append(all, mismatch{
