@@ -26,6 +26,8 @@ type State struct {
 	Queued    int    `json:"queued"`           // operations that have been started and have not begun
 	Unread    int    `json:"unread"`           // rootless messages that the process has not taken
 
+	Questions []core.OpenQuestion `json:"questions,omitempty"` // the first questions of Ask without a result
+
 	Open    []Operation `json:"open"`              // operations that have begun and not ended, the oldest first
 	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left, are lost, or may be lost
 	Watch   *core.Watch `json:"watch,omitempty"`   // the ranks that this rank asks for signs of life
@@ -90,7 +92,7 @@ func (c *Comm) snapshot() State {
 	in := c.core.Inspect(d.now())
 	s := State{
 		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr), Group: c.groupName(), Shared: c.shared,
-		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
+		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Questions: in.Questions, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
 		Totals: c.totals(),
 	}
 	for r := c.queue.first; r != nil; r = r.next {

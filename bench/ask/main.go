@@ -181,15 +181,15 @@ func operations(ranks int) ([]*operation, error) {
 			return nil, err
 		}
 		all = append(all, &operation{name: name, call: func(ctx context.Context, c *runtime.Comm) ([]byte, error) {
-			src, dst := number(1), make([]byte, 2*answer)
+			src, dst := number(1), make([]byte, 2*answer) // dst: the question, and the answers of all
 			if c.Rank() == asker {
-				src, dst = append(src, number(0)...), dst[:answer]
+				src = append(src, number(0)...) // its answer, and the question
 			}
 			err := c.Use(of)
 			if err == nil {
 				err = c.Do(ctx, runtime.Call{Collective: schedule.Anyreduce, Dst: dst, Src: src, Root: asker, Fold: sum})
 			}
-			return dst, err
+			return dst[answer:], err
 		}})
 	}
 	all = append(all, &operation{name: "Allreduce", call: func(ctx context.Context, c *runtime.Comm) ([]byte, error) {

@@ -19,6 +19,17 @@ type Inspection struct {
 	Peers  []Peer    // ranks that have left, are lost, or may be lost
 	Watch  *Watch    // the rank that this rank asks for signs of life
 	Unread int       // rootless messages that the process has not taken
+
+	Questions []OpenQuestion // the first questions without a result
+}
+
+// OpenQuestion is a question without a result.
+type OpenQuestion struct {
+	Origin int    `json:"origin"` // the rank that has asked
+	Seq    uint64 `json:"seq"`    // its number among those of the origin, from 0
+	// WaitsFor are the ranks whose answers this rank lacks: its own, or those of ranks that it has
+	// asked, with all behind them. If it lacks none, it waits for the rank by which the result comes.
+	WaitsFor []int `json:"waits_for"`
 }
 
 // OpState is an open operation. Times are in nanoseconds and 0 until the first tick after they
@@ -101,6 +112,7 @@ func (c *Core) Inspect(now Time) Inspection {
 			in.Open = append(in.Open, c.ops.inspect(o, now))
 		}
 	}
+	in.Questions = c.surveys.inspect()
 	if w := &c.watch; w.on {
 		for t := range w.all {
 			in.Watch = &Watch{Rank: t.rank, Quiet: now - t.last, Limit: w.Silence}

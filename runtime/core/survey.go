@@ -519,6 +519,16 @@ func (c *Core) Answer(origin int, seq uint64, data []byte) {
 	sv.own(origin, q, a)
 }
 
+// inspect returns the first open questions.
+func (sv *surveys) inspect() (list []OpenQuestion) {
+	for origin, a := range sv.askers {
+		for i := 0; a != nil && i < len(a.open) && len(list) < maxRuns; i++ {
+			list = append(list, OpenQuestion{origin, a.open[i].seq, a.open[i].state.Waits()})
+		}
+	}
+	return list
+}
+
 // neighbours returns the ranks that this rank exchanges questions with.
 func (sv *surveys) neighbours() []int {
 	to := sv.AskOverlay.Channels(nil, sv.Rank)

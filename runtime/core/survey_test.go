@@ -392,6 +392,7 @@ func TestDisregarded(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 4, 1)
 	seq := l.cores[1].Ask([]byte{2})
 	require.False(t, l.cores[1].CanAsk(), "the window is full")
+	require.Equal(t, []OpenQuestion{{1, 0, []int{1, 2, 3}}}, l.cores[1].Inspect(1).Questions)
 	l.cores[1].Disregard(seq)
 	learnt := 0
 	l.settle(t, one, func(rank int, task Task) {
@@ -401,6 +402,7 @@ func TestDisregarded(t *testing.T) {
 	require.Equal(t, 4, learnt)
 	require.Empty(t, l.cores[1].surveys.done)
 	require.True(t, l.cores[1].CanAsk())
+	require.Empty(t, l.cores[1].Inspect(1).Questions)
 	seq = l.cores[1].Ask([]byte{3})
 	l.settle(t, one, nil)
 	l.cores[1].Disregard(seq)

@@ -189,6 +189,24 @@ func (s *Survey) In() []int {
 	return in
 }
 
+// Waits returns the ranks that the rank waits for: itself and children that have not answered, or the
+// parent, by which the result comes.
+func (s *Survey) Waits() (ranks []int) {
+	for at, p := range s.parts {
+		switch {
+		case p.in:
+		case at == 0:
+			ranks = append(ranks, s.tree.Rank)
+		default:
+			ranks = append(ranks, s.tree.Children[at-1])
+		}
+	}
+	if len(ranks) == 0 && s.tree.Parent != s.tree.Rank {
+		ranks = append(ranks, s.tree.Parent)
+	}
+	return ranks
+}
+
 // Clone returns an independent copy of s.
 func (s *Survey) Clone() *Survey {
 	n := *s

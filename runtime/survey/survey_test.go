@@ -232,7 +232,9 @@ func TestLeft(t *testing.T) {
 		g := ask(spec(t, name, 9, 4).Overlay(), 9, 4)
 		s := g.all[4]
 		require.Empty(t, s.In())
+		require.Equal(t, append([]int{4}, s.Tree().Children...), s.Waits())
 		s.Own(plain(4))
+		require.Equal(t, s.Tree().Children, s.Waits())
 		require.Equal(t, []int{4}, s.In())
 		last := len(s.Tree().Children) - 1
 		require.False(t, s.Heard(last))
@@ -243,6 +245,13 @@ func TestLeft(t *testing.T) {
 			s.Hear(i, plain(child))
 		}
 		require.True(t, s.Complete())
+		require.Empty(t, s.Waits())
+		leaf := g.all[s.Tree().Children[0]]
+		for i := range leaf.Tree().Children {
+			leaf.Hear(i, plain(0))
+		}
+		leaf.Own(plain(0))
+		require.Equal(t, []int{4}, leaf.Waits())
 		no := s.Answer().Refusal
 		require.Equal(t, Left, no.Cause)
 		require.Equal(t, s.Tree().Children[last], no.Rank)

@@ -93,6 +93,9 @@ func barrierBy(name string, degree int) runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: schedule.Params{Degree: degree}}}}
 }
 
+// messages are the words about rootless messages by default, up to the algorithm of questions.
+const messages = "uses anycast/skip-ring with windows of 64 messages and 262144 bytes, and at most 1048576 bytes in each, questions by anyreduce/"
+
 func asksBy(name string) runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"anyreduce": {Name: name}}}
 }
@@ -108,7 +111,7 @@ func otherConfig() (all []mismatch) {
 		{"algorithm", barrier, barrierBy("barrier/dissemination", 0), barrierBy("barrier/hsb", 0), calledBarrier + "dissemination degree=", calledBarrier + "hsb fan-in="},
 		{"degree", barrier, barrierBy("barrier/dissemination", 2), barrierBy("barrier/dissemination", 9), calledBarrier + "dissemination degree=2", calledBarrier + "dissemination degree=9"},
 		{"messages", next, runtime.Config{PublishWindow: 64}, runtime.Config{PublishWindow: 63}, "uses anycast/skip-ring with windows of 64 messages", "uses anycast/skip-ring with windows of 63 messages"},
-		{"questions", next, asksBy("anyreduce/skip-ring"), asksBy("anyreduce/circulant"), "questions by anyreduce/skip-ring", "questions by anyreduce/circulant"},
+		{"questions", next, asksBy("anyreduce/skip-ring"), asksBy("anyreduce/circulant"), messages + "skip-ring", messages + "circulant"},
 		{"epoch", barrier, runtime.Config{}, runtime.Config{Epoch: 2}, "has membership 1", "has membership 2"},
 	} {
 		all = append(all, mismatch{
