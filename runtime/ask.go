@@ -39,6 +39,10 @@ type answering struct {
 // to the ranks behind this one. The calls may use the communicator. But a.Answer must not wait for
 // an answer that this rank has to give, as in a call of Ask.
 //
+// While no goroutine of the program is inside a call, questions are taken by the background, from
+// Config.Waiting.Idle after the last call, or up to five times that after many calls in a row. A rank
+// whose Idle is negative answers only while it is inside calls.
+//
 // Close does not wait for a call that runs, and drops its answer.
 func (c *Comm) Answers(a Answering) error {
 	if a.Fold == nil || a.Fold.Kernel == nil || a.Fold.Element < 1 || a.Answer == nil {
@@ -53,6 +57,9 @@ func (c *Comm) Answers(a Answering) error {
 		return fmt.Errorf("%w: answers: the communicator has a handler; Dup makes a communicator for another", ErrInput)
 	}
 	c.answering.how = &a
+	c.drv.behind.setting.Lock()
+	c.drv.behind.answers = true
+	c.drv.behind.setting.Unlock()
 	c.core.Answers(a.Fold, a.Learn != nil)
 	return nil
 }

@@ -46,6 +46,9 @@ func (c *Comm) leave() {
 // core that a rank uses.
 const maxQuiet = 50
 
+// answeringQuiet is the same for a rank that answers questions: others wait for its background.
+const answeringQuiet = 5
+
 // background drives if no call has been made since its last look: it forwards, answers and
 // acknowledges while the process computes. Resetting the timer in every call would take over
 // sooner, but costs more than a short operation.
@@ -75,12 +78,16 @@ func (d *driver) background() {
 	}
 }
 
-// lookLater schedules the next look after twice the last interval, at most maxQuiet times the
-// shortest.
+// lookLater schedules the next look after twice the last interval, at most maxQuiet or
+// answeringQuiet times the shortest.
 func (d *driver) lookLater() {
 	d.behind.setting.Lock()
 	defer d.behind.setting.Unlock()
-	d.behind.quiet = min(2*d.behind.quiet, maxQuiet*d.behind.pace)
+	most := time.Duration(maxQuiet)
+	if d.behind.answers {
+		most = answeringQuiet
+	}
+	d.behind.quiet = min(2*d.behind.quiet, most*d.behind.pace)
 	d.behind.idle.Reset(d.behind.quiet)
 }
 

@@ -63,6 +63,7 @@ type background struct {
 	idle    clock.Timer   // nil: there is no background
 	setting sync.Mutex    // held while idle is set
 	quiet   time.Duration // time until the next look, as set last
+	answers bool          // a communicator answers questions; guarded by setting, like quiet
 }
 
 // parking says which goroutines inside calls wait.
