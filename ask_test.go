@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// asks has all ranks answer and learn, and ask one question each at the same time. want is the value
-// of every result.
+// asks has all ranks answer and learn, and ask one question each at the same time. want is the
+// value of every result.
 func asks[T any](t *testing.T, op schedgen.Op, answer func(rank int) []T, want []T) {
 	t.Helper()
 	const size = 5
@@ -99,7 +99,8 @@ func exact(terms ...float64) (e schedgen.Exact) {
 	return e
 }
 
-// If rank 0 asks, answers are folded in the order of ranks, as by an operation that does not commute.
+// If rank 0 asks, answers are folded in the order of ranks, as by an operation that does not
+// commute.
 func TestAskFoldsInTheOrderOfRanks(t *testing.T) {
 	type word struct {
 		Letters [8]byte

@@ -116,8 +116,8 @@ func (d DelayPolicy) String() string { return core.DelayPolicy(d).String() }
 // Waiting configures how callers wait for other ranks.
 type Waiting struct {
 	// Idle is how long after a call the background takes over. After many calls it is up to fifty
-	// times as long. The default is 200 µs. Negative means never: others then wait until this
-	// rank's next call, but at most for Silence.
+	// times as long, or five times at a rank that has called [Answer]. The default is 200 µs.
+	// Negative means never: others then wait until this rank's next call, but at most for Silence.
 	Idle time.Duration
 	// Linger is how long Close waits while nothing that remains to be sent is taken. The default is
 	// 2 s. Negative means not at all.

@@ -14,9 +14,9 @@ type Answering struct {
 	// Fold folds the answers of the ranks. All ranks that answer a question have the same Name and
 	// Element.
 	Fold *Fold
-	// Answer returns the rank's answer to a question: elements of Fold.Element bytes, as many as the
-	// other ranks return, at most Config.MaxMessage bytes. The runtime copies them. q.Data is the
-	// receiver's own.
+	// Answer returns the rank's answer to a question: elements of Fold.Element bytes, as many as
+	// the other ranks return, at most Config.MaxMessage bytes. The runtime copies them. q.Data is
+	// the receiver's own.
 	Answer func(q Message) []byte
 	// Learn, if not nil, gets the result of every question, also of this rank's own: the folded
 	// answers, or why there are none. Both q.Data and result are the receiver's own.
@@ -30,18 +30,18 @@ type answering struct {
 }
 
 // Answers has this rank answer the questions of all ranks from now on, its own among them. A rank
-// calls it once for each communicator. A question that comes to a rank before that has no result, so
-// ranks do not ask before they know that all have called Answers, for instance by a Barrier.
+// calls it once for each communicator. A question that comes to a rank before that has no result,
+// so ranks do not ask before they know that all have called Answers, for instance by a Barrier.
 //
-// The runtime calls a.Answer and a.Learn in a goroutine of its own, one call at a time: the questions
-// and results of all ranks in the order in which they arrive, those of one origin in the origin's
-// order. While a call runs, the goroutines of the program run too, and messages and questions go on
-// to the ranks behind this one. The calls may use the communicator. But a.Answer must not wait for
-// an answer that this rank has to give, as in a call of Ask.
+// The runtime calls a.Answer and a.Learn in a goroutine of its own, one call at a time: the
+// questions and results of all ranks in the order in which they arrive, those of one origin in the
+// origin's order. While a call runs, the goroutines of the program run too, and messages and
+// questions go on to the ranks behind this one. The calls may use the communicator. But a.Answer
+// must not wait for an answer that this rank has to give, as in a call of Ask.
 //
 // While no goroutine of the program is inside a call, questions are taken by the background, from
-// Config.Waiting.Idle after the last call, or up to five times that after many calls in a row. A rank
-// whose Idle is negative answers only while it is inside calls.
+// Config.Waiting.Idle after the last call, or up to five times that after many calls in a row. A
+// rank whose Idle is negative answers only while it is inside calls.
 //
 // Close does not wait for a call that runs, and drops its answer.
 func (c *Comm) Answers(a Answering) error {
@@ -64,12 +64,12 @@ func (c *Comm) Answers(a Answering) error {
 	return nil
 }
 
-// Ask asks all ranks a question, which no rank needs to expect (paper 001, section 4), and waits for
-// the fold of the answers of all of them, this rank's own among them. The answers come back along the
-// tree on which the question has gone out, and are folded in an order that depends on the origin and
-// the number of ranks alone. The result reaches all ranks: see Answering.Learn. This rank must have
-// called Answers. Several goroutines and several ranks may ask at a time. All ranks get the questions
-// of one origin in its order; between origins there is no order.
+// Ask asks all ranks a question, which no rank needs to expect (paper 001, section 4), and waits
+// for the fold of the answers of all of them, this rank's own among them. The answers come back
+// along the tree on which the question has gone out, and are folded in an order that depends on the
+// origin and the number of ranks alone. The result reaches all ranks: see Answering.Learn. This
+// rank must have called Answers. Several goroutines and several ranks may ask at a time. All ranks
+// get the questions of one origin in its order; between origins there is no order.
 //
 // Ask waits while Config.PublishWindow questions of this rank are open, or PublishBytes bytes of
 // questions and answers. If ctx ends before the question has been asked, it is not. If ctx ends

@@ -13,8 +13,8 @@
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
 // The runs take the works of --works in turn: broadcasts, barriers, rootless messages, questions of
-// all ranks that all answer, barriers of halves made by Split, and, as "blocks", all collectives that move several blocks, with blocks of
-// equal and of different lengths.
+// all ranks that all answer, barriers of halves made by Split, and, as "blocks", all collectives
+// that move several blocks, with blocks of equal and of different lengths.
 //
 // All ranks are on this host; the transport hybrid treats them as three hosts. With --stop the
 // ranks are stopped in place of killed, so that only their silence tells it. They continue when all

@@ -1,9 +1,9 @@
 // Metadata is a service of many servers that know the same objects: the case for which rootless
 // broadcasts were made (Li, Koziol, Tang and Byna, Anycast: Rootless Broadcasting with MPI, 2018).
-// Any server adds or changes objects at any time, and announces each change to all others. No server
-// waits for the changes of others, and no coordinator is in the way. Any server may also ask all
-// others for what only they know: here, how many of the objects are open, and how many bytes these
-// have.
+// Any server adds or changes objects at any time, and announces each change to all others. No
+// server waits for the changes of others, and no coordinator is in the way. Any server may also ask
+// all others for what only they know: here, how many of the objects are open, and how many bytes
+// these have.
 //
 //	mpirun -n 8 ./metadata -objects 1000
 package main
@@ -65,8 +65,8 @@ type server struct {
 	open    map[string]bool // its own objects that clients use now: others do not know that
 }
 
-// start makes a server that answers questions about the open objects. The numbers of all servers are
-// added.
+// start makes a server that answers questions about the open objects. The numbers of all servers
+// are added.
 func start(ctx context.Context, comm *schedgen.Comm) (*server, error) {
 	s := &server{comm: comm, objects: make(map[string]object), open: make(map[string]bool)}
 	err := schedgen.Answer(comm, schedgen.Sum, func(schedgen.Message) []int64 {

@@ -1,6 +1,6 @@
-// Vote solves parts of a problem at many ranks, each at its own pace, and has the ranks vote on when
-// to stop. A rank whose part is good enough proposes it, at any time. The others do not wait for
-// proposals: they vote when one comes, and go on. All stop when all agree.
+// Vote solves parts of a problem at many ranks, each at its own pace, and has the ranks vote on
+// when to stop. A rank whose part is good enough proposes it, at any time. The others do not wait
+// for proposals: they vote when one comes, and go on. All stop when all agree.
 //
 //	mpirun -n 4 ./vote
 package main

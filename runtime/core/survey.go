@@ -17,10 +17,10 @@ import (
 // An origin has a bounded number of questions open, so that every rank can take what comes. An
 // answer acknowledges its question: it has come from the whole sub-tree. So there are no credits.
 //
-// The process answers by tasks, one after the other, which take as long as they take: a question has
-// been passed on before. Results that the process wants to learn are tasks, too. It gets no further
-// question of an origin unanswered than are open, and no further result before it has answered. So
-// tasks are bounded as well.
+// The process answers by tasks, one after the other, which take as long as they take: a question
+// has been passed on before. Results that the process wants to learn are tasks, too. It gets no
+// further question of an origin unanswered than are open, and no further result before it has
+// answered. So tasks are bounded as well.
 //
 // A question that a rank cannot answer has a refusal in the place of its result, which names the
 // rank. The core does not fail by that, not even if a rank has left: its answer is known to be
@@ -407,8 +407,8 @@ func (sv *surveys) arrived(h *wire.Header) {
 // once.
 func (c *Core) Answers(f *Fold, learns bool) { c.surveys.fold, c.surveys.learns = f, learns }
 
-// CanAsk reports whether another question may be asked. If not, the caller waits for other ranks, so
-// the core watches them.
+// CanAsk reports whether another question may be asked. If not, the caller waits for other ranks,
+// so the core watches them.
 func (c *Core) CanAsk() bool {
 	room := c.fate.err == nil && c.surveys.hasRoom()
 	if !room {

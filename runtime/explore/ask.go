@@ -41,8 +41,8 @@ func (l *local) hasLearnt() bool {
 	return true
 }
 
-// answer does the next step of a process about questions: it answers the question that it has taken,
-// or takes another one or a result.
+// answer does the next step of a process about questions: it answers the question that it has
+// taken, or takes another one or a result.
 func (s *system) answer(l *local) (problem string) {
 	if q := l.busy; q != nil {
 		_, i := l.questionOf(q.Origin, q.Seq)

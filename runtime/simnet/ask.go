@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// A process answers questions as a goroutine beside its script does. It answers each after a time of
-// its own, for which it may be stopped. While it works on one question, the others wait.
+// A process answers questions as a goroutine beside its script does. It answers each after a time
+// of its own, for which it may be stopped. While it works on one question, the others wait.
 
 // asking is the state of a process about questions.
 type asking struct {
@@ -23,8 +23,8 @@ type asking struct {
 	until  Time          // when its answer is ready
 }
 
-// takeTasks takes questions and results, and gives the answer that is ready. It reports whether there
-// was anything.
+// takeTasks takes questions and results, and gives the answer that is ready. It reports whether
+// there was anything.
 func (p *process) takeTasks() (moved bool) {
 	for {
 		if q := p.asking.busy; q != nil {

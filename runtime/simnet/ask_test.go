@@ -28,8 +28,8 @@ func surveying(t *rapid.T, least, most, rounds int) *Scenario {
 }
 
 // Every question has the answers of all ranks, and all ranks learn the result, whatever the network
-// loses and whichever rank pauses, begins late or takes long to answer, although each rank closes as
-// soon as it knows the results.
+// loses and whichever rank pauses, begins late or takes long to answer, although each rank closes
+// as soon as it knows the results.
 func TestQuestions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := surveying(rt, 1, 24, 3)

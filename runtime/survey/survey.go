@@ -2,10 +2,10 @@
 //
 // Any rank may ask at any time, and no rank waits for its question. The question goes out along the
 // tree of the rank that asks, its origin. Every rank answers. A rank folds its own answer and the
-// answers of its sub-trees, and passes one answer on to its parent. The origin thus gets the fold of
-// the answers of all ranks, which goes out along the tree in turn. The rows anyreduce/skip-ring and
-// anyreduce/circulant of package schedule are the same algorithm for a call that all ranks make, and
-// the proofs of these rows hold here: tests compare the two.
+// answers of its sub-trees, and passes one answer on to its parent. The origin thus gets the fold
+// of the answers of all ranks, which goes out along the tree in turn. The rows anyreduce/skip-ring
+// and anyreduce/circulant of package schedule are the same algorithm for a call that all ranks
+// make, and the proofs of these rows hold here: tests compare the two.
 //
 // A rank may refuse to answer, or may be unable to. The question then has no result: a [Refusal]
 // takes its place on the way up and on the way down.
@@ -69,8 +69,8 @@ func (t *Tree) below(dst []int, rank, from int) []int {
 // Fold folds two vectors of equal length: dst[i] becomes a[i]·b[i]. dst may be a.
 type Fold func(dst, a, b []byte)
 
-// Survey is one question at one rank. Each source answers once: the rank itself, and the sub-tree of
-// each child.
+// Survey is one question at one rank. Each source answers once: the rank itself, and the sub-tree
+// of each child.
 type Survey struct {
 	tree  *Tree
 	fold  Fold
@@ -147,8 +147,8 @@ func (s *Survey) join(at int) {
 	p.data = nil
 }
 
-// refuse keeps the first refusal in the order of folding, and all ranks whose answers are missing. Of
-// two lengths the rank's own counts as the right one, and so at last the origin's.
+// refuse keeps the first refusal in the order of folding, and all ranks whose answers are missing.
+// Of two lengths the rank's own counts as the right one, and so at last the origin's.
 func (s *Survey) refuse(r *Refusal) {
 	if s.no != nil {
 		s.no.Missing = append(s.no.Missing, r.Missing...)
@@ -189,8 +189,8 @@ func (s *Survey) In() []int {
 	return in
 }
 
-// Waits returns the ranks that the rank waits for: itself and children that have not answered, or the
-// parent, by which the result comes.
+// Waits returns the ranks that the rank waits for: itself and children that have not answered, or
+// the parent, by which the result comes.
 func (s *Survey) Waits() (ranks []int) {
 	for at, p := range s.parts {
 		switch {
@@ -300,8 +300,8 @@ func (a Answer) Append(dst []byte) []byte {
 
 const refusalHead = 1 + 5*4
 
-// MaxLen returns the greatest length of an Answer among some ranks in bytes, if answers have at most
-// the given length.
+// MaxLen returns the greatest length of an Answer among some ranks in bytes, if answers have at
+// most the given length.
 func MaxLen(ranks, answer int) int { return max(1+answer, refusalHead+MaxText+4*ranks) }
 
 // Parse reads what Append has written among some ranks. The data of the answer is a part of b.

@@ -48,7 +48,8 @@ func (g *group) place(o schedule.Overlay, ranks, rank, origin, from int) {
 	}
 }
 
-// own lets a rank answer, and hear a message arrive. Both pass the answer of a complete sub-tree on.
+// own lets a rank answer, and hear a message arrive. Both pass the answer of a complete sub-tree
+// on.
 func (g *group) own(rank int, a Answer) {
 	g.all[rank].Own(a)
 	g.passOn(rank)
@@ -102,8 +103,8 @@ func spec(t require.TestingT, name string, ranks, origin int) *schedule.Spec {
 	return s
 }
 
-// The answers of all ranks are folded as the proved schedule folds them, whatever the order in which
-// they come.
+// The answers of all ranks are folded as the proved schedule folds them, whatever the order in
+// which they come.
 func TestFoldsAsTheSchedule(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -168,7 +169,8 @@ func result(t *testing.T, s *schedule.Spec, ranks int) []byte {
 	return values[place{s.Header().Root, ir.Chunk(1)}]
 }
 
-// If rank 0 asks, answers are folded in the order of the ranks: a refusal is that of the first rank.
+// If rank 0 asks, answers are folded in the order of the ranks: a refusal is that of the first
+// rank.
 func TestFirstRefusalCounts(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		rapid.Check(t, func(t *rapid.T) {
