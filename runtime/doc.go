@@ -54,6 +54,8 @@
 //	err = comm.Publish(ctx, msg)
 //	err = comm.Flush(ctx) // until all ranks have what was published
 //	for msg, err := range comm.Messages(ctx) { … }
+//	err = comm.Answers(runtime.Answering{Fold: sum, Answer: func(q runtime.Message) []byte { … }})
+//	all, err := comm.Ask(ctx, question)           // the answers of all ranks, folded
 //	half, err := comm.Split(ctx, comm.Rank()%2, comm.Rank())
 //	err = half.Barrier(ctx)
 //	err = half.Close()

@@ -31,7 +31,7 @@ const (
 
 	// Version is the version of all messages between ranks, here and afterwards: ranks of different
 	// versions do not meet.
-	Version = 11
+	Version = 12
 
 	// MaxBlob is the greatest length of a rank's blob in bytes.
 	MaxBlob = 4096
