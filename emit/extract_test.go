@@ -62,7 +62,7 @@ func TestPartIsWhoARankHasToDoWith(t *testing.T) {
 	require.Len(t, sc.transfers, 2)
 	p := traced(t, asking(40)).pickPart(0, 5)
 	require.Equal(t, []int{0, 1, 2, 38, 39}, p.ranks)
-	require.Contains(t, p.why, "rank 0 and 4 of the 39 ranks")
+	require.Contains(t, p.why, "rank 0 and 4 of its 39 partners")
 }
 
 func TestLeftOutRoundsAreGaps(t *testing.T) {

@@ -109,6 +109,6 @@ func TestPageSaysWhichRanksItShows(t *testing.T) {
 	text := page(t, chain(100), Options{})
 	require.Contains(t, text, `"extracts":[{"ranks":[0,1,98,99],"hub":-1,"why":"one of each role`)
 	text = page(t, chain(100), Options{Extract: Extract{onePart, 7}})
-	require.Contains(t, text, `"extracts":[{"ranks":[6,7,8],"hub":7,"why":"rank 7 and whom`)
+	require.Contains(t, text, `"extracts":[{"ranks":[6,7,8],"hub":7,"why":"rank 7 and its partners"`)
 	require.Contains(t, page(t, chain(9), Options{}), `"extracts":[{"ranks":[],"hub":-1,"why":""}]`)
 }
