@@ -393,8 +393,10 @@ func (sv *surveys) arrived(h *wire.Header) {
 	switch q := a.find(h.Seq); {
 	case q == nil:
 	case h.Kind == wire.FrameAnswer:
-		q.state.Hear(a.tree.Child(h.From), answer)
-		sv.passOn(origin, q)
+		if i := a.tree.Child(h.From); !q.state.Heard(i) { // else the child has left meanwhile
+			q.state.Hear(i, answer)
+			sv.passOn(origin, q)
+		}
 	case answer.Refusal == nil && !q.state.Complete():
 		sv.bad(h, "answers are missing")
 	default:
