@@ -183,6 +183,7 @@ type Totals struct {
 	Stale           uint64        `json:"stale"`             // frames and datagrams dropped: of past operations or closed communicators, or invalid
 	Published       uint64        `json:"published"`         // rootless messages of this rank
 	Delivered       uint64        `json:"delivered"`         // rootless messages handed to this process
+	Given           uint64        `json:"given"`             // rootless messages put to ranks that had lost their multicasts
 	Asked           uint64        `json:"asked"`             // questions of this rank
 	Answered        uint64        `json:"answered"`          // questions that this rank has answered
 	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
@@ -204,7 +205,7 @@ func (c *Comm) totals() Totals {
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
 		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
-		Published: n.Published, Delivered: n.Delivered, Asked: n.Asked, Answered: n.Answered,
+		Published: n.Published, Delivered: n.Delivered, Given: n.Given, Asked: n.Asked, Answered: n.Answered,
 		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
 	}
 }

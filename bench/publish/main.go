@@ -122,6 +122,13 @@ func round(ctx context.Context, name string, part int) (rank int, took []time.Du
 		}
 		took = append(took, median(all)/time.Duration(c.messages))
 	}
+	lost := []int64{int64(comm.Runtime().Totals().Given)}
+	if err := schedgen.Allreduce(ctx, comm, lost, schedgen.Sum); err != nil {
+		return 0, nil, err
+	}
+	if comm.Rank() == 0 && lost[0] > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d messages were put again\n", name, lost[0])
+	}
 	return comm.Rank(), took, nil
 }
 

@@ -31,6 +31,7 @@ var (
 		{"stale_frames", "Frames and datagrams dropped: of past operations, or not fitting.", func(s *runtime.State) float64 { return float64(s.Totals.Stale) }},
 		{"published", "Rootless messages of this rank.", func(s *runtime.State) float64 { return float64(s.Totals.Published) }},
 		{"delivered", "Rootless messages handed to this process.", func(s *runtime.State) float64 { return float64(s.Totals.Delivered) }},
+		{"given", "Rootless messages put to ranks that had lost their multicasts.", func(s *runtime.State) float64 { return float64(s.Totals.Given) }},
 	}
 	gauges = []metric{
 		{"ranks", "Ranks of the communicator.", func(s *runtime.State) float64 { return float64(s.Size) }},
