@@ -82,6 +82,15 @@ func (c *Collective) RootWord() string {
 	return "root"
 }
 
+// Broadcasts reports whether an operation only brings the root's one block to all ranks.
+func (c *Collective) Broadcasts() bool {
+	if !c.Rooted || c.Blocks(2) != 1 || c.Inputs != nil {
+		return false
+	}
+	root, other := c.Held(2, 0, 0), c.Held(2, 0, 1)
+	return root.Count == 1 && other.Count == 0 && c.Wanted(2, 0, 0).Count == 1 && c.Wanted(2, 0, 1).Count == 1
+}
+
 // Blocks are the Count blocks First, First+Step, First+2·Step …. The zero value is empty.
 type Blocks struct {
 	First int // number of the first block

@@ -17,9 +17,7 @@ type benchCmd struct {
 	countsFlag
 	Iterations *int `placeholder:"N" help:"Operations to time, default 2000, or messages of each loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
 	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into; default by its size. This flag and the next three need --algorithm."`
-	Degree     *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
-	FanIn      *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
-	FanOut     *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
+	treeFlags
 	foldFlags
 	Dup bool `help:"Time a duplicate of the communicator, as Comm.Dup and Comm.Split make it, in place of the communicator itself."`
 	runFlags
@@ -40,7 +38,7 @@ func operations() (all []operation) {
 	for _, moves := range []bool{false, true} {
 		for _, row := range ir.Collectives() {
 			if k := kindOf(&row); k != nil && (row.Blocks != nil) == moves {
-				all = append(all, k.operations(row)...)
+				all = append(all, k.timed(&row)...)
 			}
 		}
 	}
@@ -165,7 +163,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	}
 	most := int64(min(maxMessage, math.MaxInt))
 	if row.Published {
-		most = maxCast
+		most = maxPublished
 	}
 	switch {
 	case j.Iterations < 1 || j.Iterations > maxBenchIterations:

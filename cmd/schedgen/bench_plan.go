@@ -12,7 +12,7 @@ import (
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
 func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	row := rowOf(base.Collective)
-	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
+	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
 	flags.dropIdle(row.Name, std)
 	if c.Rules != "" {
 		size := base.Size

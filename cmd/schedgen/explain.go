@@ -186,7 +186,7 @@ func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 		}
 		e.named = &c
 	}
-	if l := &e.at.link; kindOf(rowOf(e.at.of.Collective)) != kind(message{}) && l.Transport == overHybrid && !multicasts(e.runs().Algorithm) {
+	if l := &e.at.link; l.Transport == overHybrid && !schedule.Multicasts(e.runs().Algorithm) {
 		l.Interface = "" // run does not multicast then
 	}
 	return nil

@@ -62,7 +62,7 @@ func parsed(t *testing.T, verb, line string) (all *cli, own any) {
 func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
 	_, verb := parsed(t, "run", line)
 	s := &session{std: quiet(new(bytes.Buffer))}
-	r, err = verb.(collectiveCmd).prepare(t.Context(), s)
+	r, err = verb.(*collectiveCmd).prepare(t.Context(), s)
 	return r, &s.job, err
 }
 

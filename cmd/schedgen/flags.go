@@ -16,10 +16,20 @@ type paramFlags struct {
 	Root   *int `placeholder:"R" help:"Root of a broadcast, scatter or gather; default 0."`
 	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, or with verify every rank."`
 	Chunks *int `placeholder:"F" help:"Chunks of each block, or of the message of a broadcast; default 1, of bcast/symmetric P-1, of bcast/scatter-allgather P."`
+	treeFlags
+	hostsFlag
+}
+
+// treeFlags are the parameters of algorithms that build trees of a given degree.
+type treeFlags struct {
 	Degree *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
 	FanIn  *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
 	FanOut *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
-	Hosts  *int `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
+}
+
+// hostsFlag is the flag for ranks on several hosts.
+type hostsFlag struct {
+	Hosts *int `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks: one master per host runs the algorithm, and the other ranks follow it."`
 }
 
 // given is a flag that was given.

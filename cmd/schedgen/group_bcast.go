@@ -44,8 +44,8 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	switch {
 	case c.Iterations != nil && *c.Iterations < 1:
 		return fmt.Errorf("--iterations=%d: must be at least 1", *c.Iterations)
-	case c.Size < numberBytes || c.Size > maxCast:
-		return fmt.Errorf("--size=%v: must be %v to %v", c.Size, byteSize(numberBytes), byteSize(maxCast))
+	case c.Size < numberBytes || c.Size > maxPublished:
+		return fmt.Errorf("--size=%v: must be %v to %v", c.Size, byteSize(numberBytes), byteSize(maxPublished))
 	case c.Interface != "" && c.Transport == overTCP:
 		return errors.New("--interface: transport tcp does not multicast")
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/schedgen/schedgen/ir"
 )
 
 // oneRankCmd is the verb rank. It runs one rank; the other ranks are started by hand or by a
@@ -16,63 +16,45 @@ type oneRankCmd struct {
 	Tune         rankTuneCmd `cmd:"" help:"Measure how long messages between two hosts take, and write rules for them."`
 }
 
-// seated is a command of the verb run that the verb rank has, too, and which then runs as one rank.
-type seated interface {
-	collectiveCmd
-
-	// read reads the file with the schedule, if the flags name one. The schedule sets the number of
-	// ranks.
-	read(ctx context.Context, std stdio) error
-}
-
-// rankMessageCmd is the verb of rank for a collective of the kind message.
-type rankMessageCmd struct {
+// rankCollectiveCmd is the verb of rank for a collective.
+type rankCollectiveCmd struct {
 	seatFlags
-	messageCmd
-}
-
-func (message) seat(row ir.Collective) (any, string) {
-	return &rankMessageCmd{messageCmd: messageCmd{row: row}}, "Take part in broadcasts as one rank."
+	collectiveCmd
 }
 
 // Help is the long help text.
-func (c *rankMessageCmd) Help() string {
-	return `Runs one rank of a broadcast. Start it once for each rank, with the same flags. A launcher may set
---rank and -p by its variables: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The ranks
-meet at --coordinator, an address of rank 0, or else where the launcher's variables say. Rank 0
-prints the results of all ranks. A rank that waits for others prints after two seconds which ranks
-are missing, and why. It gives up after a minute.
+func (c *rankCollectiveCmd) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `Runs one rank of %s. Start it once for each rank, with the same flags. A launcher may set --rank
+and -p by its variables: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The ranks meet at
+--coordinator, an address of rank 0, or else where the launcher's variables say. Rank 0 prints the
+results of all ranks. A rank that waits for others prints after two seconds which ranks are missing,
+and why. It gives up after a minute.
 
-It prints the times of the calls, and the time from the root's call until all ranks have told the
-root that they have the message: by the algorithm's own acknowledgements, or else by a barrier.
-
+%s
 Transports:
 
-` + transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto) + `
-Example:
-
-  schedgen rank ` + c.row.Name + ` -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
-    --transport mcast --interface eth0 --size 512KiB
-  schedgen rank ` + c.row.Name + ` -p 3 --rank 0 --coordinator 10.77.0.1:7777 \
-    --transport verbs --device mlx5_0
-  mpirun -n 4 schedgen rank ` + c.row.Name + ` --transport tcp --size 512KiB`
+%s
+Examples:
+`, withArticle(c.row.Name), c.kind.seat, transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
+	for _, e := range c.kind.examples["rank"] {
+		fmt.Fprintf(&b, "\n  schedgen rank %s %s", c.row.Name, e)
+	}
+	for _, e := range c.kind.examples["mpirun"] {
+		fmt.Fprintf(&b, "\n  mpirun -n 4 schedgen rank %s %s", c.row.Name, e)
+	}
+	return b.String()
 }
 
-// Run takes part as one rank.
-func (c *rankMessageCmd) Run(ctx context.Context, std stdio) error {
-	return takeSeat(ctx, std, &c.seatFlags, &c.messageCmd)
-}
-
-// takeSeat runs a collective as one of its ranks. Rank 0 proves the schedule, and prints the
-// outcome.
-func takeSeat(ctx context.Context, std stdio, seat *seatFlags, c seated) (err error) {
-	flags, seen := c.flags()
-	s := &session{flags: flags, seen: *seen, std: std}
+// Run takes part as one rank. Rank 0 proves the schedule, and prints the outcome.
+func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
+	flags := &c.runFlags
+	s := &session{flags: flags, seen: c.seenFlags, std: std}
 	flags.apart = true
-	if err := c.read(ctx, std); err != nil {
+	if _, err := c.load(ctx, std); err != nil { // it may set the number of ranks
 		return err
 	}
-	rank, err := seat.position(flags, std.Getenv)
+	rank, err := c.position(flags, std.Getenv)
 	if err != nil {
 		return err
 	}
@@ -81,9 +63,9 @@ func takeSeat(ctx context.Context, std stdio, seat *seatFlags, c seated) (err er
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), seat.Job
+	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), c.seatFlags.Job
 	s.job.FromFile = r.file != nil
-	s.job.Replies, s.job.Acked = isMessage(rowOf(s.job.Collective)), repliesItself(s.job.Algorithm)
+	s.job.Replies, s.job.Acked = c.row.Broadcasts(), repliesItself(s.job.Algorithm)
 	if s.names != nil {
 		s.job.Output = s.names[rank]
 	}
@@ -93,7 +75,7 @@ func takeSeat(ctx context.Context, std stdio, seat *seatFlags, c seated) (err er
 			return s.refuted(err)
 		}
 	}
-	t, err := s.takePart(ctx, seat.opening(flags), runProgress{})
+	t, err := s.takePart(ctx, c.opening(flags), runProgress{})
 	if err != nil || rank != 0 {
 		return err
 	}

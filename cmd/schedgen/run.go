@@ -20,7 +20,7 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// runCmd is the verb run, with a verb for each collective.
+// runCmd is the verb run, with a verb for each collective of the table.
 type runCmd struct {
 	kong.Plugins         // see runVerbs
 	Rank         rankCmd `cmd:"" hidden:""`
@@ -142,7 +142,7 @@ func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 func (f *runFlags) firstOf(collective string) (string, error) {
 	all := candidates(collective, true)
 	if f.Loss != nil {
-		if all = slices.DeleteFunc(all, func(name string) bool { return !multicasts(name) }); len(all) == 0 {
+		if all = slices.DeleteFunc(all, func(name string) bool { return !schedule.Multicasts(name) }); len(all) == 0 {
 			return "", errLoss()
 		}
 	}

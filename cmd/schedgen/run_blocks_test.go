@@ -19,7 +19,7 @@ import (
 // moving returns the collectives of the kind blocks.
 func moving() (rows []ir.Collective) {
 	for _, row := range ir.Collectives() {
-		if (kindOf(&row) == blocks{}) {
+		if kindOf(&row) == &kinds.blocks {
 			rows = append(rows, row)
 		}
 	}
@@ -28,11 +28,11 @@ func moving() (rows []ir.Collective) {
 
 // TestKinds checks that every collective has a kind, and so a verb.
 func TestKinds(t *testing.T) {
-	require.Equal(t, kind(message{}), kindOf(rowOf("bcast")))
-	require.Equal(t, kind(synchronizing{}), kindOf(rowOf("barrier")))
-	require.Equal(t, kind(published{}), kindOf(rowOf("anycast")))
+	require.Equal(t, &kinds.message, kindOf(rowOf("bcast")))
+	require.Equal(t, &kinds.synchronizing, kindOf(rowOf("barrier")))
+	require.Equal(t, &kinds.published, kindOf(rowOf("anycast")))
 	for _, name := range []string{"scatter", "gather", "allgather", "alltoall"} {
-		require.Equal(t, kind(blocks{}), kindOf(rowOf(name)), name)
+		require.Equal(t, &kinds.blocks, kindOf(rowOf(name)), name)
 	}
 	require.Len(t, runnable(), len(ir.Collectives()))
 	require.Nil(t, kindOf(rowOf("nothing")))
@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 }
 
 // deliver copies the blocks of all ranks to the ranks that want them, as the collective does.
-func deliver(all []*buffers) {
+func deliver(all []*pattern) {
 	for _, to := range all {
 		for i := range to.wanted.Count {
 			for _, from := range all {
@@ -60,28 +60,27 @@ func TestPatternFindsEveryByte(t *testing.T) {
 	const ranks, size = 4, 3
 	for _, row := range moving() {
 		t.Run(row.Name, func(t *testing.T) {
-			var all []*buffers
+			var all []*pattern
 			root := 0
 			if row.Rooted {
 				root = 2
 			}
 			for rank := range ranks {
-				j := &job{Collective: row.Name, Rank: rank, Size: size, Params: schedule.Params{Ranks: ranks, Root: root}}
+				j := &job{Collective: row.Name, Rank: rank, Size: size, Seed: 7, Params: schedule.Params{Ranks: ranks, Root: root}}
 				if row.Inputs != nil {
 					j.Fold = folding{"sum", "uint8"}
 				}
-				all = append(all, newBuffers(j))
+				all = append(all, newPattern(newBuffers(j)))
 			}
 			require.Equal(t, size, len(all[root].sent(0)))
-			p := newPattern(&job{Seed: 7})
 			compared := func(iteration int) (wrong findings) {
-				for _, b := range all {
-					p.compare(&wrong, b, iteration)
+				for _, p := range all {
+					p.check(&wrong, iteration)
 				}
 				return wrong
 			}
 			for _, b := range all {
-				p.fill(b, 5)
+				b.prepare(5)
 			}
 			got := 0
 			for _, b := range all {
@@ -91,7 +90,7 @@ func TestPatternFindsEveryByte(t *testing.T) {
 			if deliver(all); row.Inputs != nil {
 				for _, b := range all {
 					for i := range b.wanted.Count {
-						copy(b.received(i), p.folded(b, 5, b.wanted.At(i), size))
+						copy(b.received(i), b.folded(5, b.wanted.At(i), size))
 					}
 				}
 			}
@@ -118,12 +117,12 @@ func TestCountedBlocks(t *testing.T) {
 	for collective, counts := range map[string][]int64{
 		"scatter": {3, 0, 5}, "gather": {3, 0, 5}, "allgather": {3, 0, 5}, "alltoall": {1, 2, 0, 4, 5, 0, 7, 8, 9},
 	} {
-		var all []*buffers
+		var all []*pattern
 		var wrong findings
-		p, bytes, own := newPattern(&job{Seed: 7}), int64(0), int64(0)
+		bytes, own := int64(0), int64(0)
 		for rank := range 3 {
-			j := &job{Collective: collective, Rank: rank, Size: 9, Counts: counts, Params: schedule.Params{Ranks: 3}}
-			b := newBuffers(j)
+			j := &job{Collective: collective, Rank: rank, Size: 9, Seed: 7, Counts: counts, Params: schedule.Params{Ranks: 3}}
+			b := newPattern(newBuffers(j))
 			for i := range b.wanted.Count {
 				require.Len(t, b.received(i), int(counts[b.wanted.At(i)]))
 				if b.held.Index(b.wanted.At(i)) >= 0 {
@@ -135,19 +134,19 @@ func TestCountedBlocks(t *testing.T) {
 			}
 			bytes += int64(len(b.dst))
 			if all = append(all, b); rank == 2 {
-				require.Equal(t, bytes-own, moved(j), collective)
+				require.Equal(t, bytes-own, j.moved(), collective)
 			}
-			p.fill(b, 0)
+			b.prepare(0)
 		}
 		deliver(all)
 		for _, b := range all {
-			p.compare(&wrong, b, 0)
+			b.check(&wrong, 0)
 		}
 		require.Zero(t, wrong, collective)
 		for _, b := range all {
 			for k := range b.dst {
 				b.dst[k]++
-				p.compare(&wrong, b, 0)
+				b.check(&wrong, 0)
 				b.dst[k]--
 			}
 		}
@@ -177,7 +176,7 @@ func TestLengths(t *testing.T) {
 func TestBlocksDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(3) {
-		p := newPattern(&job{Seed: seed})
+		p := newPattern(newBuffers(&job{Seed: seed}))
 		for iteration := -1; iteration < 3; iteration++ {
 			for number := range 3 {
 				seen[string(p.block(32, iteration, number))] = true
@@ -194,9 +193,9 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 	for _, row := range moving() {
 		t.Run(row.Name, func(t *testing.T) {
 			var out bytes.Buffer
-			cmd := newBlocksCmd(row)
-			cmd.fold = &foldFlags{Op: "sum", Type: "uint8"}
-			cmd.Size, cmd.runFlags = &size, runFlags{Ranks: &rankRange{3, 3}, Transport: overMem, Timeout: time.Minute}
+			cmd := newCollectiveCmd(row, &kinds.blocks)
+			cmd.data.fold = foldFlags{Op: "sum", Type: "uint8"}
+			cmd.data.size.Size, cmd.runFlags = &size, runFlags{Ranks: &rankRange{3, 3}, Transport: overMem, Timeout: time.Minute}
 			s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 			r, err := cmd.prepare(t.Context(), s)
 			require.NoError(t, err)
@@ -234,7 +233,8 @@ func TestMostBytes(t *testing.T) {
 		require.ErrorContains(t, err, "--size=", collective)
 	}
 	for collective, want := range map[string]int64{"scatter": 4, "gather": 4, "allgather": 20, "alltoall": 20} {
-		require.Equal(t, 10*want, moved(&job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}), collective)
+		j := job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}
+		require.Equal(t, 10*want, j.moved(), collective)
 	}
 }
 

@@ -43,7 +43,7 @@ func newBuffers(j *job) *buffers {
 		return lengths, from, make([]byte, end)
 	}
 	b.out, b.fromOut, b.dst = lay(b.wanted)
-	if b.in, b.fromIn, b.src = lay(b.held); isMessage(row) {
+	if b.in, b.fromIn, b.src = lay(b.held); row.Broadcasts() {
 		b.src = b.dst[:len(b.src)]
 	}
 	return b

@@ -4,95 +4,157 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// kind is the part of the verbs run, rank and bench that depends on the kind of a collective.
-// [kindOf] finds the kind by the collective's row, so a new row of the table needs no code here.
-type kind interface {
-	// command returns a pointer to the command of run for a collective, and its help of one line.
-	command(row ir.Collective) (cmd collectiveCmd, help string)
+// collectiveCmd is the verb of run for a collective.
+type collectiveCmd struct {
+	row          ir.Collective
+	kind         *kind
+	data         *dataFlags
+	kong.Plugins // those of data that the collective has a use for
+	runFlags
+	seenFlags
 
-	// seat returns a pointer to the command of rank for a collective, and its help of one line. It
-	// returns nil if ranks that are started one by one cannot run the collective.
-	seat(row ir.Collective) (cmd any, help string)
-
-	// operations returns the operations that bench times.
-	operations(row ir.Collective) []operation
-
-	// work runs the operations of a run at one rank, and checks them.
-	work(ctx context.Context, w *worker, out *outcome) error
-
-	// table prints the rows of a run's results to w, and returns the text below them.
-	table(s *session, w io.Writer, t *tally) (below string)
-
-	// object adds the results that only this kind has.
-	object(s *session, t *tally, o *runObject)
-
-	// verdict returns a sentence that tells what was checked and holds.
-	verdict(s *session) string
-
-	// wrong returns two words for a check that has failed.
-	wrong() string
-
-	// timed reports whether ranks report the time of each operation.
-	timed() bool
+	at situation // set by setLink
 }
 
-// kindOf returns the kind of a collective, or nil if the commands have none for it.
-func kindOf(row *ir.Collective) kind {
-	switch {
-	case row.Published:
-		return published{}
-	case row.Blocks != nil && isMessage(row):
-		return message{}
-	case row.Blocks == nil && row.Synchronizes:
-		return synchronizing{}
-	case row.Blocks != nil:
-		return blocks{}
+// dataFlags are the flags for what an operation moves, and how often. The collective's row and its
+// algorithms decide which of them its verb has; the others keep their zero values.
+type dataFlags struct {
+	file    fileArg
+	message struct {
+		Input  string `placeholder:"FILE" complete:"file" help:"File to broadcast."`
+		Output string `placeholder:"DIR" complete:"directory" help:"Write the copy of each rank to a file in DIR."`
 	}
-	return nil
+	size struct {
+		Size *byteSize `placeholder:"N" help:"${size}; units B, kB, MB, GB, KiB, MiB, GiB."`
+	}
+	counts   countsFlag
+	messages struct {
+		Messages int `default:"1000" placeholder:"N" help:"Messages that each rank publishes; default 1000."`
+	}
+	iterations struct {
+		Iterations *int `placeholder:"N" help:"${iterations}; one more warms up."`
+	}
+	root struct {
+		Root *int `placeholder:"R" help:"Root of the operation; default 0."`
+	}
+	origin struct {
+		Origin *int `placeholder:"R" help:"Rank that asks the others; default 0."`
+	}
+	fold   foldFlags
+	chunks struct {
+		Chunks *int `placeholder:"F" help:"Chunks that ${each} is cut into; default by its size."`
+	}
+	trees treeFlags
+	hosts hostsFlag
+	delay struct {
+		Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+		RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
+	}
+	// Flags of other collectives that have no effect on one without bytes.
+	idle struct {
+		Size   *byteSize `hidden:""`
+		Root   *int      `hidden:""`
+		Chunks *int      `hidden:""`
+	}
 }
 
-// isMessage reports whether a collective with blocks only brings one block from the root to all
-// ranks. Such a collective works in place.
-func isMessage(row *ir.Collective) bool {
-	return row.Rooted && row.Blocks(2) == 1 && row.Held(2, 0, 0).Count == 1 && row.Held(2, 0, 1).Count == 0 &&
-		row.Wanted(2, 0, 0).Count == 1 && row.Wanted(2, 0, 1).Count == 1
+// newCollectiveCmd returns the verb of run for a collective of a kind.
+func newCollectiveCmd(row ir.Collective, k *kind) collectiveCmd {
+	d := new(dataFlags)
+	var all kong.Plugins
+	add := func(has bool, flags any) {
+		if has {
+			all = append(all, flags)
+		}
+	}
+	add(!row.Published, &d.file)
+	add(k == &kinds.message, &d.message)
+	add(row.Blocks != nil, &d.size)
+	add(k == &kinds.blocks, &d.counts)
+	add(row.Published, &d.messages)
+	add(!row.Published, &d.iterations)
+	add(hasMessage(&row) && row.Rooted && !row.Origin, &d.root)
+	add(hasMessage(&row) && row.Origin, &d.origin)
+	add(row.Inputs != nil, &d.fold)
+	add(hasMessage(&row), &d.chunks)
+	add(slices.ContainsFunc(schedule.AlgorithmsOf(row.Name), func(a schedule.Algorithm) bool { return takes(&a, "degree") }), &d.trees)
+	add(!row.Published, &d.hosts)
+	add(k == &kinds.message, &d.delay)
+	add(row.Blocks == nil, &d.idle)
+	return collectiveCmd{row: row, kind: k, data: d, Plugins: all}
 }
 
-// hasMessage reports whether calls of a collective move bytes. Multicasts may carry these.
-func hasMessage(row *ir.Collective) bool { return row.Blocks != nil && !row.Published }
+// Help is the long help text.
+func (c *collectiveCmd) Help() string {
+	var b strings.Builder
+	b.WriteString(c.kind.about.of(c.row.Name))
+	if c.row.Inputs != nil {
+		b.WriteString("\nThe bytes are numbers of --type whose results are exact.\n")
+	}
+	if c.counted() {
+		fmt.Fprintf(&b, `
+With --counts each block has its own length, which may be 0, as in MPI's %sv. Each rank then
+knows only the lengths of the blocks that it holds or receives. So algorithms in which ranks pass on
+blocks of others cannot run, unless all ranks receive all blocks.
+`, c.row.Name)
+	}
+	b.WriteString(`
+The default algorithm depends on the collective, the number of ranks, the size and the transport.
+With the same flags, schedgen explain tells which one it is, and why.
 
-// rowOf returns the row of the collective of that name, or the zero row, which has no kind, if
-// there is none.
-func rowOf(collective string) *ir.Collective {
-	row, _ := ir.CollectiveNamed(collective)
-	return &row
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto))
+	if !c.row.Published {
+		b.WriteString(`
+FILE holds a schedule, written by hand or by schedgen emit, that runs in place of an algorithm. It
+sets the number of ranks and chunks, and the root.
+`)
+	}
+	b.WriteString("\nExamples:\n")
+	for i, e := range c.kind.examples["run"] {
+		fmt.Fprintf(&b, "\n  schedgen run %s %s", c.row.Name, e)
+		if i > 0 || c.kind != &kinds.blocks {
+			continue
+		}
+		if c.row.Rooted {
+			b.WriteString(" --" + c.row.RootWord() + " 3")
+		}
+		if c.counted() {
+			fmt.Fprintf(&b, "\n  schedgen run %s -p 5 --counts 10KB,0,5B,1,10KB", c.row.Name)
+		}
+		if c.row.Inputs != nil {
+			fmt.Fprintf(&b, "\n  schedgen run %s -p 5 --size 10KB --op max --type int32", c.row.Name)
+		}
+	}
+	return b.String()
 }
 
-// collectiveCmd is a command of the verb run for a collective.
-type collectiveCmd interface {
-	flags() (*runFlags, *seenFlags)
-
-	// prepare sets the job of the session from the flags, and returns the schedules to run.
-	prepare(ctx context.Context, s *session) (toRun, error)
+// counted reports whether the blocks of the collective may have their own lengths.
+func (c *collectiveCmd) counted() bool {
+	return hasMessage(&c.row) && c.row.Blocks(2) > 1 && c.row.Inputs == nil
 }
 
-// runCommand starts ranks that run a collective.
-func runCommand(ctx context.Context, std stdio, c collectiveCmd) (err error) {
-	flags, seen := c.flags()
-	s := &session{flags: flags, seen: *seen, std: std}
+// Run starts ranks that run the collective.
+func (c *collectiveCmd) Run(ctx context.Context, std stdio) (err error) {
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	r, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.input.close()) }()
 	if err != nil {
@@ -101,19 +163,326 @@ func runCommand(ctx context.Context, std stdio, c collectiveCmd) (err error) {
 	return s.finish(ctx, r)
 }
 
+// params returns the flags for parameters of algorithms.
+func (c *collectiveCmd) params() paramFlags {
+	d := c.data
+	return paramFlags{Root: d.root.Root, Origin: d.origin.Origin, Chunks: d.chunks.Chunks, treeFlags: d.trees, hostsFlag: d.hosts}
+}
+
+// dropIdle prints which flags have no effect.
+func (c *collectiveCmd) dropIdle(std stdio) {
+	idle := &c.data.idle
+	if idle.Size != nil {
+		std.idle("size", noMessage(c.row.Name))
+	}
+	flags := paramFlags{Root: idle.Root, Chunks: idle.Chunks}
+	flags.dropIdle(c.row.Name, std)
+}
+
+// load reads the file with the schedule, if the flags name one. The schedule sets the number of
+// ranks.
+func (c *collectiveCmd) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
+	return c.data.file.load(ctx, std, &c.runFlags, c.row.Name, c.params())
+}
+
+// prepare sets the job of the session from the flags, and returns the schedules to run.
+func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
+	c.dropIdle(s.std)
+	if s.job, err = c.common(taskRun, c.row.Name); err != nil {
+		return r, err
+	}
+	if err := c.setData(s); err != nil {
+		return r, err
+	}
+	if r.file, err = c.load(ctx, s.std); err != nil {
+		return r, err
+	}
+	if err := c.setLink(ctx, s); err != nil {
+		return r, err
+	}
+	if r.specs, err = c.specs(s); err != nil {
+		return r, err
+	}
+	p := r.params()
+	if c.row.Published {
+		s.limit = p.Ranks * (p.Ranks - 1) * s.job.Messages
+		return r, nil
+	}
+	if s.job.Iterations, err = c.repeats(&s.job, p); err != nil {
+		return r, err
+	}
+	s.limit = s.job.Iterations
+	if s.names, err = c.outputs(p.Ranks); err != nil || s.input == nil {
+		return r, err
+	}
+	s.job.Sum, err = await(ctx, s.input.sum)
+	return r, err
+}
+
+// Bounds of what a run moves.
+const (
+	maxMessage   = 64 << 30 // bytes of a message, of which every rank holds a copy, or of the blocks of a rank
+	maxPublished = 1 << 30  // bytes of a rootless message, of which every rank on its way holds a copy
+	maxMessages  = 1 << 30  // rootless messages of a rank
+)
+
+// setData sets what the operation moves, and when its root begins.
+func (c *collectiveCmd) setData(s *session) (err error) {
+	d, j := c.data, &s.job
+	if j.Size = c.kind.size; d.size.Size != nil {
+		j.Size = int64(*d.size.Size)
+	}
+	switch {
+	case d.messages.Messages < 0 || d.messages.Messages > maxMessages:
+		return fmt.Errorf("--messages=%d: must be in 0..%d", d.messages.Messages, maxMessages)
+	case c.row.Published && j.Size > maxPublished:
+		return fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(maxPublished))
+	}
+	j.Messages = d.messages.Messages
+	if c.kind == &kinds.message {
+		if s.input, err = c.input(j.Size); err != nil {
+			return err
+		}
+		j.Size = s.input.size
+	}
+	if err := c.setDelay(j); err != nil {
+		return err
+	}
+	return d.fold.set(j, d.size.Size != nil)
+}
+
+// input returns the message of a broadcast: a file, or size made-up bytes.
+func (c *collectiveCmd) input(size int64) (in *input, err error) {
+	name := c.data.message.Input
+	switch {
+	case c.data.size.Size != nil && name != "":
+		return nil, errors.New("--input and --size: give only one of them")
+	case name != "":
+		if in, err = openInput(name); err != nil {
+			return nil, err
+		}
+	default:
+		in = &input{name: "made-up bytes", size: size, seed: c.Seed}
+	}
+	if in.size > maxMessage {
+		return nil, errors.Join(fmt.Errorf("a message of %v: at most %v", byteSize(in.size), byteSize(maxMessage)), in.close())
+	}
+	return in, nil
+}
+
+// delays are the root-delay policies.
+var delays = []string{"none", "fixed", "adaptive", "random-peer"}
+
+// setDelay sets the root-delay policy of the job.
+func (c *collectiveCmd) setDelay(j *job) error {
+	d := &c.data.delay
+	if d.Delay == "" { // the verb has no such flag
+		return nil
+	}
+	if err := j.Delay.UnmarshalText([]byte(d.Delay)); err != nil {
+		return fmt.Errorf("--delay=%s: must be one of %s", d.Delay, strings.Join(delays, ", "))
+	}
+	switch {
+	case d.RootDelay != nil && j.Delay != runtime.DelayFixed:
+		return errors.New("--root-delay: needs --delay fixed")
+	case d.RootDelay != nil && *d.RootDelay < 0:
+		return fmt.Errorf("--root-delay=%v: must not be negative", *d.RootDelay)
+	case d.RootDelay != nil:
+		j.RootDelay = *d.RootDelay
+	case j.Delay == runtime.DelayFixed:
+		j.RootDelay = 100 * time.Microsecond
+	}
+	c.delays = j.Delay != runtime.DelayNone
+	return nil
+}
+
+// setLink chooses the link and the algorithm. It drops the interface of a hybrid link if nothing is
+// multicast.
+func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
+	ranks, err := c.ranks()
+	if err != nil {
+		return err
+	}
+	if err := c.data.counts.set(&s.job, c.data.size.Size, ranks); err != nil {
+		return err
+	}
+	// A broadcast with losses may name an algorithm that does not multicast.
+	lossy := c.Loss != nil && !c.row.Broadcasts()
+	if lossy && c.Algorithm != "" && !c.casts() {
+		return errLoss()
+	}
+	if c.at, err = c.situation(ctx, s.std, &c.row, s.job.chosenFor(ranks), c.data.hosts.Hosts); err != nil {
+		return err
+	}
+	if s.job.Link = c.at.link; c.delays && !c.at.link.multicasts() {
+		return fmt.Errorf("--delay: transport %s does not multicast", c.at.link.Transport)
+	}
+	named := c.Algorithm != ""
+	if err := c.choose(s.std, &s.job, c.at.of); err != nil {
+		return err
+	}
+	if !named {
+		c.takeDirect(&s.job, ranks)
+	}
+	if s.job.Algorithm = c.Algorithm; c.casts() {
+		return nil
+	}
+	if s.job.Link.Transport == overHybrid {
+		s.job.Link.Interface = ""
+	}
+	if lossy {
+		return errLoss()
+	}
+	return nil
+}
+
+// casts reports whether the algorithm or the schedule of the file multicasts.
+func (c *collectiveCmd) casts() bool {
+	if c.file != nil {
+		return deliveries(c.file).multicasts
+	}
+	return schedule.Multicasts(c.Algorithm)
+}
+
+// specs returns the algorithm with its parameters: once, or for each origin of rootless messages.
+// It returns nil if a schedule from a file, which it checks, runs in place of an algorithm.
+func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
+	if c.file != nil {
+		if s.job.Counts != nil && c.file.Relays(func(rank int) ir.Program { return c.file.Programs[rank] }) {
+			return nil, s.job.relayed(c.data.file.File, false, c.file.Ranks)
+		}
+		chunks := c.file.BlockChunks()
+		return nil, c.fitsFrames(chunks, s.job.Size, fmt.Sprintf("%s cuts %s into %s", c.data.file.File, c.kind.each, count(chunks, "chunk")))
+	}
+	p, err := c.runFlags.params(c.row.Name, c.params())
+	if err != nil {
+		return nil, err
+	}
+	if !c.row.Published {
+		spec, err := c.spec(s, p)
+		if err == nil && s.job.Counts != nil && spec.Relays() {
+			err = s.job.relayed(c.Algorithm, spec.Params().Hosts > 0, p.Ranks)
+		}
+		return []*schedule.Spec{spec}, err
+	}
+	var all []*schedule.Spec
+	for p.Root = range p.Ranks {
+		spec, err := newSpec(c.Algorithm, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spec)
+	}
+	return all, nil
+}
+
+// spec returns the algorithm with its parameters. It sets the number of chunks, unless a flag or a
+// rule does.
+func (c *collectiveCmd) spec(s *session, p schedule.Params) (*schedule.Spec, error) {
+	size := int(s.job.Size)
+	if p.Chunks == 0 && hasMessage(&c.row) {
+		cut, err := c.at.params(c.Algorithm, &selection.Params{Chunk: c.picked.Chunk, Masters: p.Hosts > 0})
+		if err != nil {
+			return nil, flagError(err)
+		}
+		p.Chunks = cut.Chunks
+	}
+	spec, err := newSpec(c.Algorithm, p)
+	if err != nil || !hasMessage(&c.row) {
+		return spec, err
+	}
+	h := spec.Header()
+	chunks := h.BlockChunks()
+	switch enough := selection.AtLeast(chunks, size); {
+	case enough == chunks:
+		return spec, nil
+	case c.data.chunks.Chunks != nil:
+		return nil, c.fitsFrames(chunks, s.job.Size, fmt.Sprintf("--chunks=%d", chunks))
+	default:
+		p.Chunks = enough
+		return newSpec(c.Algorithm, p)
+	}
+}
+
+// fitsFrames returns an error if blocks of size bytes, cut into the given number of chunks, have
+// chunks that do not fit a frame. source names the source of that number.
+func (c *collectiveCmd) fitsFrames(chunks int, size int64, source string) error {
+	if chunks < 1 || selection.AtLeast(chunks, int(size)) <= chunks {
+		return nil
+	}
+	return fmt.Errorf("%s: a chunk of a %s of %v is then longer than %v; at least %d chunks are needed",
+		source, c.kind.block, byteSize(size), byteSize(wire.MaxBody), (size-1)/wire.MaxBody+1)
+}
+
+// repeats returns the number of operations: the flag, or the default for the kind of collective.
+// The default moves 256 MiB to or from a rank, in at most 100 operations.
+func (c *collectiveCmd) repeats(j *job, p schedule.Params) (int, error) {
+	n := c.kind.iterations
+	if n == 0 {
+		most, err := j.mostBytes(p.Ranks, p.Root)
+		if err != nil {
+			return 0, err
+		}
+		n = int(min(max(256<<20/max(most, 1), 1), 100))
+	}
+	if flag := c.data.iterations.Iterations; flag != nil {
+		n = *flag
+	}
+	if n < 1 {
+		return 0, fmt.Errorf("--iterations=%d: must be at least 1", n)
+	}
+	return n, nil
+}
+
+// outputs makes sure that the ranks can write to the directory of --output. It returns the name of
+// each rank's file, or nil without --output.
+func (c *collectiveCmd) outputs(ranks int) ([]string, error) {
+	dir := c.data.message.Output
+	if dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("--output: %w", err)
+	}
+	probe, err := os.CreateTemp(dir, ".schedgen-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--output: %w", err)
+	}
+	base := "message"
+	if c.data.message.Input != "" {
+		base = filepath.Base(c.data.message.Input)
+	}
+	names := make([]string, ranks)
+	for rank := range names {
+		names[rank] = filepath.Join(dir, fmt.Sprintf("%s.rank%d", base, rank))
+	}
+	return names, nil
+}
+
 // runVerbs returns the verbs of run: one for each collective, or the one that only names.
 func runVerbs(only string) kong.Plugins {
-	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.command(row) })
+	return collectiveVerbs(only, func(row ir.Collective, k *kind) (any, template) {
+		c := newCollectiveCmd(row, k)
+		return &c, k.run
+	})
 }
 
 // rankVerbs returns the verbs of rank: one for each collective, or the one that only names.
 func rankVerbs(only string) kong.Plugins {
-	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.seat(row) })
+	return collectiveVerbs(only, func(row ir.Collective, k *kind) (any, template) {
+		if k.rank == "" {
+			return nil, ""
+		}
+		return &rankCollectiveCmd{collectiveCmd: newCollectiveCmd(row, k)}, k.rank
+	})
 }
 
 // collectiveVerbs makes a verb for each collective that has a command, or for the one that only
 // names. It makes a struct with a field for each verb, which kong reads.
-func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, help string)) kong.Plugins {
+func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, help template)) kong.Plugins {
 	var fields []reflect.StructField
 	var cmds []reflect.Value
 	for i, row := range ir.Collectives() {
@@ -121,7 +490,7 @@ func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, h
 		if k == nil || only != "" && only != row.Name {
 			continue
 		}
-		cmd, help := of(k, row)
+		cmd, help := command(row, k)
 		if cmd == nil {
 			continue
 		}
@@ -129,7 +498,8 @@ func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, h
 		cmds = append(cmds, v)
 		fields = append(fields, reflect.StructField{
 			Name: "Verb" + strconv.Itoa(i), Type: v.Type(),
-			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q`, row.Name, help)),
+			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q set:%q set:%q set:%q`, row.Name, help.of(row.Name),
+				"size="+k.sizeHelp(), "each="+k.each, "iterations="+k.repeats.of(row.Name))),
 		})
 	}
 	all := reflect.New(reflect.StructOf(fields))
@@ -137,25 +507,6 @@ func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, h
 		all.Elem().Field(i).Set(cmd)
 	}
 	return kong.Plugins{all.Interface()}
-}
-
-// runnable returns the names of the collectives that run has a verb for.
-func runnable() (names []string) {
-	for _, row := range ir.Collectives() {
-		if kindOf(&row) != nil {
-			names = append(names, row.Name)
-		}
-	}
-	return names
-}
-
-// verbOf returns the verb of run for a schedule from a file: that of the collective whose calls run
-// it. A file that names no collective of the table is taken for a broadcast.
-func verbOf(collective string) string {
-	if row := rowOf(collective); kindOf(row) != nil {
-		return row.CalledBy()
-	}
-	return schedule.Bcast
 }
 
 // serves reports whether the verb runs the schedule s.
@@ -169,29 +520,6 @@ func setAlgorithm(cfg *runtime.Config, collective string, alg runtime.Algorithm)
 	cfg.Algorithms[collective] = alg
 }
 
-// multicasts reports whether the algorithm of that name multicasts.
-func multicasts(algorithm string) bool {
-	all := schedule.Algorithms()
-	i := slices.IndexFunc(all, func(a schedule.Algorithm) bool { return a.Name == algorithm })
-	return i >= 0 && all[i].Multicasts()
-}
-
-// errLoss returns the error for --loss if nothing is multicast.
-func errLoss() error {
-	have := []string{"broadcasts"}
-	for _, a := range schedule.Algorithms() {
-		if row := rowOf(a.Collective); a.Multicasts() && !(row.Blocks != nil && isMessage(row)) {
-			have = append(have, a.Name)
-		}
-	}
-	last := len(have) - 1
-	words := have[last]
-	if last > 0 {
-		words = strings.Join(have[:last], ", ") + " and " + words
-	}
-	return fmt.Errorf("--loss: needs multicasts, which only %s have", words)
-}
-
 // quietLink returns the link of a run without multicasts. --loss is an error.
 func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	if f.Loss != nil {
@@ -202,12 +530,4 @@ func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 		l.Interface = ""
 	}
 	return l, err
-}
-
-// withArticle returns the name of a collective after "a" or "an".
-func withArticle(collective string) string {
-	if strings.ContainsAny(collective[:min(len(collective), 1)], "aeiou") {
-		return "an " + collective
-	}
-	return "a " + collective
 }

@@ -17,6 +17,30 @@ type counter struct {
 
 const cacheLine = 64
 
+// counters is shared memory that holds, for each rank, the number of barriers that it has entered.
+type counters []counter
+
+// entries is the trial of a barrier. Before each barrier the rank increments its counter. After the
+// barrier, the counters of all ranks must show that they have entered it.
+type entries struct {
+	counters counters
+	rank     int
+}
+
+func (e *entries) prepare(iteration int) { e.counters[e.rank].n.Store(uint64(iteration + 1)) }
+
+// check adds a finding for every rank that has not entered the barrier, which this rank has left.
+func (e *entries) check(wrong *findings, iteration int) {
+	i := uint64(iteration + 1)
+	for other := range e.counters {
+		if entered := e.counters[other].n.Load(); entered < i {
+			wrong.add(fmt.Sprintf("rank %d left barrier %d before rank %d had entered it (it had entered %d)", e.rank, i, other, entered))
+		}
+	}
+}
+
+func (e *entries) end() error { return nil }
+
 // counterFile creates an unnamed file for the counters of ranks that are processes.
 func counterFile(ranks int) (*os.File, error) {
 	f, err := os.CreateTemp("", "schedgen-counters-")

@@ -65,6 +65,20 @@ func (j *job) length(block int) int64 {
 	return j.Counts[block%len(j.Counts)]
 }
 
+// moved returns the total number of bytes of blocks that ranks want and do not hold.
+func (j *job) moved() (n int64) {
+	row, ranks, root := rowOf(j.Collective), j.Params.Ranks, j.Params.Root
+	for rank := range ranks {
+		held, wanted := row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)
+		for i := range wanted.Count {
+			if block := wanted.At(i); held.Index(block) < 0 {
+				n += j.length(block)
+			}
+		}
+	}
+	return n
+}
+
 // lengths spells the length of the blocks, or the least and the greatest length.
 func (j *job) lengths() string {
 	if j.Counts == nil {

@@ -127,36 +127,6 @@ func (f folding) values(to, made []byte) {
 	}
 }
 
-// contribution returns the block with the given number of a rank's input blocks in an iteration,
-// see [contributed]. Blocks that a rank holds, and does not contribute, do not depend on the rank.
-func (p *pattern) contribution(b *buffers, iteration, rank, number, size int) []byte {
-	if number >= rowOf(b.job.Collective).Inputs(b.job.Params.Ranks) {
-		rank = -1
-	}
-	made := p.make(size, p.seed, uint64(iteration), uint64(number), uint64(1+rank))
-	values := make([]byte, size)
-	b.job.Fold.values(values, made)
-	return values
-}
-
-// folded returns a block of the result of an iteration.
-func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
-	row, ranks := rowOf(b.job.Collective), b.job.Params.Ranks
-	if block < row.Question {
-		return p.contribution(b, iteration, 0, row.Inputs(ranks)+block, size)
-	}
-	var result []byte
-	for rank := range row.Folded(ranks, block) {
-		x := p.contribution(b, iteration, rank, block%row.Inputs(ranks), size)
-		if result == nil {
-			result = x
-		} else {
-			b.fold.Kernel(result, result, x)
-		}
-	}
-	return result
-}
-
 // contributed returns the input blocks of a rank. The blocks that it contributes come first, and
 // the blocks that it holds follow.
 func contributed(row *ir.Collective, ranks, root, rank int) ir.Blocks {

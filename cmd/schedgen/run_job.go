@@ -51,9 +51,6 @@ const (
 	taskTune  task = "tune"  // measure the times of messages
 )
 
-// kind returns the kind of the job's collective.
-func (j *job) kind() kind { return kindOf(rowOf(j.Collective)) }
-
 // replying tells whether the root of a broadcast also times the replies of the others.
 type replying struct {
 	Replies bool // time until all ranks have told that they have the message

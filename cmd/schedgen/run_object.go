@@ -67,12 +67,14 @@ func (s *session) object(t *tally) error {
 		Run: j.Collective, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
 		Size: j.Size, Counts: j.Counts, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
 	}
-	k := j.kind()
-	timed := k.timed()
+	row := rowOf(j.Collective)
+	timed := !row.Published
 	if timed {
 		o.Slowest = newTimeObject(t.slowest)
 	}
-	k.object(s, t, &o)
+	if hasMessage(row) {
+		o.Skew, o.Replied = newSkewObject(t.skew()), s.replied(t)
+	}
 	for rank := range t.ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.ranks[rank], timed))
 	}

@@ -129,7 +129,10 @@ func causeOf(ctx context.Context, err error) error {
 func (w *worker) run(ctx context.Context, out *outcome) error {
 	switch w.job.Task {
 	case taskRun:
-		return w.job.kind().work(ctx, w, out)
+		if rowOf(w.job.Collective).Published {
+			return w.exchangeMessages(ctx, out)
+		}
+		return w.repeat(ctx, out)
 	case taskBench:
 		return w.bench(ctx, out)
 	case taskTune:

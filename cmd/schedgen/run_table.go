@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/schedgen/schedgen/ir"
 )
 
 // print prints the results, as a table or an object. It returns an error if data were wrong.
@@ -22,27 +25,171 @@ func (s *session) print(t *tally) error {
 		return nil
 	}
 	first := t.ranks[wrong[0]].outcome.Wrong
-	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", s.job.kind().wrong(), count(len(wrong), "rank"), wrong[0], first.First)}
+	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.job.Collective)).wrong.of(s.job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
 }
 
 func (s *session) table(t *tally) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	k := s.job.kind()
-	below := k.table(s, w, t)
+	row := rowOf(s.job.Collective)
+	if row.Published {
+		s.writeRates(w, t)
+	} else {
+		s.writeTimes(w, t, row)
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	b.WriteString(below)
-	if len(t.wrong()) == 0 {
-		fmt.Fprintln(&b, k.verdict(s))
+	if hasMessage(row) {
+		s.writeSummary(&b, t, row)
 	}
-	for _, rank := range t.wrong() {
+	wrong := t.wrong()
+	if len(wrong) == 0 {
+		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.of(row.Name), "{sum}", s.job.Sum))
+	}
+	for _, rank := range wrong {
 		f := t.ranks[rank].outcome.Wrong
 		fmt.Fprintf(&b, "rank %d: WRONG %d times, first %s\n", rank, f.Count, f.First)
 	}
 	_, err := s.std.Out.Write(b.Bytes())
 	return err
+}
+
+// writeRates prints for each rank the numbers of messages published and received, and the rate.
+func (s *session) writeRates(w io.Writer, t *tally) {
+	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), count(s.job.Messages, "message"),
+		byteSize(s.job.Size), count(len(t.ranks), "rank"))
+	fmt.Fprintln(w, "rank\tpublished\treceived\ttime\tmessages/s\tbytes\t")
+	for rank := range t.ranks {
+		o := t.ranks[rank].outcome
+		perSecond := float64(o.Received) / o.Elapsed.Seconds()
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%.0f\t%s\t\n", rank, s.job.Messages, o.Received, spell(o.Elapsed),
+			perSecond, rate(perSecond*float64(s.job.Size)))
+	}
+}
+
+// writeTimes prints for each rank the times of its calls, and how its chunks came if the schedule
+// multicasts.
+func (s *session) writeTimes(w io.Writer, t *tally, row *ir.Collective) {
+	fmt.Fprintf(w, "%s: %s\n", s.title(), s.what(row))
+	fmt.Fprint(w, "rank\tmedian\tp99\t")
+	moves := hasMessage(row)
+	if moves && s.proof.multicasts {
+		fmt.Fprint(w, "   how the chunks came")
+	}
+	fmt.Fprintln(w)
+	for rank := range t.ranks {
+		r := &t.ranks[rank]
+		fmt.Fprintf(w, "%d\t%s\t%s\t", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)))
+		if words := s.notes(rank, r.outcome, row); moves && len(words) > 0 {
+			fmt.Fprint(w, "   ", strings.Join(words, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	if !moves {
+		fmt.Fprintf(w, "max over ranks\t%s\t%s\t\n", spell(quantile(t.slowest, 50)), spell(quantile(t.slowest, 99)))
+	}
+}
+
+// what tells what the run has done, and how often.
+func (s *session) what(row *ir.Collective) string {
+	j := &s.job
+	switch repeats := count(j.Iterations, "iteration"); {
+	case row.Blocks == nil:
+		return count(j.Iterations, j.Collective)
+	case row.Broadcasts():
+		return fmt.Sprintf("%v in %s, %s", byteSize(j.Size), count(j.Params.Chunks, "chunk"), repeats)
+	case j.Params.Chunks > 1:
+		return fmt.Sprintf("%s of %s in %s each, %s", count(row.Blocks(j.Params.Ranks), "block"), j.lengths(), count(j.Params.Chunks, "chunk"), repeats)
+	default:
+		return fmt.Sprintf("%s of %s, %s", count(row.Blocks(j.Params.Ranks), "block"), j.lengths(), repeats)
+	}
+}
+
+// notes tells whether a rank is the root, how its chunks came, and what it has repaired.
+func (s *session) notes(rank int, o *outcome, row *ir.Collective) (words []string) {
+	root := row.Rooted && rank == s.job.Params.Root
+	if root {
+		words = append(words, row.RootWord())
+	}
+	if s.proof.multicasts && !(root && row.Broadcasts()) {
+		words = append(words, s.origins(o))
+	}
+	if o.Repairs > 0 {
+		words = append(words, "repaired others "+count(int(o.Repairs), "time"))
+	}
+	return words
+}
+
+// origins tells how the chunks of a rank came.
+func (s *session) origins(o *outcome) string {
+	switch all := o.McastChunks + o.PutChunks; {
+	case all == 0:
+		return "no chunks"
+	case o.PutChunks == 0:
+		return "all by multicast"
+	case o.McastChunks == 0:
+		return "all " + s.otherwise()
+	default:
+		return fmt.Sprintf("%d by multicast, %d %s", o.McastChunks, o.PutChunks, s.otherwise())
+	}
+}
+
+// otherwise tells how chunks come that no multicast has brought.
+func (s *session) otherwise() string {
+	switch {
+	case s.job.Algorithm == "bcast/mcast-chain":
+		return "by chain or repair"
+	case s.proof.puts:
+		return "by put or repair"
+	}
+	return "by repair"
+}
+
+// writeSummary prints the skew of the ranks and the throughput, and for a broadcast how many chunks
+// came by multicast and when all ranks had replied.
+func (s *session) writeSummary(w io.Writer, t *tally, row *ir.Collective) {
+	bytes, to := s.job.Size, "every rank"
+	if row.Broadcasts() {
+		if line := s.multicastLine(t); line != "" {
+			fmt.Fprintln(w, line)
+		}
+	} else {
+		bytes, to = s.job.moved(), "all ranks together"
+	}
+	k, slowest := t.skew(), quantile(t.slowest, 50)
+	fmt.Fprintf(w, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",
+		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent)
+	fmt.Fprintf(w, "throughput: %s to %s; the slowest rank takes %s (median)\n", rate(float64(bytes)/slowest.Seconds()), to, spell(slowest))
+	if r := s.replied(t); r != nil {
+		fmt.Fprintf(w, "all replied: %s after the root's call (median), p99 %s\n", spellSeconds(r.Median), spellSeconds(r.P99))
+	}
+}
+
+// multicastLine tells how many chunks came by multicast. If the transport multicasts and the
+// algorithm does not, it tells so.
+func (s *session) multicastLine(t *tally) string {
+	if !s.proof.multicasts {
+		if s.job.Link.Transport == overMcast && len(t.ranks) > 1 {
+			return fmt.Sprintf("multicast: %s does not use it; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
+		}
+		return ""
+	}
+	var by, others uint64
+	for rank := range t.ranks {
+		if rank != s.job.Params.Root {
+			by += t.ranks[rank].outcome.McastChunks
+			others += t.ranks[rank].outcome.PutChunks
+		}
+	}
+	switch all := by + others; {
+	case all == 0:
+		return ""
+	case others == 0:
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", count(len(t.ranks)-1, "other rank"))
+	default:
+		return fmt.Sprintf("multicast: brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
+	}
 }
 
 // title returns the algorithm, the transport and the losses of the run.

@@ -73,15 +73,15 @@ func TestRootCause(t *testing.T) {
 	require.NoError(t, rootCause(nil))
 }
 
-func TestCheckBytes(t *testing.T) {
+func TestMessageFindsAChangedByte(t *testing.T) {
 	buf := bytes.Repeat([]byte{7}, 1000)
-	sum := hexSum(buf)
+	m := &message{&job{Sum: hexSum(buf)}, buf}
 	var wrong findings
-	checkBytes(&wrong, buf, sum, 0)
+	m.check(&wrong, 0)
 	require.Zero(t, wrong)
 	buf[999] ^= 1
-	checkBytes(&wrong, buf, sum, 4)
-	checkBytes(&wrong, buf, sum, 5)
+	m.check(&wrong, 4)
+	m.check(&wrong, 5)
 	require.Equal(t, 2, wrong.Count)
 	require.Contains(t, wrong.First, "iteration 5:")
 }
@@ -105,14 +105,15 @@ func TestCountersFindAnEarlyLeaver(t *testing.T) {
 	c, err := mapCounters(f, 3)
 	require.NoError(t, err)
 	var wrong findings
-	for rank := range 3 {
-		c.enter(rank, 7)
+	all := []entries{{c, 0}, {c, 1}, {c, 2}}
+	for _, e := range all {
+		e.prepare(6)
 	}
-	c.check(&wrong, 1, 7)
+	all[1].check(&wrong, 6)
 	require.Zero(t, wrong)
-	c.enter(1, 8)
-	c.enter(2, 8)
-	c.check(&wrong, 1, 8)
+	all[1].prepare(7)
+	all[2].prepare(7)
+	all[1].check(&wrong, 7)
 	require.Equal(t, 1, wrong.Count)
 	require.Equal(t, "rank 1 left barrier 8 before rank 0 had entered it (it had entered 7)", wrong.First)
 }
@@ -217,9 +218,9 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 	size, ranks := byteSize(10000), &rankRange{3, 3}
 	for _, flipped := range []bool{false, true} {
 		var out bytes.Buffer
-		cmd := messageCmd{row: *rowOf(schedule.Bcast), Size: &size, Delay: "none", runFlags: runFlags{
-			Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute,
-		}}
+		cmd := newCollectiveCmd(*rowOf(schedule.Bcast), &kinds.message)
+		cmd.data.size.Size = &size
+		cmd.runFlags = runFlags{Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute}
 		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 		r, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)

@@ -9,16 +9,16 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// work publishes the rank's messages while it receives those of all others. All ranks begin
+// exchangeMessages publishes the rank's messages while it receives those of all others. All ranks begin
 // together and meet at a barrier at the end. A message that arrives after the expected ones is
 // wrong.
-func (published) work(ctx context.Context, w *worker, out *outcome) error {
+func (w *worker) exchangeMessages(ctx context.Context, out *outcome) error {
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
 	}
 	in := newReceiver(w.job)
 	start := time.Now()
-	if err := w.exchange(ctx, in); err != nil {
+	if err := w.publishAndReceive(ctx, in); err != nil {
 		return err
 	}
 	out.Elapsed, out.Received = time.Since(start), in.received
@@ -30,8 +30,8 @@ func (published) work(ctx context.Context, w *worker, out *outcome) error {
 	return err
 }
 
-// exchange publishes and receives at the same time. If one fails, it cancels the other.
-func (w *worker) exchange(ctx context.Context, in *receiver) error {
+// publishAndReceive publishes and receives at the same time. If one fails, it cancels the other.
+func (w *worker) publishAndReceive(ctx context.Context, in *receiver) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	published := make(chan error, 1)
