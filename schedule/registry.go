@@ -149,6 +149,14 @@ func Multicasts(name string) bool {
 	return i >= 0 && all[i].Multicasts()
 }
 
+// Acknowledged reports whether the algorithm of that name returns at its root only after all ranks
+// have acknowledged the message. It is false for an unknown name.
+func Acknowledged(name string) bool {
+	all := registry()
+	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
+	return i >= 0 && all[i].Acknowledged()
+}
+
 // AlgorithmsOf returns the algorithms of a collective, in the order of [Algorithms].
 func AlgorithmsOf(collective string) []Algorithm {
 	return slices.DeleteFunc(Algorithms(), func(a Algorithm) bool { return a.Collective != collective })

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -19,22 +20,19 @@ type benchCmd struct {
 	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into; default by its size. This flag and the next three need --algorithm."`
 	treeFlags
 	foldFlags
-	Dup bool `help:"Time a duplicate of the communicator, as Comm.Dup and Comm.Split make it, in place of the communicator itself."`
+	Dup bool `expert:"" help:"Time a duplicate of the communicator, as Comm.Dup and Comm.Split make it, in place of the communicator itself."`
 	runFlags
 }
 
-// operation is what bench times.
-type operation struct {
-	name       string
+// timedOp is what bench times.
+type timedOp struct {
+	crew.Operation
 	collective string // the collective that the operation calls
 	help       string
-	replied    bool // ends at the root, when all other ranks have replied that they have the message
-	barrier    bool // a barrier follows and is timed, too
-	loop       bool // messages are published in a tight loop, which is timed as a whole
 }
 
 // operations returns the operations that bench can time. Those that move no bytes come first.
-func operations() (all []operation) {
+func operations() (all []timedOp) {
 	for _, moves := range []bool{false, true} {
 		for _, row := range ir.Collectives() {
 			if k := kindOf(&row); k != nil && (row.Blocks != nil) == moves {
@@ -46,36 +44,21 @@ func operations() (all []operation) {
 }
 
 // operationNamed returns the operation of that name; the zero value if there is none.
-func operationNamed(name string) operation {
+func operationNamed(name string) timedOp {
 	all := operations()
-	if i := slices.IndexFunc(all, func(op operation) bool { return op.name == name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(op timedOp) bool { return op.Name == name }); i >= 0 {
 		return all[i]
 	}
-	return operation{}
+	return timedOp{}
 }
 
 // operationRows returns the operations as --help lists them: name and text.
 func operationRows() (rows [][2]string) {
 	for _, op := range operations() {
-		rows = append(rows, [2]string{op.name, op.help})
+		rows = append(rows, [2]string{op.Name, op.help})
 	}
 	return rows
 }
-
-// loops is the number of times that a loop of messages is run, as in paper 001 (section 3.1).
-const loops = 4
-
-// samples returns the number of times that each rank of a job reports.
-func (j *job) samples() int {
-	if operationNamed(j.Operation).loop {
-		return loops
-	}
-	return j.Iterations
-}
-
-// replies is the barrier by which ranks reply to the root of a broadcast. Rank 0, the root of the
-// barrier, returns as soon as all other ranks have checked in.
-const replies = "barrier/hsb"
 
 // Help is the long help text.
 func (benchCmd) Help() string {
@@ -127,7 +110,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks report their times at the end only, so that drawing the bar disturbs no measurement:
 	// each step of the bar is an algorithm.
-	bar := newRunProgress(std, c.Operation, len(jobs)*base.samples())
+	bar := newProgress(std, len(jobs)*base.Samples(), c.Operation)
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
 		if err == nil {
@@ -141,18 +124,18 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // job checks the flags and returns what the jobs of all algorithms share.
-func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
+func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
 	op := operationNamed(c.Operation)
 	row := rowOf(op.collective)
-	j, err := c.common(taskBench, row.Name)
+	j, err := c.common(crew.TaskBench, row.Name)
 	if err != nil {
 		return j, err
 	}
-	j.Operation, j.Iterations, j.Size, j.Dup = c.Operation, 2000, 2, c.Dup
+	j.Operation, j.Iterations, j.Size, j.Dup = op.Operation, 2000, 2, c.Dup
 	switch {
 	case c.Iterations != nil:
 		j.Iterations = *c.Iterations
-	case op.loop:
+	case op.Loop:
 		j.Iterations = 10_000
 	}
 	switch {
@@ -172,7 +155,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
 	case hasMessage(row) && c.Ranks != nil && c.Ranks.lo <= maxRunRanks:
 		if err = c.countsFlag.set(&j, c.Size, c.Ranks.lo); err == nil {
-			_, err = j.mostBytes(c.Ranks.lo, 0)
+			_, err = mostBytes(&j, c.Ranks.lo, 0)
 		}
 	case !hasMessage(row):
 		err = c.countsFlag.set(&j, c.Size, 0)
@@ -191,7 +174,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 }
 
 // benchLink returns the link as run does, but --transport=auto is a name, too.
-func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective) (link, error) {
+func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective) (crew.Link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
@@ -206,26 +189,27 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective)
 // lacks, and "" otherwise.
 func (f *runFlags) auto() string {
 	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
-	if f.Coordinator == "" && !f.IPv6 && f.KeyFile == "" && !f.Encrypt && shared.fits() == nil && canShare() {
+	if f.Coordinator == "" && !f.IPv6 && f.KeyFile == "" && !f.Encrypt && shared.fits() == nil && crew.CanShare() {
 		return overShm
 	}
 	return ""
 }
 
 // measure runs one algorithm.
-func (c *benchCmd) measure(ctx context.Context, std stdio, j *job, bar runProgress) (*tally, error) {
-	s := &session{flags: &c.runFlags, std: std, job: *j}
-	defer s.files.close()
-	if err := s.inherit(ctx); err != nil {
+func (c *benchCmd) measure(ctx context.Context, std stdio, j *crew.Job, bar progress) (*crew.Tally, error) {
+	s := &session{flags: &c.runFlags, std: std, Plan: crew.Plan{Job: *j}}
+	s.begin()
+	defer s.Close()
+	if err := s.Open(ctx); err != nil {
+		return nil, runError(err)
+	}
+	t := crew.NewTally(j.Params.Ranks, bar.add)
+	if err := s.execute(ctx, t, bar); err != nil {
 		return nil, err
 	}
-	t := newTally(&s.job, bar)
-	if err := s.execute(ctx, t); err != nil {
-		return nil, err
-	}
-	if wrong := t.wrong(); len(wrong) > 0 {
+	if wrong := t.Wrong(); len(wrong) > 0 {
 		return nil, &noError{fmt.Sprintf("wrong data at %s; rank %d: %s",
-			count(len(wrong), "rank"), wrong[0], t.ranks[wrong[0]].outcome.Wrong.First)}
+			count(len(wrong), "rank"), wrong[0], t.Ranks[wrong[0]].Outcome.Wrong.First)}
 	}
 	return t, nil
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
-func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
+func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
 	row := rowOf(base.Collective)
 	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
 	flags.dropIdle(row.Name, std)
@@ -35,15 +35,15 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if len(flags.list()) > 0 {
 			return nil, errors.New("--" + flags.list()[0].name + ": needs --algorithm")
 		}
-		names = candidates(row.Name, base.Link.multicasts())
+		names = candidates(row.Name, base.Link.Multicasts())
 		if c.Ranks != nil {
-			names = base.direct(names, c.Ranks.lo)
+			names = direct(base, names, c.Ranks.lo)
 		}
 		if len(names) == 0 {
 			return nil, fmt.Errorf("there is no algorithm for %s", withArticle(row.Name))
 		}
 	}
-	var jobs []job
+	var jobs []crew.Job
 	for _, name := range names {
 		c.Algorithm = name
 		p, err := c.params(row.Name, flags)
@@ -55,7 +55,7 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 			return nil, err
 		}
 		if base.Counts != nil && spec.Relays() {
-			return nil, base.relayed(name, p.Hosts > 0, p.Ranks)
+			return nil, relayed(base, name, p.Hosts > 0, p.Ranks)
 		}
 		if p.Chunks == 0 && c.picked.Chunk > 0 {
 			p.Chunks = selection.Chunks(selection.Message{
@@ -79,19 +79,4 @@ func candidates(collective string, multicast bool) []string {
 		}
 	}
 	return names
-}
-
-// repliesItself reports whether the algorithm of that name returns at its root only after all ranks
-// have acknowledged the message.
-func repliesItself(name string) bool {
-	alg, err := algorithm(name)
-	return err == nil && alg.Acknowledged()
-}
-
-// benchConfig sets the algorithm of the barrier in cfg by which ranks reply, if the operation is
-// one that ends with replies.
-func (j *job) benchConfig(cfg *runtime.Config) {
-	if operationNamed(j.Operation).replied {
-		setAlgorithm(cfg, schedule.Barrier, runtime.Algorithm{Name: replies})
-	}
 }

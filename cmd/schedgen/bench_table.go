@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"text/tabwriter"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 )
 
 // benchObject is the object that --json prints for an algorithm. Times are in microseconds: the
@@ -32,13 +34,13 @@ type benchOutput struct {
 }
 
 // add adds the result of one algorithm.
-func (o *benchOutput) add(j *job, t *tally) error {
+func (o *benchOutput) add(j *crew.Job, t *crew.Tally) error {
 	if o.json {
-		micro := func(q float64) float64 { return float64(t.slowest.ValueAtQuantile(q)) / 1e3 }
+		micro := func(q float64) float64 { return float64(t.Slowest.ValueAtQuantile(q)) / 1e3 }
 		return writeJSON(o.std.Out, benchObject{
-			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Counts: j.Counts, Transport: j.Link.Transport,
+			Op: j.Operation.Name, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Counts: j.Counts, Transport: j.Link.Transport,
 			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
-			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),
+			Iterations: j.Iterations, Mean: math.Round(t.Slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),
 		}, "")
 	}
 	if o.table == nil {
@@ -46,8 +48,8 @@ func (o *benchOutput) add(j *job, t *tally) error {
 	}
 	fmt.Fprintf(o.table, "%s\t", j.Algorithm)
 	for _, ns := range []float64{
-		t.slowest.Mean(), float64(t.slowest.Min()), float64(quantile(t.slowest, 50)), float64(quantile(t.slowest, 90)),
-		float64(quantile(t.slowest, 99)), float64(t.slowest.Max()),
+		t.Slowest.Mean(), float64(t.Slowest.Min()), float64(crew.Quantile(t.Slowest, 50)), float64(crew.Quantile(t.Slowest, 90)),
+		float64(crew.Quantile(t.Slowest, 99)), float64(t.Slowest.Max()),
 	} {
 		fmt.Fprintf(o.table, "%s\t", digits(ns/1e3))
 	}
@@ -57,17 +59,17 @@ func (o *benchOutput) add(j *job, t *tally) error {
 
 // copies returns how often a long chunk is copied between ranks that share memory; 0 means that no
 // such chunk exists.
-func copies(j *job, t *tally) (n int) {
-	for i := range t.ranks {
+func copies(j *crew.Job, t *crew.Tally) (n int) {
+	for i := range t.Ranks {
 		if j.Size > 0 {
-			n = max(n, t.ranks[i].outcome.Copies)
+			n = max(n, t.Ranks[i].Outcome.Copies)
 		}
 	}
 	return n
 }
 
 // copyWords tells how often long chunks are copied, and if twice, why.
-func copyWords(j *job, t *tally) string {
+func copyWords(j *crew.Job, t *crew.Tally) string {
 	switch copies(j, t) {
 	case 0:
 		return ""
@@ -75,8 +77,8 @@ func copyWords(j *job, t *tally) string {
 		return "; each put of a long chunk copies it once"
 	}
 	why := ""
-	for i := range t.ranks {
-		if of := t.ranks[i].outcome.Twice; of != "" {
+	for i := range t.Ranks {
+		if of := t.Ranks[i].Outcome.Twice; of != "" {
 			why = fmt.Sprintf("; rank %d cannot read others: %s", i, of)
 			break
 		}
@@ -85,17 +87,17 @@ func copyWords(j *job, t *tally) string {
 }
 
 // start prints a line that tells what is measured, and the names of the columns.
-func (o *benchOutput) start(j *job, t *tally) {
-	of, op := "", operationNamed(j.Operation)
+func (o *benchOutput) start(j *crew.Job, t *crew.Tally) {
+	of, op := "", operationNamed(j.Operation.Name)
 	if rowOf(op.collective).Blocks != nil {
-		of = " of " + j.lengths()
+		of = " of " + lengths(j)
 	}
 	times, unit := count(j.Iterations, "iteration"), "µs"
-	if op.loop {
-		times, unit = fmt.Sprintf("%s of %s", count(loops, "loop"), count(j.Iterations, "message")), "µs a message"
+	if op.Loop {
+		times, unit = fmt.Sprintf("%s of %s", count(crew.Loops, "loop"), count(j.Iterations, "message")), "µs a message"
 	}
 	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; %s, of the slowest rank%s\n",
-		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), times, unit, copyWords(j, t))
+		j.Operation.Name, of, count(j.Params.Ranks, "rank"), j.Link.Transport, keyOf(&j.Link).words(), times, unit, copyWords(j, t))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

@@ -26,7 +26,7 @@ const (
 
 // cli is the command line: one verb a line, each in a file of its own.
 type cli struct {
-	Version versionFlag `help:"Print the version and exit."`
+	aboutFlags
 
 	List    listCmd    `cmd:"" group:"schedules" help:"List the algorithms, their parameters and message counts."`
 	Show    showCmd    `cmd:"" group:"schedules" help:"Draw the rounds of a schedule in the terminal."`
@@ -54,6 +54,12 @@ type cli struct {
 	aboutVerbs
 }
 
+// aboutFlags are the flags of every verb that are about the command itself.
+type aboutFlags struct {
+	HelpAll helpAllFlag `help:"Show help with the flags for experts and exit."`
+	Version versionFlag `help:"Print the version and exit."`
+}
+
 // groups are the titles under which the help lists the verbs, in this order.
 var groups = []kong.Group{
 	{Key: "schedules", Title: "Schedules:"},
@@ -73,7 +79,7 @@ type castVerbs struct {
 // castOnly is the part of the command line that holds castVerbs alone. A receiver starts in half
 // the time without the other verbs, which matters when many start on one host.
 type castOnly struct {
-	Version versionFlag `help:"Print the version and exit."`
+	aboutFlags
 	castVerbs
 }
 
@@ -142,7 +148,10 @@ func run(ctx context.Context, args []string, std stdio) int {
 // newParser returns the parser of the command line. It calls exit after a flag such as --help,
 // which does the whole work of the command.
 func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
+	style := new(helpStyle)
 	parser, err := kong.New(grammar,
+		kong.Help(style.print),
+		kong.Bind(style),
 		kong.Name("schedgen"),
 		kong.Description(description+"\n\n"+exitCodes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
@@ -197,9 +206,3 @@ func inWhole(args []string, err error) error {
 	}
 	return err
 }
-
-// noError is the error of a command whose input was good, but whose answer is no or whose run has
-// failed.
-type noError struct{ msg string }
-
-func (e *noError) Error() string { return e.msg }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -140,9 +141,9 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 		return at, "by --transport", err
 	}
 	// The named transport does not work here: explain what run would do where it does.
-	at.link = link{Transport: c.Transport, Interface: c.Interface}
-	if at.datagram = 0; at.link.multicasts() {
-		at.datagram = memDatagram
+	at.link = crew.Link{Transport: c.Transport, Interface: c.Interface}
+	if at.datagram = 0; at.link.Multicasts() {
+		at.datagram = crew.MemDatagram
 	}
 	at.of, err = run.caseOf(row, size, &at.link, hosts)
 	return at, "by --transport; it does not work here", err

@@ -18,7 +18,7 @@ func (e *explanation) print(w io.Writer) error {
 	for _, n := range e.notes {
 		fmt.Fprintf(&b, "note: %v\n", n)
 	}
-	fmt.Fprintf(&b, "%s: %v\n  transport   %s, %s\n  rule        %s\n", e.at.of.Collective, &e.at.of, e.at.link.name(), e.from, e.ruleWords())
+	fmt.Fprintf(&b, "%s: %v\n  transport   %s, %s\n  rule        %s\n", e.at.of.Collective, &e.at.of, linkName(&e.at.link), e.from, e.ruleWords())
 	if reason := e.decision.Rule.Reason; reason != "" {
 		fmt.Fprintf(&b, "  reason      %s\n", reason)
 	}

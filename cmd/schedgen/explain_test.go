@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
@@ -15,7 +16,7 @@ import (
 // parameters that run takes with the same flags.
 func TestExplainSaysWhatRunDoes(t *testing.T) {
 	transports := []string{"", "--transport mem", "--transport tcp", "--transport mcast", "--transport auto"}
-	if canShare() {
+	if crew.CanShare() {
 		transports = append(transports, "--transport shm", "--transport hybrid", "--transport hybrid --interface lo")
 	}
 	for _, transport := range transports {
@@ -35,7 +36,7 @@ func TestExplainSaysWhatRunDoes(t *testing.T) {
 				}
 				told := explained(t, line)
 				p, q := takes.params(), told.runs().Params
-				require.Equal(t, did.Link.name(), told.at.link.name())
+				require.Equal(t, linkName(&did.Link), linkName(&told.at.link))
 				require.Equal(t, did.Algorithm, told.runs().Algorithm)
 				require.Equal(t, paramsOf(&p), paramsOf(&q))
 			})
@@ -59,11 +60,11 @@ func parsed(t *testing.T, verb, line string) (all *cli, own any) {
 }
 
 // prepared returns the schedules and the job of run for some flags.
-func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
+func prepared(t *testing.T, line string) (r toRun, j *crew.Job, err error) {
 	_, verb := parsed(t, "run", line)
 	s := &session{std: quiet(new(bytes.Buffer))}
 	r, err = verb.(*collectiveCmd).prepare(t.Context(), s)
-	return r, &s.job, err
+	return r, &s.Job, err
 }
 
 // explained returns the explanation for some flags.

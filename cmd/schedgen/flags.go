@@ -22,9 +22,9 @@ type paramFlags struct {
 
 // treeFlags are the parameters of algorithms that build trees of a given degree.
 type treeFlags struct {
-	Degree *int `placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
-	FanIn  *int `placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
-	FanOut *int `placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
+	Degree *int `expert:"" placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
+	FanIn  *int `expert:"" placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
+	FanOut *int `expert:"" placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
 }
 
 // hostsFlag is the flag for ranks on several hosts.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -103,15 +104,16 @@ func (f *groupFlags) label() (string, error) {
 
 // join makes this process a member. Groups of different verbs are different groups, because all
 // members of a group make the same calls.
-func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (*member, error) {
+func (f *groupFlags) join(ctx context.Context, verb string, l crew.Link, std stdio) (*member, error) {
 	err := f.check()
 	if err != nil {
 		return nil, err
 	}
-	if l.secret, err = f.secret(std.Getenv); err != nil {
+	key, err := f.secret(std.Getenv)
+	if err != nil {
 		return nil, err
 	}
-	l.Transport = f.Transport
+	l.Transport, l.Key, l.Encrypt = f.Transport, key.Key, key.Encrypt
 	cfg := group.Config{Name: f.Name + "." + verb}
 	if cfg.Comm.Rules, err = f.rules(std.Getenv); err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 	}
 	log := waitLog(std)
 	cfg.Connect = func(ctx context.Context, v group.Meeting) (wire.Transport, error) {
-		return l.open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener, Log: log})
+		return l.Open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener, Log: log})
 	}
 	if cfg.Manager, cfg.Address, err = f.Manager.open(cfg.Name, f.Listen, f.Silence, log); err != nil {
 		return nil, err

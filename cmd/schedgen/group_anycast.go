@@ -10,6 +10,7 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
@@ -45,7 +46,7 @@ func (c *groupAnycastCmd) Run(ctx context.Context, std stdio) error {
 	case c.Size > maxGroupMessage:
 		return fmt.Errorf("--size=%v: at most %v", c.Size, byteSize(maxGroupMessage))
 	}
-	m, err := c.join(ctx, "anycast", link{}, std)
+	m, err := c.join(ctx, "anycast", crew.Link{}, std)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (c *groupAnycastCmd) publish(ctx context.Context, m *member) (sent int, err
 type inbox struct {
 	member   *member
 	text     *groupText
-	wrong    findings
+	wrong    crew.Findings
 	received int
 }
 
@@ -103,9 +104,9 @@ func (in *inbox) take(msg *group.Message) {
 	p, want := in.member.roster.hear(msg)
 	switch {
 	case msg.Seq != want:
-		in.wrong.add(fmt.Sprintf("message %d of %s in place of %d", msg.Seq, p.name, want))
+		in.wrong.Add(fmt.Sprintf("message %d of %s in place of %d", msg.Seq, p.name, want))
 	case !bytes.Equal(msg.Data, in.text.make(msg.Origin, msg.Seq, len(msg.Data))):
-		in.wrong.add(fmt.Sprintf("message %d of %s is not what was published", msg.Seq, p.name))
+		in.wrong.Add(fmt.Sprintf("message %d of %s is not what was published", msg.Seq, p.name))
 	}
 	if in.member.flags.Verbose {
 		in.member.print(&messageLine{p.name, msg.Seq, msg.Epoch, len(msg.Data)})
@@ -181,11 +182,11 @@ func (s *castSummary) words() string {
 }
 
 // groupText makes messages up of the origin and the number.
-type groupText struct{ generator }
+type groupText struct{ crew.Generator }
 
-func newGroupText() *groupText { return &groupText{newGenerator()} }
+func newGroupText() *groupText { return &groupText{crew.NewGenerator()} }
 
 // make returns a message of so many bytes, which is valid until the next call.
 func (t *groupText) make(origin membership.ID, number uint64, size int) []byte {
-	return t.generator.make(size, binary.LittleEndian.Uint64(origin[:]), binary.LittleEndian.Uint64(origin[8:]), number)
+	return t.Generator.Make(size, binary.LittleEndian.Uint64(origin[:]), binary.LittleEndian.Uint64(origin[8:]), number)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
@@ -54,11 +55,11 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 			return err
 		}
 	}
-	m, err := c.join(ctx, "bcast", link{Interface: c.Interface}, std)
+	m, err := c.join(ctx, "bcast", crew.Link{Interface: c.Interface}, std)
 	if err != nil {
 		return err
 	}
-	s := &series{member: m, size: int(c.Size), text: newGroupText(), times: newTimes()}
+	s := &series{member: m, size: int(c.Size), text: newGroupText(), times: crew.NewTimes()}
 	if err = m.gather(ctx); err == nil {
 		err = s.run(ctx, c.Iterations)
 	}
@@ -77,7 +78,7 @@ type series struct {
 	cut    int    // broadcasts broken off by a change of the membership
 	led    int    // broadcasts of done whose root was this member
 	times  *hdrhistogram.Histogram
-	wrong  findings
+	wrong  crew.Findings
 }
 
 // run takes part in the given number of broadcasts, or without end if iterations is nil.
@@ -127,7 +128,7 @@ func (s *series) once(ctx context.Context, comm *runtime.Comm) error {
 	}
 	s.sure, s.torn = true, false
 	if root {
-		record(s.times, int64(time.Since(began)))
+		crew.Record(s.times, int64(time.Since(began)))
 		s.led++
 	}
 	if s.member.flags.Verbose {
@@ -157,15 +158,15 @@ func (s *series) make(number uint64, size int) []byte {
 // the barrier after a broadcast only if all members have the broadcast.
 func (s *series) check(got []byte) {
 	if len(got) < numberBytes {
-		s.wrong.add(fmt.Sprintf("a broadcast of %d bytes", len(got)))
+		s.wrong.Add(fmt.Sprintf("a broadcast of %d bytes", len(got)))
 		return
 	}
 	number := binary.LittleEndian.Uint64(got)
 	switch {
 	case s.have > 0 && number != s.have+1 && !(s.torn && number == s.have):
-		s.wrong.add(fmt.Sprintf("broadcast %d after %d", number, s.have))
+		s.wrong.Add(fmt.Sprintf("broadcast %d after %d", number, s.have))
 	case !bytes.Equal(got, s.make(number, len(got))):
-		s.wrong.add(fmt.Sprintf("broadcast %d is not what was sent", number))
+		s.wrong.Add(fmt.Sprintf("broadcast %d is not what was sent", number))
 	}
 	s.have, s.sure = number, false
 }

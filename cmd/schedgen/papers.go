@@ -135,11 +135,11 @@ func (c *papersCmd) runner(std stdio) papers.Runner {
 		if err != nil {
 			return 0, err
 		}
-		t, err := b.measure(ctx, std, &jobs[0], runProgress{})
+		t, err := b.measure(ctx, std, &jobs[0], progress{})
 		if err != nil {
 			return 0, fmt.Errorf("%s among %d ranks: %w", j.Algorithm, j.Params.Ranks, err)
 		}
-		return t.slowest.Mean() / float64(time.Microsecond), nil
+		return t.Slowest.Mean() / float64(time.Microsecond), nil
 	}
 }
 

@@ -32,6 +32,13 @@ func (p progress) advance() {
 	}
 }
 
+// add counts n steps.
+func (p progress) add(n int) {
+	if p.bar != nil && n > 0 {
+		_ = p.bar.Add(n)
+	}
+}
+
 // begin counts a step and shows the text of the next.
 func (p progress) begin(doing string) {
 	if p.bar != nil {

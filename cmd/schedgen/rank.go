@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // oneRankCmd is the verb rank. It runs one rank; the other ranks are started by hand or by a
@@ -59,15 +62,15 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 		return err
 	}
 	r, err := c.prepare(ctx, s)
-	defer func() { err = errors.Join(err, s.input.close()) }()
+	defer func() { err = errors.Join(err, s.Input.Close()) }()
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), c.seatFlags.Job
-	s.job.FromFile = r.file != nil
-	s.job.Replies, s.job.Acked = c.row.Broadcasts(), repliesItself(s.job.Algorithm)
-	if s.names != nil {
-		s.job.Output = s.names[rank]
+	s.Job.Rank, s.Job.Params, s.Job.Link.Job = rank, r.params(), c.seatFlags.Job
+	s.Job.FromFile = r.file != nil
+	s.Job.Replies, s.Job.Acked = c.row.Broadcasts(), schedule.Acknowledged(s.Job.Algorithm)
+	if s.Outputs != nil {
+		s.Job.Output = s.Outputs[rank]
 	}
 	flags.announce(std)
 	if rank == 0 {
@@ -75,9 +78,30 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 			return s.refuted(err)
 		}
 	}
-	t, err := s.takePart(ctx, c.opening(flags), runProgress{})
+	t, err := s.takePart(ctx, c.opening(flags), progress{})
 	if err != nil || rank != 0 {
 		return err
 	}
 	return s.print(t)
+}
+
+// takePart does the work of this rank over the transport that open opens, and returns what
+// [takePart] returns. bar shows the progress.
+func (s *session) takePart(ctx context.Context, open crew.Opening, bar progress) (t *crew.Tally, err error) {
+	defer bar.clear()
+	s.Job.Log = waitLog(s.std)
+	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: open, Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
+	trace, err := s.seen.openTrace()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, trace.close()) }()
+	res.Trace = trace.file()
+	pages, err := s.seen.showRank(ctx, res.Position, s.Job.Link.Coordinator, s.std)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pages.close()) }()
+	t, err = crew.TakePart(ctx, &s.Job, res, pages.joined, bar.add)
+	return t, runError(err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -21,17 +22,17 @@ type seatFlags struct {
 
 // opening returns the function that connects the rank with the others: at --coordinator, or else
 // where the launcher's variables say.
-func (s *seatFlags) opening(f *runFlags) opening {
+func (s *seatFlags) opening(f *runFlags) crew.Opening {
 	if f.Coordinator != "" {
-		return openTransport
+		return crew.OpenTransport
 	}
 	return s.openFound
 }
 
 // openFound connects a rank with the others at the meeting point that the launcher's variables
 // name.
-func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, error) {
-	s.found.Log = j.log
+func (s *seatFlags) openFound(ctx context.Context, j *crew.Job) (wire.Transport, error) {
+	s.found.Log = j.Log
 	m, err := s.found.Meet(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, erro
 	if j.Link.Job != "" {
 		cfg.Job = j.Link.Job
 	}
-	return j.Link.open(ctx, cfg)
+	return j.Link.Open(ctx, cfg)
 }
 
 // unsaid lists the missing flags that no launcher replaces.

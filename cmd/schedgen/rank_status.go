@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/status"
 )
@@ -22,7 +23,7 @@ import (
 // page publishes the address of the page as a rootless message when it has joined. No rank waits
 // for these messages: a rank takes them when somebody opens its page.
 type book struct {
-	own    *position
+	own    *crew.Position
 	server *status.Server
 	at     string // the address of this rank's page, as others reach it
 
@@ -43,7 +44,7 @@ const ownPath = "/own"
 
 // showRank serves the status page of this rank until the book is closed. It returns nil if the
 // flags ask for no page.
-func (f *seenFlags) showRank(ctx context.Context, own *position, coordinator string, std stdio) (*book, error) {
+func (f *seenFlags) showRank(ctx context.Context, own *crew.Position, coordinator string, std stdio) (*book, error) {
 	if f.Status == nil {
 		return nil, nil
 	}
@@ -105,7 +106,7 @@ func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
 func (b *book) read() map[int]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if comm := b.own.comm.Load(); comm != nil {
+	if comm := b.own.Communicator(); comm != nil {
 		for msg, ok, err := comm.TryNext(); ok && err == nil; msg, ok, err = comm.TryNext() {
 			var n notice
 			if err := json.Unmarshal(msg.Data, &n); err != nil {
@@ -119,11 +120,11 @@ func (b *book) read() map[int]string {
 	return maps.Clone(b.pages)
 }
 
-func (b *book) ownReport(context.Context) []status.Report { return []status.Report{b.own.report()} }
+func (b *book) ownReport(context.Context) []status.Report { return []status.Report{b.own.Report()} }
 
 // reports is the [status.Source] of all ranks that have published a page.
 func (b *book) reports(ctx context.Context) []status.Report {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, crew.AnswerTime)
 	defer cancel()
 	all := b.ownReport(ctx)
 	pages := b.read()

@@ -58,8 +58,8 @@ func (c *rankTuneCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Link.Job = rank, c.Job
-	bar := runProgress{}
+	s.Job.Rank, s.Job.Link.Job = rank, c.Job
+	bar := progress{}
 	if rank == 0 {
 		bar = t.bar()
 	}

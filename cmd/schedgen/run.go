@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/status"
-	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -24,6 +21,17 @@ import (
 type runCmd struct {
 	kong.Plugins         // see runVerbs
 	Rank         rankCmd `cmd:"" hidden:""`
+}
+
+// rankCmd is the hidden verb that the process of a rank runs.
+type rankCmd struct{}
+
+// Run does the work of a rank.
+func (rankCmd) Run(ctx context.Context, std stdio) error {
+	if err := crew.Serve(ctx, std.In); err != nil {
+		return fmt.Errorf("this verb is for schedgen's own use: %w", err)
+	}
+	return nil
 }
 
 // Help is the long help text.
@@ -43,15 +51,15 @@ type runFlags struct {
 	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
 	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
-	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, from 0 to 1. Broadcasts then multicast, unless --algorithm says otherwise."`
-	Seed        uint64        `default:"1" help:"Seed of the losses and of made-up bytes."`
-	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
+	Loss        *float64      `expert:"" placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, from 0 to 1. Broadcasts then multicast, unless --algorithm says otherwise."`
+	Seed        uint64        `expert:"" default:"1" help:"Seed of the losses and of made-up bytes."`
+	IPv6        bool          `expert:"" name:"ipv6" help:"Use IPv6."`
 	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
-	Device      string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT; default the first with an active port."`
-	Netns       *int          `placeholder:"H" help:"Simulate H hosts by network namespaces behind a bridge, and place the ranks on them in even blocks; default transport hybrid. Linux only; needs root, ip and nsenter."`
+	Device      string        `expert:"" placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT; default the first with an active port."`
+	Netns       *int          `expert:"" placeholder:"H" help:"Simulate H hosts by network namespaces behind a bridge, and place the ranks on them in even blocks; default transport hybrid. Linux only; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Address where the ranks meet; default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Abort after this time."`
-	Silence     time.Duration `default:"30s" help:"A rank is lost if another rank waits for it and it gives no sign of life for this time; 0: never."`
+	Silence     time.Duration `expert:"" default:"30s" help:"A rank is lost if another rank waits for it and it gives no sign of life for this time; 0: never."`
 	rulesFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object."`
@@ -82,9 +90,9 @@ func (f *runFlags) ranks() (int, error) {
 }
 
 // common returns the part of a job that does not depend on the rank or on the verb.
-func (f *runFlags) common(task task, collective string) (job, error) {
+func (f *runFlags) common(task crew.Task, collective string) (crew.Job, error) {
 	f.Algorithm = qualified(collective, f.Algorithm)
-	j := job{Task: task, Collective: collective, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
+	j := crew.Job{Task: task, Collective: collective, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
 	if f.Silence < 0 {
 		return j, fmt.Errorf("--silence=%v: must not be negative", f.Silence)
 	}
@@ -114,7 +122,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 
 // choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
 // it sets the one that a communicator would take in the case.
-func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
+func (f *runFlags) choose(std stdio, j *crew.Job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
 		return err
@@ -185,25 +193,30 @@ type session struct {
 	flags *runFlags
 	seen  seenFlags
 	std   stdio
-	job   job      // the job of all ranks; starting a rank sets the fields that differ
-	proof *proof   // proof of the schedule, or of the schedules of all origins of an anycast
-	input *input   // message of a broadcast
-	names []string // output file of each rank; nil: none
-	limit int      // steps of the progress bar
-	files inherited
-	board *board                              // status of the ranks; nil without --status
-	trace *traceFile                          // nil without --trace
-	wrap  func(wire.Transport) wire.Transport // for tests: wraps the transport of each rank over mem
+	crew.Plan
+	proof *proof // proof of the schedule, or of the schedules of all origins of an anycast
+	limit int    // steps of the progress bar
+}
+
+// begin sets the parts of the plan that do not depend on the verb.
+func (s *session) begin() {
+	s.Schedule, s.Hosts, s.Stderr = s.flags.file, s.flags.madeUp(), s.std.Err
+	s.Log = func(format string, args ...any) {
+		if s.flags.Verbose {
+			fmt.Fprintf(s.std.Err, format+"\n", args...)
+		}
+	}
 }
 
 // finish proves the schedules of r, runs them and prints the result.
 func (s *session) finish(ctx context.Context, r toRun) error {
 	var err error
 	s.flags.announce(s.std)
-	s.job.Params, s.job.FromFile = r.params(), r.file != nil
-	defer s.files.close()
-	if err := s.inherit(ctx); err != nil {
-		return err
+	s.Job.Params, s.Job.FromFile = r.params(), r.file != nil
+	s.begin()
+	defer s.Close()
+	if err := s.Open(ctx); err != nil {
+		return runError(err)
 	}
 	if s.proof, err = r.prove(ctx); err != nil {
 		return s.refuted(err)
@@ -213,8 +226,9 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 			return err
 		}
 	}
-	t := newTally(&s.job, newRunProgress(s.std, s.job.Collective, s.limit))
-	if err := s.watched(ctx, t); err != nil {
+	bar := newProgress(s.std, s.limit, s.Job.Collective)
+	t := crew.NewTally(s.Job.Params.Ranks, bar.add)
+	if err := s.watched(ctx, t, bar); err != nil {
 		return err
 	}
 	return s.print(t)
@@ -222,115 +236,27 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 
 // watched executes the run. Meanwhile it serves the page of --status and writes the file of
 // --trace.
-func (s *session) watched(ctx context.Context, t *tally) (err error) {
-	if s.trace, err = s.seen.openTrace(); err != nil {
+func (s *session) watched(ctx context.Context, t *crew.Tally, bar progress) (err error) {
+	trace, err := s.seen.openTrace()
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.trace.close()) }()
+	defer func() { err = errors.Join(err, trace.close()) }()
+	s.Trace = trace.file()
 	if s.seen.Status != nil {
-		s.board = newBoard(s.job.Params.Ranks)
-		server, err := s.seen.serve(ctx, status.Handler(s.board.reports))
+		s.Board = crew.NewBoard(s.Job.Params.Ranks)
+		server, err := s.seen.serve(ctx, status.Handler(s.Board.Reports))
 		if err != nil {
 			return err
 		}
 		s.std.tellPage(server.Addr().String())
 		defer func() { err = errors.Join(err, server.Close()) }()
 	}
-	return s.execute(ctx, t)
+	return s.execute(ctx, t, bar)
 }
 
 // execute starts the ranks and returns when all have ended.
-func (s *session) execute(ctx context.Context, t *tally) error {
-	defer t.bar.clear()
-	c, err := s.start(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	return oversee(ctx, c, t, s.job.Timeout, s.log)
-}
-
-func (s *session) log(format string, args ...any) {
-	if s.flags.Verbose {
-		fmt.Fprintf(s.std.Err, format+"\n", args...)
-	}
-}
-
-// jobs returns the jobs of all ranks.
-func (s *session) jobs() []*job {
-	jobs := make([]*job, s.job.Params.Ranks)
-	for rank := range jobs {
-		j := s.job
-		j.Rank = rank
-		if s.names != nil {
-			j.Output = s.names[rank]
-		}
-		jobs[rank] = &j
-	}
-	return jobs
-}
-
-func (s *session) start(ctx context.Context) (*crew, error) {
-	if s.job.Link.Transport == overMem {
-		return goroutines(ctx, s.jobs(), resources{input: s.input, schedule: s.flags.file, trace: s.trace.file()}, s.board, s.wrap)
-	}
-	defer s.files.close()
-	s.files.trace = s.trace.file()
-	return processes(s.jobs(), s.flags.madeUp(), s.files, s.board, s.std.Err, s.log)
-}
-
-// inherit opens the files and sockets that the processes of the ranks inherit. From here on this
-// process holds the coordinator's port.
-func (s *session) inherit(ctx context.Context) (err error) {
-	l := &s.job.Link
-	if l.Transport == overMem {
-		return nil
-	}
-	if s.input != nil {
-		s.files.input = s.input.file
-	}
-	if s.flags.file != nil {
-		if s.files.schedule, err = scheduleFile(s.flags.file); err != nil {
-			return failed(err)
-		}
-	}
-	if err := s.meet(ctx); err != nil {
-		return err
-	}
-	if rowOf(s.job.Collective).Synchronizes {
-		if s.files.counters, err = counterFile(s.job.Params.Ranks); err != nil {
-			return failed(err)
-		}
-	}
-	return nil
-}
-
-// meet creates the coordinator's socket, or the shared memory, through which the ranks meet.
-func (s *session) meet(ctx context.Context) (err error) {
-	l := &s.job.Link
-	if l.Transport == overShm {
-		if s.files.segment, err = shm.Create(s.job.Params.Ranks); err != nil {
-			return failed(fmt.Errorf("--transport=shm: %w", err))
-		}
-		return nil
-	}
-	l.Job = rand.Text()
-	if s.flags.madeUp() > 0 {
-		return nil // the coordinator is on the first of the simulated hosts
-	}
-	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
-		return err
-	}
-	s.log("coordinator at %s", l.Coordinator)
-	return nil
-}
-
-// close closes the files that only the children need once they run. The session closes the input
-// and the trace itself. close may be called more than once.
-func (i *inherited) close() {
-	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment, &i.schedule} {
-		if *f != nil {
-			_ = (*f).Close() // nothing was written through it
-			*f = nil
-		}
-	}
+func (s *session) execute(ctx context.Context, t *crew.Tally, bar progress) error {
+	defer bar.clear()
+	return runError(s.Run(ctx, t))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
@@ -14,7 +15,7 @@ import (
 // that rules ask about. The verbs run and explain both resolve their flags by it, so that explain
 // tells what run does.
 type situation struct {
-	link     link
+	link     crew.Link
 	datagram int // payload of a multicast datagram in bytes; 0: the link has no multicast
 	of       selection.Case
 }
@@ -37,8 +38,8 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 // caseOf returns the case of an operation on size bytes over a link. Ranks that are started
 // together are on one host. If a flag says that they are on several, the case is that of several
 // hosts, although there is only one.
-func (f *runFlags) caseOf(row *ir.Collective, size int64, l *link, hosts *int) (c selection.Case, err error) {
-	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.multicasts()}
+func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
+	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts()}
 	if f.Ranks != nil {
 		c.Ranks = f.Ranks.lo
 	}
@@ -51,7 +52,7 @@ func (f *runFlags) caseOf(row *ir.Collective, size int64, l *link, hosts *int) (
 	case hosts != nil && *hosts > 1:
 		c.Place = selection.OneEach
 	default:
-		c.Place, c.Memory = selection.OneHost, l.sharesMemory()
+		c.Place, c.Memory = selection.OneHost, l.SharesMemory()
 		c.Multicast = c.Multicast || c.Memory // in memory, one write serves all readers
 		c.Rings = c.Memory && shm.RingsFaster()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -64,8 +65,8 @@ type dataFlags struct {
 	trees treeFlags
 	hosts hostsFlag
 	delay struct {
-		Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
-		RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
+		Delay     string         `expert:"" default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+		RootDelay *time.Duration `expert:"" placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
 	}
 	// Flags of other collectives that have no effect on one without bytes.
 	idle struct {
@@ -156,7 +157,7 @@ func (c *collectiveCmd) counted() bool {
 func (c *collectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	r, err := c.prepare(ctx, s)
-	defer func() { err = errors.Join(err, s.input.close()) }()
+	defer func() { err = errors.Join(err, s.Input.Close()) }()
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (c *collectiveCmd) load(ctx context.Context, std stdio) (*ir.Schedule, erro
 // prepare sets the job of the session from the flags, and returns the schedules to run.
 func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
 	c.dropIdle(s.std)
-	if s.job, err = c.common(taskRun, c.row.Name); err != nil {
+	if s.Job, err = c.common(crew.TaskRun, c.row.Name); err != nil {
 		return r, err
 	}
 	if err := c.setData(s); err != nil {
@@ -205,17 +206,17 @@ func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	}
 	p := r.params()
 	if c.row.Published {
-		s.limit = p.Ranks * (p.Ranks - 1) * s.job.Messages
+		s.limit = p.Ranks * (p.Ranks - 1) * s.Job.Messages
 		return r, nil
 	}
-	if s.job.Iterations, err = c.repeats(&s.job, p); err != nil {
+	if s.Job.Iterations, err = c.repeats(&s.Job, p); err != nil {
 		return r, err
 	}
-	s.limit = s.job.Iterations
-	if s.names, err = c.outputs(p.Ranks); err != nil || s.input == nil {
+	s.limit = s.Job.Iterations
+	if s.Outputs, err = c.outputs(p.Ranks); err != nil || s.Input == nil {
 		return r, err
 	}
-	s.job.Sum, err = await(ctx, s.input.sum)
+	s.Job.Sum, err = await(ctx, s.Input.Sum)
 	return r, err
 }
 
@@ -228,7 +229,7 @@ const (
 
 // setData sets what the operation moves, and when its root begins.
 func (c *collectiveCmd) setData(s *session) (err error) {
-	d, j := c.data, &s.job
+	d, j := c.data, &s.Job
 	if j.Size = c.kind.size; d.size.Size != nil {
 		j.Size = int64(*d.size.Size)
 	}
@@ -240,10 +241,10 @@ func (c *collectiveCmd) setData(s *session) (err error) {
 	}
 	j.Messages = d.messages.Messages
 	if c.kind == &kinds.message {
-		if s.input, err = c.input(j.Size); err != nil {
+		if s.Input, err = c.input(j.Size); err != nil {
 			return err
 		}
-		j.Size = s.input.size
+		j.Size = s.Input.Size
 	}
 	if err := c.setDelay(j); err != nil {
 		return err
@@ -252,20 +253,20 @@ func (c *collectiveCmd) setData(s *session) (err error) {
 }
 
 // input returns the message of a broadcast: a file, or size made-up bytes.
-func (c *collectiveCmd) input(size int64) (in *input, err error) {
+func (c *collectiveCmd) input(size int64) (in *crew.Input, err error) {
 	name := c.data.message.Input
 	switch {
 	case c.data.size.Size != nil && name != "":
 		return nil, errors.New("--input and --size: give only one of them")
 	case name != "":
-		if in, err = openInput(name); err != nil {
+		if in, err = crew.OpenInput(name); err != nil {
 			return nil, err
 		}
 	default:
-		in = &input{name: "made-up bytes", size: size, seed: c.Seed}
+		in = &crew.Input{Name: "made-up bytes", Size: size, Seed: c.Seed}
 	}
-	if in.size > maxMessage {
-		return nil, errors.Join(fmt.Errorf("a message of %v: at most %v", byteSize(in.size), byteSize(maxMessage)), in.close())
+	if in.Size > maxMessage {
+		return nil, errors.Join(fmt.Errorf("a message of %v: at most %v", byteSize(in.Size), byteSize(maxMessage)), in.Close())
 	}
 	return in, nil
 }
@@ -274,7 +275,7 @@ func (c *collectiveCmd) input(size int64) (in *input, err error) {
 var delays = []string{"none", "fixed", "adaptive", "random-peer"}
 
 // setDelay sets the root-delay policy of the job.
-func (c *collectiveCmd) setDelay(j *job) error {
+func (c *collectiveCmd) setDelay(j *crew.Job) error {
 	d := &c.data.delay
 	if d.Delay == "" { // the verb has no such flag
 		return nil
@@ -303,7 +304,7 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := c.data.counts.set(&s.job, c.data.size.Size, ranks); err != nil {
+	if err := c.data.counts.set(&s.Job, c.data.size.Size, ranks); err != nil {
 		return err
 	}
 	// A broadcast with losses may name an algorithm that does not multicast.
@@ -311,24 +312,24 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 	if lossy && c.Algorithm != "" && !c.casts() {
 		return errLoss()
 	}
-	if c.at, err = c.situation(ctx, s.std, &c.row, s.job.chosenFor(ranks), c.data.hosts.Hosts); err != nil {
+	if c.at, err = c.situation(ctx, s.std, &c.row, chosenFor(&s.Job, ranks), c.data.hosts.Hosts); err != nil {
 		return err
 	}
-	if s.job.Link = c.at.link; c.delays && !c.at.link.multicasts() {
+	if s.Job.Link = c.at.link; c.delays && !c.at.link.Multicasts() {
 		return fmt.Errorf("--delay: transport %s does not multicast", c.at.link.Transport)
 	}
 	named := c.Algorithm != ""
-	if err := c.choose(s.std, &s.job, c.at.of); err != nil {
+	if err := c.choose(s.std, &s.Job, c.at.of); err != nil {
 		return err
 	}
 	if !named {
-		c.takeDirect(&s.job, ranks)
+		c.takeDirect(&s.Job, ranks)
 	}
-	if s.job.Algorithm = c.Algorithm; c.casts() {
+	if s.Job.Algorithm = c.Algorithm; c.casts() {
 		return nil
 	}
-	if s.job.Link.Transport == overHybrid {
-		s.job.Link.Interface = ""
+	if s.Job.Link.Transport == overHybrid {
+		s.Job.Link.Interface = ""
 	}
 	if lossy {
 		return errLoss()
@@ -348,11 +349,11 @@ func (c *collectiveCmd) casts() bool {
 // It returns nil if a schedule from a file, which it checks, runs in place of an algorithm.
 func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 	if c.file != nil {
-		if s.job.Counts != nil && c.file.Relays(func(rank int) ir.Program { return c.file.Programs[rank] }) {
-			return nil, s.job.relayed(c.data.file.File, false, c.file.Ranks)
+		if s.Job.Counts != nil && c.file.Relays(func(rank int) ir.Program { return c.file.Programs[rank] }) {
+			return nil, relayed(&s.Job, c.data.file.File, false, c.file.Ranks)
 		}
 		chunks := c.file.BlockChunks()
-		return nil, c.fitsFrames(chunks, s.job.Size, fmt.Sprintf("%s cuts %s into %s", c.data.file.File, c.kind.each, count(chunks, "chunk")))
+		return nil, c.fitsFrames(chunks, s.Job.Size, fmt.Sprintf("%s cuts %s into %s", c.data.file.File, c.kind.each, count(chunks, "chunk")))
 	}
 	p, err := c.runFlags.params(c.row.Name, c.params())
 	if err != nil {
@@ -360,8 +361,8 @@ func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 	}
 	if !c.row.Published {
 		spec, err := c.spec(s, p)
-		if err == nil && s.job.Counts != nil && spec.Relays() {
-			err = s.job.relayed(c.Algorithm, spec.Params().Hosts > 0, p.Ranks)
+		if err == nil && s.Job.Counts != nil && spec.Relays() {
+			err = relayed(&s.Job, c.Algorithm, spec.Params().Hosts > 0, p.Ranks)
 		}
 		return []*schedule.Spec{spec}, err
 	}
@@ -379,7 +380,7 @@ func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 // spec returns the algorithm with its parameters. It sets the number of chunks, unless a flag or a
 // rule does.
 func (c *collectiveCmd) spec(s *session, p schedule.Params) (*schedule.Spec, error) {
-	size := int(s.job.Size)
+	size := int(s.Job.Size)
 	if p.Chunks == 0 && hasMessage(&c.row) {
 		cut, err := c.at.params(c.Algorithm, &selection.Params{Chunk: c.picked.Chunk, Masters: p.Hosts > 0})
 		if err != nil {
@@ -397,7 +398,7 @@ func (c *collectiveCmd) spec(s *session, p schedule.Params) (*schedule.Spec, err
 	case enough == chunks:
 		return spec, nil
 	case c.data.chunks.Chunks != nil:
-		return nil, c.fitsFrames(chunks, s.job.Size, fmt.Sprintf("--chunks=%d", chunks))
+		return nil, c.fitsFrames(chunks, s.Job.Size, fmt.Sprintf("--chunks=%d", chunks))
 	default:
 		p.Chunks = enough
 		return newSpec(c.Algorithm, p)
@@ -416,10 +417,10 @@ func (c *collectiveCmd) fitsFrames(chunks int, size int64, source string) error 
 
 // repeats returns the number of operations: the flag, or the default for the kind of collective.
 // The default moves 256 MiB to or from a rank, in at most 100 operations.
-func (c *collectiveCmd) repeats(j *job, p schedule.Params) (int, error) {
+func (c *collectiveCmd) repeats(j *crew.Job, p schedule.Params) (int, error) {
 	n := c.kind.iterations
 	if n == 0 {
-		most, err := j.mostBytes(p.Ranks, p.Root)
+		most, err := mostBytes(j, p.Ranks, p.Root)
 		if err != nil {
 			return 0, err
 		}
@@ -512,18 +513,10 @@ func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, h
 // serves reports whether the verb runs the schedule s.
 func serves(verb string, s *ir.Schedule) bool { return s.Row() != nil && verbOf(s.Collective) == verb }
 
-// setAlgorithm sets the algorithm that a communicator uses for a collective.
-func setAlgorithm(cfg *runtime.Config, collective string, alg runtime.Algorithm) {
-	if cfg.Algorithms == nil {
-		cfg.Algorithms = make(runtime.Algorithms)
-	}
-	cfg.Algorithms[collective] = alg
-}
-
 // quietLink returns the link of a run without multicasts. --loss is an error.
-func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
+func (f *runFlags) quietLink(ctx context.Context, std stdio) (crew.Link, error) {
 	if f.Loss != nil {
-		return link{}, errLoss()
+		return crew.Link{}, errLoss()
 	}
 	l, _, err := f.link(ctx, std)
 	if l.Transport == overHybrid {

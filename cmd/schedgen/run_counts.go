@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -35,8 +36,8 @@ func (c *byteCounts) UnmarshalText(text []byte) error {
 
 // set sets the lengths of a job with the given number of ranks. The job's size is then the longest
 // of them. size is the flag --size, which must be nil if --counts is given.
-func (f *countsFlag) set(j *job, size *byteSize, ranks int) error {
-	row := rowOf(j.Collective)
+func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
+	row := j.Row()
 	switch {
 	case f.Counts == nil:
 		return nil
@@ -57,22 +58,14 @@ func (f *countsFlag) set(j *job, size *byteSize, ranks int) error {
 	return nil
 }
 
-// length returns the bytes of a block.
-func (j *job) length(block int) int64 {
-	if j.Counts == nil {
-		return j.Size
-	}
-	return j.Counts[block%len(j.Counts)]
-}
-
 // moved returns the total number of bytes of blocks that ranks want and do not hold.
-func (j *job) moved() (n int64) {
-	row, ranks, root := rowOf(j.Collective), j.Params.Ranks, j.Params.Root
+func moved(j *crew.Job) (n int64) {
+	row, ranks, root := j.Row(), j.Params.Ranks, j.Params.Root
 	for rank := range ranks {
 		held, wanted := row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)
 		for i := range wanted.Count {
 			if block := wanted.At(i); held.Index(block) < 0 {
-				n += j.length(block)
+				n += j.Length(block)
 			}
 		}
 	}
@@ -80,7 +73,7 @@ func (j *job) moved() (n int64) {
 }
 
 // lengths spells the length of the blocks, or the least and the greatest length.
-func (j *job) lengths() string {
+func lengths(j *crew.Job) string {
 	if j.Counts == nil {
 		return byteSize(j.Size).String()
 	}
@@ -92,12 +85,12 @@ func (j *job) lengths() string {
 }
 
 // mostBytes returns the bytes of the largest buffer of a rank, or an error if that is too large.
-func (j *job) mostBytes(ranks, root int) (most int64, err error) {
-	row, limit := rowOf(j.Collective), int64(min(maxMessage, math.MaxInt))
+func mostBytes(j *crew.Job, ranks, root int) (most int64, err error) {
+	row, limit := j.Row(), int64(min(maxMessage, math.MaxInt))
 	for rank := range ranks {
 		has := row.Held(ranks, root, rank)
 		if row.Inputs != nil {
-			has = contributed(row, ranks, root, rank)
+			has = ir.Blocks{Step: 1, Count: row.SourceBlocks(ranks, root, rank)}
 		}
 		for _, of := range []ir.Blocks{has, row.Wanted(ranks, root, rank)} {
 			if j.Counts == nil && j.Size > limit/int64(max(1, of.Count)) {
@@ -105,7 +98,7 @@ func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 			}
 			sum := int64(0)
 			for i := range of.Count {
-				n := j.length(of.At(i))
+				n := j.Length(of.At(i))
 				if n > limit-sum {
 					return 0, fmt.Errorf("--counts: a rank has %s of more than %v in total", count(of.Count, "block"), byteSize(limit))
 				}
@@ -119,9 +112,9 @@ func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 
 // chosenFor returns the length of a block for which the rules choose an algorithm, as the runtime
 // does: the longest length, or a long one if not all ranks know all lengths.
-func (j *job) chosenFor(ranks int) int64 {
+func chosenFor(j *crew.Job, ranks int) int64 {
 	const long = 1 << 20
-	if j.Counts != nil && !rowOf(j.Collective).Everywhere(ranks, 0) {
+	if j.Counts != nil && !j.Row().Everywhere(ranks, 0) {
 		return long
 	}
 	return j.Size
@@ -129,12 +122,12 @@ func (j *job) chosenFor(ranks int) int64 {
 
 // relayed returns the error for a schedule in which ranks pass on blocks whose lengths they do not
 // know. name is the algorithm or file; hosts tells whether --hosts is in effect.
-func (j *job) relayed(name string, hosts bool, ranks int) error {
+func relayed(j *crew.Job, name string, hosts bool, ranks int) error {
 	with, without := "", ""
 	if hosts {
 		with, without = " with --hosts", " without --hosts"
 	}
-	names := j.direct(candidates(j.Collective, true), ranks)
+	names := direct(j, candidates(j.Collective, true), ranks)
 	err := fmt.Errorf("--counts: in %s ranks pass on blocks whose lengths they do not know", name+with)
 	if len(names) > 0 {
 		err = fmt.Errorf("%w; use %s", err, strings.Join(names, " or ")+without)
@@ -144,7 +137,7 @@ func (j *job) relayed(name string, hosts bool, ranks int) error {
 
 // direct returns the algorithms that can serve the job's blocks. If the blocks have their own
 // lengths, these are the algorithms that bring no rank a block which it neither holds nor wants.
-func (j *job) direct(algorithms []string, ranks int) []string {
+func direct(j *crew.Job, algorithms []string, ranks int) []string {
 	return slices.DeleteFunc(algorithms, func(name string) bool {
 		spec, err := schedule.New(name, schedule.Params{Ranks: ranks})
 		return j.Counts != nil && err == nil && spec.Relays()
@@ -153,11 +146,11 @@ func (j *job) direct(algorithms []string, ranks int) []string {
 
 // takeDirect replaces the algorithm that the rules have chosen, if it cannot serve the job's
 // blocks, by the first algorithm that can, as the runtime does.
-func (f *runFlags) takeDirect(j *job, ranks int) {
-	if len(j.direct([]string{f.Algorithm}, ranks)) > 0 {
+func (f *runFlags) takeDirect(j *crew.Job, ranks int) {
+	if len(direct(j, []string{f.Algorithm}, ranks)) > 0 {
 		return
 	}
-	if serve := j.direct(candidates(j.Collective, j.Link.multicasts()), ranks); len(serve) > 0 {
+	if serve := direct(j, candidates(j.Collective, j.Link.Multicasts()), ranks); len(serve) > 0 {
 		f.Algorithm, f.picked = serve[0], selection.Params{}
 		j.Algorithm = f.Algorithm
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -74,11 +75,11 @@ func transports(t *testing.T) []string {
 	lo, err := interfaceName("")
 	require.NoError(t, err)
 	all := []string{overMem, overTCP}
-	if canShare() {
+	if crew.CanShare() {
 		all = append(all, overShm)
 	}
-	l := link{Transport: overMcast, Coordinator: loopback(false), Interface: lo}
-	if _, err := l.tryMulticast(t.Context()); err != nil {
+	l := crew.Link{Transport: overMcast, Coordinator: loopback(false), Interface: lo}
+	if _, err := l.TryMulticast(t.Context()); err != nil {
 		t.Logf("without multicast: %v", err)
 		return all
 	}

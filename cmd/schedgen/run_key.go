@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -45,6 +46,9 @@ func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 	}
 	return s, nil
 }
+
+// keyOf returns the key of a link.
+func keyOf(l *crew.Link) *secret { return &secret{l.Key, l.Encrypt} }
 
 // words returns the text that follows the name of a transport.
 func (s *secret) words() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -30,7 +31,7 @@ type kind struct {
 	checked template // line below the table of results, if all is well
 	wrong   template // error, if something is wrong
 
-	operations []operation // what bench times, with templates for texts
+	operations []timedOp // what bench times; names without the collective, and templates for texts
 }
 
 // template is a text with placeholders for the collective.
@@ -65,12 +66,12 @@ root that they have the message: by the algorithm's own acknowledgements, or els
 		block: "message", each: "the message", size: 1 << 20,
 		repeats: "Broadcasts to time; default as many as make 256 MiB, at most 100",
 		checked: "SHA-256 {sum} at every rank after every broadcast", wrong: "wrong data",
-		operations: []operation{
+		operations: []timedOp{
 			{help: "a broadcast from rank 0"},
-			{name: "_ack", replied: true,
+			{Operation: crew.Operation{Name: "_ack", Replied: true},
 				help: "a broadcast from rank 0, to which every other rank replies when it has the message; rank 0 is timed until it " +
-					"has all replies. bcast/mcast-acktree replies by itself; with other algorithms the ranks check in at the root of a " + replies},
-			{name: "_barrier", barrier: true, help: "a broadcast from rank 0, then a barrier"},
+					"has all replies. bcast/mcast-acktree replies by itself; with other algorithms the ranks check in at the root of a " + crew.ReplyBarrier},
+			{Operation: crew.Operation{Name: "_barrier", Barrier: true}, help: "a broadcast from rank 0, then a barrier"},
 		},
 	},
 
@@ -96,7 +97,7 @@ ranks together receive, divided by the median time of the slowest rank.
 		block: "block", each: "each block", size: 64 << 10,
 		repeats: "Operations to time; default as many as move 256 MiB to or from a rank, at most 100",
 		checked: "every byte of every block is right at every rank after every {name}", wrong: "wrong data",
-		operations: []operation{{help: "{a name} with blocks of --size"}},
+		operations: []timedOp{{help: "{a name} with blocks of --size"}},
 	},
 
 	// No bytes, and no rank leaves before all have entered. Ranks that are started one by one share
@@ -111,7 +112,7 @@ entered it.
 		examples: map[string][]string{"run": {"-p 8 --algorithm hsb --fan-in 3 --fan-out 3", "-p 8 --algorithm hsb-mcast --loss 0.01"}},
 		repeats:  "Number of {name}s; default 1000", iterations: 1000,
 		checked: "no rank left a {name} before the last had entered it", wrong: "no {name}",
-		operations: []operation{{help: "{a name}"}},
+		operations: []timedOp{{help: "{a name}"}},
 	},
 
 	// Any rank publishes messages at any time, and the others receive them. Ranks that are started
@@ -125,9 +126,9 @@ unchanged and in the order of its origin; otherwise the exit code is 1.
 		examples: map[string][]string{"run": {"-p 8 --messages 1000 --size 1KiB"}},
 		block:    "message", size: 1 << 10,
 		checked: "every message came exactly once, unchanged and in its origin's order", wrong: "wrong messages",
-		operations: []operation{
+		operations: []timedOp{
 			{help: "a rootless message that rank 0 publishes and every other rank takes; rank 0 does not wait for the others"},
-			{name: "_loop", loop: true,
+			{Operation: crew.Operation{Name: "_loop", Loop: true},
 				help: "rank 0 publishes --iterations rootless messages in a tight loop; the time until a rank has the last one, divided " +
 					"by the number of messages; four loops (paper 001, section 3.1)"},
 		},
@@ -163,10 +164,10 @@ func (k *kind) sizeHelp() string {
 }
 
 // timed returns the operations that bench times for a collective.
-func (k *kind) timed(row *ir.Collective) []operation {
-	var all []operation
+func (k *kind) timed(row *ir.Collective) []timedOp {
+	var all []timedOp
 	for _, op := range k.operations {
-		op.name, op.collective, op.help = row.Name+op.name, row.Name, template(op.help).of(row.Name)
+		op.Name, op.collective, op.help = row.Name+op.Name, row.Name, template(op.help).of(row.Name)
 		if k == &kinds.blocks && row.Rooted {
 			op.help += ", " + row.RootWord() + " rank 0"
 		}

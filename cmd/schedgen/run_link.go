@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 )
 
 // link chooses how the ranks reach each other. announce prints the choice, unless a flag named it.
 // datagram is the payload of a multicast datagram in bytes, or 0 without multicast.
-func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, err error) {
+func (f *runFlags) link(ctx context.Context, std stdio) (l crew.Link, datagram int, err error) {
 	f.dropIdle(std)
-	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
+	l = crew.Link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
 	if f.Loss != nil {
 		l.Loss = *f.Loss
 	}
@@ -24,21 +25,23 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if err := f.fits(); err != nil {
 		return l, 0, err
 	}
-	if l.secret, err = f.secret(std.Getenv); err != nil {
+	key, err := f.secret(std.Getenv)
+	if err != nil {
 		return l, 0, err
 	}
+	l.Key, l.Encrypt = key.Key, key.Encrypt
 	if f.madeUp() > 0 {
 		return f.madeUpLink(l)
 	}
 	switch {
 	case l.Transport == overMem:
-		return l, memDatagram, nil
+		return l, crew.MemDatagram, nil
 	case l.Transport == overTCP, l.Transport == overHybrid && !f.mustMulticast():
 		return l, 0, nil
 	case l.Transport == overShm:
-		return l, sharedDatagram, nil
+		return l, crew.ShmDatagram, nil
 	case l.Transport == overVerbs:
-		if datagram, err = await(ctx, func() (int, error) { return l.tryVerbs(ctx) }); err != nil {
+		if datagram, err = await(ctx, func() (int, error) { return l.TryVerbs(ctx) }); err != nil {
 			err = fmt.Errorf("--transport=verbs: %w", err)
 		}
 		l.PutsOnly = datagram == 0
@@ -47,7 +50,7 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
 	}
-	datagram, err = await(ctx, func() (int, error) { return l.tryMulticast(ctx) })
+	datagram, err = await(ctx, func() (int, error) { return l.TryMulticast(ctx) })
 	switch {
 	case err == nil && f.Transport == overAuto:
 		l.Transport = overHybrid
@@ -163,38 +166,17 @@ func interfaceName(name string) (string, error) {
 	return "", fmt.Errorf("--interface=%s: no such interface; this host has %s", name, strings.Join(names, ", "))
 }
 
-// listen opens the coordinator's socket and returns it with its address. From here on this process
-// holds the port.
-func listen(ctx context.Context, address string) (*os.File, string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
-	}
-	defer l.Close() // the file keeps the socket open
-	if err := loopbackUp(l.Addr()); err != nil {
-		return nil, address, failed(fmt.Errorf("--coordinator=%s: %w", address, err))
-	}
-	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
-	}
-	return f, l.Addr().String(), nil
-}
-
-// loopbackUp returns an error if a is a loopback address and the loopback interface is down.
-func loopbackUp(a net.Addr) error {
-	if at, ok := a.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+// fitsVerbs checks the flags that concern the transport verbs.
+func (f *runFlags) fitsVerbs() error {
+	switch {
+	case f.Transport != overVerbs && f.Device != "":
+		return errors.New("--device: is for --transport=verbs")
+	case f.Transport != overVerbs:
 		return nil
-	}
-	all, err := net.Interfaces()
-	if err != nil {
-		return err
-	}
-	for _, i := range all {
-		if i.Flags&net.FlagLoopback != 0 && i.Flags&net.FlagUp == 0 {
-			return fmt.Errorf("interface %s is down", i.Name)
-		}
+	case f.Interface != "":
+		return errors.New("--interface: transport verbs takes --device instead")
+	case f.Netns != nil:
+		return errors.New("--netns: simulated hosts have no RDMA device")
 	}
 	return nil
 }

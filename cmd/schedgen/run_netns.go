@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/mcast"
 )
 
@@ -41,8 +42,8 @@ const (
 )
 
 // madeUpLink completes the link between simulated hosts, on which multicast works.
-func (f *runFlags) madeUpLink(l link) (link, int, error) {
-	l.Coordinator = madeUpCoordinator
+func (f *runFlags) madeUpLink(l crew.Link) (crew.Link, int, error) {
+	l.Coordinator = crew.HostsCoordinator
 	switch {
 	case f.Transport == overTCP, f.Transport == overHybrid && f.Loss == nil:
 		return l, 0, nil

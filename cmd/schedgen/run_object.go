@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 )
 
 // runObject is the object that run prints with --json. Times are in seconds.
@@ -46,7 +48,7 @@ type timeObject struct {
 
 func newTimeObject(h *hdrhistogram.Histogram) *timeObject {
 	least, most := time.Duration(h.Min()), time.Duration(h.Max())
-	return &timeObject{least.Seconds(), quantile(h, 50).Seconds(), quantile(h, 99).Seconds(), most.Seconds()}
+	return &timeObject{least.Seconds(), crew.Quantile(h, 50).Seconds(), crew.Quantile(h, 99).Seconds(), most.Seconds()}
 }
 
 type skewObject struct {
@@ -57,38 +59,50 @@ type skewObject struct {
 	LastPercent  float64 `json:"last_percent"`
 }
 
-func newSkewObject(k skew) *skewObject {
+func newSkewObject(k crew.Skew) *skewObject {
 	return &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
 }
 
-func (s *session) object(t *tally) error {
-	j := &s.job
+func (s *session) object(t *crew.Tally) error {
+	j := &s.Job
 	o := runObject{
 		Run: j.Collective, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
-		Size: j.Size, Counts: j.Counts, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
+		Size: j.Size, Counts: j.Counts, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.Wrong()) == 0,
 	}
 	row := rowOf(j.Collective)
 	timed := !row.Published
 	if timed {
-		o.Slowest = newTimeObject(t.slowest)
+		o.Slowest = newTimeObject(t.Slowest)
 	}
 	if hasMessage(row) {
-		o.Skew, o.Replied = newSkewObject(t.skew()), s.replied(t)
+		o.Skew, o.Replied = newSkewObject(t.Skew()), s.replied(t)
 	}
-	for rank := range t.ranks {
-		o.Ranks = append(o.Ranks, newRankResult(rank, &t.ranks[rank], timed))
+	for rank := range t.Ranks {
+		o.Ranks = append(o.Ranks, newRankResult(rank, &t.Ranks[rank], timed))
 	}
 	return writeJSON(s.std.Out, o, "")
 }
 
-func newRankResult(rank int, r *rankTally, timed bool) rankResult {
-	o := r.outcome
+func newRankResult(rank int, r *crew.RankTally, timed bool) rankResult {
+	o := r.Outcome
 	out := rankResult{
 		Rank: rank, Mcast: o.McastChunks, Put: o.PutChunks, Repairs: o.Repairs, Received: o.Received,
 		Elapsed: o.Elapsed.Seconds(), Wrong: o.Wrong.Count, First: o.Wrong.First,
 	}
 	if timed {
-		out.Times = newTimeObject(r.times)
+		out.Times = newTimeObject(r.Times)
 	}
 	return out
+}
+
+// replied returns the times until all ranks had replied, or nil if they were not measured.
+func (s *session) replied(t *crew.Tally) *timeObject {
+	if !s.Job.Replies {
+		return nil
+	}
+	h := crew.NewTimes()
+	for _, ns := range t.Ranks[s.Job.Params.Root].Outcome.Replied {
+		crew.Record(h, ns)
+	}
+	return newTimeObject(h)
 }

@@ -8,11 +8,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/ir"
 )
 
 // print prints the results, as a table or an object. It returns an error if data were wrong.
-func (s *session) print(t *tally) error {
+func (s *session) print(t *crew.Tally) error {
 	write := s.table
 	if s.flags.JSON {
 		write = s.object
@@ -20,18 +21,18 @@ func (s *session) print(t *tally) error {
 	if err := write(t); err != nil {
 		return err
 	}
-	wrong := t.wrong()
+	wrong := t.Wrong()
 	if len(wrong) == 0 {
 		return nil
 	}
-	first := t.ranks[wrong[0]].outcome.Wrong
-	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.job.Collective)).wrong.of(s.job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
+	first := t.Ranks[wrong[0]].Outcome.Wrong
+	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.of(s.Job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
 }
 
-func (s *session) table(t *tally) error {
+func (s *session) table(t *crew.Tally) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	row := rowOf(s.job.Collective)
+	row := rowOf(s.Job.Collective)
 	if row.Published {
 		s.writeRates(w, t)
 	} else {
@@ -43,12 +44,12 @@ func (s *session) table(t *tally) error {
 	if hasMessage(row) {
 		s.writeSummary(&b, t, row)
 	}
-	wrong := t.wrong()
+	wrong := t.Wrong()
 	if len(wrong) == 0 {
-		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.of(row.Name), "{sum}", s.job.Sum))
+		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.of(row.Name), "{sum}", s.Job.Sum))
 	}
 	for _, rank := range wrong {
-		f := t.ranks[rank].outcome.Wrong
+		f := t.Ranks[rank].Outcome.Wrong
 		fmt.Fprintf(&b, "rank %d: WRONG %d times, first %s\n", rank, f.Count, f.First)
 	}
 	_, err := s.std.Out.Write(b.Bytes())
@@ -56,21 +57,21 @@ func (s *session) table(t *tally) error {
 }
 
 // writeRates prints for each rank the numbers of messages published and received, and the rate.
-func (s *session) writeRates(w io.Writer, t *tally) {
-	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), count(s.job.Messages, "message"),
-		byteSize(s.job.Size), count(len(t.ranks), "rank"))
+func (s *session) writeRates(w io.Writer, t *crew.Tally) {
+	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), count(s.Job.Messages, "message"),
+		byteSize(s.Job.Size), count(len(t.Ranks), "rank"))
 	fmt.Fprintln(w, "rank\tpublished\treceived\ttime\tmessages/s\tbytes\t")
-	for rank := range t.ranks {
-		o := t.ranks[rank].outcome
+	for rank := range t.Ranks {
+		o := t.Ranks[rank].Outcome
 		perSecond := float64(o.Received) / o.Elapsed.Seconds()
-		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%.0f\t%s\t\n", rank, s.job.Messages, o.Received, spell(o.Elapsed),
-			perSecond, rate(perSecond*float64(s.job.Size)))
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%.0f\t%s\t\n", rank, s.Job.Messages, o.Received, spell(o.Elapsed),
+			perSecond, rate(perSecond*float64(s.Job.Size)))
 	}
 }
 
 // writeTimes prints for each rank the times of its calls, and how its chunks came if the schedule
 // multicasts.
-func (s *session) writeTimes(w io.Writer, t *tally, row *ir.Collective) {
+func (s *session) writeTimes(w io.Writer, t *crew.Tally, row *ir.Collective) {
 	fmt.Fprintf(w, "%s: %s\n", s.title(), s.what(row))
 	fmt.Fprint(w, "rank\tmedian\tp99\t")
 	moves := hasMessage(row)
@@ -78,37 +79,37 @@ func (s *session) writeTimes(w io.Writer, t *tally, row *ir.Collective) {
 		fmt.Fprint(w, "   how the chunks came")
 	}
 	fmt.Fprintln(w)
-	for rank := range t.ranks {
-		r := &t.ranks[rank]
-		fmt.Fprintf(w, "%d\t%s\t%s\t", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)))
-		if words := s.notes(rank, r.outcome, row); moves && len(words) > 0 {
+	for rank := range t.Ranks {
+		r := &t.Ranks[rank]
+		fmt.Fprintf(w, "%d\t%s\t%s\t", rank, spell(crew.Quantile(r.Times, 50)), spell(crew.Quantile(r.Times, 99)))
+		if words := s.notes(rank, r.Outcome, row); moves && len(words) > 0 {
 			fmt.Fprint(w, "   ", strings.Join(words, ", "))
 		}
 		fmt.Fprintln(w)
 	}
 	if !moves {
-		fmt.Fprintf(w, "max over ranks\t%s\t%s\t\n", spell(quantile(t.slowest, 50)), spell(quantile(t.slowest, 99)))
+		fmt.Fprintf(w, "max over ranks\t%s\t%s\t\n", spell(crew.Quantile(t.Slowest, 50)), spell(crew.Quantile(t.Slowest, 99)))
 	}
 }
 
 // what tells what the run has done, and how often.
 func (s *session) what(row *ir.Collective) string {
-	j := &s.job
+	j := &s.Job
 	switch repeats := count(j.Iterations, "iteration"); {
 	case row.Blocks == nil:
 		return count(j.Iterations, j.Collective)
 	case row.Broadcasts():
 		return fmt.Sprintf("%v in %s, %s", byteSize(j.Size), count(j.Params.Chunks, "chunk"), repeats)
 	case j.Params.Chunks > 1:
-		return fmt.Sprintf("%s of %s in %s each, %s", count(row.Blocks(j.Params.Ranks), "block"), j.lengths(), count(j.Params.Chunks, "chunk"), repeats)
+		return fmt.Sprintf("%s of %s in %s each, %s", count(row.Blocks(j.Params.Ranks), "block"), lengths(j), count(j.Params.Chunks, "chunk"), repeats)
 	default:
-		return fmt.Sprintf("%s of %s, %s", count(row.Blocks(j.Params.Ranks), "block"), j.lengths(), repeats)
+		return fmt.Sprintf("%s of %s, %s", count(row.Blocks(j.Params.Ranks), "block"), lengths(j), repeats)
 	}
 }
 
 // notes tells whether a rank is the root, how its chunks came, and what it has repaired.
-func (s *session) notes(rank int, o *outcome, row *ir.Collective) (words []string) {
-	root := row.Rooted && rank == s.job.Params.Root
+func (s *session) notes(rank int, o *crew.Outcome, row *ir.Collective) (words []string) {
+	root := row.Rooted && rank == s.Job.Params.Root
 	if root {
 		words = append(words, row.RootWord())
 	}
@@ -122,7 +123,7 @@ func (s *session) notes(rank int, o *outcome, row *ir.Collective) (words []strin
 }
 
 // origins tells how the chunks of a rank came.
-func (s *session) origins(o *outcome) string {
+func (s *session) origins(o *crew.Outcome) string {
 	switch all := o.McastChunks + o.PutChunks; {
 	case all == 0:
 		return "no chunks"
@@ -138,7 +139,7 @@ func (s *session) origins(o *outcome) string {
 // otherwise tells how chunks come that no multicast has brought.
 func (s *session) otherwise() string {
 	switch {
-	case s.job.Algorithm == "bcast/mcast-chain":
+	case s.Job.Algorithm == "bcast/mcast-chain":
 		return "by chain or repair"
 	case s.proof.puts:
 		return "by put or repair"
@@ -148,16 +149,16 @@ func (s *session) otherwise() string {
 
 // writeSummary prints the skew of the ranks and the throughput, and for a broadcast how many chunks
 // came by multicast and when all ranks had replied.
-func (s *session) writeSummary(w io.Writer, t *tally, row *ir.Collective) {
-	bytes, to := s.job.Size, "every rank"
+func (s *session) writeSummary(w io.Writer, t *crew.Tally, row *ir.Collective) {
+	bytes, to := s.Job.Size, "every rank"
 	if row.Broadcasts() {
 		if line := s.multicastLine(t); line != "" {
 			fmt.Fprintln(w, line)
 		}
 	} else {
-		bytes, to = s.job.moved(), "all ranks together"
+		bytes, to = moved(&s.Job), "all ranks together"
 	}
-	k, slowest := t.skew(), quantile(t.slowest, 50)
+	k, slowest := t.Skew(), crew.Quantile(t.Slowest, 50)
 	fmt.Fprintf(w, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",
 		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent)
 	fmt.Fprintf(w, "throughput: %s to %s; the slowest rank takes %s (median)\n", rate(float64(bytes)/slowest.Seconds()), to, spell(slowest))
@@ -168,25 +169,25 @@ func (s *session) writeSummary(w io.Writer, t *tally, row *ir.Collective) {
 
 // multicastLine tells how many chunks came by multicast. If the transport multicasts and the
 // algorithm does not, it tells so.
-func (s *session) multicastLine(t *tally) string {
+func (s *session) multicastLine(t *crew.Tally) string {
 	if !s.proof.multicasts {
-		if s.job.Link.Transport == overMcast && len(t.ranks) > 1 {
-			return fmt.Sprintf("multicast: %s does not use it; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
+		if s.Job.Link.Transport == overMcast && len(t.Ranks) > 1 {
+			return fmt.Sprintf("multicast: %s does not use it; --algorithm bcast/mcast-acktree does", s.Job.Algorithm)
 		}
 		return ""
 	}
 	var by, others uint64
-	for rank := range t.ranks {
-		if rank != s.job.Params.Root {
-			by += t.ranks[rank].outcome.McastChunks
-			others += t.ranks[rank].outcome.PutChunks
+	for rank := range t.Ranks {
+		if rank != s.Job.Params.Root {
+			by += t.Ranks[rank].Outcome.McastChunks
+			others += t.Ranks[rank].Outcome.PutChunks
 		}
 	}
 	switch all := by + others; {
 	case all == 0:
 		return ""
 	case others == 0:
-		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", count(len(t.ranks)-1, "other rank"))
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", count(len(t.Ranks)-1, "other rank"))
 	default:
 		return fmt.Sprintf("multicast: brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
 	}
@@ -195,14 +196,14 @@ func (s *session) multicastLine(t *tally) string {
 // title returns the algorithm, the transport and the losses of the run.
 func (s *session) title() string {
 	lost := ""
-	if s.job.Link.Loss > 0 {
-		lost = fmt.Sprintf(", losing %.4g %% of all multicasts", 100*s.job.Link.Loss)
+	if s.Job.Link.Loss > 0 {
+		lost = fmt.Sprintf(", losing %.4g %% of all multicasts", 100*s.Job.Link.Loss)
 	}
-	return s.job.Algorithm + " over " + s.job.Link.name() + s.job.Link.words() + lost
+	return s.Job.Algorithm + " over " + linkName(&s.Job.Link) + keyOf(&s.Job.Link).words() + lost
 }
 
-// name spells the transport, and the interface or device that it uses.
-func (l *link) name() string {
+// linkName spells the transport, and the interface or device that it uses.
+func linkName(l *crew.Link) string {
 	words := []string{l.Transport}
 	if l.Interface != "" && (l.Transport == overMcast || l.Transport == overHybrid) {
 		words = append(words, "on", l.Interface)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,35 +131,6 @@ func look(t *testing.T, at string, done func(reports []status.Report) bool) {
 		}
 		require.NoError(t, t.Context().Err())
 	}
-}
-
-// TestBoard checks that a board asks each rank once until the rank answers, and reports ranks that
-// do not answer.
-func TestBoard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBoard(3)
-		require.Contains(t, b.reports(t.Context())[2].Note, "has not started")
-		asked := make([]int, 3)
-		b.open(func(rank int) {
-			asked[rank]++
-			if rank != 1 {
-				b.put(rank, &status.Report{})
-			}
-		})
-		for range 2 {
-			reports := b.reports(t.Context())
-			require.Empty(t, reports[0].Note)
-			require.Contains(t, reports[1].Note, "has not answered for ")
-			require.Equal(t, 2, reports[2].Process)
-		}
-		require.Equal(t, []int{2, 1, 2}, asked)
-		b.end(1)
-		require.Contains(t, b.reports(t.Context())[1].Note, "has ended")
-		var none *board
-		none.open(nil)
-		none.put(0, nil)
-		none.end(0)
-	})
 }
 
 // TestReachable replaces an unspecified address by an address that other hosts can use.

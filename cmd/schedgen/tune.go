@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -206,7 +207,7 @@ type tuned struct {
 	std   stdio
 	start time.Time
 
-	link    link                           // the link that was measured
+	link    crew.Link                      // the link that was measured
 	wanted  int                            // number of sizes to measure
 	samples []fit.Samples                  // nil with --from-model
 	machine *fit.Machine                   // nil with --from-model

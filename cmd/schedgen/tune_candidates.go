@@ -131,11 +131,11 @@ func (t *tuned) timeOne(ctx context.Context, of selection.Case, choice *grid.Cho
 			Algorithm: choice.Algorithm, Ranks: of.Ranks, Blocks: rowOf(of.Collective).Blocks(of.Ranks), Bytes: of.Bytes, Most: choice.Params.Chunk,
 		})
 	}
-	took, err := b.measure(ctx, t.std, &j, runProgress{})
+	took, err := b.measure(ctx, t.std, &j, progress{})
 	if err != nil {
 		return fit.Interval{}, err
 	}
-	return medianOf(took.slowest), nil
+	return medianOf(took.Slowest), nil
 }
 
 // medianOf returns the median of a histogram, to one part in a thousand.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/probe"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -22,26 +24,28 @@ func (t *tuned) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.files.close()
-	if err := s.inherit(ctx); err != nil {
-		return err
+	s.begin()
+	defer s.Close()
+	if err := s.Open(ctx); err != nil {
+		return runError(err)
 	}
-	of := newTally(&s.job, t.bar())
-	if err := s.execute(ctx, of); err != nil {
+	bar := t.bar()
+	of := crew.NewTally(2, bar.add)
+	if err := s.execute(ctx, of, bar); err != nil {
 		return err
 	}
 	return t.take(of)
 }
 
 // bar returns a progress bar with a step for each size of messages.
-func (t *tuned) bar() runProgress { return newRunProgress(t.std, "messages", t.wanted) }
+func (t *tuned) bar() progress { return newProgress(t.std, t.wanted, "messages") }
 
 // prepare returns the session of the two ranks that measure.
 func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) {
 	c := t.cmd
 	sizes := doublings(int(c.Size.lo), int(c.Size.hi))
 	t.wanted = len(sizes)
-	j, err := flags.common(taskTune, schedule.Bcast)
+	j, err := flags.common(crew.TaskTune, schedule.Bcast)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +55,16 @@ func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) 
 	flags.announce(t.std)
 	c.Transport, t.link = j.Link.Transport, j.Link
 	j.Algorithm, j.Params = putting, schedule.Params{Ranks: 2, Chunks: 1}
-	j.Tune = tuning{Sizes: sizes, Precision: c.Precision, Budget: c.Budget}
+	j.Tune = probe.Plan{Sizes: sizes, Precision: c.Precision, Budget: c.Budget}
 	if c.Ranks != nil {
 		j.Tune.Budget /= 2
 	}
-	return &session{flags: flags, std: t.std, job: j}, nil
+	return &session{flags: flags, std: t.std, Plan: crew.Plan{Job: j}}, nil
 }
 
 // take stores the times that rank 0 has measured, and fits the machine to them.
-func (t *tuned) take(of *tally) error {
-	t.samples = of.ranks[0].outcome.Tuned
+func (t *tuned) take(of *crew.Tally) error {
+	t.samples = of.Ranks[0].Outcome.Tuned
 	if len(t.samples) == 0 {
 		return errors.New("rank 0 has measured nothing")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -46,7 +47,7 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 	of := &tuned{
 		cmd:  &tuneCmd{Iterations: 10, tuneFlags: tuneFlags{UpTo: 8, Precision: 0.05, Budget: time.Second, Rules: file}},
 		std:  stdio{Out: &printed, Err: &printed, Getenv: func(string) string { return "" }},
-		link: link{Transport: overTCP},
+		link: crew.Link{Transport: overTCP},
 	}
 	of.machine, of.samples = recorded(t, measurement)
 	of.wanted = len(of.samples)

@@ -144,7 +144,7 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	if t.machine != nil {
 		model = onMeasured(t.machine)
 	}
-	if t.link.Transport == overMem || t.link.sharesMemory() && !t.cmd.Netns {
+	if t.link.Transport == overMem || t.link.SharesMemory() && !t.cmd.Netns {
 		return nil, nil
 	}
 	if t.machine != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -45,9 +46,9 @@ func TestTimedRanksAreOfTheGrid(t *testing.T) {
 func TestTimedCell(t *testing.T) {
 	c := timedCell{runs: []fit.Interval{{Value: 10, Low: 9, High: 11}, {Value: 14, Low: 12, High: 15}}}
 	require.Equal(t, fit.Interval{Value: 12, Low: 9, High: 15}, c.time())
-	h := newTimes()
+	h := crew.NewTimes()
 	for ns := int64(1); ns <= 100; ns++ {
-		record(h, 10*ns)
+		crew.Record(h, 10*ns)
 	}
 	m := medianOf(h)
 	require.InDelta(t, 505, m.Value, 1)
@@ -59,15 +60,15 @@ func TestTimedCell(t *testing.T) {
 // TestWhereRulesHold checks for which cases rules are made.
 func TestWhereRulesHold(t *testing.T) {
 	for _, c := range []struct {
-		link  link
+		link  crew.Link
 		netns bool
 		want  selection.Case
 	}{
-		{link{Transport: overTCP}, false, selection.Case{Place: selection.OneHost}},
-		{link{Transport: overMcast, Interface: "lo"}, false, selection.Case{Place: selection.OneHost, Multicast: true}},
-		{link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true, Rings: shm.RingsFaster()}},
-		{link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
-		{link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
+		{crew.Link{Transport: overTCP}, false, selection.Case{Place: selection.OneHost}},
+		{crew.Link{Transport: overMcast, Interface: "lo"}, false, selection.Case{Place: selection.OneHost, Multicast: true}},
+		{crew.Link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true, Rings: shm.RingsFaster()}},
+		{crew.Link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
+		{crew.Link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
 	} {
 		cmd := &tuneCmd{Ranks: &rankRange{4, 4}, tuneFlags: tuneFlags{Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}}
 		cmd.Netns, cmd.Transport = c.netns, c.link.Transport
