@@ -114,7 +114,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
 		if err == nil {
-			err = out.add(&jobs[i], t)
+			err = out.printResult(&jobs[i], t)
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", jobs[i].Algorithm, err), out.flush())

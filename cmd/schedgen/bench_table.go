@@ -33,8 +33,8 @@ type benchOutput struct {
 	table *tabwriter.Writer // nil until the first result
 }
 
-// add adds the result of one algorithm.
-func (o *benchOutput) add(j *crew.Job, t *crew.Tally) error {
+// printResult prints the result of one algorithm.
+func (o *benchOutput) printResult(j *crew.Job, t *crew.Tally) error {
 	if o.json {
 		micro := func(q float64) float64 { return float64(t.Slowest.ValueAtQuantile(q)) / 1e3 }
 		return writeJSON(o.std.Out, benchObject{

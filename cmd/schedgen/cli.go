@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
@@ -166,7 +167,9 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 			"operations": strings.Join(heads(operationRows()), ","),
 			"explained":  strings.Join(explainable(), ", "),
 			"shells":     strings.Join(complete.Shells(), ","),
-		}.CloneWith(foldVars()),
+			"foldops":    strings.Join(crew.FoldOps(), ", "),
+			"foldtypes":  strings.Join(crew.FoldTypes(), ", "),
+		},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("command line: %w", err)

@@ -58,11 +58,11 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 		if err != nil {
 			return nil, err
 		}
-		span, err := c.run(s)
+		span, err := c.simulate(s)
 		if err != nil {
 			return nil, err
 		}
-		linear, err := c.Linear.run(s, span.bytes, sim.PerByte(c.Fold))
+		linear, err := c.Linear.time(s, span.bytes, sim.PerByte(c.Fold))
 		return &costs{&s.Header, total, ranks, span, linear}, err
 	}
 	all, err := await(ctx, count)
@@ -96,7 +96,7 @@ func (c *costs) print(w io.Writer) error {
   out-degree   %d at most
   in-degree    %d at most
   makespan     %s
-%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.words(c.header), c.linear.line(c.header))
+%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.spell(c.header), c.linear.line(c.header))
 	return err
 }
 

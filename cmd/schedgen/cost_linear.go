@@ -39,9 +39,9 @@ type linearTime struct {
 	sync     sim.Time // with synchronous sends: each begins when the one before has arrived
 }
 
-// run runs s in the model, with blocks of the given bytes. A fold takes the time fold for each
+// time runs s in the model, with blocks of the given bytes. A fold takes the time fold for each
 // byte. It returns nil if the flag was not given.
-func (f *linearFlag) run(s *ir.Schedule, bytes int, fold sim.PerByte) (*linearTime, error) {
+func (f *linearFlag) time(s *ir.Schedule, bytes int, fold sim.PerByte) (*linearTime, error) {
 	if f == nil {
 		return nil, nil
 	}

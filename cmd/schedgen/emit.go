@@ -58,7 +58,7 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	if c.isFile() {
-		l, err := c.look(ctx, std)
+		l, err := c.openSniffed(ctx, std)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 )
@@ -31,12 +30,4 @@ func (f *foldFlags) set(j *crew.Job, given bool) error {
 		j.Size += int64(k.Element) - rest
 	}
 	return nil
-}
-
-// foldVars returns the variables in the help texts of the flags.
-func foldVars() map[string]string {
-	return map[string]string{
-		"foldops":   strings.Join(crew.FoldOps(), ", "),
-		"foldtypes": strings.Join(crew.FoldTypes(), ", "),
-	}
 }

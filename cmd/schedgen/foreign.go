@@ -51,20 +51,16 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 	case forms.Text, forms.JSON, forms.Unknown:
 		return nil, nil
 	case forms.MSCCLPP:
+		of := ""
+		if file.Collective != "" {
+			of = " for " + file.Collective
+		}
 		return nil, placed(name, fmt.Errorf("this is %s%s, which schedgen cannot read; it reads GOAL and MSCCL XML of other programs",
-			file.Form, toDo(file.Collective)))
+			file.Form, of))
 	case forms.Rules, forms.OpenMPITuned:
 		return nil, placed(name, fmt.Errorf("this is %s, not a schedule; schedgen rules and schedgen explain --rules read it", file.Form))
 	}
 	return nil, placed(name, fmt.Errorf("this is %s, not a schedule", file.Form))
-}
-
-// toDo returns " for" and the collective of a plan, or "" if the collective is unknown.
-func toDo(collective string) string {
-	if collective == "" {
-		return ""
-	}
-	return fmt.Sprintf(" for %s", collective)
 }
 
 // verifyForeign proves a file of another program.

@@ -121,7 +121,7 @@ type messageLine struct {
 	Bytes  int    `json:"bytes"`
 }
 
-func (l *messageLine) words() string {
+func (l *messageLine) text() string {
 	return fmt.Sprintf("%s: message %d, %v", l.From, l.Number, byteSize(l.Bytes))
 }
 
@@ -158,7 +158,7 @@ func (in *inbox) summary(sent int) *castSummary {
 	return s
 }
 
-func (s *castSummary) words() string {
+func (s *castSummary) text() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', tabwriter.AlignRight)
 	for i, o := range s.Origins {
@@ -168,7 +168,7 @@ func (s *castSummary) words() string {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", o.Member, o.Messages, o.First, o.Last)
 	}
 	w.Flush() // to memory
-	fmt.Fprintf(&b, "%s: published %d, received %d", s.summaryLine.words(), s.Sent, s.Received)
+	fmt.Fprintf(&b, "%s: published %d, received %d", s.summaryLine.text(), s.Sent, s.Received)
 	if s.Earlier > 0 {
 		fmt.Fprintf(&b, ", %d of members that have gone long ago", s.Earlier)
 	}

@@ -61,7 +61,7 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	}
 	s := &series{member: m, size: int(c.Size), text: newGroupText(), times: crew.NewTimes()}
 	if err = m.gather(ctx); err == nil {
-		err = s.run(ctx, c.Iterations)
+		err = s.takePart(ctx, c.Iterations)
 	}
 	return m.finish(ctx, err, func() summary { return s.summary() })
 }
@@ -81,8 +81,8 @@ type series struct {
 	wrong  crew.Findings
 }
 
-// run takes part in the given number of broadcasts, or without end if iterations is nil.
-func (s *series) run(ctx context.Context, iterations *int) error {
+// takePart takes part in the given number of broadcasts, or without end if iterations is nil.
+func (s *series) takePart(ctx context.Context, iterations *int) error {
 	for iterations == nil || s.done < *iterations {
 		comm, err := s.member.group.Advance(ctx)
 		if err != nil {

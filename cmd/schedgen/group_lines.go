@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -18,10 +17,6 @@ type viewLine struct {
 	Lost    []string `json:"lost,omitempty"`
 }
 
-func newViewLine(c group.Change) *viewLine {
-	return &viewLine{c.View.Epoch, labels(c.View.Members), labels(c.Came), labels(c.Left), labels(c.Lost)}
-}
-
 func labels(all []membership.Member) (names []string) {
 	for _, m := range all {
 		names = append(names, m.Name)
@@ -29,7 +24,7 @@ func labels(all []membership.Member) (names []string) {
 	return names
 }
 
-func (l *viewLine) words() string {
+func (l *viewLine) text() string {
 	text := fmt.Sprintf("view %d: %s", l.View, strings.Join(l.Members, " "))
 	if len(l.Came) == len(l.Members) { // first view of this member
 		return text
@@ -76,7 +71,7 @@ func (s *summaryLine) end(m *member, err error) {
 	s.Views = m.group.Stats().Views
 }
 
-func (s *summaryLine) words() string {
+func (s *summaryLine) text() string {
 	how := "left"
 	if !s.Good {
 		how = "was in"
@@ -91,7 +86,7 @@ type bcastLine struct {
 	Bytes   int    `json:"bytes"`
 }
 
-func (l *bcastLine) words() string {
+func (l *bcastLine) text() string {
 	return fmt.Sprintf("broadcast %d: %v at %s", l.Number, byteSize(l.Bytes), count(l.Members, "member"))
 }
 
@@ -114,9 +109,9 @@ func (s *series) summary() *seriesSummary {
 	return out
 }
 
-func (s *seriesSummary) words() string {
+func (s *seriesSummary) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", s.summaryLine.words(), count(s.Broadcasts, "broadcast"))
+	fmt.Fprintf(&b, "%s: %s", s.summaryLine.text(), count(s.Broadcasts, "broadcast"))
 	if s.Times != nil {
 		fmt.Fprintf(&b, ", %d of its own, which all members had after %s (median)", s.Led, spellSeconds(s.Times.Median))
 	}

@@ -33,7 +33,7 @@ func newMember(f *groupFlags, std stdio) *member {
 	go func() {
 		defer close(m.told)
 		for c := range m.changes {
-			m.print(newViewLine(c))
+			m.print(&viewLine{c.View.Epoch, labels(c.View.Members), labels(c.Came), labels(c.Left), labels(c.Lost)})
 		}
 	}()
 	return m
@@ -46,7 +46,7 @@ func (m *member) changed(c group.Change) {
 }
 
 // line is a line that a member prints: as text, or as a JSON object.
-type line interface{ words() string }
+type line interface{ text() string }
 
 // print prints a line.
 func (m *member) print(l line) {
@@ -59,7 +59,7 @@ func (m *member) print(l line) {
 		m.err = writeJSON(m.std.Out, l, "")
 		return
 	}
-	_, m.err = fmt.Fprintln(m.std.Out, l.words())
+	_, m.err = fmt.Fprintln(m.std.Out, l.text())
 }
 
 // printed returns the error of the first line that could not be printed.

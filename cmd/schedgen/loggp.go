@@ -17,8 +17,8 @@ type loggpArgs struct {
 	Fold  perByte     `name:"fold" default:"0.2ns" placeholder:"TIME" help:"Time of a fold for each byte of each operand after the first, in the models; default 0.2ns."`
 }
 
-// run runs s in the model.
-func (a *loggpArgs) run(s *ir.Schedule) (*makespan, error) {
+// simulate runs s in the model.
+func (a *loggpArgs) simulate(s *ir.Schedule) (*makespan, error) {
 	m := &makespan{params: loggp.Params(a.LogGP), bytes: 1}
 	m.params.Fold = sim.PerByte(a.Fold)
 	switch {
@@ -60,8 +60,8 @@ type makespan struct {
 	result *loggp.Result
 }
 
-// words spells the makespan, the length of the message and the parameters of the model.
-func (m *makespan) words(h *ir.Header) string {
+// spell spells the makespan, the length of the message and the parameters of the model.
+func (m *makespan) spell(h *ir.Header) string {
 	of := ""
 	if h.HasMessage() {
 		of = fmt.Sprintf(" for %v", byteSize(m.bytes))

@@ -15,8 +15,8 @@ type looked struct {
 	file io.Closer
 }
 
-// look opens the file that the source names and finds its form.
-func (a *sourceArgs) look(ctx context.Context, std stdio) (looked, error) {
+// openSniffed opens the file that the source names and finds its form.
+func (a *sourceArgs) openSniffed(ctx context.Context, std stdio) (looked, error) {
 	return await(ctx, func() (looked, error) {
 		file, err := a.open(std)
 		if err != nil {

@@ -44,7 +44,7 @@ func (c *rankTuneCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	tune := &tuneCmd{tuneFlags: c.tuneFlags, tuneLink: c.tuneLink}
-	flags := tune.run(2)
+	flags := tune.flagsFor(2)
 	flags.Ranks, flags.Coordinator = c.Ranks, c.Coordinator
 	rank, err := c.position(&flags, std.Getenv)
 	if err != nil {

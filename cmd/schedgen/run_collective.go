@@ -105,7 +105,7 @@ func newCollectiveCmd(row ir.Collective, k *kind) collectiveCmd {
 // Help is the long help text.
 func (c *collectiveCmd) Help() string {
 	var b strings.Builder
-	b.WriteString(c.kind.about.of(c.row.Name))
+	b.WriteString(c.kind.about.fill(c.row.Name))
 	if c.row.Inputs != nil {
 		b.WriteString("\nThe bytes are numbers of --type whose results are exact.\n")
 	}
@@ -499,8 +499,8 @@ func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, h
 		cmds = append(cmds, v)
 		fields = append(fields, reflect.StructField{
 			Name: "Verb" + strconv.Itoa(i), Type: v.Type(),
-			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q set:%q set:%q set:%q`, row.Name, help.of(row.Name),
-				"size="+k.sizeHelp(), "each="+k.each, "iterations="+k.repeats.of(row.Name))),
+			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q set:%q set:%q set:%q`, row.Name, help.fill(row.Name),
+				"size="+k.sizeHelp(), "each="+k.each, "iterations="+k.repeats.fill(row.Name))),
 		})
 	}
 	all := reflect.New(reflect.StructOf(fields))

@@ -150,8 +150,8 @@ func kindOf(row *ir.Collective) *kind {
 	return nil
 }
 
-// of returns a template's text for a collective.
-func (t template) of(collective string) string {
+// fill returns a template's text for a collective.
+func (t template) fill(collective string) string {
 	return strings.NewReplacer("{name}", collective, "{a name}", withArticle(collective)).Replace(string(t))
 }
 
@@ -167,7 +167,7 @@ func (k *kind) sizeHelp() string {
 func (k *kind) timed(row *ir.Collective) []timedOp {
 	var all []timedOp
 	for _, op := range k.operations {
-		op.Name, op.collective, op.help = row.Name+op.Name, row.Name, template(op.help).of(row.Name)
+		op.Name, op.collective, op.help = row.Name+op.Name, row.Name, template(op.help).fill(row.Name)
 		if k == &kinds.blocks && row.Rooted {
 			op.help += ", " + row.RootWord() + " rank 0"
 		}

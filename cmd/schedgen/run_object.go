@@ -59,10 +59,6 @@ type skewObject struct {
 	LastPercent  float64 `json:"last_percent"`
 }
 
-func newSkewObject(k crew.Skew) *skewObject {
-	return &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
-}
-
 func (s *session) object(t *crew.Tally) error {
 	j := &s.Job
 	o := runObject{
@@ -75,7 +71,9 @@ func (s *session) object(t *crew.Tally) error {
 		o.Slowest = newTimeObject(t.Slowest)
 	}
 	if hasMessage(row) {
-		o.Skew, o.Replied = newSkewObject(t.Skew()), s.replied(t)
+		k := t.Skew()
+		o.Skew = &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
+		o.Replied = s.replied(t)
 	}
 	for rank := range t.Ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.Ranks[rank], timed))

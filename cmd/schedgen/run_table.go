@@ -26,7 +26,7 @@ func (s *session) print(t *crew.Tally) error {
 		return nil
 	}
 	first := t.Ranks[wrong[0]].Outcome.Wrong
-	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.of(s.Job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
+	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.fill(s.Job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
 }
 
 func (s *session) table(t *crew.Tally) error {
@@ -46,7 +46,7 @@ func (s *session) table(t *crew.Tally) error {
 	}
 	wrong := t.Wrong()
 	if len(wrong) == 0 {
-		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.of(row.Name), "{sum}", s.Job.Sum))
+		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.fill(row.Name), "{sum}", s.Job.Sum))
 	}
 	for _, rank := range wrong {
 		f := t.Ranks[rank].Outcome.Wrong

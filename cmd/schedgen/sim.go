@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -216,7 +217,7 @@ func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 
 // file returns the programs of a file of any form, and their name.
 func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
-	l, err := c.look(ctx, std)
+	l, err := c.openSniffed(ctx, std)
 	if err != nil {
 		return "", nil, err
 	}
@@ -274,6 +275,6 @@ func (c *simCmd) simulate(ctx context.Context, p *point, bar progress) error {
 		p.note(r)
 		bar.advance()
 	}
-	p.sort()
+	slices.Sort(p.spans)
 	return nil
 }

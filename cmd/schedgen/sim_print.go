@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -30,8 +29,6 @@ func (p *point) note(r *sim.Result) {
 	p.counts.Folds += r.Counts.Folds
 	p.counts.Events += r.Counts.Events
 }
-
-func (p *point) sort() { slices.Sort(p.spans) }
 
 // quantile returns the quantile q, from 0 to 1, of the makespans, which must be sorted. It returns
 // Never if there are none.

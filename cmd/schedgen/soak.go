@@ -83,7 +83,7 @@ func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 		return c.replay(ctx, std, sc, c.Script)
 	}
 	s := soak{cmd: c, bar: newProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
-	s.run(ctx)
+	s.trySeeds(ctx)
 	s.bar.clear()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -152,7 +152,7 @@ type soakFailure struct {
 	trials   int              // runs that shrinking took
 }
 
-func (s *soak) run(ctx context.Context) {
+func (s *soak) trySeeds(ctx context.Context) {
 	s.began = time.Now()
 	var workers sync.WaitGroup
 	for range goruntime.GOMAXPROCS(0) {

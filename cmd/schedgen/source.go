@@ -186,10 +186,8 @@ func reason(e *ir.ParseError) string {
 func looksLikeJSON(r *bufio.Reader) bool {
 	const blanks = 64 // before the first brace
 	head, err := r.Peek(1)
-	for n := 2; err == nil && n <= blanks && isBlank(head[len(head)-1]); n++ {
+	for n := 2; err == nil && n <= blanks && strings.IndexByte(" \t\r\n", head[len(head)-1]) >= 0; n++ {
 		head, err = r.Peek(n)
 	}
 	return len(head) > 0 && (head[len(head)-1] == '{' || head[len(head)-1] == '[')
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

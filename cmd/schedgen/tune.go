@@ -147,7 +147,7 @@ func (c *tuneCmd) check() error {
 	if c.Ranks == nil {
 		return nil
 	}
-	flags := c.run(0)
+	flags := c.flagsFor(0)
 	flags.Ranks = c.Ranks
 	p, err := flags.ranks()
 	if err == nil && p < 2 {
@@ -181,8 +181,8 @@ func (f *tuneFlags) check() error {
 	return nil
 }
 
-// run returns the flags of a run with the given number of ranks.
-func (c *tuneCmd) run(ranks int) runFlags {
+// flagsFor returns the flags of a run with the given number of ranks.
+func (c *tuneCmd) flagsFor(ranks int) runFlags {
 	r := runFlags{
 		Ranks: &rankRange{ranks, ranks}, Transport: c.Transport, Seed: 1, IPv6: c.IPv6, Interface: c.Interface, Device: c.Device,
 		Timeout: c.Timeout, Silence: c.Timeout, keyFlags: c.keyFlags, Verbose: c.Verbose,

@@ -114,7 +114,7 @@ func (t *tuned) choices(of selection.Case) ([]timedCell, error) {
 
 // timeOne times a candidate as bench does.
 func (t *tuned) timeOne(ctx context.Context, of selection.Case, choice *grid.Choice) (fit.Interval, error) {
-	b := benchCmd{Operation: of.Collective, Iterations: &t.cmd.Iterations, runFlags: t.cmd.run(of.Ranks)}
+	b := benchCmd{Operation: of.Collective, Iterations: &t.cmd.Iterations, runFlags: t.cmd.flagsFor(of.Ranks)}
 	if rowOf(of.Collective).Blocks != nil {
 		b.Size = new(byteSize(of.Bytes))
 	}

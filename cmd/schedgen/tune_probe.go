@@ -16,7 +16,7 @@ const putting = "bcast/linear"
 
 // probe starts two ranks and measures messages between them.
 func (t *tuned) probe(ctx context.Context) error {
-	flags := t.cmd.run(2)
+	flags := t.cmd.flagsFor(2)
 	if flags.Transport == overAuto {
 		flags.Transport = flags.auto()
 	}

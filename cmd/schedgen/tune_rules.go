@@ -84,7 +84,7 @@ func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	if !timed {
 		return selection.Case{Collective: row.Name, Place: selection.OneEach}
 	}
-	flags := t.cmd.run(t.cmd.Ranks.lo)
+	flags := t.cmd.flagsFor(t.cmd.Ranks.lo)
 	of, _ := flags.caseOf(row, 0, &t.link, nil) // never fails without a flag for hosts
 	if t.cmd.Netns {
 		of.Place = selection.OneEach

@@ -17,16 +17,11 @@ func usageError(err error) error {
 	if !errors.As(err, &parse) || parse.Context == nil {
 		return fmt.Errorf("%w (see schedgen --help)", err)
 	}
-	node := selected(parse.Context)
-	return fmt.Errorf("%s (see %s --help)", respell(err.Error(), node), node.FullPath())
-}
-
-// selected returns the verb that the arguments name, or the command itself if they name none.
-func selected(ctx *kong.Context) *kong.Node {
-	if node := ctx.Selected(); node != nil {
-		return node
+	node := parse.Context.Selected()
+	if node == nil {
+		node = parse.Context.Model.Node
 	}
-	return ctx.Model.Node
+	return fmt.Errorf("%s (see %s --help)", respell(err.Error(), node), node.FullPath())
 }
 
 // spelling is a text of the parser's errors, which have no types, and the text that replaces it.

@@ -65,7 +65,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	var l looked
 	if c.isFile() {
 		var err error
-		if l, err = c.look(ctx, std); err != nil {
+		if l, err = c.openSniffed(ctx, std); err != nil {
 			return err
 		}
 		defer l.file.Close() // read only: nothing to lose
@@ -96,7 +96,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		if report.Err() != nil {
 			failed++
 		}
-		applied = applied || anyApplies(report)
+		applied = applied || slices.ContainsFunc(report.Results, func(res verify.Result) bool { return res.Applies })
 		if err := out.report(report); err != nil {
 			return err
 		}
@@ -107,11 +107,6 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		return fmt.Errorf("--check=%s: does not apply to %s: nothing is proved", strings.Join(c.Check, ","), c.Source)
 	}
 	return c.finish(out, failed, jobs.len())
-}
-
-// anyApplies reports whether any check of the report applies to the schedule.
-func anyApplies(r *verify.Report) bool {
-	return slices.ContainsFunc(r.Results, func(res verify.Result) bool { return res.Applies })
 }
 
 // progress returns a bar and a function to call before each check. The steps of the bar are the

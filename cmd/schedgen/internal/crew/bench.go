@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -32,14 +31,6 @@ func (j *Job) Samples() int {
 // ReplyBarrier is the barrier by which ranks reply to the root of a broadcast. Rank 0, the root of the
 // barrier, returns as soon as all other ranks have checked in.
 const ReplyBarrier = "barrier/hsb"
-
-// benchConfig sets the algorithm of the barrier in cfg by which ranks reply, if the operation is
-// one that ends with replies.
-func (j *Job) benchConfig(cfg *runtime.Config) {
-	if j.Operation.Replied {
-		setAlgorithm(cfg, schedule.Barrier, runtime.Algorithm{Name: ReplyBarrier})
-	}
-}
 
 // bench measures with the communicator that the ranks have joined, or with a duplicate of it.
 func (w *worker) bench(ctx context.Context, out *Outcome) (err error) {

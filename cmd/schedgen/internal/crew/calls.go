@@ -3,8 +3,6 @@ package crew
 import (
 	"context"
 	"time"
-
-	"github.com/schedgen/schedgen/runtime"
 )
 
 // trial prepares the buffers of a rank for an operation, and checks the operation afterwards. It is
@@ -59,7 +57,9 @@ func (w *worker) repeat(ctx context.Context, out *Outcome) error {
 			continue
 		}
 		if moves {
-			out.count(w.comm.Totals())
+			t := w.comm.Totals()
+			out.McastChunks += uint64(t.LastMcastChunks)
+			out.PutChunks += uint64(t.LastPutChunks)
 		}
 		if err := w.batch.add(end.Sub(start), end); err != nil {
 			return err
@@ -69,12 +69,6 @@ func (w *worker) repeat(ctx context.Context, out *Outcome) error {
 		return err
 	}
 	return t.end()
-}
-
-// count adds how the chunks of the last operation came.
-func (o *Outcome) count(t runtime.Totals) {
-	o.McastChunks += uint64(t.LastMcastChunks)
-	o.PutChunks += uint64(t.LastPutChunks)
 }
 
 // replies records at the root the time from its call until every rank has told that it has the

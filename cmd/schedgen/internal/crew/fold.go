@@ -79,9 +79,6 @@ func (f Folding) Fold() (*runtime.Fold, error) {
 	return &runtime.Fold{Name: f.Op + " of " + f.Type, Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel)}, nil
 }
 
-// words spells the folding, such as "sum of float64".
-func (f Folding) words() string { return f.Op + " of " + f.Type }
-
 // values writes elements to the bytes of to. It makes each from the first of the bytes of made at
 // its place. For products the elements are 1, 2 and their negatives; others would make large
 // products inexact.

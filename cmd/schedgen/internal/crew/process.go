@@ -108,7 +108,7 @@ func start(exe string, j *Job, files inherited, stderr *prefixer) (*process, err
 	cmd := exec.Command(exe, "run", "rank")
 	cmd.Args[0] = os.Args[0] // the program may depend on the name by which it is called
 	cmd.SysProcAttr = childAttributes()
-	cmd.Stderr = stderr.of(j.Rank)
+	cmd.Stderr = stderr.writerFor(j.Rank)
 	cmd.Stdout = cmd.Stderr
 	cmd.WaitDelay = grace
 	cmd.Env = environment(os.Environ(), j.Params.Ranks, goruntime.NumCPU())
@@ -213,7 +213,9 @@ type prefixer struct {
 // maxWords is the largest number of bytes that are passed on from the standard error of a rank.
 const maxWords = 16 << 10
 
-func (p *prefixer) of(rank int) io.Writer { return &prefixed{all: p, rank: rank, left: maxWords} }
+func (p *prefixer) writerFor(rank int) io.Writer {
+	return &prefixed{all: p, rank: rank, left: maxWords}
+}
 
 type prefixed struct {
 	all  *prefixer

@@ -62,7 +62,7 @@ func (w *worker) account(ctx context.Context, mine *account, joined func(context
 		return nil, err
 	}
 	mine.Outcome = new(Outcome)
-	if err := w.run(ctx, mine.Outcome); err != nil {
+	if err := w.doTask(ctx, mine.Outcome); err != nil {
 		return nil, err
 	}
 	mine.Outcome.Repairs = w.comm.Totals().Repairs

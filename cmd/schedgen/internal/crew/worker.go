@@ -13,6 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -67,7 +68,7 @@ func (w *worker) join(ctx context.Context) (out *Outcome, err error) {
 		return nil, err
 	}
 	out = new(Outcome)
-	if err := w.run(ctx, out); err != nil {
+	if err := w.doTask(ctx, out); err != nil {
 		return nil, err
 	}
 	out.Repairs = w.comm.Totals().Repairs
@@ -127,7 +128,7 @@ func CauseOf(ctx context.Context, err error) error {
 	return err
 }
 
-func (w *worker) run(ctx context.Context, out *Outcome) error {
+func (w *worker) doTask(ctx context.Context, out *Outcome) error {
 	switch w.job.Task {
 	case TaskRun:
 		if w.job.Row().Published {
@@ -171,8 +172,8 @@ func (j *Job) config() (runtime.Config, error) {
 	if j.Row().Published {
 		cfg.MaxMessage = max(int(j.Size), 1)
 	}
-	if j.Task == TaskBench {
-		j.benchConfig(&cfg)
+	if j.Task == TaskBench && j.Operation.Replied {
+		setAlgorithm(&cfg, schedule.Barrier, runtime.Algorithm{Name: ReplyBarrier})
 	}
 	return cfg, nil
 }
