@@ -15,7 +15,8 @@ func proveBarrier(sub *subject) (string, error) {
 	return "", eachWindow(sub, enterMarks(sub), 0, sub.s.Ranks, maxRuns, func(a *must) error {
 		for rank := range sub.s.Programs {
 			if late := a.firstIgnored(rank); late >= 0 {
-				return refuteBarrier(sub, rank, late)
+				return sub.failWithout([]int{rank, late}, rank, sub.s.Programs[rank].Done, place(late, ir.Enter),
+					"rank %d may leave before rank %d enters", rank, late)
 			}
 		}
 		return nil
@@ -34,9 +35,4 @@ func (a *must) firstIgnored(rank int) int {
 		return -1
 	}
 	return int(late)
-}
-
-func refuteBarrier(sub *subject, rank, late int) error {
-	return sub.failWithout([]int{rank, late}, rank, sub.s.Programs[rank].Done, place(late, ir.Enter),
-		"rank %d may leave before rank %d enters", rank, late)
 }

@@ -71,21 +71,16 @@ func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) s
 func tellChain(steps []Step) string {
 	var parts []string
 	for i, st := range steps {
-		switch {
-		case i < maxHops || i == len(steps)-1:
-			parts = append(parts, tellStep(st))
+		switch shown := i < maxHops || i == len(steps)-1; {
+		case shown && st.From == st.Rank:
+			parts = append(parts, fmt.Sprintf("%v, folded", st.Slot))
+		case shown:
+			parts = append(parts, fmt.Sprintf("%v from rank %d", st.Slot, st.From))
 		case i == maxHops:
 			parts = append(parts, fmt.Sprintf("%d more", len(steps)-1-maxHops))
 		}
 	}
 	return strings.Join(parts, " after ")
-}
-
-func tellStep(st Step) string {
-	if st.From == st.Rank {
-		return fmt.Sprintf("%v, folded", st.Slot)
-	}
-	return fmt.Sprintf("%v from rank %d", st.Slot, st.From)
 }
 
 // spell lists slots: "s0, s1 and 3 more".

@@ -35,7 +35,7 @@ func (st *stuck) graph(from int64) waitGraph {
 	for todo := []int64{from}; len(todo) > 0; {
 		slot := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, on := range st.of(slot) {
+		for _, on := range st.waitingFor(slot) {
 			if int64(on) == slot { // a put to oneself, which wellformed refuses
 				continue
 			}

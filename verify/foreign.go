@@ -77,7 +77,7 @@ func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
 		}
 	}
 	report := &Report{Header: f.header}
-	failed := f.run(report, checks)
+	failed := f.runChecks(report, checks)
 	if !f.header.HasMessage() {
 		f.runBarrier(report, failed)
 	}
@@ -155,8 +155,8 @@ func (f *foreign) blockCells() int {
 	return 0
 }
 
-// run runs checks until one fails, and returns the name of that check.
-func (f *foreign) run(report *Report, checks []foreignCheck) (failed string) {
+// runChecks runs checks until one fails, and returns the name of that check.
+func (f *foreign) runChecks(report *Report, checks []foreignCheck) (failed string) {
 	for _, c := range checks {
 		if failed != "" {
 			report.Results = append(report.Results, notRun(c.name, failed))

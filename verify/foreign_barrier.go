@@ -21,8 +21,9 @@ func (f *foreign) runBarrier(report *Report, failed string) {
 		}
 		return
 	}
-	sig, err := f.signals()
+	waits, err := dag.NewWaits(f.Graph, f.index, f.mates, f.order)
 	if err == nil {
+		sig := &signals{f, waits}
 		var sub *Report
 		if sub, err = Run(sig.Schedule(report.Header), foreignBarrier...); err == nil {
 			for _, res := range sub.Results {
@@ -42,11 +43,6 @@ func (f *foreign) runBarrier(report *Report, failed string) {
 type signals struct {
 	*foreign
 	*dag.Waits
-}
-
-func (f *foreign) signals() (*signals, error) {
-	w, err := dag.NewWaits(f.Graph, f.index, f.mates, f.order)
-	return &signals{f, w}, err
 }
 
 // named adds to a failure which operations of the file its signals represent.

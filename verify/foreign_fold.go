@@ -40,7 +40,7 @@ func (c *contents) inputPart(rank, cell int) int32 {
 	if at < 0 || at >= c.header.InputChunks() || at >= c.Cells.Input[rank].Len {
 		return cellEmpty
 	}
-	return c.folds.value(c.folds.of(rank, at))
+	return c.folds.value(c.folds.contribution(rank, at))
 }
 
 // fold returns the result of an operation that folds two values.
@@ -123,7 +123,7 @@ func (f *foreign) proveSameTree() (string, error) {
 			switch was := by[k]; {
 			case !was.known:
 				by[k] = first{rank, x, true}
-				inOrder = inOrder && c.folds.canBeInOrder(x.tree(), make(map[tree]span))
+				inOrder = inOrder && c.folds.spanOf(x.tree(), make(map[tree]span)).ok
 			case was.x.tree() != x.tree():
 				return "", fail([]int{was.rank, rank}, nil, nil, "ranks %d and %d fold chunk %d in different ways, so that they may differ: %s and %s",
 					was.rank, rank, k, c.folds.spell(was.x.tree()), c.folds.spell(x.tree()))
@@ -142,10 +142,8 @@ type span struct {
 	ok        bool // in each fold, all ranks of one operand are below all ranks of the other
 }
 
-// canBeInOrder reports whether the leaves of t are in the order of their ranks after swapping
-// operands of its folds as needed.
-func (f *forest) canBeInOrder(t tree, known map[tree]span) bool { return f.spanOf(t, known).ok }
-
+// spanOf returns the span of t. It is ok if the leaves of t are in the order of their ranks after
+// swapping operands of its folds as needed. known holds the spans of trees that were computed before.
 func (f *forest) spanOf(t tree, known map[tree]span) span {
 	if s, ok := known[t]; ok {
 		return s

@@ -74,8 +74,8 @@ func newForest(ranks int) *forest {
 	return &forest{ranks: int32(ranks), nodes: []node{leaf, given}, index: make(map[[3]int32]int32)}
 }
 
-// of returns the term of a rank's contribution.
-func (f *forest) of(rank, part int) term { return term{rankNode, int32(rank), int32(part)} }
+// contribution returns the term of a rank's contribution.
+func (f *forest) contribution(rank, part int) term { return term{rankNode, int32(rank), int32(part)} }
 
 // given returns the term of a chunk that is there at enter.
 func (f *forest) given(chunk int) term { return term{givenNode, 0, givenPart(chunk)} }

@@ -106,7 +106,7 @@ func (a *must) begin() {
 		enter := a.sub.layout.Slot(rank, ir.Enter)
 		set := int32(0)
 		if a.seeds != nil {
-			set = a.add(a.seeds[rank])
+			set = a.addSet(a.seeds[rank])
 		} else {
 			set = a.with(0, enter)
 		}
@@ -129,7 +129,7 @@ func (a *must) begin() {
 func (a *must) visit(id int) {
 	rank, i := a.sub.layout.RuleOf(id)
 	r := &a.sub.s.Programs[rank].Rules[i]
-	set := a.of(rank, r.When)
+	set := a.unionOf(rank, r.When)
 	if a.sub.s.HasMessage() {
 		set = a.merge(set, a.slots[a.sub.layout.Slot(rank, ir.Enter)])
 	}
@@ -167,7 +167,7 @@ func (a *must) arrive(slot int, set int32) {
 	if set == old || a.sets[set].includes(a.sets[old]) {
 		return
 	}
-	a.slots[slot] = a.add(intersection(a.buf[0][:0], a.sets[old], a.sets[set]))
+	a.slots[slot] = a.addSet(intersection(a.buf[0][:0], a.sets[old], a.sets[set]))
 	for _, rule := range a.sub.waiters.Of(slot) {
 		if a.rules[rule] >= 0 {
 			a.again = append(a.again, rule)
@@ -175,8 +175,8 @@ func (a *must) arrive(slot int, set int32) {
 	}
 }
 
-// of returns the union of the sets of slots of rank.
-func (a *must) of(rank int, slots []ir.Slot) int32 {
+// unionOf returns the union of the sets of slots of rank.
+func (a *must) unionOf(rank int, slots []ir.Slot) int32 {
 	acc, id, next := runs(nil), int32(0), 0
 	for _, s := range slots {
 		other := a.slots[a.sub.layout.Slot(rank, s)]
@@ -193,7 +193,7 @@ func (a *must) of(rank int, slots []ir.Slot) int32 {
 	if id >= 0 {
 		return id
 	}
-	return a.add(acc)
+	return a.addSet(acc)
 }
 
 // merge returns the union of two sets.
@@ -201,7 +201,7 @@ func (a *must) merge(x, y int32) int32 {
 	if y < 0 || x == y || a.sets[x].includes(a.sets[y]) {
 		return x
 	}
-	return a.add(union(a.buf[0][:0], a.sets[x], a.sets[y]))
+	return a.addSet(union(a.buf[0][:0], a.sets[x], a.sets[y]))
 }
 
 // with returns the set with the slot's mark added.
@@ -210,10 +210,11 @@ func (a *must) with(set int32, slot int) int32 {
 	if mark < a.span.lo || mark >= a.span.hi || a.sets[set].has(mark) {
 		return set
 	}
-	return a.add(union(a.buf[0][:0], a.sets[set], runs{{mark, mark + 1}}))
+	return a.addSet(union(a.buf[0][:0], a.sets[set], runs{{mark, mark + 1}}))
 }
 
-func (a *must) add(s runs) int32 {
+// addSet stores a set and returns its number.
+func (a *must) addSet(s runs) int32 {
 	a.total += len(s) + 4 // a set itself takes as much memory as a few runs
 	a.sets = append(a.sets, slices.Clone(s))
 	return int32(len(a.sets) - 1)
@@ -235,5 +236,5 @@ func (a *must) needed(rank int, slots []ir.Slot) runs {
 	if !a.reached(rank, slots) {
 		return runs{a.span}
 	}
-	return a.sets[a.of(rank, slots)]
+	return a.sets[a.unionOf(rank, slots)]
 }

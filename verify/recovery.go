@@ -236,8 +236,13 @@ func twiceArePut(sub *subject) error {
 		}
 		puts.mark(rank, nil)
 		for i := range p.Rules {
-			if !p.Rules[i].IsRepair() {
-				puts.addPuts(&p.Rules[i])
+			if p.Rules[i].IsRepair() {
+				continue
+			}
+			for _, a := range p.Rules[i].Do {
+				if a.Op == ir.Put {
+					puts.add(int(a.To), a.Sets())
+				}
 			}
 		}
 		for _, a := range p.Twice {
@@ -248,13 +253,4 @@ func twiceArePut(sub *subject) error {
 		}
 	}
 	return nil
-}
-
-// addPuts adds the slots that r puts to the set.
-func (st *stamps) addPuts(r *ir.Rule) {
-	for _, a := range r.Do {
-		if a.Op == ir.Put {
-			st.add(int(a.To), a.Sets())
-		}
-	}
 }

@@ -1,9 +1,5 @@
 package verify
 
-import (
-	"github.com/schedgen/schedgen/ir"
-)
-
 // retire is the property on which the runtime relies when it discards an operation: a rank that has
 // returned has nothing left to do except repairs. Rules that wait for a request are part of a
 // repair.
@@ -14,6 +10,9 @@ var retire = Check{
 	prove:   proveRetire,
 }
 
+// proveRetire claims that every slot for which such a rule waits is set when the rank returns. Then
+// enter is set, and so are the slots of done, the chunks that the rank holds and the slots that it has
+// folded.
 func proveRetire(sub *subject) (string, error) {
 	var open []claim
 	seen := newStamps(sub)
@@ -22,7 +21,9 @@ func proveRetire(sub *subject) (string, error) {
 		seen.returned(rank)
 		for i := range p.Rules {
 			if r := &p.Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
-				open = sub.retireClaims(open, seen, rank, r)
+				for _, w := range r.When {
+					open = seen.claim(open, rank, w, w)
+				}
 			}
 		}
 	}
@@ -30,13 +31,4 @@ func proveRetire(sub *subject) (string, error) {
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
 			"rank %d may return while a rule of it still waits for %v", c.rank, c.asked)
 	})
-}
-
-// retireClaims appends claims for the slots for which a rule waits and that are not in done. When
-// the rank returns, enter, the chunks that it holds and the slots that it has folded are set.
-func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
-	for _, w := range r.When {
-		open = done.claim(open, rank, w, w)
-	}
-	return open
 }

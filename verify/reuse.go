@@ -81,13 +81,13 @@ func aheadOf(sub *subject, limit int) (runAhead, error) {
 	ahead := runAhead{}
 	m := enterMarks(sub)
 	err := halving(run{0, int32(sub.s.Ranks)}, func(span run) (bool, error) {
-		return ahead.look(sub, m, span, limit)
+		return ahead.bound(sub, m, span, limit)
 	})
 	return ahead, err
 }
 
-// look finds how far ranks may run ahead of those in the span.
-func (ra *runAhead) look(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
+// bound finds how far ranks may run ahead of those in the span.
+func (ra *runAhead) bound(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
 	var seeds []runs
 	free, apart := math.MaxInt, math.MaxInt
 	for back := 0; ; back++ {

@@ -93,7 +93,7 @@ func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks [
 		return nil
 	}
 	q := newQuotient(s, per, rotated)
-	if !q.run() || !q.wellformed() || !q.once() {
+	if !q.computeRounds() || !q.wellformed() || !q.once() {
 		return nil
 	}
 	notes := make(map[string]string)
@@ -245,9 +245,9 @@ func (q *quotient) back(k int, by int32) int {
 	return q.rotated(ranks, (ranks-int(by))%ranks, k/q.per)*q.per + k%q.per
 }
 
-// run computes the rounds, as package fixpoint does. It reports whether every rule fires and every
+// computeRounds computes the rounds, as package fixpoint does. It reports whether every rule fires and every
 // Done slot is set. That is what the check deadlock, and in part the check retire, require.
-func (q *quotient) run() bool {
+func (q *quotient) computeRounds() bool {
 	missing := make([]int, len(q.p.Rules))
 	for i := range q.p.Rules {
 		missing[i] = len(q.p.Rules[i].When)

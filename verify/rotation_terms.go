@@ -39,13 +39,13 @@ func (q *quotient) typed() bool {
 		}
 	}
 	for i := range q.p.Values {
-		if c.of(0, ir.Value(i)) == noPart {
+		if c.partOfSlot(0, ir.Value(i)) == noPart {
 			return false
 		}
 	}
 	for i := range q.p.Rules {
 		for _, a := range q.p.Rules[i].Do {
-			if a.Op == ir.Put && a.As != ir.None && (c.of(0, a.Slot) < 0 || q.back(int(c.of(0, a.Slot)), a.To) != int(c.of(0, a.As))) {
+			if a.Op == ir.Put && a.As != ir.None && (c.partOfSlot(0, a.Slot) < 0 || q.back(int(c.partOfSlot(0, a.Slot)), a.To) != int(c.partOfSlot(0, a.As))) {
 				return false
 			}
 		}
@@ -90,7 +90,7 @@ func (q *quotient) values() *values {
 			if a.Slot.Kind() == ir.KindSignal {
 				continue
 			}
-			t := v.of(0, a.Slot.Index())
+			t := v.contribution(0, a.Slot.Index())
 			if a.Slot.Kind() != ir.KindInput {
 				t = v.slots[q.numbers.Index(a.Slot)]
 			}

@@ -451,7 +451,7 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 			require.NoError(t, err)
 			per, rotated := s.Rotation()
 			q := newQuotient(s, per, rotated)
-			require.True(t, q.run())
+			require.True(t, q.computeRounds())
 			var seeds []runs
 			seed := runs{{0, 1}}
 			for range 3 {

@@ -84,4 +84,5 @@ func (sub *subject) eachLack(rank int, r *ir.Rule, first bool, f func(on int)) {
 	}
 }
 
-func (st *stuck) of(slot int64) []int32 { return st.waits[st.start[slot]:st.start[slot+1]] }
+// waitingFor returns the rules that wait for a slot.
+func (st *stuck) waitingFor(slot int64) []int32 { return st.waits[st.start[slot]:st.start[slot+1]] }

@@ -36,7 +36,7 @@ func findMixed(sub *subject) error {
 	}
 	for rank := range sub.s.Programs {
 		for i := range sub.s.Programs[rank].Values {
-			if s := ir.Value(i); c.of(rank, s) == noPart {
+			if s := ir.Value(i); c.partOfSlot(rank, s) == noPart {
 				return fail([]int{rank}, []Place{place(rank, s)}, nil,
 					"the program of rank %d does not show which part of the vector %v belongs to", rank, s)
 			}
@@ -90,8 +90,8 @@ func (c *classes) class(id int32) int32 {
 	return id
 }
 
-// of returns the part to which a slot of rank belongs, or noPart if that is not known.
-func (c *classes) of(rank int, s ir.Slot) int32 {
+// partOfSlot returns the part to which a slot of rank belongs, or noPart if that is not known.
+func (c *classes) partOfSlot(rank int, s ir.Slot) int32 {
 	if s.Kind() != ir.KindValue {
 		return partOf(c.h, s)
 	}
@@ -104,7 +104,7 @@ func (c *classes) of(rank int, s ir.Slot) int32 {
 
 // fold records that an operand belongs to the same part as the result.
 func (c *classes) fold(rank int, a ir.Action) error {
-	part, was := c.of(rank, a.Slot), c.of(rank, a.As)
+	part, was := c.partOfSlot(rank, a.Slot), c.partOfSlot(rank, a.As)
 	switch {
 	case was == noPart:
 		was = part
@@ -123,7 +123,7 @@ func (c *classes) fold(rank int, a ir.Action) error {
 // put checks that a put slot and its name at the destination belong to the same part.
 func (c *classes) put(rank int, a ir.Action) error {
 	to := int(a.To)
-	from, into := c.of(rank, a.Slot), c.of(to, a.As)
+	from, into := c.partOfSlot(rank, a.Slot), c.partOfSlot(to, a.As)
 	if from == into {
 		return nil
 	}

@@ -85,7 +85,7 @@ func valuesOf(sub *subject) *values {
 func (v *values) read(sub *subject, rank int, s ir.Slot) term {
 	switch {
 	case s.Kind() == ir.KindInput:
-		return v.of(rank, s.Index())
+		return v.contribution(rank, s.Index())
 	case s.Kind() == ir.KindChunk && sub.s.Holds(rank, s.Index()):
 		return v.given(s.Index())
 	}

@@ -92,7 +92,7 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 		if c.Name != wellformed.Name {
 			begin(c.Name)
 		}
-		report.Results = append(report.Results, c.run(sub, s, formErr))
+		report.Results = append(report.Results, c.result(sub, s, formErr))
 	}
 	if formErr == nil {
 		report.Cost, report.Terms = costOf(sub, nil), termsOf(sub)
@@ -110,8 +110,8 @@ func examine(s *ir.Schedule) (*subject, error) {
 	return sub, named(wellformed.Name, err)
 }
 
-// run runs one check, given the result of wellformed.
-func (c *Check) run(sub *subject, s *ir.Schedule, formErr error) Result {
+// result runs one check, given the result of wellformed.
+func (c *Check) result(sub *subject, s *ir.Schedule, formErr error) Result {
 	res := Result{Check: c.Name}
 	why, applies := c.scope.of(s)
 	switch {
