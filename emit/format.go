@@ -116,13 +116,9 @@ func Write(w io.Writer, format string, s *ir.Schedule, o Options) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("emit: unknown format %q (have %s)", format, strings.Join(names(), ", "))
-}
-
-func names() []string {
-	var out []string
+	var names []string
 	for _, f := range Formats() {
-		out = append(out, f.Name)
+		names = append(names, f.Name)
 	}
-	return out
+	return fmt.Errorf("emit: unknown format %q (have %s)", format, strings.Join(names, ", "))
 }

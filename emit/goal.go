@@ -79,7 +79,7 @@ func newGoal(s *ir.Schedule, o Options) (*goal, error) {
 	}
 	for rank := range g.lines {
 		if len(g.lines[rank]) == 0 {
-			g.add(rank, "idle", "calc 0", nil) // the simulator crashes on a rank without operations
+			g.addLine(rank, "idle", "calc 0", nil) // the simulator crashes on a rank without operations
 		}
 	}
 	return g, nil
@@ -91,7 +91,7 @@ func (g *goal) fire(rank int, r *ir.Rule) {
 	if len(needs) > 1 && g.sends(rank, r) > 1 {
 		join := fmt.Sprintf("j%d", g.joins[rank])
 		g.joins[rank]++
-		g.add(rank, join, "calc 0", needs)
+		g.addLine(rank, join, "calc 0", needs)
 		needs = []string{join}
 	}
 	for message := range messages(r.Do) {
@@ -140,7 +140,7 @@ func (g *goal) foldOf(rank int, do []ir.Action, needs []string) {
 	g.folds[rank]++
 	part := g.partOf(rank, do[0].Slot)
 	bytes := g.chunkBytes(part) * max(len(do)-1, 1)
-	g.add(rank, label, fmt.Sprintf("calc %d", (int64(bytes)*int64(g.fold)+999)/1000), needs)
+	g.addLine(rank, label, fmt.Sprintf("calc %d", (int64(bytes)*int64(g.fold)+999)/1000), needs)
 	g.sets(rank, do[0].As, label, part)
 }
 
@@ -202,8 +202,8 @@ func (g *goal) message(from, to int, message []ir.Action, needs []string) {
 		bytes += g.bytes(from, a.Slot)
 		g.sets(to, a.Sets(), label, g.partOf(from, a.Slot))
 	}
-	g.add(from, fmt.Sprintf("%s_to_%d%s", name, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
-	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
+	g.addLine(from, fmt.Sprintf("%s_to_%d%s", name, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
+	g.addLine(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
 }
 
 // bytes returns the number of bytes that a slot of a rank adds to its message. A signal or a
@@ -235,8 +235,8 @@ func (g *goal) tag(slot ir.Slot) int {
 	return g.s.Chunks + slot.Index()
 }
 
-// add adds an operation and its requirements.
-func (g *goal) add(rank int, label, op string, needs []string) {
+// addLine adds an operation and its requirements.
+func (g *goal) addLine(rank int, label, op string, needs []string) {
 	g.lines[rank] = append(g.lines[rank], label+": "+op)
 	for i, n := range needs {
 		if !slices.Contains(needs[:i], n) {

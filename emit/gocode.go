@@ -40,11 +40,6 @@ func CheckPackage(name string) error {
 	return nil
 }
 
-// defaultPackage returns the algorithm's name with the number of ranks.
-func defaultPackage(s *ir.Schedule) string {
-	return strings.ReplaceAll(s.Algorithm, "-", "") + strconv.Itoa(s.Ranks)
-}
-
 // writeGo writes a Go package whose function Schedule returns s for runtime.Comm.Use. Ranks whose
 // programs differ only in numbers are a role, and one function builds their programs. A number
 // follows from the rank by a sum, a sum modulo the number of ranks, or an exclusive or. All other
@@ -52,7 +47,7 @@ func defaultPackage(s *ir.Schedule) string {
 func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	name := o.Package
 	if name == "" {
-		name = defaultPackage(s)
+		name = strings.ReplaceAll(s.Algorithm, "-", "") + strconv.Itoa(s.Ranks)
 	}
 	if err := CheckPackage(name); err != nil {
 		return err

@@ -203,9 +203,9 @@ func (f *fit) setTable(o *outline, picks bool, leads []int) {
 		if !f.isRank[i] {
 			base = make([]int, len(f.ranks))
 		}
-		if !picks || !slices.ContainsFunc(packs, func(p *digit) bool { return p.add(k, base, values[k]) }) {
+		if !picks || !slices.ContainsFunc(packs, func(p *digit) bool { return p.addNumber(k, base, values[k]) }) {
 			p := &digit{which: make([]int, len(f.ranks)), picks: 1}
-			p.add(k, base, values[k])
+			p.addNumber(k, base, values[k])
 			packs = append(packs, p)
 		}
 	}
@@ -246,8 +246,8 @@ const (
 	leastSaved = 200 // bytes that a list must save
 )
 
-// add adds a number to p. It reports false if p would then have too many distances.
-func (p *digit) add(k int, base, values []int) bool {
+// addNumber adds a number to p. It reports false if p would then have too many distances.
+func (p *digit) addNumber(k int, base, values []int) bool {
 	if len(p.numbers) > 0 && p.picks == 0 {
 		return false
 	}

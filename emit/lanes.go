@@ -29,7 +29,7 @@ type sheet struct {
 
 // lanes draws what o asks for, or returns the reason why it does not fit.
 func lanes(t *run, o RoundsOptions) (*sheet, string) {
-	most := mostLanes(t, o.Width)
+	most := max(0, o.Width-margin-rightLabel)/leastPitch(t) + 1 // lanes that fit
 	if most < min(len(t.Programs), 3) || o.Extract.kind == everybody && most < len(t.Programs) {
 		return nil, fmt.Sprintf("%s do not fit in %d columns", count(len(t.Programs), "rank"), o.Width)
 	}
@@ -47,11 +47,6 @@ func lanes(t *run, o RoundsOptions) (*sheet, string) {
 		return nil, fmt.Sprintf("a drawing would have more than %d lines", maxLines)
 	}
 	return sh, ""
-}
-
-// mostLanes returns how many lanes fit in a width.
-func mostLanes(t *run, width int) int {
-	return max(0, width-margin-rightLabel)/leastPitch(t) + 1
 }
 
 // leastPitch returns the minimum distance of lanes at which the numbers of ranks and rounds fit

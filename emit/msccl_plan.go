@@ -287,12 +287,8 @@ func (p *mscclPlan) follows(put *mscclPut, fold moment, s ir.Slot) bool {
 		}
 		return x.Kind() == before.Kind() && p.fixed(put.to, x) == p.fixed(put.to, before).plus(1)
 	}
-	return with.Kind() == ir.KindInput && next(put.with[n], with) && next(put.made[n], made) && sameRule(p, put, fold)
-}
-
-// sameRule reports whether the rule of the fold also folds the slots of the put so far.
-func sameRule(p *mscclPlan, put *mscclPut, fold moment) bool {
-	return slices.ContainsFunc(fold.rule.Do, func(a ir.Action) bool { return a.Op == ir.Fold && a.As == put.made[0] })
+	sameRule := slices.ContainsFunc(fold.rule.Do, func(a ir.Action) bool { return a.Op == ir.Fold && a.As == put.made[0] })
+	return with.Kind() == ir.KindInput && next(put.with[n], with) && next(put.made[n], made) && sameRule
 }
 
 // fixed returns the place of a contribution or of a wanted chunk.
@@ -508,9 +504,9 @@ func (p *mscclPlan) await(rank int, m maker) (block, step int) {
 	return block, step
 }
 
-// add adds a step to a block of the rank and returns its number. The step waits for the last of
+// addStep adds a step to a block of the rank and returns its number. The step waits for the last of
 // needs. Steps before it wait for the others. Steps of the same block need no waiting.
-func (p *mscclPlan) add(rank, block int, needs []maker, step mscclStep) int {
+func (p *mscclPlan) addStep(rank, block int, needs []maker, step mscclStep) int {
 	step.block, step.dep = -1, -1
 	nothing := mscclPlace{"o", -1}
 	for _, need := range needs {
@@ -541,7 +537,7 @@ func (p *mscclPlan) send(put *mscclPut) {
 			p.sendOn(put, &b.steps[p.step[put.needs[0]]])
 			return
 		}
-		p.add(put.from, id, nil, mscclStep{kind: "s", src: put.src, dst: put.src, cnt: len(put.slots)})
+		p.addStep(put.from, id, nil, mscclStep{kind: "s", src: put.src, dst: put.src, cnt: len(put.slots)})
 		return
 	}
 	id := p.block(put.from, p.sends, c, mscclBlock{send: put.to, recv: -1})
@@ -549,7 +545,7 @@ func (p *mscclPlan) send(put *mscclPut) {
 	if put.folds {
 		dst = put.src
 	}
-	p.add(put.from, id, put.needs, mscclStep{kind: "s", src: put.src, dst: dst, cnt: len(put.slots)})
+	p.addStep(put.from, id, put.needs, mscclStep{kind: "s", src: put.src, dst: dst, cnt: len(put.slots)})
 }
 
 // sendOn lets the step that receives the slots of a put also send them, or their folds. It does not
@@ -575,7 +571,7 @@ func (p *mscclPlan) receive(i int) {
 	if put.folds {
 		step.kind, step.src = "rrc", p.source(put.to, put.with[0])
 	}
-	p.step[i] = p.add(put.to, id, put.after, step)
+	p.step[i] = p.addStep(put.to, id, put.after, step)
 }
 
 // fold adds the steps of a fold: a copy of the first operand, onto which the others are folded. If
@@ -587,8 +583,8 @@ func (p *mscclPlan) fold(f *mscclFold) {
 	}
 	id := p.block(f.rank, p.folder, connection{f.rank, f.rank}, mscclBlock{send: -1, recv: -1})
 	dst := p.place[rankSlot{f.rank, f.made}]
-	f.step = p.add(f.rank, id, f.needs, mscclStep{kind: "cpy", src: p.source(f.rank, f.operands[0]), dst: dst, cnt: 1})
+	f.step = p.addStep(f.rank, id, f.needs, mscclStep{kind: "cpy", src: p.source(f.rank, f.operands[0]), dst: dst, cnt: 1})
 	for _, s := range f.operands[1:] {
-		f.step = p.add(f.rank, id, nil, mscclStep{kind: "re", src: p.source(f.rank, s), dst: dst, cnt: 1})
+		f.step = p.addStep(f.rank, id, nil, mscclStep{kind: "re", src: p.source(f.rank, s), dst: dst, cnt: 1})
 	}
 }

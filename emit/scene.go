@@ -43,7 +43,7 @@ func (t *run) scene(p pick, rounds int) *scene {
 	sc.markSends(lanes)
 	slices.SortStableFunc(sc.transfers, compareTransfers)
 	if len(p.ranks) < len(t.Programs) || left > 0 || p.hub >= 0 {
-		sc.note = sc.tell(p, left)
+		sc.note = sc.caption(p, left)
 	}
 	return sc
 }
@@ -159,8 +159,8 @@ func (sc *scene) gap(column int) bool {
 	return sc.numbers[column-1] > before+1
 }
 
-// tell describes which ranks are shown and what is left out.
-func (sc *scene) tell(p pick, left int) string {
+// caption describes which ranks are shown and what is left out.
+func (sc *scene) caption(p pick, left int) string {
 	t := sc.run
 	text := fmt.Sprintf("%s of %s", number(len(sc.ranks)), count(len(t.Programs), "rank"))
 	if p.why != "" {

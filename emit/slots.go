@@ -22,7 +22,11 @@ func slotList(slots []ir.Slot) string {
 		}
 	}
 	letter := slots[0].String()[:1]
-	runs := numberRuns(slots)
+	indices := make([]int, len(slots))
+	for i, s := range slots {
+		indices[i] = s.Index()
+	}
+	runs := intRuns(indices, "-")
 	if len(runs) > 3 {
 		return fmt.Sprintf("%d %s", len(slots), kindPlural(slots[0]))
 	}
@@ -39,15 +43,6 @@ func kindPlural(s ir.Slot) string {
 		return "contributions"
 	}
 	return "chunks"
-}
-
-// numberRuns returns the indices of sorted slots as runs: "0-3", "5".
-func numberRuns(slots []ir.Slot) []string {
-	indices := make([]int, len(slots))
-	for i, s := range slots {
-		indices[i] = s.Index()
-	}
-	return intRuns(indices, "-")
 }
 
 // intRuns returns sorted numbers as runs joined by the word to. Repeated numbers count once.

@@ -61,7 +61,7 @@ type promise struct {
 // promised holds the promises of algorithms by name. An algorithm promises what holds for all its
 // parameters. Tests check that.
 var promised = map[string]promise{
-	"bcast/mcast-acktree": {acked: true},
+	"bcast/mcast-acktree":   {acked: true},
 	"anycast/mcast-acktree": {acked: true},
 
 	"reduce/linear":   {rankOrder: true, position: true, inPlace: true},
