@@ -53,7 +53,7 @@ func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
 	if n.rank == origin {
 		asked = ir.Enter
 	}
-	a.tell(asked, ir.Chunk(question))
+	a.putToAll(asked, ir.Chunk(question))
 
 	from := a.begin()
 	a.uses(from, ir.Input(0))
@@ -79,15 +79,15 @@ func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
 	if sums.Kind() == ir.KindValue {
 		a.putAs(sums, parent, ir.Value(place))
 	}
-	a.tell(ir.Chunk(answer), ir.Chunk(answer))
+	a.putToAll(ir.Chunk(answer), ir.Chunk(answer))
 	if n.rank == origin {
 		return a.foldedProgram(n, answer, 1)
 	}
 	return a.foldedProgram(n, question, 2)
 }
 
-// tell writes the rule that puts a chunk to all ranks of a.to, once upon is set.
-func (a *arena) tell(upon, chunk ir.Slot) {
+// putToAll writes the rule that puts a chunk to all ranks of a.to, once upon is set.
+func (a *arena) putToAll(upon, chunk ir.Slot) {
 	from := a.begin()
 	a.wait(upon)
 	for _, to := range a.to {

@@ -59,10 +59,17 @@ func (e *NameError) Suggestion() string {
 // into name, first in the full name and then in the part after the slash.
 func nearNames(name string, all []Algorithm) []string {
 	name = strings.ToLower(name)
-	for _, near := range []func(name, full string) bool{sameName, sameShort, isPart, mistyped, mistypedShort} {
+	const leastPart = 3 // letters
+	for _, near := range []func(full string) bool{
+		func(full string) bool { return name == full },
+		func(full string) bool { return short(name) == short(full) },
+		func(full string) bool { return len(name) >= leastPart && strings.Contains(full, name) },
+		func(full string) bool { return typos(name, full) <= maxTypos },
+		func(full string) bool { return typos(name, short(full)) <= min(maxTypos, len(short(full))/3) },
+	} {
 		var names []string
 		for _, a := range all {
-			if near(name, a.Name) {
+			if near(a.Name) {
 				names = append(names, a.Name)
 			}
 		}
@@ -75,24 +82,6 @@ func nearNames(name string, all []Algorithm) []string {
 
 // short returns the part of name after the slash, or all of name if it has no slash.
 func short(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
-
-func sameName(name, full string) bool { return name == full }
-
-func sameShort(name, full string) bool { return short(name) == short(full) }
-
-func isPart(name, full string) bool {
-	const least = 3 // letters
-	return len(name) >= least && strings.Contains(full, name)
-}
-
-// mistyped reports whether a few typing errors turn full into name.
-func mistyped(name, full string) bool { return typos(name, full) <= maxTypos }
-
-// mistypedShort reports whether a few typing errors turn the part of full after the slash into
-// name.
-func mistypedShort(name, full string) bool {
-	return typos(name, short(full)) <= min(maxTypos, len(short(full))/3)
-}
 
 // typos returns the edit distance of a and b. It may return any number above maxTypos if the
 // lengths differ by more than that.

@@ -204,11 +204,8 @@ func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }
 // fixed reports whether the algorithm has the parameter but leaves no choice. A rootless message
 // and the multicast of a barrier are always one chunk.
 func (a *Algorithm) fixed(param string) bool {
-	return (a.rootless() || a.tells) && param == "chunks"
+	return (a.overlay != nil || a.tells) && param == "chunks"
 }
-
-// rootless reports whether any rank may begin, at any time.
-func (a *Algorithm) rootless() bool { return a.overlay != nil }
 
 // The parameters that the algorithms of a collective have in common.
 func bcastParams() []string    { return []string{"root", "chunks", "hosts"} }

@@ -92,7 +92,7 @@ func Compare(c Case, m sim.Model) ([]Candidate, error) {
 		}
 		for _, hosts := range groupings(&alg, &c, m) {
 			s := search{alg: alg, c: &c, m: m, params: schedule.Params{Ranks: c.Ranks, Hosts: hosts}}
-			best, err := s.run()
+			best, err := s.tryParameters()
 			if err != nil {
 				return nil, err
 			}
@@ -128,10 +128,10 @@ type search struct {
 	best   Candidate
 }
 
-// run tries values of one parameter after the other, each with the best values of the earlier ones.
+// tryParameters tries values of one parameter after the other, each with the best values of the earlier ones.
 // Only the fans of gathering and releasing occur together in an algorithm. They hardly depend on
 // each other, because one tree starts where the other ends.
-func (s *search) run() (Candidate, error) {
+func (s *search) tryParameters() (Candidate, error) {
 	var err error
 	if s.best, err = priced(s.alg.Name, s.params, s.c, s.m, maxDeliveries); err != nil {
 		return s.best, err

@@ -96,8 +96,8 @@ type tunedRule struct {
 	requests  int // messages of a rank that may be under way at once; 0: no limit
 }
 
-// add translates a rule. It leaves a rule without equal to the built-in rules.
-func (t *tuned) add(r tunedRule) {
+// addRule translates a rule. It leaves a rule without equal to the built-in rules.
+func (t *tuned) addRule(r tunedRule) {
 	r.Reason = fmt.Sprintf("Open MPI: %s", r.algorithm)
 	e, ok := equals[r.Collective][r.algorithm]
 	switch {

@@ -220,7 +220,7 @@ func (c *classic) addRows(collective string, rows []classicRow) {
 		for _, r := range row.rules {
 			r.Ranks = within.Ranks
 			if sized(collective) {
-				c.add(r)
+				c.addRule(r)
 				continue
 			}
 			if r.Bytes.From > 0 {
@@ -228,7 +228,7 @@ func (c *classic) addRows(collective string, rows []classicRow) {
 				continue
 			}
 			r.Bytes = Range{}
-			c.add(r)
+			c.addRule(r)
 		}
 		c.rest(within)
 	}

@@ -153,7 +153,7 @@ func (n *node) message(t *tuned, within Rule) error {
 		t.notef(n.line, "left out: the size of a %s is 0", r.Collective)
 		return nil
 	}
-	t.add(r)
+	t.addRule(r)
 	return nil
 }
 

@@ -36,7 +36,7 @@ func OnModel(m Machine, compare func(selection.Case) ([]selection.Candidate, err
 			}
 		}
 		for _, choice := range near {
-			if _, err := p.add(choice, math.Inf(1)); err != nil {
+			if _, err := p.addChoice(choice, math.Inf(1)); err != nil {
 				return Cell{}, err
 			}
 		}
@@ -62,7 +62,7 @@ type pricing struct {
 // builtIn adds the choice of the built-in rules. If its time cannot be computed, the cell stays
 // empty, and the built-in rules decide.
 func (p *pricing) builtIn() error {
-	known, err := p.add(BuiltIn(p.c), math.Inf(1))
+	known, err := p.addChoice(BuiltIn(p.c), math.Inf(1))
 	if !known {
 		p.cell.How = Unknown
 	}
@@ -81,11 +81,11 @@ func (p *pricing) found(best *selection.Candidate) error {
 	}
 	if round := exact; round.Params.Chunk > 0 {
 		round.Params.Chunk = nearestPower(round.Params.Chunk)
-		if known, err := p.add(round, float64(best.Time)*(1+alike)); known || err != nil {
+		if known, err := p.addChoice(round, float64(best.Time)*(1+alike)); known || err != nil {
 			return err
 		}
 	}
-	_, err = p.add(exact, math.Inf(1))
+	_, err = p.addChoice(exact, math.Inf(1))
 	return err
 }
 
@@ -132,8 +132,8 @@ func unless(v, usual int) int {
 	return v
 }
 
-// add adds a choice if it is not there yet. It reports whether the choice takes at most most.
-func (p *pricing) add(choice Choice, most float64) (bool, error) {
+// addChoice adds a choice if it is not there yet. It reports whether the choice takes at most most.
+func (p *pricing) addChoice(choice Choice, most float64) (bool, error) {
 	if slices.ContainsFunc(p.cell.Candidates, func(c Candidate) bool { return c.Choice == choice }) {
 		return true, nil
 	}
