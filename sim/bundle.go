@@ -24,8 +24,8 @@ type bundles struct {
 	free int32
 }
 
-// add returns the number of a new, empty bundle.
-func (b *bundles) add() int32 {
+// newBundle returns the number of a new, empty bundle.
+func (b *bundles) newBundle() int32 {
 	i := b.free
 	if i > 0 {
 		b.free = b.all.at(i).next
@@ -54,7 +54,7 @@ func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error)
 	if !ok {
 		return 0, noSlot(r, send, to)
 	}
-	number = e.costs.bundles.add()
+	number = e.costs.bundles.newBundle()
 	x := e.costs.bundles.at(number)
 	for i, s := range slots {
 		as := ir.Slot(s)

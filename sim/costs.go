@@ -101,9 +101,9 @@ func (s *costs) lengthOf(slot int32, to int) int {
 	return s.bytes[s.classOf(slot)]
 }
 
-// of returns the cost of a message between two ranks, or to all ranks. The result is valid until
+// costOf returns the cost of a message between two ranks, or to all ranks. The result is valid until
 // the next call.
-func (s *costs) of(slot int32, from, to int) *cost {
+func (s *costs) costOf(slot int32, from, to int) *cost {
 	near := s.near(from, to)
 	if slot < 0 || s.sized != nil {
 		s.last = s.model.cost(s.lengthOf(slot, to), near)

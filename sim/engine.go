@@ -134,13 +134,7 @@ func (e *engine) reset(seed uint64, enters []Time) {
 	}
 }
 
-func (e *engine) enters(seed uint64) []Time {
-	at := make([]Time, len(e.ranks))
-	e.c.Arrival.times(at, e.h.Root, seed)
-	return at
-}
-
-func (e *engine) run(seed uint64, enters []Time) error {
+func (e *engine) simulate(seed uint64, enters []Time) error {
 	e.reset(seed, enters)
 	for r := range e.ranks {
 		e.ranks[r], e.calls[r] = rank{cpu: enters[r], wake: never}, call{returns: Never}

@@ -64,7 +64,7 @@ func (e *engine) foldOf(n *node, i int32) (made ended, took Time, slot ir.Slot) 
 	if number >= 0 {
 		number = e.numberIn(n, number)
 	}
-	took = e.costs.folding.of(e.costs.bytes[class]) * Time(max(len(slots)-2, 1))
+	took = e.costs.folding.timeOf(e.costs.bytes[class]) * Time(max(len(slots)-2, 1))
 	return ended{number, class}, took, slot
 }
 

@@ -19,7 +19,7 @@ func (m Linear) check(bytes int) error {
 }
 
 func (m Linear) cost(bytes int, near bool) cost {
-	wire := m.PerByte.of(bytes)
+	wire := m.PerByte.timeOf(bytes)
 	c := cost{out: wire, latency: m.T0 + wire}
 	if m.Sync {
 		c.out = c.latency

@@ -30,8 +30,8 @@ type cost struct {
 // PerByte is a time for each byte, in picoseconds. For a rate of B bits a second it is 8e12/B.
 type PerByte int64
 
-// of returns the time of n bytes in whole nanoseconds, rounded up.
-func (p PerByte) of(n int) Time { return Time((int64(p)*int64(n) + 999) / 1000) }
+// timeOf returns the time of n bytes in whole nanoseconds, rounded up.
+func (p PerByte) timeOf(n int) Time { return Time((int64(p)*int64(n) + 999) / 1000) }
 
 // String returns the time in ns, such as "0.8".
 func (p PerByte) String() string { return strconv.FormatFloat(float64(p)/1000, 'f', -1, 64) }
@@ -82,7 +82,7 @@ func (m LogGP) cost(bytes int, near bool) cost {
 		return m.Near.cost(bytes, false)
 	}
 	further := max(bytes, 1) - 1
-	wire, cpu := m.GPerByte.of(further), m.OPerByte.of(further)
+	wire, cpu := m.GPerByte.timeOf(further), m.OPerByte.timeOf(further)
 	return cost{
 		sendCPU: m.O + cpu, out: m.Gap + wire,
 		latency: m.O + cpu + m.L,

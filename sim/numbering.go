@@ -59,9 +59,9 @@ func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	}
 }
 
-// of returns the number of a chunk's slot, or -1 if the program does not name it. For any other
+// numberOf returns the number of a chunk's slot, or -1 if the program does not name it. For any other
 // slot it returns number.
-func (n *numbering) of(s ir.Slot, number int32) int32 {
+func (n *numbering) numberOf(s ir.Slot, number int32) int32 {
 	if s.Kind() != ir.KindChunk {
 		return number
 	}

@@ -78,7 +78,7 @@ func (p *path) reset(ranks int) {
 	}
 }
 
-func (p *path) add(x pathOp) int32 {
+func (p *path) addOp(x pathOp) int32 {
 	p.ops = append(p.ops, x)
 	return int32(len(p.ops) - 1)
 }
@@ -90,7 +90,7 @@ func (p *path) send(own *rank, r int, now Time, c *cost, slot, to int32) int32 {
 	if own.cpu != now && own.out == now {
 		before = last.out
 	}
-	n := p.add(pathOp{now, now + c.sendCPU, int32(r), to, slot, before, Send})
+	n := p.addOp(pathOp{now, now + c.sendCPU, int32(r), to, slot, before, Send})
 	last.cpu, last.out = n, n
 	return n
 }
@@ -105,24 +105,21 @@ func (p *path) receive(own *rank, r int, now Time, c *cost, x entry) {
 	case own.in == now && last.in >= 0:
 		before = last.in
 	}
-	n := p.add(pathOp{now, now + c.recvCPU, int32(r), p.ops[x.from].rank, x.what, before, Receive})
+	n := p.addOp(pathOp{now, now + c.recvCPU, int32(r), p.ops[x.from].rank, x.what, before, Receive})
 	last.cpu, last.in = n, n
 }
 
 // work records work that begins now.
 func (p *path) work(r int, now, took Time) {
 	last := &p.ranks[r]
-	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, 0, last.cpu, Work})
+	last.cpu = p.addOp(pathOp{now, now + took, int32(r), -1, 0, last.cpu, Work})
 }
 
 // fold records a fold that begins now and makes the slot with the given number.
 func (p *path) fold(r int, now, took Time, slot int32) {
 	last := &p.ranks[r]
-	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, slot, last.cpu, Fold})
+	last.cpu = p.addOp(pathOp{now, now + took, int32(r), -1, slot, last.cpu, Fold})
 }
-
-// returns records that the call of a rank returns with what its CPU does now.
-func (p *path) returns(r int) { p.ranks[r].returned = p.ranks[r].cpu }
 
 // critical returns the critical path to the last return, in the order of time.
 func (e *engine) critical(enters, returns []Time) []Step {

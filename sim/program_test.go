@@ -77,9 +77,9 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 		if h.Blocks() > 1 {
 			shapes = &dense
 		}
-		shape, sends, err := shapes.of(&p, h.Chunks, true)
+		shape, sends, err := shapes.shapeOf(&p, h.Chunks, true)
 		require.NoError(t, err)
-		number := store.add(shape, sends)
+		number := store.newNode(shape, sends)
 		n := store.at(number)
 		defer store.drop(number)
 		copy(n.words, shape.begin)

@@ -57,8 +57,8 @@ func (s *shape) hash() uint64 {
 	return x
 }
 
-// words returns the approximate number of words of the shape.
-func (s *shape) words() int {
+// wordCount returns the approximate number of words of the shape.
+func (s *shape) wordCount() int {
 	return 2*len(s.begin) + 6*len(s.rules) + len(s.waits) + len(s.fires)
 }
 
@@ -84,9 +84,9 @@ type shapes struct {
 // leastShapes is the number of words of shapes that are always kept.
 const leastShapes = 1 << 18
 
-// of returns the shape of a program, and the words of a node that follow those of its shape. They
+// shapeOf returns the shape of a program, and the words of a node that follow those of its shape. They
 // are valid until the next call. The schedule has the given number of chunks.
-func (s *shapes) of(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
+func (s *shapes) shapeOf(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
 	d := &s.draft
 	d.dense = s.dense
 	if err := d.write(p, chunks, repairs); err != nil {
@@ -116,7 +116,7 @@ func (s *shapes) find(d *shape) *shape {
 	x := &shape{begin: slices.Clone(d.begin), slots: d.slots, chunks: d.chunks, signals: d.signals, folds: d.folds, known: d.known, lists: d.lists, rules: slices.Clone(d.rules), waits: slices.Clone(d.waits)}
 	x.enter()
 	x.next, s.byHash[hash] = s.byHash[hash], x
-	s.words += x.words()
+	s.words += x.wordCount()
 	return x
 }
 
@@ -129,7 +129,7 @@ func (s *shapes) sweep() {
 			if x.nodes > 0 {
 				x.next, kept = kept, x
 			} else {
-				s.words -= x.words()
+				s.words -= x.wordCount()
 			}
 			x = next
 		}
@@ -186,7 +186,7 @@ func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 	for _, s := range p.Done {
 		k := slotNumber(s, chunks, p.Signals, p.Values)
 		if d.dense {
-			k = d.numbers.of(s, k)
+			k = d.numbers.numberOf(s, k)
 		}
 		if k < 0 {
 			return fmt.Errorf("rank %d: there is no slot %v to be done with", p.Rank, s)
@@ -222,7 +222,7 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	for _, s := range more {
 		number := slotNumber(s, int(d.chunks), p.Signals, p.Values)
 		if d.dense {
-			number = d.numbers.of(s, number)
+			number = d.numbers.numberOf(s, number)
 		}
 		if number < 0 {
 			return checkWhen(p, i, chunks)
@@ -232,7 +232,7 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: -1, after: int32(r.After)}
 	if r.IsRepair() {
 		if w.unless = slotNumber(r.Unless, int(d.chunks), p.Signals, p.Values); d.dense {
-			w.unless = d.numbers.of(r.Unless, w.unless)
+			w.unless = d.numbers.numberOf(r.Unless, w.unless)
 		}
 		if w.unless < 0 {
 			return fmt.Errorf("rank %d, rule %d: there is no slot %v to be repaired", p.Rank, i, r.Unless)

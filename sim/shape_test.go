@@ -27,7 +27,7 @@ func TestShapesAreShared(t *testing.T) {
 		all, found := shapes{}, map[*shape]bool{}
 		for rank := range 256 {
 			p := s.Program(rank)
-			shape, _, err := all.of(&p, s.Header().Chunks, false)
+			shape, _, err := all.shapeOf(&p, s.Header().Chunks, false)
 			require.NoError(t, err)
 			found[shape] = true
 		}
@@ -42,7 +42,7 @@ func TestShapesAreDense(t *testing.T) {
 	const ranks = 300
 	all := shapes{dense: true}
 	of := func(p *ir.Program) *shape {
-		s, words, err := all.of(p, ranks*ranks, false)
+		s, words, err := all.shapeOf(p, ranks*ranks, false)
 		require.NoError(t, err)
 		// the last are the list of the message of two
 		require.Len(t, words, int(s.lists)-len(s.begin)+3)
@@ -62,7 +62,7 @@ func TestShapesAreDense(t *testing.T) {
 	p.Done[0], p.Rules[0].When = ir.Chunk(1), []ir.Slot{ir.Enter, ir.Chunk(1)}
 	require.NotSame(t, first, of(p))
 	p.Done[0] = ir.Chunk(ranks * ranks)
-	_, _, err := all.of(p, ranks*ranks, false)
+	_, _, err := all.shapeOf(p, ranks*ranks, false)
 	require.ErrorContains(t, err, "rank 1: there is no slot c90000 to be done with")
 }
 
@@ -80,7 +80,7 @@ func TestShapesTellApart(t *testing.T) {
 	of := func(change func(p *ir.Program)) *shape {
 		p := program()
 		change(&p)
-		s, _, err := all.of(&p, 2, true)
+		s, _, err := all.shapeOf(&p, 2, true)
 		require.NoError(t, err)
 		return s
 	}
@@ -114,10 +114,10 @@ func TestShapesAreGivenUp(t *testing.T) {
 		for range 1 + k%3 {
 			p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Signal(k)}, Do: []ir.Action{ir.PutTo(ir.Signal(k), 1)}})
 		}
-		s, sends, err := all.of(&p, 0, false)
+		s, sends, err := all.shapeOf(&p, 0, false)
 		require.NoError(t, err)
 		if k == 0 {
-			store.add(s, sends)
+			store.newNode(s, sends)
 		}
 		return s
 	}

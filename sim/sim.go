@@ -128,7 +128,8 @@ func New(p Programs, c Config) (*Sim, error) {
 
 // Run runs the operation with a seed.
 func (s *Sim) Run(seed uint64) (*Result, error) {
-	enters := s.e.enters(seed)
+	enters := make([]Time, len(s.e.ranks))
+	s.e.c.Arrival.times(enters, s.e.h.Root, seed)
 	if s.before != nil {
 		r, err := s.before.Run(seed)
 		if err != nil {
@@ -139,7 +140,7 @@ func (s *Sim) Run(seed uint64) (*Result, error) {
 		}
 		enters = r.Returns
 	}
-	if err := s.e.run(seed, enters); err != nil {
+	if err := s.e.simulate(seed, enters); err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", s.name, err)
 	}
 	return s.e.result(), nil

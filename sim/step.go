@@ -38,7 +38,7 @@ func (e *engine) begin(r int) error {
 // compile makes a rank's program.
 func (e *engine) compile(r int) (*node, error) {
 	p := e.program(r)
-	shape, sends, err := e.shapes.of(&p, e.h.Chunks, e.c.Repair > 0)
+	shape, sends, err := e.shapes.shapeOf(&p, e.h.Chunks, e.c.Repair > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (e *engine) compile(r int) (*node, error) {
 		e.local = newLocal(nil, e.h.Ranks)
 	}
 	own := &e.ranks[r]
-	own.node, e.calls[r].signals = e.store.add(shape, sends), int32(p.Signals)
+	own.node, e.calls[r].signals = e.store.newNode(shape, sends), int32(p.Signals)
 	return e.store.at(own.node), nil
 }
 
@@ -137,7 +137,7 @@ func (e *engine) send(r int, now Time) error {
 	}
 	e.counts.Sends++
 	e.counts.Events++
-	from, c := int32(r), e.costs.of(slot, r, int(to))
+	from, c := int32(r), e.costs.costOf(slot, r, int(to))
 	if e.path != nil {
 		from = e.path.send(own, r, now, c, slot, to)
 	}
@@ -251,7 +251,7 @@ func (e *engine) deliver(k key, to int, x event) {
 // receive begins to receive a message at a rank, which must be free for it.
 func (e *engine) receive(r int, now Time, x entry) error {
 	own := &e.ranks[r]
-	c := e.costs.of(x.what, e.sender(x.from), r)
+	c := e.costs.costOf(x.what, e.sender(x.from), r)
 	if e.path != nil {
 		e.path.receive(own, r, now, c, x)
 	}
@@ -325,7 +325,7 @@ func (e *engine) mayReturn(r int) {
 	if own.undone == 0 && own.rules.first == 0 && e.calls[r].returns == Never && !e.shutFor(r) && !e.works(r) {
 		e.calls[r].returns = own.cpu
 		if e.path != nil {
-			e.path.returns(r)
+			e.path.ranks[r].returned = e.path.ranks[r].cpu
 		}
 	}
 }

@@ -26,9 +26,9 @@ func class(n int) (number, length int) {
 	return 8*shift + times, times << shift
 }
 
-// add returns the number of a new node, from 1, with the given shape and sends. Its other words are
+// newNode returns the number of a new node, from 1, with the given shape and sends. Its other words are
 // undefined.
-func (s *store) add(of *shape, sends []int32) int32 {
+func (s *store) newNode(of *shape, sends []int32) int32 {
 	words := len(of.begin) + len(sends)
 	c, length := class(words)
 	number := s.free[c]

@@ -30,12 +30,12 @@ func TestClasses(t *testing.T) {
 func TestStoreIsUsedAgain(t *testing.T) {
 	s := store{}
 	of := &shape{begin: make([]int32, 21)}
-	first := s.add(of, []int32{1, 2, 3})
+	first := s.newNode(of, []int32{1, 2, 3})
 	words := s.at(first).words
 	require.Equal(t, []int32{1, 2, 3}, words[21:])
 	s.drop(first)
 	require.Zero(t, of.nodes)
-	again := s.add(of, []int32{4, 5})
+	again := s.newNode(of, []int32{4, 5})
 	require.Equal(t, first, again)
 	require.Same(t, &words[0], &s.at(again).words[0])
 	require.Equal(t, []int32{4, 5}, s.at(again).words[21:])

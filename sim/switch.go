@@ -8,6 +8,6 @@ func (e *engine) saturate(now, interfaceDone Time, bytes int) Time {
 	if e.c.Switch == 0 {
 		return 0
 	}
-	e.full = min(max(e.full, now)+e.c.Switch.of(bytes), maxSum+1) // later than any time of a run
+	e.full = min(max(e.full, now)+e.c.Switch.timeOf(bytes), maxSum+1) // later than any time of a run
 	return max(0, e.full-now-interfaceDone)
 }

@@ -1,9 +1,7 @@
 package papers
 
 import (
-	"maps"
 	"math"
-	"slices"
 )
 
 // Kind says where values come from.
@@ -134,6 +132,3 @@ func maxY(points []Point) float64 {
 	}
 	return most
 }
-
-// sortedKeys returns the keys of m, sorted.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

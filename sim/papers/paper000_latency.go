@@ -73,7 +73,7 @@ func latency000(ctx context.Context, o Options) (*Figure, error) {
 		{"abstract", "saved by the two stages, 116 ranks (fitted)", "%", saved000, saved(&all[0], &all[1]), saved(&all[2], &all[3])},
 		{"§4.3, fig. 4", "ranks from which the tree is slower", "", stated, slower(&all[0], &all[1]), slower(&all[2], &all[3])},
 	}
-	return f, f.run(ctx, o, ofInts(2, 3, 4, 5, 6, 7, 8),
+	return f, f.addMeasured(ctx, o, ofInts(2, 3, 4, 5, 6, 7, 8),
 		realCurve{"binomial tree", Job{Operation: "bcast", Algorithm: tree000, Bytes: bytes000}},
 		realCurve{"two stages", Job{Operation: "bcast", Algorithm: mcast000, Bytes: bytes000}})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func latency001(ctx context.Context, o Options) (*Figure, error) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		runs = append(runs, realCurve{fmt.Sprintf("in a loop, %d B", n), Job{Operation: "anycast_loop", Algorithm: skipRing, Bytes: n}})
 	}
-	return f, f.run(ctx, o, ofInts(2, 3, 5, 8), runs...)
+	return f, f.addMeasured(ctx, o, ofInts(2, 3, 5, 8), runs...)
 }
 
 // loop001 returns the cost of each message, in µs, if rank 0 of p sends many messages of n bytes
@@ -243,7 +244,7 @@ func overlays001(o Options, of map[string]func(s *spreadOf) float64) ([]Series, 
 			}
 			told[i] = s
 		}
-		for _, what := range sortedKeys(of) {
+		for _, what := range slices.Sorted(maps.Keys(of)) {
 			s := Series{Name: short001(name) + ", " + what, Kind: Simulation}
 			for i, p := range ranks001(o) {
 				s.Points = append(s.Points, Point{float64(p), of[what](&told[i])})

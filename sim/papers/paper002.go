@@ -101,7 +101,7 @@ func table002(ctx context.Context, o Options) (*Figure, error) {
 			saved(acked002(row.nodes), mpiTree002(row.nodes)), saved(acked.Points[i].Y, mpi.Points[i].Y),
 		})
 	}
-	return f, f.run(ctx, o, xs,
+	return f, f.addMeasured(ctx, o, xs,
 		realCurve{"MPI", Job{Operation: "bcast", Algorithm: treeName, Bytes: bytes002}},
 		realCurve{"multicast and ACKs", Job{Operation: "bcast_ack", Algorithm: ackTree, Bytes: bytes002}})
 }

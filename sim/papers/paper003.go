@@ -114,7 +114,7 @@ func exchange003(ctx context.Context, o Options) (*Figure, error) {
 	if err := f.disseminations003(nodes003(o, 40), 2, 6, 16, 0); err != nil {
 		return nil, err
 	}
-	return f, f.run(ctx, o, ofInts(2, 3, 5, 8),
+	return f, f.addMeasured(ctx, o, ofInts(2, 3, 5, 8),
 		realCurve{"n = N", Job{Operation: "barrier", Algorithm: disseminationName}},
 		realCurve{"n = 2", Job{Operation: "barrier", Algorithm: disseminationName, Params: schedule.Params{Degree: 2}}})
 }
@@ -161,7 +161,7 @@ func barriers003(ctx context.Context, o Options) (*Figure, error) {
 		return nil, err
 	}
 	f.Claims = []Claim{{"§4.3, fig. 7", "nodes from which f = N-1 is faster than f = 8", "", 10, firstAbove(&f.Series[5], &f.Series[3]), firstAbove(&f.Series[6], &f.Series[4])}}
-	return f, f.run(ctx, o, ofInts(2, 3, 5, 8),
+	return f, f.addMeasured(ctx, o, ofInts(2, 3, 5, 8),
 		realCurve{"n = N", Job{Operation: "barrier", Algorithm: disseminationName}},
 		realCurve{"hsb, f = N-1", Job{Operation: "barrier", Algorithm: hsbName}})
 }

@@ -8,8 +8,8 @@ type realCurve struct {
 	job  Job // without its ranks
 }
 
-// run adds the curves over numbers of ranks, in µs, if ranks can be run.
-func (f *Figure) run(ctx context.Context, o Options, ranks []float64, curves ...realCurve) error {
+// addMeasured adds the curves over numbers of ranks, in µs, if ranks can be run.
+func (f *Figure) addMeasured(ctx context.Context, o Options, ranks []float64, curves ...realCurve) error {
 	return f.runScaled(ctx, o, ranks, 0, 1, curves...)
 }
 
