@@ -30,20 +30,11 @@ type payload struct {
 }
 
 func build(ctx context.Context, stderr io.Writer) (*built, error) {
-	root, err := tool.ModuleRoot(ctx)
+	dir, err := tool.Build(ctx, stderr, "cast", "./cmd/schedgen")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "schedgen-cast-")
-	if err != nil {
-		return nil, fmt.Errorf("build: %w", err)
-	}
-	b := &built{dir, filepath.Join(dir, "schedgen"), map[int]*payload{}}
-	if err := tool.Execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
-		b.remove()
-		return nil, err
-	}
-	return b, nil
+	return &built{dir, filepath.Join(dir, "schedgen"), map[int]*payload{}}, nil
 }
 
 func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end

@@ -3,12 +3,10 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -41,7 +39,7 @@ func openReport(o *options) (*report, error) {
 			return r, err
 		}
 	}
-	return r, tool.Replace(r.name, func(w io.Writer) error { return writeRecord(w, columns) })
+	return r, tool.Replace(r.name, func(w io.Writer) error { return tool.WriteCSV(w, slices.Values([][]string{columns})) })
 }
 
 // kept tells for the table how many measurements earlier runs have made. The head of the table
@@ -53,15 +51,6 @@ func (r *report) kept() []string {
 	return []string{fmt.Sprintf("%d of the measurements were made by runs before, of this commit or others", len(r.rows))}
 }
 
-func writeRecord(w io.Writer, record []string) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(record); err != nil {
-		return err
-	}
-	out.Flush()
-	return out.Error()
-}
-
 // append adds a measurement to the file at once.
 func (r *report) append(of *row) error {
 	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_APPEND, 0)
@@ -69,7 +58,7 @@ func (r *report) append(of *row) error {
 		return err
 	}
 	r.rows = append(r.rows, of)
-	return errors.Join(writeRecord(f, of.record()), f.Close())
+	return errors.Join(tool.WriteCSV(f, slices.Values([][]string{of.record()})), f.Close())
 }
 
 // known reports whether a measurement need not be made: it is in the file, or the tool has failed
@@ -83,14 +72,12 @@ func (r *report) known(t trial) bool {
 func (r *row) record() []string {
 	return []string{
 		strconv.Itoa(r.Bytes), strconv.Itoa(r.Hosts), strconv.FormatInt(r.Rate, 10), strconv.Itoa(r.PerMille), r.Fault, r.Tool, strconv.Itoa(r.Round),
-		float(r.Others, 2), r.Store, r.Way, float(r.wire(), 6),
-		float(r.Ended, 6), float(r.Healthy, 6), float(r.Told, 6), float(r.SenderCPU, 3), float(r.ReceiversCPU, 3),
+		tool.Float(r.Others, 2), r.Store, r.Way, tool.Float(r.wire(), 6),
+		tool.Float(r.Ended, 6), tool.Float(r.Healthy, 6), tool.Float(r.Told, 6), tool.Float(r.SenderCPU, 3), tool.Float(r.ReceiversCPU, 3),
 		strconv.FormatInt(r.SenderMemory, 10), strconv.FormatInt(r.ReceiversMemory, 10),
 		strconv.FormatInt(r.Sent, 10), strconv.FormatInt(r.Received, 10), r.Failed,
 	}
 }
-
-func float(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
 func parseCSV(in io.Reader) (rows []*row, err error) {
 	err = tool.ReadCSV(in, columns, "a report on casts", func(record []string) error {
@@ -104,28 +91,12 @@ func parseCSV(in io.Reader) (rows []*row, err error) {
 func parseRow(f []string) (*row, error) {
 	r := new(row)
 	r.Fault, r.Tool, r.Store, r.Way, r.Failed = f[4], f[5], f[8], f[9], f[20]
-	var errs []error
-	whole := func(i int) int64 {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err == nil && n < 0 {
-			err = errors.New("is negative")
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q: %w", columns[i], f[i], err))
-		}
-		return n
-	}
-	r.Bytes, r.Hosts, r.PerMille, r.Round = int(whole(0)), int(whole(1)), int(whole(3)), int(whole(6))
-	r.Rate, r.SenderMemory, r.ReceiversMemory, r.Sent, r.Received = whole(2), whole(16), whole(17), whole(18), whole(19)
+	fields := tool.NewFields(columns, f)
+	r.Bytes, r.Hosts, r.PerMille, r.Round = fields.Int(0), fields.Int(1), fields.Int(3), fields.Int(6)
+	r.Rate, r.Sent, r.Received = fields.Int64(2), fields.Int64(18), fields.Int64(19)
+	r.SenderMemory, r.ReceiversMemory = fields.Int64(16), fields.Int64(17)
 	for i, v := range map[int]*float64{7: &r.Others, 11: &r.Ended, 12: &r.Healthy, 13: &r.Told, 14: &r.SenderCPU, 15: &r.ReceiversCPU} {
-		x, err := strconv.ParseFloat(f[i], 64)
-		if err == nil && !(x >= -1 && x < math.MaxFloat64) {
-			err = errors.New("is no time")
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q: %w", columns[i], f[i], err))
-		}
-		*v = x
+		*v = fields.Time(i)
 	}
-	return r, errors.Join(errs...)
+	return r, fields.Err()
 }

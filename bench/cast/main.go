@@ -22,7 +22,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -36,18 +35,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) == 2 && os.Args[1] == insideVerb {
-		exit(inside(ctx, os.Stdin, os.Stdout))
+		tool.Exit("cast", inside(ctx, os.Stdin, os.Stdout))
 		return
 	}
-	exit(measureAll(ctx, os.Args[1:], os.Stderr))
-}
-
-// exit prints an error and ends the process.
-func exit(err error) {
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "cast:", err)
-		os.Exit(2)
-	}
+	tool.Exit("cast", measureAll(ctx, os.Args[1:], os.Stderr))
 }
 
 func measureAll(ctx context.Context, args []string, stderr io.Writer) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
@@ -33,16 +34,11 @@ var colors = map[string]string{
 var legends = map[string]string{"schedgen-tcp": "schedgen, chain only", "schedgen-mcast": "schedgen, multicast only"}
 
 func writeSVG(w io.Writer, all []*line) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif" font-size="13">`+"\n",
-		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
-	fmt.Fprintf(&b, `<rect width="%g" height="%g" fill="white"/>`+"\n", pictureWidth, pictureHeight)
-	if p := pictured(all); p != nil {
-		p.draw(&b)
-	}
-	fmt.Fprintln(&b, "</svg>")
-	_, err := w.Write(b.Bytes())
-	return err
+	return tool.WriteSVG(w, pictureWidth, pictureHeight, 13, func(b *bytes.Buffer) {
+		if p := pictured(all); p != nil {
+			p.draw(b)
+		}
+	})
 }
 
 // panel is a set of lines that differ only in loss and the number of hosts.

@@ -44,8 +44,8 @@ func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
 		return nil, err
 	}
 	b := new(built)
-	if b.dir, err = os.MkdirTemp("", "schedgen-compare-"); err != nil {
-		return nil, fmt.Errorf("build: %w", err)
+	if b.dir, err = tool.Build(ctx, stderr, "compare", "./cmd/schedgen"); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -53,9 +53,6 @@ func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
 		}
 	}()
 	b.schedgen = filepath.Join(b.dir, "schedgen")
-	if err := tool.Execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
-		return nil, err
-	}
 	return b, b.peers(ctx, filepath.Join(root, "bench", "mpi"), stderr)
 }
 

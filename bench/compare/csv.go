@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -22,17 +21,17 @@ var columns = []string{
 }
 
 func (r *results) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(columns); err != nil {
-		return err
-	}
-	for i := range r.rows {
-		if err := out.Write(r.rows[i].record()); err != nil {
-			return err
+	return tool.WriteCSV(w, func(yield func([]string) bool) {
+		for i := -1; i < len(r.rows); i++ {
+			record := columns
+			if i >= 0 {
+				record = r.rows[i].record()
+			}
+			if !yield(record) {
+				return
+			}
 		}
-	}
-	out.Flush()
-	return out.Error()
+	})
 }
 
 func (r *row) record() []string {
@@ -52,7 +51,7 @@ func micro(x float64) string {
 	if math.IsNaN(x) {
 		return ""
 	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
+	return tool.Float(x, 3)
 }
 
 func micros(values []float64) string {
@@ -85,13 +84,12 @@ func parseCSV(in io.Reader) (*results, error) {
 
 func parseRow(f []string) (row, error) {
 	r := row{cell: cell{wire: f[0], op: f[1]}, side: f[4], contender: f[5], status: f[6]}
-	var errs [6]error
-	r.ranks, errs[0] = strconv.Atoi(f[2])
-	r.bytes, errs[1] = strconv.Atoi(f[3])
-	r.iterations, errs[2] = strconv.Atoi(f[7])
+	fields := tool.NewFields(columns, f)
+	r.ranks, r.bytes, r.iterations = fields.Int(2), fields.Int(3), fields.Int(7)
+	errs := [4]error{3: fields.Err()}
 	var lists [3][]float64
 	for i := range lists {
-		lists[i], errs[3+i] = parseMicros(f[14+i])
+		lists[i], errs[i] = parseMicros(f[14+i])
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return r, err

@@ -91,7 +91,7 @@ func TestCSVRefuses(t *testing.T) {
 	good := b.String()
 	for what, c := range map[string]struct{ old, new, want string }{
 		"other columns": {"wire,op", "wire,po", "these are not the columns"},
-		"no number":     {",4,2,", ",x,2,", "line 2: strconv.Atoi"},
+		"no number":     {",4,2,", ",x,2,", "line 2: ranks: \"x\": strconv.ParseInt"},
 		"no time":       {"20.000;30.000", "20.000;-3", `line 3: "-3" is no time`},
 		"not a number":  {"20.000;30.000", "20.000;NaN", `"NaN" is no time`},
 		"runs missing":  {"20.000;30.000;10.000", "20.000;30.000", "the runs differ in number"},

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // The picture is a grid of panels, one for each wire, operation and size. A panel shows the times
@@ -23,20 +25,15 @@ func (r *results) writeSVG(w io.Writer) error {
 	panels := panelsOf(r.verdicts())
 	rows := (len(panels) + panelsInRow - 1) / panelsInRow
 	width, height := panelWidth*panelsInRow, panelHeight*float64(rows)+20
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif" font-size="10">`+"\n",
-		width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="%g" height="%g" fill="white"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text x="10" y="14">µs by number of ranks: <tspan fill="%s">our best algorithm</tspan>, <tspan fill="%s">best peer</tspan></text>`+"\n",
-		colorOurs, colorPeer)
-	for i, p := range panels {
-		fmt.Fprintf(&b, `<g transform="translate(%g,%g)">`+"\n", float64(i%panelsInRow)*panelWidth, float64(i/panelsInRow)*panelHeight+20)
-		p.draw(&b)
-		fmt.Fprintln(&b, "</g>")
-	}
-	fmt.Fprintln(&b, "</svg>")
-	_, err := w.Write(b.Bytes())
-	return err
+	return tool.WriteSVG(w, width, height, 10, func(b *bytes.Buffer) {
+		fmt.Fprintf(b, `<text x="10" y="14">µs by number of ranks: <tspan fill="%s">our best algorithm</tspan>, <tspan fill="%s">best peer</tspan></text>`+"\n",
+			colorOurs, colorPeer)
+		for i, p := range panels {
+			fmt.Fprintf(b, `<g transform="translate(%g,%g)">`+"\n", float64(i%panelsInRow)*panelWidth, float64(i/panelsInRow)*panelHeight+20)
+			p.draw(b)
+			fmt.Fprintln(b, "</g>")
+		}
+	})
 }
 
 // panel is one operation of one size over one wire.

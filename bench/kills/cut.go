@@ -72,9 +72,8 @@ func runCut(ctx context.Context, o *options, transport, work string, random *ran
 	members, err := start(ctx, o, transport, work)
 	defer func() {
 		cancel()
-		for rank, m := range members {
-			_ = m.in.Close()
-			_ = m.cmd.Wait()                                                  // it was killed, or has said what there is to say
+		end(members)
+		for rank := range members {
 			_ = netns.Execute([]string{"ip link delete " + netns.Port(rank)}) // it may have gone with the host
 		}
 	}()

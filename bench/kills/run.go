@@ -51,6 +51,14 @@ type member struct {
 	stderr bytes.Buffer
 }
 
+// end waits for the processes of ranks, which were killed or have said what there is to say.
+func end(members []*member) {
+	for _, m := range members {
+		_ = m.in.Close()
+		_ = m.cmd.Wait()
+	}
+}
+
 // run starts the ranks, kills some, and collects the reports of the others.
 func run(ctx context.Context, o *options, transport, work string, random *rand.Rand) (*outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -58,10 +66,7 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 	members, err := start(ctx, o, transport, work)
 	defer func() {
 		cancel()
-		for _, m := range members {
-			_ = m.in.Close()
-			_ = m.cmd.Wait() // it was killed, or has said what there is to say
-		}
+		end(members)
 	}()
 	if err != nil {
 		return nil, err

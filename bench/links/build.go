@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,22 +18,11 @@ type built struct {
 }
 
 func build(ctx context.Context, stderr io.Writer) (*built, error) {
-	root, err := tool.ModuleRoot(ctx)
+	dir, err := tool.Build(ctx, stderr, "links", "./cmd/schedgen", "./bench/netns")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "schedgen-links-")
-	if err != nil {
-		return nil, fmt.Errorf("build: %w", err)
-	}
-	b := &built{dir, filepath.Join(dir, "schedgen"), filepath.Join(dir, "netns")}
-	for out, pkg := range map[string]string{b.schedgen: "./cmd/schedgen", b.netns: "./bench/netns"} {
-		if err := tool.Execute(ctx, stderr, "go", "build", "-C", root, "-o", out, pkg); err != nil {
-			b.remove()
-			return nil, err
-		}
-	}
-	return b, nil
+	return &built{dir, filepath.Join(dir, "schedgen"), filepath.Join(dir, "netns")}, nil
 }
 
 func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end

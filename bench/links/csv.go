@@ -3,12 +3,9 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"strconv"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
@@ -21,30 +18,27 @@ var columns = []string{
 }
 
 func (r *report) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(columns); err != nil {
-		return err
-	}
-	for _, row := range r.rows {
-		if err := out.Write(row.record()); err != nil {
-			return err
+	return tool.WriteCSV(w, func(yield func([]string) bool) {
+		if !yield(columns) {
+			return
 		}
-	}
-	out.Flush()
-	return out.Error()
+		for _, row := range r.rows {
+			if !yield(row.record()) {
+				return
+			}
+		}
+	})
 }
 
 func (r *row) record() []string {
 	m, p := &r.measured, &r.predicted
 	return []string{
 		r.algorithm, strconv.FormatInt(r.rate, 10), strconv.Itoa(r.perMille), strconv.Itoa(r.bytes), strconv.Itoa(r.hosts),
-		strconv.Itoa(r.iterations), float(r.others, 2), float(r.wire(), 6),
-		float(m.min, 6), float(m.median, 6), float(m.max, 6), m.failed,
-		float(p.min, 6), float(p.median, 6), float(p.max, 6), p.failed,
+		strconv.Itoa(r.iterations), tool.Float(r.others, 2), tool.Float(r.wire(), 6),
+		tool.Float(m.min, 6), tool.Float(m.median, 6), tool.Float(m.max, 6), m.failed,
+		tool.Float(p.min, 6), tool.Float(p.median, 6), tool.Float(p.max, 6), p.failed,
 	}
 }
-
-func float(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
 // readReport reads a file that writeCSV has written. A file that does not exist is an empty report.
 func readReport(name string) (*report, error) {
@@ -74,22 +68,13 @@ func parseRow(f []string) (*row, error) {
 	r := new(row)
 	m, p := &r.measured, &r.predicted
 	r.algorithm, m.failed, p.failed = f[0], f[11], f[15]
-	var errs []error
+	fields := tool.NewFields(columns, f)
+	r.rate = fields.Int64(1)
 	for i, v := range map[int]*int{2: &r.perMille, 3: &r.bytes, 4: &r.hosts, 5: &r.iterations} {
-		n, err := strconv.Atoi(f[i])
-		if err == nil && n < 0 {
-			err = fmt.Errorf("%s: %q is negative", columns[i], f[i])
-		}
-		*v, errs = n, append(errs, err)
+		*v = fields.Int(i)
 	}
 	for i, v := range map[int]*float64{6: &r.others, 8: &m.min, 9: &m.median, 10: &m.max, 12: &p.min, 13: &p.median, 14: &p.max} {
-		x, err := strconv.ParseFloat(f[i], 64)
-		if err == nil && !(x >= -1 && x < math.MaxFloat64) {
-			err = fmt.Errorf("%s: %q is no time", columns[i], f[i])
-		}
-		*v, errs = x, append(errs, err)
+		*v = fields.Time(i)
 	}
-	rate, err := strconv.ParseInt(f[1], 10, 64)
-	r.rate = rate
-	return r, errors.Join(append(errs, err)...)
+	return r, fields.Err()
 }

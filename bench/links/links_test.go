@@ -110,8 +110,8 @@ func TestBadResults(t *testing.T) {
 		"a,b\n":                         "wrong number of fields",
 		strings.ToUpper(good):           "line 1",
 		good + "x,0,0,1,2,,,,,,,,,,,\n": "line 2",
-		good + "x,0,0,1,-2,1,0,0,0,0,0,,0,0,0,\n":  `"-2" is negative`,
-		good + "x,0,0,1,2,1,0,0,NaN,0,0,,0,0,0,\n": `min_s: "NaN" is no time`,
+		good + "x,0,0,1,-2,1,0,0,0,0,0,,0,0,0,\n":  `"-2": is negative`,
+		good + "x,0,0,1,2,1,0,0,NaN,0,0,,0,0,0,\n": `min_s: "NaN": is no time`,
 	} {
 		_, err := parseCSV(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)

@@ -21,31 +21,23 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == childVerb {
-		exit("links: predict", predictChild(os.Stdin, os.Stdout))
+		tool.Exit("links: predict", predictChild(os.Stdin, os.Stdout))
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit("links", links(ctx, os.Args[1:], os.Stderr))
-}
-
-// exit prints an error and ends the process.
-func exit(what string, err error) {
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", what, err)
-		os.Exit(2)
-	}
+	tool.Exit("links", links(ctx, os.Args[1:], os.Stderr))
 }
 
 func links(ctx context.Context, args []string, stderr io.Writer) error {

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,4 +34,31 @@ func ModuleRoot(ctx context.Context) (string, error) {
 		return "", errors.New("run this within the module")
 	}
 	return filepath.Dir(mod), nil
+}
+
+// Build compiles packages of this module, such as "./cmd/schedgen", into a new temporary directory
+// for the given command. Each program has the name of its package. The caller removes the directory.
+func Build(ctx context.Context, stderr io.Writer, command string, packages ...string) (dir string, err error) {
+	root, err := ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "schedgen-"+command+"-"); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	}
+	for _, pkg := range packages {
+		if err := Execute(ctx, stderr, "go", "build", "-C", root, "-o", filepath.Join(dir, filepath.Base(pkg)), pkg); err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return dir, nil
+}
+
+// Exit prints the error of a command to standard error and ends the process with code 2. It returns
+// if err is nil, or if the error is that help was asked for.
+func Exit(command string, err error) {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", command, err)
+		os.Exit(2)
+	}
 }
