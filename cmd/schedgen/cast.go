@@ -72,8 +72,8 @@ Transports:
 Examples:
 
   schedgen cast model.bin node01 node02 node03 --to /data/models
-  schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data --limit 200MiB/s
-  schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar && systemctl restart app'
+  schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data
+  schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar'
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
   schedgen cast --serve model.bin --expect 40 --key-file key
   schedgen cast model.bin -w 'node[01-40]' --call --key-file key`
