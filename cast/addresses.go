@@ -16,15 +16,17 @@ type addresses struct {
 	own      []netip.Addr // of this host's interfaces
 }
 
-// direct reports whether the address from which a host has seen the sender come is the sender's own, and returns it. If it is not there is a
-// jump host, or a translation of addresses, between the two.
+// direct reports whether the address from which a host has seen the sender come is the sender's
+// own, and returns it. If it is not there is a jump host, or a translation of addresses, between
+// the two.
 func (c *addresses) direct(seen string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(seen)
 	a = a.Unmap()
 	return a, err == nil && (a.IsLoopback() || slices.Contains(c.own, a))
 }
 
-// list returns where a host that has seen the sender come from an address may reach it, in the order in which it is to try.
+// list returns where a host that has seen the sender come from an address may reach it, in the
+// order in which it is to try.
 func (c *addresses) list(seen string) []string {
 	if !c.listener.Addr().IsUnspecified() {
 		return []string{c.listener.String()}

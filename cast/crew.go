@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxOpening is how many connections are opened at a time. A server refuses some of those that have not logged in yet when they are
-	// ten (MaxStartups), and a jump host is the server of all.
+	// maxOpening is how many connections are opened at a time. A server refuses some of those that
+	// have not logged in yet when they are ten (MaxStartups), and a jump host is the server of all.
 	maxOpening = 8
 	// comeTime bounds how long receivers that run take to come.
 	comeTime = 30 * time.Second
@@ -202,8 +202,8 @@ func (c *crew) open(ctx context.Context, h *crewHost) (*remote.Session, error) {
 	return s, err
 }
 
-// said returns the kind of the lines that hosts print to their standard error. Without a command these
-// are the words of ssh and of the receiver, whose last ones come back as errors.
+// said returns the kind of the lines that hosts print to their standard error. Without a command
+// these are the words of ssh and of the receiver, whose last ones come back as errors.
 func (c *crew) said() EventKind {
 	if c.start.order.Exec != "" || c.start.order.Then != "" {
 		return ErrorOutput
@@ -263,7 +263,8 @@ func (c *crew) come(here int) {
 	c.tell()
 }
 
-// tell shows how far the hosts have come. When nobody starts any more those that run have a while to come.
+// tell shows how far the hosts have come. When nobody starts any more those that run have a while
+// to come.
 func (c *crew) tell() {
 	var n [hostEnded + 1]int
 	for _, h := range c.hosts {

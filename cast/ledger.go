@@ -116,7 +116,8 @@ func (e *ledger) last(g *lobby.Guest) Outcome {
 	return Outcome{}
 }
 
-// receivers returns how it has ended. A receiver that has failed and was started again counts as the later one.
+// receivers returns how it has ended. A receiver that has failed and was started again counts as
+// the later one.
 func (e *ledger) receivers() (all []Receiver) {
 	for _, r := range e.list {
 		if !e.again(r) {

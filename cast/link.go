@@ -37,7 +37,8 @@ type Link struct {
 	Transport string // Auto, Multicast or Chain; "" means Auto
 	Interface string // network interface of multicasts; "" means the one of the sender's address
 	Hops      int    // routers that multicasts may pass, plus 1; the sender's choice; 0 means 1
-	// Group is the group of the sender's multicasts; the zero value means a random one in each round.
+	// Group is the group of the sender's multicasts; the zero value means a random one in each
+	// round.
 	Group netip.AddrPort
 	// Key, if not empty, is a secret of tcp.MinKey to tcp.MaxKey bytes that sender and receivers
 	// prove to each other. Everything is then encrypted.
@@ -69,8 +70,8 @@ const (
 	// heardTime is the time within which every host hears a multicast of the sender, where multicast
 	// works.
 	heardTime = time.Second
-	// collectTime is how long datagrams may collect at a host that waits: a piece takes longer on any
-	// link up to 8 Gbit/s.
+	// collectTime is how long datagrams may collect at a host that waits: a piece takes longer on
+	// any link up to 8 Gbit/s.
 	collectTime = time.Millisecond
 )
 

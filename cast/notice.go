@@ -25,7 +25,8 @@ type waiting struct {
 	over  bool
 }
 
-// waitingFor begins to wait. words is called in a goroutine of its own, and nothing is said after stop.
+// waitingFor begins to wait. words is called in a goroutine of its own, and nothing is said after
+// stop.
 func waitingFor(say func(line string), words func() string) (stop func()) {
 	w := &waiting{say: say, words: words, began: time.Now(), pause: firstNotice}
 	w.mu.Lock()

@@ -11,17 +11,20 @@ import (
 )
 
 const (
-	// probeShare is the part of a cast that it may take to measure how fast the networks of all receivers are, and leastProbe the least
-	// for each that tells anything, in bytes: a switch or a system may let some pass at once.
+	// probeShare is the part of a cast that it may take to measure how fast the networks of all
+	// receivers are, and leastProbe the least for each that tells anything, in bytes: a switch or a
+	// system may let some pass at once.
 	probeShare = 50
 	leastProbe = 16 << 10
 	// sureProbe tells how fast a network is also where links are shaped and let some pass at once.
 	sureProbe = 64 << 10
-	// worthWaiting is how long those that are slow must hold up the others at least, to be served in a round of their own.
+	// worthWaiting is how long those that are slow must hold up the others at least, to be served
+	// in a round of their own.
 	worthWaiting = 2 * time.Second
 )
 
-// rates are the receivers whose networks are known to be much slower than those of the others before anything is sent.
+// rates are the receivers whose networks are known to be much slower than those of the others
+// before anything is sent.
 type rates struct {
 	slow map[string]bool // by their processes
 }
@@ -55,7 +58,8 @@ func (s *server) left(lacked *block.Set, from int64) int64 {
 	return max(n-from, 0)
 }
 
-// probeOf returns by how many bytes each of so many is measured, for a cast of so many; 0 if that would tell nothing.
+// probeOf returns by how many bytes each of so many is measured, for a cast of so many; 0 if that
+// would tell nothing.
 func probeOf(bytes int64, guests int) int {
 	n := bytes / probeShare / int64(max(guests, 1))
 	if n < leastProbe {
@@ -64,7 +68,8 @@ func probeOf(bytes int64, guests int) int {
 	return int(min(n, 1<<30))
 }
 
-// leaveOut returns those of all that are chosen whose networks are not slow, for so many bytes, of which limit a second are sent at most, and tells who is, once each.
+// leaveOut returns those of all that are chosen whose networks are not slow, for so many bytes, of
+// which limit a second are sent at most, and tells who is, once each.
 func (r *rates) leaveOut(all []lobby.Guest, chosen []int, bytes int64, limit float64, tell *events) []int {
 	middle := middleRate(all, chosen, limit)
 	return slices.DeleteFunc(chosen, func(i int) bool {
@@ -83,7 +88,8 @@ func (r *rates) leaveOut(all []lobby.Guest, chosen []int, bytes int64, limit flo
 	})
 }
 
-// middleRate returns how fast what is sent comes to the one in the middle of those that are chosen and were measured; 0 if none was.
+// middleRate returns how fast what is sent comes to the one in the middle of those that are chosen
+// and were measured; 0 if none was.
 func middleRate(all []lobby.Guest, chosen []int, limit float64) float64 {
 	var rates []float64
 	for _, i := range chosen {

@@ -47,8 +47,8 @@ const (
 var errNoKey = errors.New("receivers that are called need a key: without one anybody could write to the hosts")
 
 // Stand receives one cast after the other: of each sender that calls at l and proves the key of o,
-// whose From is not used. It ends when ctx does, and leaves l open if that ends it. At most four casts
-// run at a time.
+// whose From is not used. It ends when ctx does, and leaves l open if that ends it. At most four
+// casts run at a time.
 func Stand(ctx context.Context, l net.Listener, o JoinOptions) error {
 	if len(o.Key) == 0 {
 		return errNoKey

@@ -35,7 +35,8 @@ const (
 	maxNoise = 1000    // lines that a login script prints
 )
 
-// readFacts reads what the script prints. Lines before that are a login script's; the last of them is returned with an error, which it may explain.
+// readFacts reads what the script prints. Lines before that are a login script's; the last of them
+// is returned with an error, which it may explain.
 func readFacts(r *bufio.Reader) (f Facts, noise string, err error) {
 	for range maxNoise {
 		line, err := readLine(r)

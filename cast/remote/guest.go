@@ -32,7 +32,8 @@ func Greet(out io.Writer, dir string) (packed *os.File, err error) {
 }
 
 // leave removes the program's own files and the directory that was made for them. The shell that
-// waits for the program removes what is left, such as a file that NFS keeps for as long as it is run.
+// waits for the program removes what is left, such as a file that NFS keeps for as long as it is
+// run.
 func leave(dir string) (packed *os.File, err error) {
 	own, err := os.Executable()
 	if err != nil {

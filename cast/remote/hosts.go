@@ -10,7 +10,8 @@ import (
 // maxHost is the longest name of a host, in bytes.
 const maxHost = 255
 
-// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an ssh:// address.
+// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an
+// ssh:// address.
 func CheckHost(host string) error {
 	switch {
 	case host == "":

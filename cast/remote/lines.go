@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers the last that says anything.
+// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers
+// the last that says anything.
 type lines struct {
 	say func(line string) // may be nil
 
@@ -61,8 +62,8 @@ const (
 	keyRefused = "Host key verification failed."
 )
 
-// reason says why ssh has ended, by its last line. It says the same of a key that is unknown and of one
-// that has changed, which are not the same danger. Nothing is written any more.
+// reason says why ssh has ended, by its last line. It says the same of a key that is unknown and of
+// one that has changed, which are not the same danger. Nothing is written any more.
 func (l *lines) reason(host string) string {
 	last := l.end()
 	switch {

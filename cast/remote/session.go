@@ -27,14 +27,15 @@ type Config struct {
 	Said     func(line string) // gets the standard error of the client and of the program; default nobody
 }
 
-// options stand behind the user's own, which win. A host that asks for a password would stop all, and what the user forwards
-// in interactive sessions can be forwarded to one host only.
+// options stand behind the user's own, which win. A host that asks for a password would stop all,
+// and what the user forwards in interactive sessions can be forwarded to one host only.
 var options = []string{
 	"-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
 	"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
 }
 
-// command is the client. Ctrl-C at the terminal is not for it: who has started it ends it, after all that is on the host.
+// command is the client. Ctrl-C at the terminal is not for it: who has started it ends it, after
+// all that is on the host.
 func (c *Config) command(ctx context.Context, host string) *exec.Cmd {
 	args := []string{"-c", "trap '' INT; exec " + cmp.Or(c.SSH, "ssh") + ` "$@"`, "ssh"}
 	args = append(args, options...)
@@ -66,8 +67,9 @@ type Session struct {
 	err      error         // of the client that has ended
 }
 
-// Open connects to a host, which tells what it is. With ctx the session ends: the program's input ends, it ends, its copy
-// is removed, and the client ends; it is killed if that takes longer than grace.
+// Open connects to a host, which tells what it is. With ctx the session ends: the program's input
+// ends, it ends, its copy is removed, and the client ends; it is killed if that takes longer than
+// grace.
 func Open(ctx context.Context, host string, p *Programs, c Config) (*Session, error) {
 	if err := CheckHost(host); err != nil {
 		return nil, err
@@ -269,7 +271,8 @@ func (s *Session) hearGreeting() error {
 	return err
 }
 
-// failed ends the session before its program runs. It returns why: by what has been said on the standard error, if anything has.
+// failed ends the session before its program runs. It returns why: by what has been said on the
+// standard error, if anything has.
 func (s *Session) failed(ctx context.Context, err error) error {
 	_ = s.in.Close() // it may have ended already
 	over := ended(err)
@@ -292,8 +295,8 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// ended reports whether an error of the client's streams says that it ends. Once it has been waited for, what is written to it
-// is closed on this side.
+// ended reports whether an error of the client's streams says that it ends. Once it has been waited
+// for, what is written to it is closed on this side.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
@@ -311,8 +314,8 @@ func (s *Session) await(d time.Duration) {
 // Write writes to the standard input of the program.
 func (s *Session) Write(b []byte) (int, error) { return s.in.Write(b) }
 
-// Wait waits until the program and the client have ended, and returns why they have not done so in peace: by the last line of the
-// standard error, if there is any.
+// Wait waits until the program and the client have ended, and returns why they have not done so in
+// peace: by the last line of the standard error, if there is any.
 func (s *Session) Wait() error {
 	<-s.ended
 	if last := s.said.end(); s.err != nil && last != "" {
@@ -321,7 +324,8 @@ func (s *Session) Wait() error {
 	return s.err
 }
 
-// Close ends the input of the program, and waits until all has ended. What the program says that has not been read is lost.
+// Close ends the input of the program, and waits until all has ended. What the program says that
+// has not been read is lost.
 func (s *Session) Close() error {
 	s.cancel(nil)
 	_ = s.pipe.Close() // it never fails; who writes there must not wait
