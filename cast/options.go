@@ -28,10 +28,14 @@ func Tree(o *pack.Origin, lacked *block.Set) Source {
 }
 
 // Survey is the source of a survey, which receivers compare with the files that they have; see
-// [pack.Origin.Survey].
-func Survey(o *pack.Origin) Source {
-	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w) }
+// [pack.Origin.Survey]. Of a quick origin it has the files of which receivers lack some block.
+func Survey(o *pack.Origin, lacked *block.Set) Source {
+	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w, lacked) }
 }
+
+// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is that of a
+// survey.
+func Outline(o *pack.Origin) Source { return o.Outline }
 
 // Compare is the sink of a survey. It says in held what is there below dir.
 func Compare(dir unpack.Dir, held **unpack.Held) Sink {

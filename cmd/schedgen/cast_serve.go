@@ -355,7 +355,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP, Rate: round.rate}
 	source, total, doing := cast.Tail(s.source(ctx, round.lacked), round.From), s.left(round.lacked, round.From), "send"
 	if round.Survey {
-		source, total, doing = cast.Survey(s.origin), -1, "compare"
+		source, total, doing = cast.Survey(s.origin, nil), -1, "compare"
 	}
 	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.Transport), namesOf(round.Guests))
 	o.Progress = saveMemory(s.std.Getenv, bar.show)
