@@ -205,6 +205,8 @@ var homes = []struct {
 		"system calls are for the transports, and for files with holes and room that is reserved"},
 	{[]string{"github.com/mmcloughlin/avo/..."}, []string{"runtime/fold/internal/asm"},
 		"the writer of assembly is a module of its own: nothing in the product depends on it"},
+	{[]string{"github.com/klauspost/compress/zstd"}, []string{"cast"},
+		"only a sender of files must compress what slow networks get"},
 	{[]string{"golang.org/x/time/rate"}, []string{"cast"},
 		"only a sender of files must limit its rate"},
 }
