@@ -10,6 +10,40 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// Compress says when what is sent is compressed.
+type Compress int
+
+const (
+	// CompressSlow compresses if the networks of the receivers, or the limit of the sender, are known to
+	// take less than zstd gives.
+	CompressSlow Compress = iota
+	// CompressAlways always compresses.
+	CompressAlways
+	// CompressNever never compresses.
+	CompressNever
+)
+
+// zstdRate is how many bytes a second zstd compresses in any case, beside all else that a sender does.
+const zstdRate = 60e6
+
+// packs reports whether what is sent is compressed. It is decided once, before the first round of files:
+// a host that is left out goes on in the middle.
+func (s *server) packs(rate float64) bool {
+	if !s.chosen {
+		s.chosen = true
+		switch s.Compress {
+		case CompressAlways:
+			s.packed = true
+		case CompressSlow:
+			slow := rate > 0 && rate < zstdRate || s.Limit > 0 && s.Limit < zstdRate
+			if s.packed = slow && !s.payload.streams(); s.packed {
+				s.events.detail("", "files are sent compressed, since zstd is faster than the network")
+			}
+		}
+	}
+	return s.packed
+}
+
 // packWindow is how far back compressed data refer, in bytes. Sender and receiver hold a few of it.
 const packWindow = 1 << 20
 

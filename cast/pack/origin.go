@@ -89,12 +89,24 @@ func At(path string) *Origin {
 // Path returns the path of the origin, as it was given; of several, the one whose name is first.
 func (o *Origin) Path() string { return o.sources[0].path }
 
+// Options returns the options of the origin.
+func (o *Origin) Options() Options { return o.options }
+
+// Quick reports whether files of the same size and time are not read. A nil origin is not quick.
+func (o *Origin) Quick() bool { return o != nil && o.options.Quick }
+
 // Skipped returns how many entries could not be sent.
 func (o *Origin) Skipped() int { return len(o.skipped) }
 
 // Voided returns how many files have changed while they were read, in all passes so far. After a pass in
 // which there were some, the next pass does not write the same bytes.
-func (o *Origin) Voided() int { return o.voided }
+// A nil origin has none.
+func (o *Origin) Voided() int {
+	if o == nil {
+		return 0
+	}
+	return o.voided
+}
 
 // Gone returns how many entries that Measure has counted were gone, without a trace, when they were to
 // be sent.

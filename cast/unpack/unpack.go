@@ -45,11 +45,11 @@ type Target struct {
 
 // Accept is what a receiver has asked for. The zero value is safe whoever sends.
 type Accept struct {
-	Owner     bool // users and groups
-	Special   bool // setuid, setgid and sticky
-	ACL       bool // access lists
-	Xattr     bool // other extended attributes
-	FreeLinks bool // links that lead out of the directory
+	Owner     bool `json:"owner,omitempty"`      // users and groups
+	Special   bool `json:"special,omitempty"`    // setuid, setgid and sticky
+	ACL       bool `json:"acl,omitempty"`        // access lists
+	Xattr     bool `json:"xattr,omitempty"`      // other extended attributes
+	FreeLinks bool `json:"free_links,omitempty"` // links that lead out of the directory
 }
 
 // Errors of a target that does not fit.

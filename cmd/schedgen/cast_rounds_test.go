@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -28,7 +29,7 @@ func fileOf(t *testing.T, n int) (path string, text []byte) {
 }
 
 // ended returns what the sender says of each receiver.
-func (c *castProcess) ended(code int) (o castOutcome, said string) {
+func (c *castProcess) ended(code int) (o cast.Result, said string) {
 	c.t.Helper()
 	got, out, said := c.wait()
 	require.Equal(c.t, code, got, said)
