@@ -24,19 +24,23 @@ type joinSink struct {
 
 func (c *joiner) sink(totals *unpack.Totals) (*joinSink, error) {
 	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
+	if c.To != "" {
+		if err := os.MkdirAll(c.To, 0o777); err != nil {
+			return nil, fmt.Errorf("--to: %w", err)
+		}
+	}
 	if c.Exec != "" {
 		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, totals) }
 		return &joinSink{write: func() Sink { return write }, compare: none, close: func() error { return nil }, totals: totals}, nil
-	}
-	if err := os.MkdirAll(c.To, 0o777); err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
 	}
 	dir, err := unpack.OpenDir(c.To)
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
 	s := &joinSink{compare: none, close: dir.Close, totals: totals}
-	s.write = func() Sink { return Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals) }
+	s.write = func() Sink {
+		return Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held, Accept: c.Accept, Delete: c.Delete}, totals)
+	}
 	if c.Resume {
 		s.compare = Compare(dir, &c.held)
 	}
@@ -67,7 +71,11 @@ func (s *joinSink) take(ctx context.Context, comm *runtime.Comm, note roundNote,
 		return Receive(ctx, comm, s.compare, o)
 	}
 	if s.intake == nil {
-		s.intake, s.stream = NewIntake(ctx, s.write(), nil), note.Stream
+		sink := s.write()
+		if note.Packed {
+			sink = Decompressed(sink)
+		}
+		s.intake, s.stream = NewIntake(ctx, sink, nil), note.Stream
 	}
 	err := s.intake.Receive(ctx, comm, o)
 	if s.stream == "" {

@@ -23,7 +23,7 @@ func drawLacks(t *rapid.T, l *lacks) (all []lobby.Guest) {
 		for b := range n {
 			s.Append(from <= b && b < to)
 		}
-		require.NoError(t, l.learn(id, s.Text()))
+		require.NoError(t, l.learn(id, s.Text(), false))
 	}
 	return all
 }
@@ -33,7 +33,8 @@ func TestCastLacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l lacks
 		waiting := drawLacks(t, &l)
-		require.Empty(t, l.unknown(waiting))
+		chosen, _ := l.unknown(waiting)
+		require.Empty(t, chosen)
 		for len(waiting) > 0 {
 			chosen, lacked := l.group(waiting)
 			require.NotEmpty(t, chosen)
@@ -59,11 +60,51 @@ func TestCastLacks(t *testing.T) {
 func TestCastLacksUnknown(t *testing.T) {
 	var l lacks
 	all := []lobby.Guest{{Name: "old"}, {Name: "new", Word: (&guestWord{ID: "n", Resume: true}).spell()}}
-	require.Equal(t, []int{1}, l.unknown(all))
-	require.Error(t, l.learn("n", []byte{0x80}))
-	require.NoError(t, l.learn("n", nil))
-	require.Empty(t, l.unknown(all))
-	chosen, lacked := l.group(all)
+	chosen, lacked := l.unknown(all)
+	require.Equal(t, []int{1}, chosen)
+	require.Nil(t, lacked)
+	require.Error(t, l.learn("n", []byte{0x80}, false))
+	require.NoError(t, l.learn("n", nil, false))
+	chosen, _ = l.unknown(all)
+	require.Empty(t, chosen)
+	chosen, lacked = l.group(all)
 	require.Equal(t, []int{0, 1}, chosen)
 	require.Nil(t, lacked)
+}
+
+// In a quick cast all compare sizes and times first. Those that lack something by these compare contents
+// then, of the files of which one of them lacks some block; who lacks nothing is served at once.
+func TestCastLacksQuick(t *testing.T) {
+	var l lacks
+	var all []lobby.Guest
+	for _, id := range []string{"a", "b", "same"} {
+		all = append(all, lobby.Guest{Name: id, Word: (&guestWord{ID: id, Resume: true}).spell()})
+	}
+	all = append(all, lobby.Guest{Name: "old"})
+	chosen, some := l.unseen(all)
+	require.True(t, some)
+	require.Equal(t, []int{0, 1, 2}, chosen)
+	set := func(lacked ...bool) *block.Set {
+		s := new(block.Set)
+		for _, l := range lacked {
+			s.Append(l)
+		}
+		return s
+	}
+	require.NoError(t, l.learn("a", set(true, false, false).Text(), true))
+	require.NoError(t, l.learn("b", set(false, false, true).Text(), true))
+	require.NoError(t, l.learn("same", set(false, false, false).Text(), true))
+	_, some = l.unseen(all)
+	require.False(t, some)
+	chosen, lacked := l.unknown(all)
+	require.Equal(t, []int{0, 1}, chosen)
+	require.Equal(t, set(true, false, true).Text(), lacked.Text())
+	require.NoError(t, l.learn("a", set(true, false, false).Text(), false))
+	require.NoError(t, l.learn("b", set(false, false, false).Text(), false))
+	chosen, _ = l.unknown(all)
+	require.Empty(t, chosen)
+	l.forget("a")
+	chosen, some = l.unseen(all)
+	require.True(t, some)
+	require.Equal(t, []int{0}, chosen)
 }

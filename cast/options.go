@@ -28,10 +28,14 @@ func Tree(o *pack.Origin, lacked *block.Set) Source {
 }
 
 // Survey is the source of a survey, which receivers compare with the files that they have; see
-// [pack.Origin.Survey].
-func Survey(o *pack.Origin) Source {
-	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w) }
+// [pack.Origin.Survey]. Of a quick origin it has the files of which receivers lack some block.
+func Survey(o *pack.Origin, lacked *block.Set) Source {
+	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w, lacked) }
 }
+
+// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is that of a
+// survey.
+func Outline(o *pack.Origin) Source { return o.Outline }
 
 // Compare is the sink of a survey. It says in held what is there below dir.
 func Compare(dir unpack.Dir, held **unpack.Held) Sink {
@@ -71,6 +75,8 @@ type Options struct {
 	Limit  float64 // bytes a second at most; default no limit
 	Resume bool    // send to each receiver that resumes only the blocks that it lacks
 	Strict bool    // the first receiver that fails ends the cast for all
+	// Compress says whether files are sent compressed. A stream is, only if it is CompressAlways.
+	Compress Compress
 	// Silence is the time after which a host without a sign of life is lost; default 10 s, negative:
 	// never. The others wait for it for a shorter time, and it gets the rest behind them.
 	Silence time.Duration

@@ -2,10 +2,12 @@ package cast
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast/unpack"
 )
 
 // Payload is what a cast sends to hosts: files, or a stream.
@@ -18,16 +20,40 @@ type Payload struct {
 
 // Files returns the payload of the file or directory at path, which it measures; see [pack.At].
 func Files(ctx context.Context, path string) (*Payload, error) {
-	totals, err := pack.Measure(ctx, path)
+	return FilesOf(ctx, []string{path}, pack.Options{})
+}
+
+// FilesOf returns the payload of the files and directories at paths, which it measures; see [pack.New].
+func FilesOf(ctx context.Context, paths []string, o pack.Options) (*Payload, error) {
+	origin, err := pack.New(paths, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{Name: path, Origin: pack.At(path), Totals: &totals}, nil
+	totals, err := origin.Measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := paths[0]
+	if more := len(paths) - 1; more > 0 {
+		name = fmt.Sprintf("%s and %d more", name, more)
+	}
+	return &Payload{Name: name, Origin: origin, Totals: &totals}, nil
 }
 
 // FromReader returns the payload of all bytes that r gives. It can be sent once: a host that comes
 // too late for the first round gets nothing. A Read that blocks delays the end of the cast.
 func FromReader(name string, r io.Reader) *Payload { return &Payload{Name: name, Stream: r} }
+
+// accept returns what receivers must accept to get the payload.
+func (p *Payload) accept() unpack.Accept {
+	if p.streams() {
+		return unpack.Accept{}
+	}
+	o := p.Origin.Options()
+	return unpack.Accept{
+		Owner: o.Owner, Special: o.Special || o.Modes.Special(), ACL: o.ACL, Xattr: o.Xattr, FreeLinks: o.Links == pack.LinksFree,
+	}
+}
 
 // streams reports whether the payload is a stream, which comes once.
 func (p *Payload) streams() bool { return p.Origin == nil }

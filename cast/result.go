@@ -9,6 +9,7 @@ type Result struct {
 	Bytes     int64      `json:"bytes"`               // of files, with holes; of a stream those that were broadcast
 	Sent      int64      `json:"sent"`                // bytes that were broadcast
 	Seconds   float64    `json:"seconds"`             // from the first round on
+	Skipped   int64      `json:"skipped,omitempty"`   // entries that could not be sent
 	Setup     *Setup     `json:"setup,omitempty"`     // of receivers that were started by ssh
 	Total     float64    `json:"total,omitempty"`     // seconds, from the first connection on
 	Error     string     `json:"error,omitempty"`
@@ -29,6 +30,9 @@ func newResult(p *Payload, transport string, took time.Duration, sent int64, all
 	r := &Result{What: p.Name, Transport: transport, Bytes: sent, Sent: sent, Seconds: took.Seconds(), Receivers: all}
 	if p.Totals != nil {
 		r.Bytes = p.Totals.Bytes
+	}
+	if !p.streams() {
+		r.Skipped = int64(p.Origin.Skipped()) + p.Origin.Gone()
 	}
 	return r
 }

@@ -60,14 +60,18 @@ type server struct {
 	stream   string // names what those get who lack all, the same in each round
 	reached  int64  // bytes of that which were sent
 	streamed Digest // of a stream that was sent
+	packed   bool   // what is sent is compressed
+	chosen   bool   // whether it is has been decided
+	voided   int    // files that had changed while they were read, when the stream got its name
 }
 
 // round is a party, and what it gets.
 type round struct {
 	*lobby.Party
 	roundNote
-	lacked *block.Set // nil: all
-	rate   float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
+	lacked  *block.Set // nil: all; of a survey, what receivers lack by size and time
+	outline bool       // what is compared are sizes and times alone
+	rate    float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
 }
 
 // Serve sends the payload to receivers that come to l by themselves, first when as many have come as
@@ -185,8 +189,11 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 	r := new(round)
 	choose := func(all []lobby.Guest) ([]int, string) {
 		var chosen []int
-		if s.Resume {
-			chosen = s.lacks.unknown(all)
+		if s.Resume && s.payload.Origin.Quick() {
+			chosen, r.outline = s.lacks.unseen(all)
+		}
+		if s.Resume && !r.outline {
+			chosen, r.lacked = s.lacks.unknown(all)
 		}
 		if r.Survey = len(chosen) > 0; !r.Survey {
 			chosen, r.lacked = s.lacks.group(all)
@@ -199,6 +206,9 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 		}
 		if s.probe(len(all)) >= sureProbe {
 			r.rate = middleRate(all, chosen, 0)
+		}
+		if !r.Survey {
+			r.Packed = s.packs(r.rate)
 		}
 		s.waiting = len(all) - len(chosen)
 		arrange(all, chosen, s.guests.order)
@@ -361,12 +371,23 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 		s.began, s.used = time.Now(), round.Transport
 	}
 	o := SendOptions{Limit: s.Limit, Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == Chain, Rate: round.rate}
-	source, total, doing := Tail(s.payload.source(round.lacked, &s.streamed), round.From), s.left(round.lacked, round.From), "send"
+	source, total, doing := s.payload.source(round.lacked, &s.streamed), s.left(round.lacked, round.From), "send"
+	show := func(at Progress) { s.events.emit(Event{Kind: RoundProgress, Progress: at}) }
+	if round.Packed {
+		var raw, packed atomic.Int64
+		source, total = Compressed(source, &raw, &packed), s.bytes(round.lacked)
+		show = func(at Progress) { // in bytes of files
+			from, n := float64(round.From), float64(packed.Load())
+			at.Bytes = int64((from + float64(at.Bytes)) * float64(raw.Load()) / max(n, 1))
+			s.events.emit(Event{Kind: RoundProgress, Progress: at})
+		}
+	}
+	source = Tail(source, round.From)
 	if round.Survey {
-		source, total, doing = Survey(s.payload.Origin), -1, "compare"
+		source, total, doing = s.comparison(round), -1, "compare"
 	}
 	s.events.emit(Event{Kind: RoundBegins, Text: doing + " by " + WayOf(round.Transport), Total: total, Hosts: namesOf(round.Guests)})
-	o.Progress = saveMemory(s.Alone, func(at Progress) { s.events.emit(Event{Kind: RoundProgress, Progress: at}) })
+	o.Progress = saveMemory(s.Alone, show)
 	report, err := Send(ctx, comm, source, o)
 	err = spelled(ctx, err, round.name)
 	for i := range report.Outcomes {
@@ -383,6 +404,9 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 	if round.Stream != "" {
 		s.reached = max(s.reached, round.From+report.Bytes)
 	}
+	if s.payload.Origin.Voided() > s.voided { // the next round sends other bytes
+		s.voided, s.stream, s.reached = s.payload.Origin.Voided(), rand.Text(), 0
+	}
 	s.ends.end(round.Guests, report.Outcomes)
 	s.served.Store(int64(s.ends.done()))
 	for i, o := range report.Outcomes {
@@ -397,7 +421,7 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 			}
 			s.events.notice(round.Guests[i].Name, o.Reason)
 		case round.Survey && o.Done:
-			if err := s.lacks.learn(id, o.Answer); err != nil {
+			if err := s.lacks.learn(id, o.Answer, round.outline); err != nil {
 				return 0, 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
 			}
 			again++
@@ -414,6 +438,14 @@ func namesOf(guests []lobby.Guest) (names []string) {
 		names = append(names, guests[i].Name)
 	}
 	return names
+}
+
+// comparison returns the source of a survey or an outline.
+func (s *server) comparison(r *round) Source {
+	if r.outline {
+		return Outline(s.payload.Origin)
+	}
+	return Survey(s.payload.Origin, r.lacked)
 }
 
 // errCompared: a receiver has not come again.

@@ -22,6 +22,7 @@ type HostOptions struct {
 	SSH      remote.Config    // how hosts are reached; Said is not used
 	To       string           // directory for files; a relative one is below the home
 	Exec     string           // shell command that reads a stream from its standard input, in directory To
+	Delete   int              // with an origin that deletes: entries that a host deletes at most
 	Then     string           // shell command that runs in directory To of a host as soon as that has all files
 	// Call is the TCP port of receivers that stand on the hosts ([Stand]) and are called; "" starts
 	// receivers by ssh. Called receivers have a directory, commands and the key of their own.
@@ -47,7 +48,7 @@ func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o H
 	here := l.Addr().(*net.TCPAddr).AddrPort()
 	start := &launch{
 		programs: o.Programs, ssh: o.SSH, strict: o.Strict, call: o.Call,
-		order: order{Key: o.Key, To: o.To, Exec: o.Exec, Then: o.Then, Resume: o.Resume},
+		order: order{Key: o.Key, To: o.To, Exec: o.Exec, Then: o.Then, Resume: o.Resume, Accept: p.accept(), Delete: o.Delete},
 		at:    addresses{netip.AddrPortFrom(here.Addr().Unmap(), here.Port()), own},
 	}
 	return lead(ctx, l, hosts, start, p, &o.Options)

@@ -36,7 +36,7 @@ func planted(t *testing.T) (dir string) {
 var passes = map[string]func(ctx context.Context, o *Origin, w io.Writer) error{
 	"all":    func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nil) },
 	"some":   func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nothing()) },
-	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w) },
+	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w, nil) },
 }
 
 // nothing is what a host lacks that has all.

@@ -16,9 +16,10 @@ import (
 // castCmd is the verb cast: what this host has is sent to others.
 type castCmd struct {
 	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
-	Host []string `arg:"" optional:"" help:"Hosts to send it to, as ssh calls them: names, aliases, user@host."`
+	Host []string `arg:"" optional:"" help:"Further files, with a slash in their names, and hosts to send to, as ssh calls them: names, aliases, user@host."`
 
 	castHosts
+	castFiles
 	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
 	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for. Without it --wait says how long."`
 	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come. Default: wait for all hosts, or for as many receivers as --expect says."`
@@ -33,6 +34,9 @@ type castCmd struct {
 	castLink
 	castKey
 	castNews
+
+	files []string   // that are sent
+	lines *castLines // nil: the cast has not begun
 }
 
 // Help is the long help text.
@@ -52,8 +56,11 @@ when as many have come as --expect says, or after --wait with those that have co
 without one anybody can join who reaches the address.
 
 Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
-name. Permissions, times, symbolic links and holes are kept. Each file appears when it
-is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
+name. Several files and directories are sent together if the further ones have a slash in their names, such
+as ./b, or hosts are named by -w or --hosts. Permissions, times, symbolic links and holes are kept. What
+cannot be sent, such as a socket, a link that leads out of DIR or an unreadable file, is skipped: a line names
+it, and the exit code is 1. So is a file that vanishes, or changes twice while it is read. Each file appears
+when it is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
 comes back behind the host's name.
 
 Hosts that come while it casts are served behind, with what the first ones got: if that has changed since
@@ -74,6 +81,7 @@ Examples:
   schedgen cast model.bin node01 node02 node03 --to /data/models
   schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data
   schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar'
+  schedgen cast ./app ./conf -w 'web[1-9]' --to /srv --update --delete 100
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
   schedgen cast --serve model.bin --expect 40 --key-file key
   schedgen cast model.bin -w 'node[01-40]' --call --key-file key`
@@ -81,7 +89,9 @@ Examples:
 
 // check checks the flags, and returns the hosts.
 func (c *castCmd) check(in io.Reader) ([]string, error) {
-	hosts, err := c.names(c.Host, in)
+	files, named := c.sources()
+	c.files = files
+	hosts, err := c.names(named, in)
 	switch {
 	case err != nil:
 		return nil, err
@@ -105,6 +115,9 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 		err = errors.New("--serve: give --expect N, for how many receivers to wait, or --wait TIME, for how long")
 	case c.Expect < 0 || c.Expect > cast.MaxReceivers:
 		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, cast.MaxReceivers)
+	}
+	if err == nil {
+		err = c.castFiles.check(c.What == "-")
 	}
 	switch {
 	case err != nil:
@@ -150,8 +163,9 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
+	c.lines = lines
 	o := cast.Options{
-		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume, Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
+		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume || c.Update, Compress: c.compress(), Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
 		Alone: true, Events: lines.tell,
 	}
 	result, err := c.send(ctx, hosts, p, o, std)
@@ -192,7 +206,7 @@ func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o c
 
 // hostOptions returns how receivers run on the hosts.
 func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.HostOptions {
-	h := cast.HostOptions{Options: o, Programs: programs, SSH: c.ssh(), To: c.To, Exec: c.Exec, Then: c.Then}
+	h := cast.HostOptions{Options: o, Programs: programs, SSH: c.ssh(), To: c.To, Exec: c.Exec, Then: c.Then, Delete: c.Delete}
 	if c.Call {
 		h.Call = cast.StandPort
 	}
@@ -209,12 +223,26 @@ func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error)
 	if c.What == "-" {
 		return cast.FromReader(c.What, &patientReader{ctx: ctx, r: std.In}), nil
 	}
-	return await(ctx, func() (*cast.Payload, error) { return cast.Files(ctx, c.What) })
+	o, err := c.options(func(_ string, why error) { c.skipped(std, why) })
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
+}
+
+// skipped tells that an entry is not sent.
+func (c *castCmd) skipped(std stdio, why error) {
+	line := fmt.Sprintf("skipped: %v", why)
+	if c.lines == nil { // nothing else is printed meanwhile
+		fmt.Fprintln(std.Err, line)
+		return
+	}
+	c.lines.warn(line)
 }
 
 // rehearse says what would be sent, and to which hosts.
 func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std stdio) (err error) {
-	plan := &castPlan{What: c.What, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
+	plan := &castPlan{What: p.Name, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
 	if len(hosts) > 0 && !c.Call {
 		programs, err := c.programs()
 		if err != nil {
@@ -226,6 +254,9 @@ func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload,
 			return err
 		}
 		plan.Seconds = time.Since(began).Seconds()
+	}
+	if p.Origin != nil {
+		plan.Skipped = int64(p.Origin.Skipped())
 	}
 	return plan.print(std, c.JSON)
 }

@@ -142,6 +142,13 @@ func logName(host string) string {
 	return strings.NewReplacer("/", "_", "\x00", "_").Replace(host) + ".log"
 }
 
+// warn prints a line that a user must see, however little is to be told.
+func (l *castLines) warn(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say(l.std.Err, line)
+}
+
 // say prints a line. An error of the terminal, or of a pipe that nobody reads, is no reason to stop
 // a cast.
 func (l *castLines) say(w io.Writer, line string) {

@@ -32,7 +32,15 @@ func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err err
 	case bad > 0:
 		return failed(fmt.Errorf("%s of %d failed", words.Count(bad, "receiver", "receivers"), len(r.Receivers)))
 	}
-	return nil
+	return skipsFail(r.Skipped)
+}
+
+// skipsFail returns the error for entries that were skipped, nil if none were.
+func skipsFail(n int64) error {
+	if n == 0 {
+		return nil
+	}
+	return failed(fmt.Errorf("%s skipped; --exclude leaves entries out on purpose, --links or --copy-links sends links", words.Count(n, "entry was", "entries were")))
 }
 
 // resultWords spells the result of a cast, which may have been interrupted.
@@ -86,6 +94,7 @@ type castPlan struct {
 	Totals    *pack.Totals `json:"totals,omitempty"` // nil: of a stream
 	Receivers int          `json:"receivers"`
 	Hosts     []cast.Visit `json:"hosts,omitempty"`
+	Skipped   int64        `json:"skipped,omitempty"` // entries that could not be sent
 	Seconds   float64      `json:"seconds,omitempty"` // in which all hosts were connected to
 }
 
@@ -103,7 +112,7 @@ func (p *castPlan) print(std stdio, asJSON bool) error {
 	if bad > 0 {
 		return failed(fmt.Errorf("%s of %d would get nothing", words.Count(bad, "host", "hosts"), len(p.Hosts)))
 	}
-	return nil
+	return skipsFail(p.Skipped)
 }
 
 func (p *castPlan) write(std stdio, asJSON bool) error {

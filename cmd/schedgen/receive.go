@@ -26,6 +26,7 @@ type receiveCmd struct {
 	Resume    bool   `help:"If the sender resumes, receive only the data that this host lacks. Keep the received data if the cast breaks off."`
 	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender, or a free port if it is taken."`
 	JSON      bool   `name:"json" help:"Print one object."`
+	receiveAccept
 	castKey
 	castNews
 }
@@ -36,7 +37,9 @@ func (receiveCmd) Help() string {
 sender, and waits until all receivers have come. After two seconds, and then at growing intervals, it
 prints what it waits for.
 
-It writes files only below DIR: it refuses names and symbolic links that lead elsewhere. It writes
+It writes files only below DIR: it refuses names that lead elsewhere, and symbolic links that do, unless
+--links is given. Owners, setuid, access lists, extended attributes and deletion are refused, too, unless
+their flags are given. It writes
 each file under a temporary name that begins with ` + unpack.TempPrefix + `, checks its SHA-256, syncs it
 to the disk and renames it. So a file is whole or absent. An existing file is replaced. If this host
 cannot continue, it prints why, and the other receivers continue.
@@ -95,7 +98,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	o := cast.JoinOptions{
-		From: c.From, Link: cast.Link{Interface: c.Interface, Key: key}, To: c.To, Exec: c.Exec, Then: c.Then, Name: c.Name, Resume: c.Resume,
+		From: c.From, Link: cast.Link{Interface: c.Interface, Key: key}, To: c.To, Exec: c.Exec, Then: c.Then, Name: c.Name, Resume: c.Resume, Accept: c.accept(), Delete: c.Delete,
 		Port: c.Port, Stdout: std.Out, Stderr: std.Err, Alone: true, Events: lines.tell,
 	}
 	if c.Listen != "" {
