@@ -419,7 +419,7 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 			} else {
 				again++
 			}
-			s.events.notice(round.Guests[i].Name, o.Reason)
+			s.events.notice(round.Guests[i].Name, s.behindWords(&o, round.Silence))
 		case round.Survey && o.Done:
 			if err := s.lacks.learn(id, o.Answer, round.outline); err != nil {
 				return 0, 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
@@ -431,6 +431,14 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 		s.ends.fail(round.Guests, errCompared)
 	}
 	return again, silent, err
+}
+
+// behindWords says why a receiver comes again behind the others.
+func (s *server) behindWords(o *Outcome, silence time.Duration) string {
+	if !o.Silent || silence <= 0 {
+		return o.Reason
+	}
+	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others", silence)
 }
 
 func namesOf(guests []lobby.Guest) (names []string) {

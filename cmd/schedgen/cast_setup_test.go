@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,6 +176,53 @@ func TestCastHostKeys(t *testing.T) {
 	host, _, _ := strings.Cut(string(text), " ")
 	require.NoError(t, os.WriteFile(known, []byte(host+" "+string(other)), 0o600))
 	require.Regexp(t, `^its host key has changed, so somebody may be in between \(Offending .* key in `+known+`:1\); if it has a new key, run ssh-keygen -R for it$`, reason())
+}
+
+// systemd passes the socket at which a receiver stands.
+func TestCastSystemd(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	program, key := filepath.Join(dir, "schedgen"), filepath.Join(dir, "key")
+	require.NoError(t, os.Symlink(exe, program))
+	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	socket, err := l.File()
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	to := t.TempDir()
+	service := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"`, "sh", program, "receive", "--listen", "systemd", "--to", to, "--key-file", key)
+	service.ExtraFiles = []*os.File{socket}
+	require.NoError(t, service.Start())
+	require.NoError(t, socket.Close())
+	path, text := fileOf(t, 1<<16)
+	sender := startCast(t, "cast", path, "-w", l.Addr().String(), "--call", "--key-file", key, "--json")
+	r, said := sender.ended(0)
+	require.Len(t, r.Receivers, 1, said)
+	got, err := os.ReadFile(filepath.Join(to, "file"))
+	require.NoError(t, err)
+	require.Equal(t, string(text), string(got))
+	require.NoError(t, service.Process.Signal(os.Interrupt))
+	_ = service.Wait() // the exit code says it
+	require.Equal(t, exitInterrupted, service.ProcessState.ExitCode())
+}
+
+// The units of systemd that are delivered say what the command takes.
+func TestSystemdUnits(t *testing.T) {
+	text, err := os.ReadFile("../../contrib/systemd/schedgen-receive.service")
+	require.NoError(t, err)
+	_, command, ok := strings.Cut(string(text), "ExecStart=/usr/local/bin/schedgen ")
+	require.True(t, ok)
+	command, _, _ = strings.Cut(command, "\n")
+	parser, err := newParser(new(castOnly), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	require.NoError(t, err)
+	_, err = parser.Parse(strings.Fields(command))
+	require.NoError(t, err)
+	text, err = os.ReadFile("../../contrib/systemd/schedgen-receive.socket")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "ListenStream="+cast.StandPort+"\n")
 }
 
 // Hosts come from the standard input as well, and receivers that stand on hosts are called.

@@ -70,6 +70,9 @@ func respell(text string, at *kong.Node) string {
 		}
 		return unknownVerb(at, m[1])
 	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil && at.Name == "cast" && sshOption.MatchString(m[1]) {
+		return fmt.Sprintf("%s: if it is an option of ssh, write --ssh 'ssh %s …'", m[1], m[1])
+	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil && isFlagOfAnother(at, m[1]) {
 		switch {
 		case at.Parent == nil:
@@ -78,9 +81,6 @@ func respell(text string, at *kong.Node) string {
 			return fmt.Sprintf("%s: must follow a verb that takes it: %s", m[1], strings.Join(verbsOf(at), ", "))
 		}
 		return m[1] + ": " + at.FullPath() + " does not take it"
-	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil && at.Name == "cast" && sshOption.MatchString(m[1]) {
-		return fmt.Sprintf("%s: if it is an option of ssh, write --ssh 'ssh %s …'", m[1], m[1])
 	}
 	if strings.HasPrefix(text, `expected one of "`) && len(at.Children) > 0 {
 		text = "a verb is missing: it must be one of " + strings.Join(verbsOf(at), ", ")
