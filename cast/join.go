@@ -158,7 +158,7 @@ func (c *joiner) enter(ctx context.Context, word *guestWord, news *senderNews, p
 	case errors.As(err, &refused):
 		return nil, &spelledError{fmt.Sprintf("%v; %v", ErrParted, refused), errors.Join(parted, refused)}
 	}
-	return nil, &spelledError{fmt.Sprintf("%v, which has not answered for %v since", ErrParted, returning), parted}
+	return nil, &spelledError{"the sender is gone, or cannot be reached any more", parted}
 }
 
 // take takes part in a round: a survey or a transfer.
