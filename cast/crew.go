@@ -27,10 +27,10 @@ const (
 	endTime = 10 * time.Second
 )
 
-// errLate: a receiver has not come, or not ended, while the others have.
+// errLate is the reason of a receiver that has not come, or not ended, in time.
 var errLate = errors.New("its receiver has not come in time")
 
-// crew are receivers that are started by ssh.
+// crew is the receivers that are started by ssh, or called.
 type crew struct {
 	start  *launch
 	events *events
@@ -51,7 +51,7 @@ type crew struct {
 	served map[string]bool // who has all
 }
 
-// launch is what receivers are started with.
+// launch says how receivers are started.
 type launch struct {
 	programs *remote.Programs
 	ssh      remote.Config
@@ -224,7 +224,7 @@ func (c *crew) enter(ctx context.Context, h *crewHost) error {
 
 func (c *crew) exit() { <-c.gate }
 
-// become says how far a host has come.
+// become notes how far a host has come.
 func (c *crew) become(h *crewHost, state hostState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *crew) become(h *crewHost, state hostState) {
 	c.tell()
 }
 
-// leave says that a host's receiver has ended. It is not waited for any more.
+// leave notes that a host's receiver has ended. The sender does not wait for it any more.
 func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +255,7 @@ func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
 	}
 }
 
-// come says how many receivers are here.
+// come notes how many receivers are here.
 func (c *crew) come(here int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,7 +288,7 @@ func (c *crew) tell() {
 	}
 }
 
-// close says that nobody is waited for any more: those that have come are served.
+// close ends the wait for receivers: those that have come are served.
 func (c *crew) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -317,7 +317,7 @@ var absent = [...]string{
 	hostRuns:   "its receiver runs and has not come",
 }
 
-// words says which hosts have not come, and why.
+// words returns the hosts that have not come, and why.
 func (c *crew) words(here []string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/lobby"
 )
 
-// guestWord is what a receiver tells the sender of itself when it comes.
+// guestWord is what a receiver tells the sender about itself when it comes.
 type guestWord struct {
 	ID   string `json:"id"`             // of its process
 	Goal string `json:"goal,omitempty"` // the same for one that was started again: of its name and where it writes to
@@ -49,21 +49,21 @@ func wordOf(g *lobby.Guest) guestWord {
 	return w
 }
 
-// ledger is how it has ended at each receiver, over all rounds.
+// ledger holds the outcome of each receiver, over all rounds.
 type ledger struct {
 	list  []*ledgerEntry // in the order in which they were served first
 	byID  map[string]*ledgerEntry
 	round int
 }
 
-// ledgerEntry is that of one process.
+// ledgerEntry is the outcome of one receiver process.
 type ledgerEntry struct {
 	Receiver
 	goal  string
 	round int // the last in which it was served
 }
 
-// begin takes note of those that are served now.
+// begin notes the receivers of a new round.
 func (e *ledger) begin(party []lobby.Guest) {
 	e.round++
 	for i := range party {
@@ -79,7 +79,7 @@ func (e *ledger) begin(party []lobby.Guest) {
 	}
 }
 
-// fail takes note of those that have no reason yet: they do not have all.
+// fail notes that receivers of a party without a reason do not have everything, and why.
 func (e *ledger) fail(party []lobby.Guest, why error) {
 	for i := range party {
 		if r := e.byID[wordOf(&party[i]).ID]; r.Reason == "" {
@@ -88,7 +88,7 @@ func (e *ledger) fail(party []lobby.Guest, why error) {
 	}
 }
 
-// unserved takes note of those that have waited for a round that never came, for a reason.
+// unserved notes receivers that have waited for a round that never began, and why.
 func (e *ledger) unserved(waiting []lobby.Guest, why error) {
 	for i := range waiting {
 		id := wordOf(&waiting[i]).ID
@@ -101,14 +101,14 @@ func (e *ledger) unserved(waiting []lobby.Guest, why error) {
 	}
 }
 
-// end takes note of how it has ended for those that were served.
+// end notes the outcomes of a round.
 func (e *ledger) end(party []lobby.Guest, outcomes []Outcome) {
 	for i := range outcomes {
 		e.byID[wordOf(&party[i]).ID].Outcome = outcomes[i]
 	}
 }
 
-// last returns how it has ended for a guest when it was served last; it is empty if that was never.
+// last returns the outcome of a guest's last round, or an empty one if it has had none.
 func (e *ledger) last(g *lobby.Guest) Outcome {
 	if r := e.byID[wordOf(g).ID]; r != nil {
 		return r.Outcome
@@ -134,7 +134,7 @@ func (e *ledger) again(r *ledgerEntry) bool {
 	})
 }
 
-// done returns how many have all.
+// done returns the number of receivers that have everything.
 func (e *ledger) done() (n int) {
 	for _, r := range e.list {
 		if r.Done {
@@ -144,7 +144,7 @@ func (e *ledger) done() (n int) {
 	return n
 }
 
-// names returns who has all.
+// names returns the names of the receivers, and whether they have everything.
 func (e *ledger) names() map[string]bool {
 	names := map[string]bool{}
 	for _, r := range e.list {

@@ -21,11 +21,12 @@ import (
 )
 
 const (
-	// regroupTime is how long those are waited for that have not met: who lives comes again at once.
+	// regroupTime is how long the sender waits for receivers of a round that have not met: a receiver
+	// that lives enters again at once.
 	regroupTime = 5 * time.Second
 	// restTime is how long those are waited for that come again behind a round: the disk of one that is slow may have to end a write.
 	restTime = 30 * time.Second
-	// mostMeetings is how often a party tries to meet.
+	// mostMeetings is the greatest number of times that a party tries to meet.
 	mostMeetings = 4
 	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and mostQuiet how long at most. Until --silence is over it may come
 	// again, and gets the rest behind them. A sign of life may stand behind quietBytes of what is sent; on links of less than quietRate bytes a second behind more.
@@ -38,7 +39,7 @@ const (
 	mcastRate = 100e3
 )
 
-// server serves those that come, in rounds: who comes while a round is under way is served in the next one.
+// server serves receivers in rounds. A receiver that comes during a round is served in the next one.
 type server struct {
 	*Options
 	l        *net.TCPListener
@@ -65,7 +66,7 @@ type server struct {
 	voided   int    // files that had changed while they were read, when the stream got its name
 }
 
-// round is a party, and what it gets.
+// round is a party of receivers and the data that it gets.
 type round struct {
 	*lobby.Party
 	roundNote
@@ -105,7 +106,7 @@ func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload,
 	return s.result(), err
 }
 
-// closing is what those are told that get no place.
+// closing returns the reason for receivers that get no place.
 func (s *server) closing(err error) string {
 	switch {
 	case len(s.ends.list) > 0 && s.payload.streams():
@@ -137,7 +138,7 @@ func (s *server) confirm(outcomes []Outcome) {
 	}
 }
 
-// rounds serves parties until nobody waits, and nobody is waited for.
+// rounds serves parties until no receiver waits, and none is expected.
 func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 	stop := s.until(want, s.Wait)
 	for meetings := 1; ; meetings++ {
@@ -223,7 +224,7 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 	return r, err
 }
 
-// waits says for whom the sender waits.
+// waits returns the words for the receivers that the sender waits for.
 func (s *server) waits() string {
 	all, refused := s.in.Here()
 	text := s.guests.words(namesOf(all))
@@ -338,7 +339,7 @@ func (s *server) muted(ctx context.Context, all []lobby.Guest) error {
 // auto reports whether the sender chooses the way.
 func (s *server) auto() bool { return s.Transport == "" || s.Transport == Auto }
 
-// chain has all go along the chain, for a reason that is told.
+// chain makes all further rounds use the chain, and tells the reason.
 func (s *server) chain(why error) {
 	s.way = Chain
 	s.events.notice("", fmt.Sprintf("transport: tcp, since %v", why))

@@ -89,6 +89,9 @@ Examples:
 
 // check checks the flags, and returns the hosts.
 func (c *castCmd) check(in io.Reader) ([]string, error) {
+	if c.What == "-" && c.Hosts == "-" {
+		return nil, errors.New("--hosts=-: the standard input is what is sent")
+	}
 	files, named := c.sources()
 	c.files = files
 	hosts, err := c.names(named, in)
@@ -103,8 +106,6 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 		return nil, errors.New("--expect: the hosts are counted")
 	case len(hosts) > cast.MaxReceivers:
 		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), cast.MaxReceivers)
-	case c.What == "-" && c.Hosts == "-":
-		return nil, errors.New("--hosts=-: the standard input is what is sent")
 	case len(hosts) > 0:
 		err = c.castHosts.check(c.What == "-")
 	case c.idle() != "":
