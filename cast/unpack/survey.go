@@ -51,7 +51,8 @@ type surveyor struct {
 	buf   []byte
 }
 
-// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of below dir.
+// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of below dir,
+// which is nil if there is no directory.
 // Of an outline all blocks of a file are there if its size and time are right; it is not read. A file that
 // cannot be read counts as none. When ctx ends, so does Survey.
 func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
