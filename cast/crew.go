@@ -438,7 +438,7 @@ func (c *crew) complete(r *Result) {
 		case h.err == nil:
 		case each.Done && c.start.order.Then != "":
 			each.Command = h.reason()
-		case !each.Done && !strings.Contains(h.reason(), each.Reason):
+		case !each.Done && each.Reason != errInterrupted.Error() && !strings.Contains(h.reason(), each.Reason):
 			each.Reason += " (" + h.reason() + ")"
 		}
 		r.Receivers = append(r.Receivers, each)

@@ -157,9 +157,9 @@ func (c *joiner) enter(ctx context.Context, word *guestWord, news *senderNews, p
 	case err == nil || parted == nil || ctx.Err() != nil:
 		return seat, err
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("%w; %w", parted, refused)
+		return nil, &spelledError{fmt.Sprintf("%v; %v", ErrParted, refused), errors.Join(parted, refused)}
 	}
-	return nil, parted
+	return nil, &spelledError{fmt.Sprintf("%v, which has not answered for %v since", ErrParted, returning), parted}
 }
 
 // take takes part in a round: a survey or a transfer.

@@ -41,7 +41,7 @@ func withoutDetails(err error) string {
 	for _, op := range operations(err) {
 		text = strings.ReplaceAll(text, op.Error(), op.Err.Error())
 	}
-	return text
+	return detail.ReplaceAllString(text, "")
 }
 
 // operations returns the failures of operations that an error wraps, the outer ones first.
@@ -61,6 +61,9 @@ func operations(err error) (all []*runtime.OpError) {
 	}
 	return all
 }
+
+// detail is what an agreement says of itself.
+var detail = regexp.MustCompile(`(agree|shrink): rank \d+, epoch \d+: `)
 
 var rankWord = regexp.MustCompile(`\brank (\d+)\b`)
 

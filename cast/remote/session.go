@@ -52,6 +52,7 @@ type Session struct {
 	program  *Program // the one that runs there, once it is chosen
 	copies   bool     // it gets a copy
 	ready    bool     // it has it
+	fetched  bool     // from another host
 	keep     bool
 	in       io.WriteCloser
 	pipe     *io.PipeReader
@@ -166,6 +167,7 @@ func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Dura
 	_, err = fmt.Fprintf(s.in, "fetch %s %d %d %s %d %s %d\n", p.Name, p.room(), n, p.packedSum, int(within.Seconds()), at.Addr(), at.Port())
 	if err == nil {
 		s.ready, err = s.answer("not there")
+		s.fetched = s.ready
 	}
 	if err != nil {
 		return false, s.failed(ctx, err)
@@ -174,7 +176,7 @@ func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Dura
 }
 
 // Fetched reports whether the host has fetched its copy.
-func (s *Session) Fetched() bool { return s.copies && s.ready }
+func (s *Session) Fetched() bool { return s.fetched }
 
 // Shares reads the address at which the program, which was told to, passes on its copy ([Share]). It
 // returns false if it does not, or if the host's address is not known.

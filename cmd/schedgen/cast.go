@@ -81,7 +81,7 @@ Examples:
 
   schedgen cast model.bin node01 node02 node03 --to /data/models
   schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data
-  schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar && systemctl restart app'
+  schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar'
   schedgen cast ./app ./conf -w 'web[1-9]' --to /srv --update \
     --delete 100 --exclude '*.log'
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'

@@ -57,7 +57,7 @@ func wrapped(t *testing.T, h *sshdtest.Host, command string) *sshdtest.Host {
 // overSSH starts a sender.
 func overSSH(t *testing.T, s *sshdtest.Server, args ...string) *castProcess {
 	t.Helper()
-	return startCast(t, append([]string{"cast", "--ssh", s.SSH}, args...)...)
+	return startCast(t, append([]string{"cast", "--ssh", s.SSH, "--connect-timeout", "2m"}, args...)...)
 }
 
 func outcomeOf(t *testing.T, text string) map[string]cast.Receiver {
