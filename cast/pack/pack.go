@@ -1,6 +1,10 @@
 // Package pack reads a tree of files, or a stream, and writes the records of package record. It holds
 // the names of a few directories, one stretch of one file, and 24 bytes for each entry, by which it
-// notices what changes from one time to the next.
+// notices what changes from one time to the next; and some 50 bytes for each file with several names, if
+// these are kept, of which it tells 2^20 apart.
+//
+// Options say which entries are sent and what of them. An entry that cannot be sent is skipped, as is a
+// file that changes while it is read: see [Options].
 package pack
 
 import (

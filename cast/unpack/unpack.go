@@ -4,6 +4,9 @@
 // A file is written beside its place, under a name that begins with TempPrefix, and
 // renamed when all of it is there, its SHA-256 is right and the disk has it. So it is whole or
 // absent. After an error nothing is left under such a name; a process that is killed leaves a few dozen at most.
+//
+// No link is ever followed. What a receiver has not asked for is an error: see [Accept]. What the sender
+// does not have is deleted in the end, if both sides ask for that, and only if it is not too much.
 package unpack
 
 import (
@@ -247,11 +250,7 @@ func (u *unpacker) at(name string) string {
 func (u *unpacker) failed(name string, err error) error { return failedAt(u.at(name), err) }
 
 func failedAt(path string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		err = of.Err // its path is part of this one, or a name of ours
-	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return fmt.Errorf("write %s: %w", path, cause(err)) // its path is part of this one, or a name of ours
 }
 
 // enter goes into a directory, which is made unless it is there. A link is none, wherever it leads.
