@@ -7,7 +7,8 @@ import (
 	"github.com/schedgen/schedgen/cast/block"
 )
 
-// Lacking is what a host lacks of an origin. Files without bytes, links and directories do not count.
+// Lacking is what a host lacks of an origin. Files without bytes, links and directories do not
+// count.
 type Lacking struct {
 	Files int64    `json:"files"`
 	Bytes int64    `json:"bytes"` // in blocks that it lacks

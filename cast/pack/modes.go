@@ -24,8 +24,8 @@ type clause struct {
 }
 
 // ParseModes reads clauses that are separated by commas: an octal number, or some of "ugoa", one of
-// "+-=", and some of "rwxXst". A D before a clause restricts it to directories, an F to files. Without
-// any of "ugoa" a clause is for all three.
+// "+-=", and some of "rwxXst". A D before a clause restricts it to directories, an F to files.
+// Without any of "ugoa" a clause is for all three.
 func ParseModes(text string) (*Modes, error) {
 	m := new(Modes)
 	for part := range strings.SplitSeq(text, ",") {

@@ -136,7 +136,8 @@ func modeBits(m fs.FileMode) uint16 {
 // specials are the bits above the permissions, from the lowest on.
 var specials = [...]fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid}
 
-// ModeOf returns the mode that Unix has as bits. If there is none, it returns one that cannot be sent.
+// ModeOf returns the mode that Unix has as bits. If there is none, it returns one that cannot be
+// sent.
 func ModeOf(bits uint16) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	for i, special := range specials {

@@ -56,8 +56,8 @@ func reap(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Several sources go to several hosts together. What cannot be sent is skipped and named, by a rehearsal
-// too, and the exit code is 1; a directory in the way of a file fails one host alone.
+// Several sources go to several hosts together. What cannot be sent is skipped and named, by a
+// rehearsal too, and the exit code is 1; a directory in the way of a file fails one host alone.
 func TestCastSkips(t *testing.T) {
 	t.Parallel()
 	good, blocked := node(t, "good", false), node(t, "blocked", false)
@@ -95,8 +95,8 @@ func TestCastSkips(t *testing.T) {
 	clean(t, blocked)
 }
 
-// With --update hosts get only what has another size or time, and what they have too much goes; files come
-// with what is asked for, compressed.
+// With --update hosts get only what has another size or time, and what they have too much goes;
+// files come with what is asked for, compressed.
 func TestCastUpdate(t *testing.T) {
 	t.Parallel()
 	one, two, empty := node(t, "one", false), node(t, "two", false), node(t, "empty", false)
