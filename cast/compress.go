@@ -14,8 +14,8 @@ import (
 type Compress int
 
 const (
-	// CompressSlow compresses if the networks of the receivers, or the limit of the sender, are known to
-	// take less than zstd gives.
+	// CompressSlow compresses if the networks of the receivers, or the limit of the sender, are
+	// known to take less than zstd gives.
 	CompressSlow Compress = iota
 	// CompressAlways always compresses.
 	CompressAlways
@@ -23,11 +23,12 @@ const (
 	CompressNever
 )
 
-// zstdRate is how many bytes a second zstd compresses in any case, beside all else that a sender does.
+// zstdRate is how many bytes a second zstd compresses in any case, beside all else that a sender
+// does.
 const zstdRate = 60e6
 
-// packs reports whether what is sent is compressed. It is decided once, before the first round of files:
-// a host that is left out goes on in the middle.
+// packs reports whether what is sent is compressed. It is decided once, before the first round of
+// files: a host that is left out goes on in the middle.
 func (s *server) packs(rate float64) bool {
 	if !s.chosen {
 		s.chosen = true
@@ -47,8 +48,8 @@ func (s *server) packs(rate float64) bool {
 // packWindow is how far back compressed data refer, in bytes. Sender and receiver hold a few of it.
 const packWindow = 1 << 20
 
-// Compressed is the source of what source writes, compressed by zstd. It writes the same each time if
-// source does. raw and packed, unless they are nil, count the bytes before and after.
+// Compressed is the source of what source writes, compressed by zstd. It writes the same each time
+// if source does. raw and packed, unless they are nil, count the bytes before and after.
 func Compressed(source Source, raw, packed *atomic.Int64) Source {
 	return func(ctx context.Context, w io.Writer) (err error) {
 		// More than one goroutine would cut the blocks where time says.
@@ -64,7 +65,8 @@ func Compressed(source Source, raw, packed *atomic.Int64) Source {
 	}
 }
 
-// Decompressed is the sink of what Compressed has compressed. Its memory is bounded, whatever comes.
+// Decompressed is the sink of what Compressed has compressed. Its memory is bounded, whatever
+// comes.
 func Decompressed(sink Sink) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow))

@@ -17,16 +17,17 @@ import (
 
 // order is the line by which a sender tells a receiver, which it has started by ssh, what to do.
 type order struct {
-	From   []string      `json:"from"` // addresses of the sender, in the order in which they are tried
-	Key    []byte        `json:"key"`
-	Name   string        `json:"name"` // of the receiver's host, in the sender's result
-	To     string        `json:"to,omitempty"`
-	Exec   string        `json:"exec,omitempty"`
-	Then   string        `json:"then,omitempty"`
-	Resume bool          `json:"resume,omitempty"`
-	Delete int           `json:"delete,omitempty"` // entries at most
-	Accept unpack.Accept `json:"accept"`
-	Share  bool          `json:"share,omitempty"` // pass on the copy of the program
+	From    []string      `json:"from"` // addresses of the sender, in the order in which they are tried
+	Key     []byte        `json:"key"`
+	Name    string        `json:"name"` // of the receiver's host, in the sender's result
+	To      string        `json:"to,omitempty"`
+	Exec    string        `json:"exec,omitempty"`
+	Then    string        `json:"then,omitempty"`
+	Resume  bool          `json:"resume,omitempty"`
+	Compare bool          `json:"compare,omitempty"` // nothing is sent
+	Delete  int           `json:"delete,omitempty"`  // entries at most
+	Accept  unpack.Accept `json:"accept"`
+	Share   bool          `json:"share,omitempty"` // pass on the copy of the program
 }
 
 // maxOrder is the greatest length of an order in bytes.
@@ -99,7 +100,7 @@ func (o *order) receive(ctx context.Context, packed *os.File, out, errs io.Write
 		return err
 	}
 	_, err = ReceiveFrom(ctx, JoinOptions{
-		From: at, Link: Link{Key: o.Key}, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name, Resume: o.Resume, Accept: o.Accept, Delete: o.Delete, Alone: true,
+		From: at, Link: Link{Key: o.Key}, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name, Resume: o.Resume, Accept: o.Accept, Delete: o.Delete, Compare: o.Compare, Alone: true,
 		Stdout: out, Stderr: errs, Events: tell, meeting: stop,
 	})
 	return err

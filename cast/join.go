@@ -20,20 +20,21 @@ import (
 
 // JoinOptions say how a receiver on a host works. The zero value of a field stands for its default.
 type JoinOptions struct {
-	Link                 // Transport is the sender's choice
-	From   string        // "host:port" of the sender
-	To     string        // directory for files, which is created; with Exec, directory of the command
-	Exec   string        // shell command that reads a stream from its standard input; default none
-	Then   string        // shell command that runs in directory To when all files are there; default none
-	Name   string        // name of this host at the sender; default HostName
-	Resume bool          // if the sender resumes, receive only the data that this host lacks; keep data if the cast breaks off
-	Accept unpack.Accept // what may come beside names, contents, permissions and times
-	Delete int           // entries that are deleted at most if the sender asks for that; default none, and it is an error
-	Port   uint16        // TCP port for other receivers; default the sender's, or a free one if it is taken
-	Stdout io.Writer     // gets the standard output of Exec; default nobody
-	Stderr io.Writer     // gets its standard error; default nobody
-	Alone  bool          // see Options
-	Events func(Event)
+	Link                  // Transport is the sender's choice
+	From    string        // "host:port" of the sender
+	To      string        // directory for files, which is created; with Exec, directory of the command
+	Exec    string        // shell command that reads a stream from its standard input; default none
+	Then    string        // shell command that runs in directory To when all files are there; default none
+	Name    string        // name of this host at the sender; default HostName
+	Resume  bool          // if the sender resumes, receive only the data that this host lacks; keep data if the cast breaks off
+	Accept  unpack.Accept // what may come beside names, contents, permissions and times
+	Compare bool          // compare only: the directory is not created
+	Delete  int           // entries that are deleted at most if the sender asks for that; default none, and it is an error
+	Port    uint16        // TCP port for other receivers; default the sender's, or a free one if it is taken
+	Stdout  io.Writer     // gets the standard output of Exec; default nobody
+	Stderr  io.Writer     // gets its standard error; default nobody
+	Alone   bool          // see Options
+	Events  func(Event)
 
 	meeting func() // is called before the host listens for others
 }

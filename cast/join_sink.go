@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/schedgen/schedgen/cast/unpack"
@@ -24,7 +25,7 @@ type joinSink struct {
 
 func (c *joiner) sink(totals *unpack.Totals) (*joinSink, error) {
 	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
-	if c.To != "" {
+	if c.To != "" && !c.Compare {
 		if err := os.MkdirAll(c.To, 0o777); err != nil {
 			return nil, fmt.Errorf("--to: %w", err)
 		}
@@ -34,6 +35,9 @@ func (c *joiner) sink(totals *unpack.Totals) (*joinSink, error) {
 		return &joinSink{write: func() Sink { return write }, compare: none, close: func() error { return nil }, totals: totals}, nil
 	}
 	dir, err := unpack.OpenDir(c.To)
+	if c.Compare && errors.Is(err, fs.ErrNotExist) {
+		return &joinSink{write: func() Sink { return none }, compare: Compare(nil, &c.held), close: func() error { return nil }, totals: totals}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}

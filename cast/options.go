@@ -74,7 +74,9 @@ type Options struct {
 	Link
 	Limit  float64 // bytes a second at most; default no limit
 	Resume bool    // send to each receiver that resumes only the blocks that it lacks
-	Strict bool    // the first receiver that fails ends the cast for all
+	// Compare has receivers that resume compare what they have, and sends nothing: see Receiver.Lacks.
+	Compare bool
+	Strict  bool // the first receiver that fails ends the cast for all
 	// Compress says whether files are sent compressed. A stream is, only if it is CompressAlways.
 	Compress Compress
 	// Silence is the time after which a host without a sign of life is lost; default 10 s, negative:

@@ -23,7 +23,8 @@ func Files(ctx context.Context, path string) (*Payload, error) {
 	return FilesOf(ctx, []string{path}, pack.Options{})
 }
 
-// FilesOf returns the payload of the files and directories at paths, which it measures; see [pack.New].
+// FilesOf returns the payload of the files and directories at paths, which it measures; see
+// [pack.New].
 func FilesOf(ctx context.Context, paths []string, o pack.Options) (*Payload, error) {
 	origin, err := pack.New(paths, o)
 	if err != nil {

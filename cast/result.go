@@ -1,6 +1,10 @@
 package cast
 
-import "time"
+import (
+	"time"
+
+	"github.com/schedgen/schedgen/cast/pack"
+)
 
 // Result is how a cast to hosts has ended.
 type Result struct {
@@ -24,6 +28,8 @@ type Receiver struct {
 	Outcome        // rank 0: it has not come
 	// Command says why the command after the cast has failed.
 	Command string `json:"command,omitempty"`
+	// Lacks says what the host lacks, if hosts only compare what they have.
+	Lacks *pack.Lacking `json:"lacks,omitempty"`
 }
 
 func newResult(p *Payload, transport string, took time.Duration, sent int64, all []Receiver) *Result {

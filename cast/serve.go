@@ -168,7 +168,7 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 		}
 		meetings = 0
 		var again, silent int
-		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, ErrNobody) || s.payload.streams() {
+		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, ErrNobody) || s.payload.streams() || s.Compare {
 			return err
 		}
 		switch rest := s.silence - round.Silence; {
@@ -428,7 +428,10 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 			again++
 		}
 	}
-	if round.Survey {
+	switch {
+	case s.Compare && err == nil:
+		err = s.compared(ctx, round)
+	case round.Survey:
 		s.ends.fail(round.Guests, errCompared)
 	}
 	return again, silent, err
@@ -447,6 +450,27 @@ func namesOf(guests []lobby.Guest) (names []string) {
 		names = append(names, guests[i].Name)
 	}
 	return names
+}
+
+// compared takes note of what those of a survey lack, of which nothing is sent.
+func (s *server) compared(ctx context.Context, r *round) error {
+	for i := range r.Guests {
+		id := wordOf(&r.Guests[i]).ID
+		each := s.ends.byID[id]
+		if !each.Done {
+			continue
+		}
+		set := s.lacks.sets[id]
+		if r.outline {
+			set = s.lacks.seen[id]
+		}
+		lacks, err := s.payload.Origin.Lacking(ctx, set)
+		if err != nil {
+			return err
+		}
+		each.Lacks = &lacks
+	}
+	return nil
 }
 
 // comparison returns the source of a survey or an outline.

@@ -48,7 +48,7 @@ func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o H
 	here := l.Addr().(*net.TCPAddr).AddrPort()
 	start := &launch{
 		programs: o.Programs, ssh: o.SSH, strict: o.Strict, call: o.Call,
-		order: order{Key: o.Key, To: o.To, Exec: o.Exec, Then: o.Then, Resume: o.Resume, Accept: p.accept(), Delete: o.Delete},
+		order: order{Key: o.Key, To: o.To, Exec: o.Exec, Then: o.Then, Resume: o.Resume, Accept: p.accept(), Delete: o.Delete, Compare: o.Compare},
 		at:    addresses{netip.AddrPortFrom(here.Addr().Unmap(), here.Port()), own},
 	}
 	return lead(ctx, l, hosts, start, p, &o.Options)

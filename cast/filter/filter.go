@@ -104,8 +104,9 @@ func (f *Filter) Rules() []Rule {
 	return f.rules
 }
 
-// Excludes reports whether an entry is excluded. Its path begins at the top of what is sent, without
-// a slash. The directories above it must have been asked for before: Excludes does not look at them.
+// Excludes reports whether an entry is excluded. Its path begins at the top of what is sent,
+// without a slash. The directories above it must have been asked for before: Excludes does not look
+// at them.
 func (f *Filter) Excludes(path string, dir bool) bool {
 	if f == nil {
 		return false
@@ -251,8 +252,8 @@ func (c *compiled) from(path string) bool {
 	}
 }
 
-// match follows all ways through the tokens at once, so it takes time in proportion to the length of
-// the text times that of the pattern.
+// match follows all ways through the tokens at once, so it takes time in proportion to the length
+// of the text times that of the pattern.
 func (c *compiled) match(text string) bool {
 	at, next := make([]bool, len(c.tokens)+1), make([]bool, len(c.tokens)+1)
 	at[0] = true

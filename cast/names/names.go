@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// atOnce is how many names of a directory are sorted at once. A directory of more is read several times,
-// so that the memory for it is bounded.
+// atOnce is how many names of a directory are sorted at once. A directory of more is read several
+// times, so that the memory for it is bounded.
 const atOnce = 1 << 15
 
 // readAtOnce is how many names are asked for at once.

@@ -13,8 +13,8 @@ import (
 // extended reports whether extended attributes are sent.
 func (p *packer) extended() bool { return p.options.ACL || p.options.Xattr }
 
-// attributes returns what is sent of a file beside its permissions and its time; nil if nothing is. f is
-// used only if extended attributes are sent.
+// attributes returns what is sent of a file beside its permissions and its time; nil if nothing is.
+// f is used only if extended attributes are sent.
 func (p *packer) attributes(f *os.File, info fs.FileInfo, path string) (*record.Attributes, error) {
 	a := &record.Attributes{ACL: p.options.ACL, Xattr: p.options.Xattr}
 	if p.options.Owner {

@@ -107,7 +107,8 @@ func (p *packer) has(info fs.FileInfo) {
 	}
 }
 
-// head sends what is said of a file, and returns that. f is nil if its extended attributes are not sent.
+// head sends what is said of a file, and returns that. f is nil if its extended attributes are not
+// sent.
 func (p *packer) head(f *os.File, info fs.FileInfo, e *entry) (*record.Record, error) {
 	attr, err := p.attributes(f, info, e.path)
 	if err != nil {
@@ -130,8 +131,8 @@ func (p *packer) open(f *os.File, e *entry) (*record.Record, fs.FileInfo, error)
 	return head, info, err
 }
 
-// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so none is
-// sent of a file that was not the same all the time.
+// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so
+// none is sent of a file that was not the same all the time.
 func (p *packer) seal(f *os.File, head *record.Record, was fs.FileInfo, e *entry) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -48,8 +48,8 @@ func (n *inodes) further(info fs.FileInfo) (number uint32, ok bool) {
 	return f.number, true
 }
 
-// next returns the number for a file that comes for the first time, 0 if it has one name or the numbers
-// are used up.
+// next returns the number for a file that comes for the first time, 0 if it has one name or the
+// numbers are used up.
 func (n *inodes) next(info fs.FileInfo) uint32 {
 	if namesOf(info) < 2 || n.last == record.MaxLinks {
 		return 0

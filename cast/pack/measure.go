@@ -11,8 +11,8 @@ type Totals struct {
 	Bytes   int64 `json:"bytes"`   // of files, holes included
 }
 
-// Measure counts what Tree would send, and reads no file. It finds entries that cannot be sent, so that
-// they are known before anything is sent.
+// Measure counts what Tree would send, and reads no file. It finds entries that cannot be sent, so
+// that they are known before anything is sent.
 func (o *Origin) Measure(ctx context.Context) (Totals, error) {
 	c := &counter{hard: o.options.HardLinks}
 	if err := o.walk(ctx, c, true); err != nil {

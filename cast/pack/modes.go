@@ -24,8 +24,8 @@ type clause struct {
 }
 
 // ParseModes reads clauses that are separated by commas: an octal number, or some of "ugoa", one of
-// "+-=", and some of "rwxXst". A D before a clause restricts it to directories, an F to files. Without
-// any of "ugoa" a clause is for all three.
+// "+-=", and some of "rwxXst". A D before a clause restricts it to directories, an F to files.
+// Without any of "ugoa" a clause is for all three.
 func ParseModes(text string) (*Modes, error) {
 	m := new(Modes)
 	for part := range strings.SplitSeq(text, ",") {
@@ -54,7 +54,7 @@ func parseClause(text string) ([]clause, error) {
 		if err != nil || n > 0o7777 {
 			return nil, errors.New("must be an octal number up to 7777")
 		}
-		base.octal, base.set = true, unixMode(uint16(n))
+		base.octal, base.set = true, record.ModeOf(uint16(n))
 		return []clause{base}, nil
 	}
 	who := text[:len(text)-len(strings.TrimLeft(text, "ugoa"))]
@@ -144,15 +144,4 @@ func (c *clause) apply(mode fs.FileMode, dir bool) fs.FileMode {
 		return mode &^ bits
 	}
 	return mode&^reach | bits
-}
-
-// unixMode returns the mode with the bits that Unix has.
-func unixMode(bits uint16) fs.FileMode {
-	m := fs.FileMode(bits & 0o777)
-	for bit, mode := range map[uint16]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
-		if bits&bit != 0 {
-			m |= mode
-		}
-	}
-	return m
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// Options say which entries of a tree are sent and what of them. The zero value sends names, contents,
-// the nine permission bits, times, holes, and links that lead to something below what is sent.
+// Options say which entries of a tree are sent and what of them. The zero value sends names,
+// contents, the nine permission bits, times, holes, and links that lead to something below what is
+// sent.
 type Options struct {
 	Filter *filter.Filter // which entries are sent; nil means all
 	Links  Links          // what becomes of symbolic links
@@ -32,8 +33,8 @@ type Options struct {
 	// contents, and does not read it.
 	Quick bool
 
-	// Skip is called once for each entry that cannot be sent, with the reason, before or while a tree is
-	// sent. The others are sent. A nil Skip makes such an entry an error that ends a pass.
+	// Skip is called once for each entry that cannot be sent, with the reason, before or while a
+	// tree is sent. The others are sent. A nil Skip makes such an entry an error that ends a pass.
 	Skip func(path string, why error)
 }
 
@@ -43,7 +44,8 @@ type Links int
 const (
 	// LinksBelow sends links that lead to something below what is sent. Others cannot be sent.
 	LinksBelow Links = iota
-	// LinksFree sends all links as they are. A receiver must have asked for them, and never follows one.
+	// LinksFree sends all links as they are. A receiver must have asked for them, and never follows
+	// one.
 	LinksFree
 	// LinksFollowed sends what links lead to in their place.
 	LinksFollowed
@@ -55,8 +57,8 @@ type source struct {
 	name string // "": what is in the directory comes without it
 }
 
-// New returns the origin that has all of some paths. No entry is read yet. The error is for two paths
-// that would come under one name.
+// New returns the origin that has all of some paths. No entry is read yet. The error is for two
+// paths that would come under one name.
 func New(paths []string, o Options) (*Origin, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no path to send")

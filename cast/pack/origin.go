@@ -11,10 +11,11 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// Origin is what is sent, files and directories, to all receivers at once or in several passes. The first
-// pass fixes what it is: its entries with their names, permissions, times, sizes, targets and contents.
-// A later pass must read the same entries. It ends with a *ChangedError at the first one that differs,
-// before a receiver accepts it. If a pass breaks off, the next pass fixes the entries behind that place.
+// Origin is what is sent, files and directories, to all receivers at once or in several passes. The
+// first pass fixes what it is: its entries with their names, permissions, times, sizes, targets and
+// contents. A later pass must read the same entries. It ends with a *ChangedError at the first one
+// that differs, before a receiver accepts it. If a pass breaks off, the next pass fixes the entries
+// behind that place.
 //
 // Passes must not run at the same time.
 type Origin struct {
@@ -38,8 +39,8 @@ type Origin struct {
 // content is 0.
 type sighting struct{ path, head, content uint64 }
 
-// sightings is a list that never copies what is in it: a million entries are to take no more than their
-// 24 MB at any time.
+// sightings is a list that never copies what is in it: a million entries are to take no more than
+// their 24 MB at any time.
 type sightings struct {
 	chunks [][]sighting // of chunkLen each, but the last
 	n      int
@@ -98,9 +99,9 @@ func (o *Origin) Quick() bool { return o != nil && o.options.Quick }
 // Skipped returns how many entries could not be sent.
 func (o *Origin) Skipped() int { return len(o.skipped) }
 
-// Voided returns how many files have changed while they were read, in all passes so far. After a pass in
-// which there were some, the next pass does not write the same bytes.
-// A nil origin has none.
+// Voided returns how many files have changed while they were read, in all passes so far. After a
+// pass in which there were some, the next pass does not write the same bytes. A nil origin has
+// none.
 func (o *Origin) Voided() int {
 	if o == nil {
 		return 0
@@ -108,16 +109,16 @@ func (o *Origin) Voided() int {
 	return o.voided
 }
 
-// Gone returns how many entries that Measure has counted were gone, without a trace, when they were to
-// be sent.
+// Gone returns how many entries that Measure has counted were gone, without a trace, when they were
+// to be sent.
 func (o *Origin) Gone() int64 { return o.gone }
 
-// Digest returns the digest and the size of all that is sent, or ok = false before a pass has come to its
-// end.
+// Digest returns the digest and the size of all that is sent, or ok = false before a pass has come
+// to its end.
 func (o *Origin) Digest() (d record.Digest, t Totals, ok bool) { return o.digest, o.totals, o.whole }
 
-// ChangedError is the error for what is not the same as in the first pass, or has changed while it was
-// read.
+// ChangedError is the error for what is not the same as in the first pass, or has changed while it
+// was read.
 type ChangedError struct {
 	Path string
 	How  string
@@ -128,7 +129,8 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s has changed since the cast began (%s): cast it again", e.Path, e.How)
 }
 
-// see takes note of the head of an entry, and returns an error if it is not as it was in the first pass.
+// see takes note of the head of an entry, and returns an error if it is not as it was in the first
+// pass.
 func (o *Origin) see(number int, attr *record.Attributes, head *record.Record, path string) error {
 	mine := sighting{path: hash64([]byte(path)), head: headOf(attr, head)}
 	switch {
@@ -177,7 +179,7 @@ func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 		return &ChangedError{o.Path(), "its digest is not what it was"}
 	}
 	if gone := o.counted - int64(entries) - int64(len(o.skipped)-o.skippedThen); !o.whole && o.options.Skip != nil && gone > 0 {
-		o.options.Skip(o.Path(), fmt.Errorf("%w: %d entries that were there when the cast began", ErrVanished, gone))
+		o.options.Skip(o.Path(), fmt.Errorf("%s: %w: %d entries that were there when the cast began", o.Path(), ErrVanished, gone))
 		o.gone = gone
 	}
 	o.whole, o.digest, o.totals = true, end.Sum, Totals{int64(entries), bytes}
@@ -192,7 +194,8 @@ func (o *Origin) missing(err error) error {
 	return err
 }
 
-// headOf returns the hash of what is said of an entry. Where a file has holes may change while it lies there.
+// headOf returns the hash of what is said of an entry. Where a file has holes may change while it
+// lies there.
 func headOf(attr *record.Attributes, r *record.Record) uint64 {
 	b := binary.BigEndian.AppendUint32(append(make([]byte, 0, 64), byte(r.Kind)), uint32(r.Mode))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))

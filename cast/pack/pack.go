@@ -1,6 +1,10 @@
-// Package pack reads a tree of files, or a stream, and writes the records of package record. It holds
-// the names of a few directories, one stretch of one file, and 24 bytes for each entry, by which it
-// notices what changes from one time to the next.
+// Package pack reads a tree of files, or a stream, and writes the records of package record. It
+// holds the names of a few directories, one stretch of one file, and 24 bytes for each entry, by
+// which it notices what changes from one time to the next; and some 50 bytes for each file with
+// several names, if these are kept, of which it tells 2^20 apart.
+//
+// Options say which entries are sent and what of them. An entry that cannot be sent is skipped, as
+// is a file that changes while it is read: see [Options].
 package pack
 
 import (
@@ -54,13 +58,13 @@ func (p *packer) end() error {
 	return p.w.Write(&r)
 }
 
-// Tree writes the records of the origin to w. A directory comes under its name; if a path ends with a
-// slash, or is "." or "..", what is in it comes without it. A symbolic link at a path is followed. What
-// is sent of each entry, and which entries are, the Options say.
+// Tree writes the records of the origin to w. A directory comes under its name; if a path ends with
+// a slash, or is "." or "..", what is in it comes without it. A symbolic link at a path is
+// followed. What is sent of each entry, and which entries are, the Options say.
 //
-// Tree ends when ctx does. If an entry has changed since an earlier pass, the error is a *ChangedError. A
-// file that changes while it is read for the first time is read once more, and is skipped if it changes
-// again; without Options.Skip the error is a *ChangedError.
+// Tree ends when ctx does. If an entry has changed since an earlier pass, the error is a
+// *ChangedError. A file that changes while it is read for the first time is read once more, and is
+// skipped if it changes again; without Options.Skip the error is a *ChangedError.
 //
 // lacked holds the blocks that receivers lack; nil means all. Tree sends no contents of the others.
 func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error {
@@ -77,8 +81,8 @@ func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error
 	return p.tree(false)
 }
 
-// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them. In a quick
-// pass it reads no file of which the receivers lack no block.
+// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them. In
+// a quick pass it reads no file of which the receivers lack no block.
 func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
 	p.Origin, p.lacked, p.send, p.buf = o, lacked, p.prints, make([]byte, block.Len)
@@ -91,8 +95,8 @@ func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) err
 	return p.tree(false)
 }
 
-// Outline writes what Tree would, but nothing of what is in files, which it does not read. It is the first
-// pass of a quick cast.
+// Outline writes what Tree would, but nothing of what is in files, which it does not read. It is
+// the first pass of a quick cast.
 func (o *Origin) Outline(ctx context.Context, w io.Writer) error {
 	if !o.options.Quick {
 		return errors.New("an outline of what is not sent quickly")
@@ -225,8 +229,8 @@ func (p *packer) begin(attr *record.Attributes, r *record.Record, path string) e
 	return nil
 }
 
-// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest. When
-// ctx ends, so does Stream, after the read that is under way.
+// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest.
+// When ctx ends, so does Stream, after the read that is under way.
 func Stream(ctx context.Context, w io.Writer, r io.Reader) (record.Digest, error) {
 	p := newPacker(ctx, w)
 	err := p.stream(r)

@@ -27,8 +27,8 @@ type visitor interface {
 	link(e *entry, target string) error
 	// omit is for an entry that is there and is not sent.
 	omit(name string) error
-	// settled reports whether an entry that comes now was sent in an earlier pass, so that it must be
-	// sent again.
+	// settled reports whether an entry that comes now was sent in an earlier pass, so that it must
+	// be sent again.
 	settled() bool
 }
 
@@ -287,7 +287,8 @@ func (w *walker) file(e *entry) error {
 	return err
 }
 
-// readable returns an error if a file cannot be read, where its permissions do not tell that it can.
+// readable returns an error if a file cannot be read, where its permissions do not tell that it
+// can.
 func (e *entry) readable() error {
 	st, ok := e.info.Sys().(*syscall.Stat_t)
 	user := os.Geteuid()
@@ -364,8 +365,8 @@ func (w *walker) link(e *entry) error {
 	return w.v.link(e, target)
 }
 
-// ErrLeadsOut is wrapped by the reason to skip a symbolic link that leads, or may lead, out of what is
-// sent.
+// ErrLeadsOut is wrapped by the reason to skip a symbolic link that leads, or may lead, out of what
+// is sent.
 var ErrLeadsOut = errors.New("a link that leads, or may lead, out of what is sent")
 
 // ErrVanished is wrapped by the reason to skip an entry that was there and is gone.

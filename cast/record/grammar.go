@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// grammar says which record may follow those before, and computes their digest. Writer and Reader share
-// it.
+// grammar says which record may follow those before, and computes their digest. Writer and Reader
+// share it.
 type grammar struct {
 	last     []string // by depth, the name of the entry that was last in the directory
 	entries  int64
@@ -35,8 +35,8 @@ type grammar struct {
 	pending  []byte    // what is to be hashed of the entry that is open, if it ends well
 }
 
-// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one that
-// wraps ErrDigest if r is the end of something else.
+// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one
+// that wraps ErrDigest if r is the end of something else.
 func (g *grammar) next(r *Record) error {
 	if g.last == nil {
 		g.last, g.hash = []string{""}, sha256.New()

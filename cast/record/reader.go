@@ -119,7 +119,7 @@ func (r *Reader) meta(rec *Record) error {
 	if err != nil {
 		return err
 	}
-	rec.Mode = modeOf(binary.BigEndian.Uint16(b))
+	rec.Mode = ModeOf(binary.BigEndian.Uint16(b))
 	if _, err := r.r.Discard(2); err != nil {
 		return err
 	}

@@ -43,13 +43,13 @@
 //	each: name, length u32, value. If 2 is set the access lists of the entry are those that come, if 4
 //	is set the other extended attributes are
 //
-// Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine permission bits and
-// setuid, setgid and sticky. Names, targets and patterns stand behind their length in a u16.
+// Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine permission bits
+// and setuid, setgid and sticky. Names, targets and patterns stand behind their length in a u16.
 //
 // A name is that of an entry in the directory that the reader is in, never a path, so no name leads
-// anywhere else. The names of a directory ascend, byte by byte, so nothing comes twice. A link leads
-// to something below the directory that everything is written to (CheckTarget), unless it is a free
-// link, which a receiver must have asked for. A Reader takes nothing else.
+// anywhere else. The names of a directory ascend, byte by byte, so nothing comes twice. A link
+// leads to something below the directory that everything is written to (CheckTarget), unless it is
+// a free link, which a receiver must have asked for. A Reader takes nothing else.
 //
 // The digest at the end is the same for a tree however it is sent: as a whole, without what the
 // receivers have, or as a survey. A quick pass has another one, which is that of an outline. See
@@ -143,8 +143,8 @@ type Attributes struct {
 	Extended []Extended // in the order of their names
 }
 
-// Owner is the user and the group that an entry belongs to. A host takes the names if it knows them,
-// else the numbers.
+// Owner is the user and the group that an entry belongs to. A host takes the names if it knows
+// them, else the numbers.
 type Owner struct {
 	UID, GID    uint32
 	User, Group string
@@ -165,9 +165,9 @@ const (
 // IsACL reports whether an extended attribute is an access list.
 func IsACL(name string) bool { return name == AccessACL || name == DefaultACL }
 
-// KeepsXattr reports whether an extended attribute that is no access list is kept by a process, which may
-// be root's: in the namespace user by any, in trusted and security by root's, except labels that a host
-// gives by its own policy.
+// KeepsXattr reports whether an extended attribute that is no access list is kept by a process,
+// which may be root's: in the namespace user by any, in trusted and security by root's, except
+// labels that a host gives by its own policy.
 func KeepsXattr(name string, root bool) bool {
 	switch name {
 	case "security.selinux", "security.SMACK64", "security.apparmor", "security.ima", "security.evm":
@@ -181,13 +181,13 @@ const Special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // Digest identifies a tree or a stream: it is the SHA-256 of the records of its entries, in order,
 // which are attributes, directory, up, file, link, hard link, stream and sum. So it covers names,
-// permissions, times, sizes, targets, attributes and, by the sums, contents; in a quick pass it does
-// not cover sums. It never covers where a file has holes, what the receivers have already, what is
-// omitted, or files that end with void.
+// permissions, times, sizes, targets, attributes and, by the sums, contents; in a quick pass it
+// does not cover sums. It never covers where a file has holes, what the receivers have already,
+// what is omitted, or files that end with void.
 type Digest [SumLen]byte
 
-// ErrDigest is wrapped by the error for an end whose digest is not that of the records before it: they
-// came in several rounds and are not of one tree.
+// ErrDigest is wrapped by the error for an end whose digest is not that of the records before it:
+// they came in several rounds and are not of one tree.
 var ErrDigest = errors.New("what has come is not what was sent: its digest is wrong")
 
 // ErrFormat is what records that cannot be wrap.
@@ -221,9 +221,9 @@ func checkFree(target string) error {
 // directories below the one that everything is written to leads to somewhere below that.
 //
 // A target may begin with "..", as often as there are directories above that may be entered, and
-// has it nowhere else: what ".." is behind a name depends on whether that is a link. The
-// directory of a link is none, so what its first ".." is is certain; and what a name leads to is below,
-// since that holds of every link.
+// has it nowhere else: what ".." is behind a name depends on whether that is a link. The directory
+// of a link is none, so what its first ".." is is certain; and what a name leads to is below, since
+// that holds of every link.
 func CheckTarget(target string, depth int) error {
 	if err := checkFree(target); err != nil {
 		return err

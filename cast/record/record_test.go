@@ -51,7 +51,7 @@ func drawBelow(t *rapid.T, depth int, links *uint32) (all []Record) {
 	slices.Sort(names)
 	for _, name := range names {
 		when := rapid.Int64().Draw(t, "time")
-		mode := modeOf(uint16(rapid.IntRange(0, 0o7777).Draw(t, "mode")))
+		mode := ModeOf(uint16(rapid.IntRange(0, 0o7777).Draw(t, "mode")))
 		switch kind := rapid.SampledFrom([]Kind{Directory, File, Link, FreeLink, HardLink, Omission}).Draw(t, "kind"); {
 		case kind == Directory && depth < 3:
 			all = append(all, drawAttributes(t, links, false)...)

@@ -136,8 +136,9 @@ func modeBits(m fs.FileMode) uint16 {
 // specials are the bits above the permissions, from the lowest on.
 var specials = [...]fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid}
 
-// modeOf returns the mode with such bits. If there is none, it returns one that cannot be sent.
-func modeOf(bits uint16) fs.FileMode {
+// ModeOf returns the mode that Unix has as bits. If there is none, it returns one that cannot be
+// sent.
+func ModeOf(bits uint16) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	for i, special := range specials {
 		if bits&(0o1000<<i) != 0 {

@@ -17,9 +17,9 @@ type owners struct{ users, groups map[string]int }
 // maxOwners bounds how many names are kept.
 const maxOwners = 1 << 16
 
-// attributes gives an entry its owner, and then its extended attributes, which a change of the owner may
-// remove. Permissions come later, since that removes setuid, too. A nil extend is for a link, which has
-// none.
+// attributes gives an entry its owner, and then its extended attributes, which a change of the
+// owner may remove. Permissions come later, since that removes setuid, too. A nil extend is for a
+// link, which has none.
 func (u *unpacker) attributes(a *record.Attributes, chown func(uid, gid int) error, extend func(*record.Attributes) error) error {
 	if a == nil {
 		return nil
@@ -113,8 +113,8 @@ func (u *unpacker) number(a *record.Attributes, path string) {
 	u.linked[a.Link] = path
 }
 
-// hardLink gives a file a further name, once it has its first one. The name is made under another first:
-// what stands there is replaced at once.
+// hardLink gives a file a further name, once it has its first one. The name is made under another
+// first: what stands there is replaced at once.
 func (u *unpacker) hardLink(rec *record.Record) error {
 	old, ok := u.linked[uint32(rec.Size)]
 	if !ok {

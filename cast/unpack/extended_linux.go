@@ -12,7 +12,8 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// setExtended gives an open file or directory extended attributes, and removes others of their kinds.
+// setExtended gives an open file or directory extended attributes, and removes others of their
+// kinds.
 func setExtended(f *os.File, a *record.Attributes) error {
 	var failed error
 	err := control(f, func(fd int) { failed = setExtendedOf(fd, a) })

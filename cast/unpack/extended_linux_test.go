@@ -29,7 +29,8 @@ func value(t *testing.T, path, name string) string {
 	return string(b[:n])
 }
 
-// Access lists and other extended attributes come if both sides ask for them, and what was there goes.
+// Access lists and other extended attributes come if both sides ask for them, and what was there
+// goes.
 func TestExtended(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"f": "x", "d/g": "y", "l": "-> f"})

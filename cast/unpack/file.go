@@ -95,8 +95,8 @@ func (u *unpacker) same(rec *record.Record) error {
 	return errors.Join(err, f.Close())
 }
 
-// unchanged reports whether a file has the size and the time of one that is to come. Some file systems
-// keep whole seconds.
+// unchanged reports whether a file has the size and the time of one that is to come. Some file
+// systems keep whole seconds.
 func unchanged(info fs.FileInfo, rec *record.Record) bool {
 	if !info.Mode().IsRegular() || info.Size() != rec.Size {
 		return false

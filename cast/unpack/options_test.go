@@ -28,8 +28,8 @@ import (
 // everything is what a receiver accepts that has asked for all.
 var everything = unpack.Accept{Owner: true, Special: true, ACL: true, Xattr: true, FreeLinks: true}
 
-// plant makes files in a directory. A name that ends with a slash is a directory; the text of a link
-// begins with "-> ".
+// plant makes files in a directory. A name that ends with a slash is a directory; the text of a
+// link begins with "-> ".
 func plant(t testing.TB, dir string, entries map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
@@ -176,8 +176,8 @@ func TestVanished(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "first", "d/": "", "z": "last"}, planted(t, to))
 }
 
-// A file that changes while it is read is read once more. If it changes again it is skipped, and is not
-// written; the others are.
+// A file that changes while it is read is read once more. If it changes again it is skipped, and is
+// not written; the others are.
 func TestChangesWhileRead(t *testing.T) {
 	for _, changes := range []int{0, 1, 2} {
 		for _, keep := range []bool{false, true} {
@@ -218,8 +218,8 @@ func TestChangesWhileRead(t *testing.T) {
 	}
 }
 
-// Links are sent as they are, or what they lead to is; a receiver that has not asked for links that lead
-// out takes none.
+// Links are sent as they are, or what they lead to is; a receiver that has not asked for links that
+// lead out takes none.
 func TestLinks(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside", "d/g": "deep"})
@@ -333,8 +333,8 @@ func TestHardLinks(t *testing.T) {
 	require.ErrorContains(t, err, "write b: a directory of this name is there")
 }
 
-// setuid, setgid and sticky come if the sender and the receiver ask for them, and permissions are changed
-// as the sender says.
+// setuid, setgid and sticky come if the sender and the receiver ask for them, and permissions are
+// changed as the sender says.
 func TestModes(t *testing.T) {
 	from := t.TempDir()
 	plant(t, from, map[string]string{"f": "x", "d/": ""})
@@ -412,8 +412,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// What the sender does not have is deleted once all has come, except for what the rules exclude and what
-// was skipped. No link is followed.
+// What the sender does not have is deleted once all has come, except for what the rules exclude and
+// what was skipped. No link is followed.
 func TestDelete(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside"})
@@ -459,8 +459,8 @@ func TestDelete(t *testing.T) {
 		})
 	}
 
-	// A directory that comes under its name is the only one in which something is deleted, and nothing is
-	// when something goes wrong.
+	// A directory that comes under its name is the only one in which something is deleted, and
+	// nothing is when something goes wrong.
 	sub := filepath.Join(from, "d")
 	to := t.TempDir()
 	defer free(to)
@@ -476,8 +476,8 @@ func TestDelete(t *testing.T) {
 	require.Equal(t, map[string]string{"d/": "", "d/x": "x", "d/y": "y", "other": ""}, planted(t, to))
 }
 
-// In a quick cast files of the same size and time are neither read nor sent, and all others are; both
-// sides have the digest of the outline in the end.
+// In a quick cast files of the same size and time are neither read nor sent, and all others are;
+// both sides have the digest of the outline in the end.
 func TestQuick(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	long := strings.Repeat("0123456789abcdef", 1<<17) // two blocks

@@ -82,7 +82,8 @@ func (u *unpacker) deletes(rec *record.Record) error {
 	return nil
 }
 
-// passOver dooms all names in the directory before one that comes, or all that are left if that is "".
+// passOver dooms all names in the directory before one that comes, or all that are left if that is
+// "".
 func (u *unpacker) passOver(name string) error {
 	l := &u.levels[len(u.levels)-1]
 	o := l.old
@@ -142,9 +143,9 @@ func (u *unpacker) doom(l *level, name string) error {
 
 var errEnough = errors.New("enough")
 
-// eachDoomed calls do for an entry and for all below it, those below first, except for what the rules
-// exclude. It reports whether it has called do at all, and whether the entry stays. A link is never
-// followed.
+// eachDoomed calls do for an entry and for all below it, those below first, except for what the
+// rules exclude. It reports whether it has called do at all, and whether the entry stays. A link is
+// never followed.
 func (u *unpacker) eachDoomed(in Dir, name, rel string, do func(in Dir, name string) error) (some, stays bool, err error) {
 	if u.ctx.Err() != nil {
 		return false, true, context.Cause(u.ctx)

@@ -17,7 +17,8 @@ func PartialName(name string) string {
 	return TempPrefix + hex.EncodeToString(sum[:12])
 }
 
-// Held is what is there of a tree that is to come: in files that have not all, and in those that stand under its names.
+// Held is what is there of a tree that is to come: in files that have not all, and in those that
+// stand under its names.
 type Held struct {
 	partial, old block.Set // what is not there
 	lacked       block.Set
@@ -51,9 +52,10 @@ type surveyor struct {
 	buf   []byte
 }
 
-// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of below dir.
-// Of an outline all blocks of a file are there if its size and time are right; it is not read. A file that
-// cannot be read counts as none. When ctx ends, so does Survey.
+// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of
+// below dir, which is nil if there is no directory. Of an outline all blocks of a file are there if
+// its size and time are right; it is not read. A file that cannot be read counts as none. When ctx
+// ends, so does Survey.
 func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 	s := &surveyor{ctx: ctx, r: record.NewReader(r), dirs: []Dir{dir}, buf: make([]byte, block.Len)}
 	defer func() {

@@ -1,9 +1,13 @@
 // Package unpack writes what the records of package record say: a tree below a directory, or a
 // stream. It takes whatever comes and writes nothing outside of that directory.
 //
-// A file is written beside its place, under a name that begins with TempPrefix, and
-// renamed when all of it is there, its SHA-256 is right and the disk has it. So it is whole or
-// absent. After an error nothing is left under such a name; a process that is killed leaves a few dozen at most.
+// A file is written beside its place, under a name that begins with TempPrefix, and renamed when
+// all of it is there, its SHA-256 is right and the disk has it. So it is whole or absent. After an
+// error nothing is left under such a name; a process that is killed leaves a few dozen at most.
+//
+// No link is ever followed. What a receiver has not asked for is an error: see [Accept]. What the
+// sender does not have is deleted in the end, if both sides ask for that, and only if it is not too
+// much.
 package unpack
 
 import (
@@ -31,15 +35,17 @@ const reserveFrom = 1 << 20
 type Target struct {
 	Dir    Dir       // files; nil: that files come is an error. It is not closed
 	Stream io.Writer // a stream; nil: that one comes is an error
-	// Keep has what has come of a file stay when something fails, under its PartialName. Nobody else may write there meanwhile.
+	// Keep has what has come of a file stay when something fails, under its PartialName. Nobody
+	// else may write there meanwhile.
 	Keep bool
-	// Accept says what may come beside names, contents, permissions and times. What comes and was not
-	// asked for is an error.
+	// Accept says what may come beside names, contents, permissions and times. What comes and was
+	// not asked for is an error.
 	Accept Accept
-	// Delete is how many entries are deleted at most that the sender does not have, if it asks for that;
-	// 0: that it asks is an error. If there are more, none is deleted.
+	// Delete is how many entries are deleted at most that the sender does not have, if it asks for
+	// that; 0: that it asks is an error. If there are more, none is deleted.
 	Delete int
-	// Held is what Survey has found, of which the sender keeps back some; nil: nothing. It needs Keep.
+	// Held is what Survey has found, of which the sender keeps back some; nil: nothing. It needs
+	// Keep.
 	Held *Held
 }
 
@@ -104,8 +110,9 @@ type level struct {
 	old  *old               // nil: nothing is deleted
 }
 
-// Unpack reads the records that r gives and writes what they say. It returns nil when all is
-// where it belongs, and the disk has it. When ctx ends, so does Unpack, after the read or the write that is under way.
+// Unpack reads the records that r gives and writes what they say. It returns nil when all is where
+// it belongs, and the disk has it. When ctx ends, so does Unpack, after the read or the write that
+// is under way.
 func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err error) {
 	u := &unpacker{ctx: ctx, r: record.NewReader(r), target: t, hash: sha256.New(), temps: temps{rand.Text(), 0}}
 	if t.Dir != nil {
@@ -247,11 +254,7 @@ func (u *unpacker) at(name string) string {
 func (u *unpacker) failed(name string, err error) error { return failedAt(u.at(name), err) }
 
 func failedAt(path string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		err = of.Err // its path is part of this one, or a name of ours
-	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return fmt.Errorf("write %s: %w", path, cause(err)) // its path is part of this one, or a name of ours
 }
 
 // enter goes into a directory, which is made unless it is there. A link is none, wherever it leads.
@@ -298,7 +301,8 @@ func (u *unpacker) pop() level {
 	return l
 }
 
-// leave goes out of a directory, which gets its permissions and its time once its files have their names.
+// leave goes out of a directory, which gets its permissions and its time once its files have their
+// names.
 func (u *unpacker) leave() error {
 	if err := u.passOver(""); err != nil {
 		return err

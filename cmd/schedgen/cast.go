@@ -30,6 +30,7 @@ type castCmd struct {
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
 	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks; if it comes again it gets the rest behind them."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
+	Checksum  bool          `help:"With --dry-run: compare contents at each host, and say what it lacks. With --update, too, sizes and times are compared."`
 	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
@@ -81,7 +82,8 @@ Examples:
   schedgen cast model.bin node01 node02 node03 --to /data/models
   schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data
   schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar'
-  schedgen cast ./app ./conf -w 'web[1-9]' --to /srv --update --delete 100
+  schedgen cast ./app ./conf -w 'web[1-9]' --to /srv --update \
+    --delete 100 --exclude '*.log'
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
   schedgen cast --serve model.bin --expect 40 --key-file key
   schedgen cast model.bin -w 'node[01-40]' --call --key-file key`
@@ -122,6 +124,8 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	}
 	switch {
 	case err != nil:
+	case c.Checksum && (!c.DryRun || len(hosts) == 0 || c.Call || c.What == "-"):
+		err = errors.New("--checksum: goes with --dry-run of files, and with hosts that ssh reaches")
 	case c.Resume && c.What == "-":
 		err = errors.New("--resume: a stream comes once, and cannot be compared")
 	case c.Wait < 0:
@@ -153,7 +157,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	switch {
 	case err != nil:
 		return err
-	case c.DryRun:
+	case c.DryRun && !c.Checksum:
 		return c.rehearse(ctx, hosts, p, std)
 	}
 	key, err := c.key(std.Getenv)
@@ -166,7 +170,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	}
 	c.lines = lines
 	o := cast.Options{
-		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume || c.Update, Compress: c.compress(), Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
+		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume || c.Update || c.Checksum, Compare: c.Checksum, Compress: c.compress(), Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
 		Alone: true, Events: lines.tell,
 	}
 	result, err := c.send(ctx, hosts, p, o, std)

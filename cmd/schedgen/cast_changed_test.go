@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,26 +160,52 @@ func TestCastChangedOverSSH(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(late.Home, "data", "file"))
 }
 
-// A file that is written to while it is read comes to nobody.
+// A file that is written to while it is read is read once more. If it is written to then, too, it is
+// skipped: nobody gets it, and the exit code says so.
 func TestCastChangedWhileRead(t *testing.T) {
-	t.Parallel()
-	path, text := randomFile(t, 12<<20)
-	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "6MiB/s", "--json")
-	to := t.TempDir()
-	receiver := startCast(t, "receive", "--from", sender.address(), "--to", to)
-	wrote(t, to, 1<<20)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	require.NoError(t, err)
-	_, err = f.Write(text[:1])
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	const want = "while it was read its size went from 12582912 to 12582913 bytes"
-	receiver.lacks(filepath.Join(to, "file"), want)
-	o, said := sender.ended(exitNo)
-	require.Contains(t, said, want)
-	require.Len(t, o.Receivers, 1)
-	require.Contains(t, o.Receivers[0].Reason, want)
-	left, err := os.ReadDir(to)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	for name, often := range map[string]bool{"once": false, "always": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := randomFile(t, 12<<20)
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			require.NoError(t, err)
+			defer f.Close()
+			sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "6MiB/s", "--json")
+			to := t.TempDir()
+			receiver := startCast(t, "receive", "--from", sender.address(), "--to", to)
+			wrote(t, to, 1<<20)
+			_, err = f.Write(text[:1])
+			require.NoError(t, err)
+			if !often {
+				receiver.has(filepath.Join(to, "file"), append(text, text[0]))
+				sender.ended(0)
+				return
+			}
+			stop, stopped := make(chan struct{}), make(chan error, 1)
+			go func() {
+				for {
+					select {
+					case <-stop:
+						stopped <- nil
+						return
+					case <-time.After(20 * time.Millisecond):
+						if _, err := f.Write(text[:1]); err != nil {
+							stopped <- err
+							return
+						}
+					}
+				}
+			}()
+			code, _, told := receiver.wait()
+			close(stop)
+			require.NoError(t, <-stopped)
+			require.Zero(t, code, told)
+			o, said := sender.ended(exitNo)
+			require.Contains(t, said, "skipped: "+path+" has changed since the cast began (while it was read its size went from ")
+			require.EqualValues(t, 1, o.Skipped)
+			left, err := os.ReadDir(to)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
 }

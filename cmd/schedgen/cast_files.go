@@ -123,8 +123,8 @@ func (f *castFiles) compress() cast.Compress {
 	return cast.CompressSlow
 }
 
-// sources returns the words that name files, and those that name hosts. A word with a slash is a file. So
-// is one that is a file here, if hosts are named in another way.
+// sources returns the words that name files, and those that name hosts. A word with a slash is a
+// file. So is one that is a file here, if hosts are named in another way.
 func (c *castCmd) sources() (files, hosts []string) {
 	files = []string{c.What}
 	elsewhere := len(c.Nodes) > 0 || c.Hosts != "" || c.Serve

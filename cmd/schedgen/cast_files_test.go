@@ -56,8 +56,8 @@ func reap(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Several sources go to several hosts together. What cannot be sent is skipped and named, by a rehearsal
-// too, and the exit code is 1; a directory in the way of a file fails one host alone.
+// Several sources go to several hosts together. What cannot be sent is skipped and named, by a
+// rehearsal too, and the exit code is 1; a directory in the way of a file fails one host alone.
 func TestCastSkips(t *testing.T) {
 	t.Parallel()
 	good, blocked := node(t, "good", false), node(t, "blocked", false)
@@ -95,8 +95,8 @@ func TestCastSkips(t *testing.T) {
 	clean(t, blocked)
 }
 
-// With --update hosts get only what has another size or time, and what they have too much goes; files come
-// with what is asked for, compressed.
+// With --update hosts get only what has another size or time, and what they have too much goes;
+// files come with what is asked for, compressed.
 func TestCastUpdate(t *testing.T) {
 	t.Parallel()
 	one, two, empty := node(t, "one", false), node(t, "two", false), node(t, "empty", false)
@@ -158,6 +158,31 @@ func TestCastUpdate(t *testing.T) {
 	require.True(t, all["empty"].Done)
 	require.Equal(t, "as it was", reap(t, filepath.Join(empty.Home, "data"))["a"])
 	require.Contains(t, reap(t, filepath.Join(one.Home, "data")), "4")
+}
+
+// A rehearsal compares what hosts have, and changes nothing there.
+func TestCastChecksum(t *testing.T) {
+	t.Parallel()
+	same, differs, empty := node(t, "same", false), node(t, "differs", false), node(t, "empty", false)
+	s := sshdtest.Start(t, same, differs, empty)
+	from := t.TempDir()
+	sow(t, from, map[string]string{"a": "text", "d/b": "words"})
+	sow(t, same.Home, map[string]string{"data/a": "text", "data/d/b": "words"})
+	sow(t, differs.Home, map[string]string{"data/a": "text", "data/d/b": "WORDS"})
+	args := []string{from + "/", "same", "differs", "empty", "nosuch.invalid", "--to", "data", "--dry-run", "--checksum"}
+	code, out, said := overSSH(t, s, args...).wait()
+	require.Equal(t, exitNo, code, said)
+	require.Contains(t, out, ": 9 B compared at 3 hosts\n  same: lacks nothing\n  differs: lacks 5 B in 1 file: d/b\n  empty: lacks 9 B in 2 files: a, d/b\n  nosuch.invalid: ")
+	require.NoDirExists(t, filepath.Join(empty.Home, "data"))
+	require.Equal(t, "WORDS", reap(t, filepath.Join(differs.Home, "data"))["d/b"])
+
+	code, out, said = overSSH(t, s, append(args[:3:3], "--to", "data", "--dry-run", "--checksum", "--update", "--json")...).wait()
+	require.Zero(t, code, said)
+	all := outcomeOf(t, out)
+	require.Zero(t, all["differs"].Lacks.Files, "it has the size and the time")
+	for _, h := range s.Hosts {
+		clean(t, h)
+	}
 }
 
 // A receiver that somebody else has started takes no more than it was told.

@@ -19,6 +19,10 @@ func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err err
 		if err := writeJSON(std.Out, r, ""); err != nil {
 			return err
 		}
+	} else if c.Checksum && err == nil {
+		if _, err := io.WriteString(std.Out, comparedWords(r)); err != nil {
+			return err
+		}
 	} else if !c.Quiet || bad > 0 || err != nil {
 		if _, err := io.WriteString(std.Out, resultWords(r, ctx.Err() != nil)); err != nil {
 			return err
@@ -41,6 +45,28 @@ func skipsFail(n int64) error {
 		return nil
 	}
 	return failed(fmt.Errorf("%s skipped; --exclude leaves entries out on purpose, --links or --copy-links sends links", words.Count(n, "entry was", "entries were")))
+}
+
+// comparedWords says what each host lacks.
+func comparedWords(r *cast.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s compared at %s\n", r.What, words.Bytes(float64(r.Bytes)), words.Count(int64(len(r.Receivers)-r.Failed()), "host", "hosts"))
+	for i := range r.Receivers {
+		each := &r.Receivers[i]
+		switch l := each.Lacks; {
+		case !each.Done || l == nil:
+			fmt.Fprintf(&b, "  %s: %s\n", each.Name, each.Reason)
+		case l.Files == 0:
+			fmt.Fprintf(&b, "  %s: lacks nothing\n", each.Name)
+		default:
+			names := strings.Join(l.Names, ", ")
+			if more := l.Files - int64(len(l.Names)); more > 0 {
+				names += fmt.Sprintf(", and %d more", more)
+			}
+			fmt.Fprintf(&b, "  %s: lacks %s in %s: %s\n", each.Name, words.Bytes(float64(l.Bytes)), words.Count(l.Files, "file", "files"), names)
+		}
+	}
+	return b.String()
 }
 
 // resultWords spells the result of a cast, which may have been interrupted.

@@ -73,7 +73,7 @@ func wrote(t *testing.T, dir string, bytes int64) {
 // Who comes while a cast is under way is served behind it.
 func TestCastServesLate(t *testing.T) {
 	t.Parallel()
-	path, text := fileOf(t, 3<<20)
+	path, text := randomFile(t, 3<<20)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")
 	at := sender.address()

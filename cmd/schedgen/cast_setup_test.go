@@ -142,7 +142,7 @@ func TestCastThen(t *testing.T) {
 func TestCastWordsOfFailure(t *testing.T) {
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false), node(t, "two", false))
-	path, _ := fileOf(t, 24<<20)
+	path, _ := randomFile(t, 24<<20)
 	p := overSSH(t, s, path, "one", "two", "stranger", "--to", "data", "--limit", "1MiB/s")
 	writing(t, filepath.Join(s.Hosts[0].Home, "data"))
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
