@@ -21,5 +21,11 @@
 // A receiver may be left out, or lose the sender. Its [Intake] then waits for the rest, and a later
 // communicator brings it, together with other receivers that have about as much. The source must write
 // the same bytes again ([Tail]). A [pack.Origin] remembers what it was in the first round, and fails if
-// it has changed since.
+// it has changed since. If a file has changed while the first round read it, later rounds send other
+// bytes ([pack.Origin.Voided]), and receivers begin anew.
+//
+// # Trust
+//
+// A receiver writes below its directory alone, and takes owners, setuid, access lists, extended
+// attributes, links that lead out, and deletion only if it has asked for them ([unpack.Accept]).
 package cast

@@ -28,10 +28,14 @@ func Tree(o *pack.Origin, lacked *block.Set) Source {
 }
 
 // Survey is the source of a survey, which receivers compare with the files that they have; see
-// [pack.Origin.Survey].
-func Survey(o *pack.Origin) Source {
-	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w) }
+// [pack.Origin.Survey]. Of a quick origin it has the files of which receivers lack some block.
+func Survey(o *pack.Origin, lacked *block.Set) Source {
+	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w, lacked) }
 }
+
+// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is that of a
+// survey.
+func Outline(o *pack.Origin) Source { return o.Outline }
 
 // Compare is the sink of a survey. It says in held what is there below dir.
 func Compare(dir unpack.Dir, held **unpack.Held) Sink {
@@ -65,7 +69,29 @@ func Into(t unpack.Target, totals *unpack.Totals) Sink {
 	}
 }
 
-// SendOptions say how a sender works. The zero value of a field stands for its default.
+// Options say how a sender to hosts works. The zero value of a field stands for its default.
+type Options struct {
+	Link
+	Limit  float64 // bytes a second at most; default no limit
+	Resume bool    // send to each receiver that resumes only the blocks that it lacks
+	// Compare has receivers that resume compare what they have, and sends nothing: see Receiver.Lacks.
+	Compare bool
+	Strict  bool // the first receiver that fails ends the cast for all
+	// Compress says whether files are sent compressed. A stream is, only if it is CompressAlways.
+	Compress Compress
+	// Silence is the time after which a host without a sign of life is lost; default 10 s, negative:
+	// never. The others wait for it for a shorter time, and it gets the rest behind them.
+	Silence time.Duration
+	// Wait is the time after which the cast begins with the receivers that have come; default: it
+	// waits for all.
+	Wait   time.Duration
+	Alone  bool        // the process only casts: take less memory by more garbage collections
+	Events func(Event) // is called with news, by one goroutine at a time; default nobody
+}
+
+const defaultSilence = 10 * time.Second
+
+// SendOptions say how the rank of a communicator that sends works. The zero value of a field stands for its default.
 type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
 	Rate     float64        // bytes a second that the networks take, as far as is known: where that is little, little is under way; default not known
@@ -110,7 +136,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"` // why not
 	Answer []byte `json:"-"`                // what the receiver has said in the end
 	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
-	Silent bool   `json:"-"`                // it has given no sign of life, and may live and come again
+	told   bool   // the receiver itself has given the reason
+	Silent bool   `json:"-"` // it has given no sign of life, and may live and come again
 }
 
 // Report is how a cast has ended.

@@ -105,7 +105,7 @@ func (r *receiver) receive(ctx context.Context) error {
 func (r *receiver) account() account {
 	a := account{Rank: r.rank, Have: r.pieces.have, Done: r.done, Behind: r.why == nil && r.out != nil}
 	if why := cmp.Or(r.why, r.out); why != nil {
-		a.Reason = shorten(why.Error())
+		a.Reason = shorten(withoutDetails(why))
 	}
 	if r.done && r.o.Answer != nil {
 		a.Answer = r.o.Answer()

@@ -115,7 +115,7 @@ func (s *sender) send(ctx context.Context) error {
 	}
 	mine := account{Sender: true, Have: s.next, Done: s.broken == nil}
 	if s.broken != nil {
-		mine.Reason = shorten(s.broken.Error())
+		mine.Reason = shorten(withoutDetails(s.broken))
 	}
 	_, err := s.roll.call(ctx, mine)
 	return err

@@ -44,7 +44,7 @@ func (t *tally) note(a *account) {
 		t.pace.report(a.Rank, *a.Window)
 		return
 	}
-	o.Done, o.Reason, o.Answer, o.Behind = a.Done, shorten(a.Reason), a.Answer, a.Behind
+	o.Done, o.Reason, o.Answer, o.Behind, o.told = a.Done, shorten(a.Reason), a.Answer, a.Behind, a.Reason != ""
 	if o.Done || o.Reason != "" {
 		t.pace.forget(a.Rank)
 	}
@@ -69,7 +69,7 @@ func (t *tally) keep(ranks []int, why error) {
 func lossOf(err error) string {
 	switch {
 	case errors.Is(err, runtime.ErrPeerSilent):
-		return "it gives no sign of life"
+		return "no answer: it is very busy, its process is stopped, or its network is cut"
 	case errors.Is(err, runtime.ErrPeerLost):
 		return "its process or its host has ended, or cannot be reached"
 	case errors.Is(err, runtime.ErrRefused):

@@ -62,6 +62,17 @@ func (s *Set) Append(lacked bool) {
 	s.n++
 }
 
+// Truncate forgets all blocks but the first n.
+func (s *Set) Truncate(n int64) {
+	if n >= s.n {
+		return
+	}
+	s.n, s.have = n, s.have[:(n+63)/64]
+	if n%64 > 0 {
+		s.have[len(s.have)-1] &= 1<<(n%64) - 1
+	}
+}
+
 // Lacks reports whether a block is lacked.
 func (s *Set) Lacks(block int64) bool {
 	return s == nil || block < 0 || block >= s.n || s.have[block/64]>>(block%64)&1 == 0

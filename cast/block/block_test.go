@@ -96,3 +96,25 @@ func FuzzParse(f *testing.F) {
 		require.True(t, bytes.Equal(b, s.Text()), "%x is %x", b, s.Text())
 	})
 }
+
+// A set that was cut off is the set of the first blocks, and goes on from there.
+func TestTruncate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := rapid.SliceOfN(rapid.Bool(), 0, 200).Draw(t, "lacked")
+		n := rapid.IntRange(0, 210).Draw(t, "n")
+		more := rapid.SliceOfN(rapid.Bool(), 0, 100).Draw(t, "more")
+		var cut, want Set
+		for _, lacked := range all {
+			cut.Append(lacked)
+		}
+		cut.Truncate(int64(n))
+		for _, lacked := range append(slices.Clone(all[:min(n, len(all))]), more...) {
+			want.Append(lacked)
+		}
+		for _, lacked := range more {
+			cut.Append(lacked)
+		}
+		require.Equal(t, want.Text(), cut.Text())
+		require.Equal(t, want, cut)
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -17,49 +18,148 @@ import (
 // blockBytes is the unit in which systems count what a file takes on a disk.
 const blockBytes = 512
 
-// head sends what is said of an open file, and returns that.
-func (p *packer) head(f *os.File, name, path string) (*record.Record, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, within(path, err)
+// tries is how often a file is read that changes meanwhile.
+const tries = 2
+
+// file implements visitor.
+func (p *packer) file(e *entry) error {
+	if p.options.HardLinks {
+		if number, further := p.inodes.further(e.info); further {
+			return p.begin(nil, &record.Record{Kind: record.HardLink, Name: e.name, Size: int64(number)}, e.path)
+		}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: a %v cannot be sent", path, kindOf(info.Mode()))
+	if sent, err := p.unread(e); sent || err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		f, err := e.open()
+		if err != nil {
+			return ofSource(err)
+		}
+		settled, number := p.settled(), p.number
+		err = errors.Join(p.send(f, e), f.Close())
+		var failed *sourceError
+		if !errors.As(err, &failed) {
+			return err
+		}
+		if settled || p.options.Skip == nil || p.ctx.Err() != nil {
+			return failed.err
+		}
+		if p.number > number { // its head was sent
+			if err := p.void(); err != nil {
+				return err
+			}
+		}
+		if changed := errors.As(failed.err, new(*ChangedError)); !changed || try == tries {
+			return failed
+		}
+	}
+}
+
+// void takes back the file that is open, of which the head was sent.
+func (p *packer) void() error {
+	p.number--
+	p.seen.drop()
+	p.voided++
+	p.kept = 0
+	p.hash.Reset()
+	return p.w.Write(&record.Record{Kind: record.Void})
+}
+
+// unread sends a file that need not be read, or sends nothing.
+func (p *packer) unread(e *entry) (sent bool, err error) {
+	outline := p.send == nil
+	switch {
+	case outline:
+	case !p.options.Quick || p.lacked == nil || e.info.Size() == 0:
+		return false, nil
+	default:
+		for i := range block.Count(e.info.Size()) {
+			if p.lacked.Lacks(p.first + i) {
+				return false, nil
+			}
+		}
+	}
+	var f *os.File
+	if p.extended() {
+		if f, err = e.open(); err != nil {
+			return false, ofSource(err)
+		}
+		defer f.Close()
+	}
+	head, err := p.head(f, e.info, e)
+	if err != nil {
+		return false, err
+	}
+	p.bytes += head.Size
+	p.first += block.Count(head.Size)
+	p.has(e.info)
+	if outline {
+		return true, nil
+	}
+	return true, p.w.Write(&record.Record{Kind: record.Same})
+}
+
+// has takes note that a file was sent whose further names may come.
+func (p *packer) has(info fs.FileInfo) {
+	if p.options.HardLinks && p.inodes.next(info) > 0 {
+		p.inodes.add(info)
+	}
+}
+
+// head sends what is said of a file, and returns that. f is nil if its extended attributes are not
+// sent.
+func (p *packer) head(f *os.File, info fs.FileInfo, e *entry) (*record.Record, error) {
+	attr, err := p.attributes(f, info, e.path)
+	if err != nil {
+		return nil, ofSource(err)
 	}
 	size := info.Size()
 	st, ok := info.Sys().(*syscall.Stat_t)
 	holes := ok && int64(st.Blocks)*blockBytes < size
-	head := &record.Record{Kind: record.File, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano(), Size: size, Holes: holes}
-	return head, p.begin(head, path)
+	head := &record.Record{Kind: record.File, Name: e.name, Mode: p.mode(info), Time: info.ModTime().UnixNano(), Size: size, Holes: holes}
+	return head, p.begin(attr, head, e.path)
 }
 
-// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so none is
-// sent of a file that was not the same all the time.
-func (p *packer) seal(f *os.File, head *record.Record, path string) error {
+// open returns what the system tells of an open file, and sends its head.
+func (p *packer) open(f *os.File, e *entry) (*record.Record, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return within(path, err)
+		return nil, nil, ofSource(within(e.path, err))
+	}
+	head, err := p.head(f, info, e)
+	return head, info, err
+}
+
+// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so
+// none is sent of a file that was not the same all the time.
+func (p *packer) seal(f *os.File, head *record.Record, was fs.FileInfo, e *entry) error {
+	info, err := f.Stat()
+	if err != nil {
+		return ofSource(within(e.path, err))
 	}
 	switch {
 	case info.Size() != head.Size:
-		return &ChangedError{path, fmt.Sprintf("while it was read its size went from %d to %d bytes", head.Size, info.Size())}
+		return ofSource(&ChangedError{e.path, fmt.Sprintf("while it was read its size went from %d to %d bytes", head.Size, info.Size())})
 	case info.ModTime().UnixNano() != head.Time:
-		return &ChangedError{path, "it was written to while it was read"}
+		return ofSource(&ChangedError{e.path, "it was written to while it was read"})
 	}
 	if err := p.keep(); err != nil {
 		return err
 	}
 	sum := p.sum()
-	if err := p.check(p.number-1, &sum, path); err != nil {
+	if err := p.check(p.number-1, &sum, e.path); err != nil {
 		return err
 	}
 	p.bytes += head.Size
+	p.first += block.Count(head.Size)
+	p.has(was)
 	return p.w.Write(&sum)
 }
 
-// file sends an open file.
-func (p *packer) file(f *os.File, name, path string) error {
-	head, err := p.head(f, name, path)
+// contents sends an open file.
+func (p *packer) contents(f *os.File, e *entry) error {
+	head, info, err := p.open(f, e)
 	if err != nil {
 		return err
 	}
@@ -73,18 +173,17 @@ func (p *packer) file(f *os.File, name, path string) error {
 				return err
 			}
 		}
-		if err := p.stretch(f, from, to, path); err != nil {
-			return within(path, err)
+		if err := p.stretch(f, from, to, e.path); err != nil {
+			return err
 		}
 		at = to
 	}
-	p.first += block.Count(head.Size)
-	return p.seal(f, head, path)
+	return p.seal(f, head, info, e)
 }
 
 // prints sends the prints of the blocks of an open file.
-func (p *packer) prints(f *os.File, name, path string) error {
-	head, err := p.head(f, name, path)
+func (p *packer) prints(f *os.File, e *entry) error {
+	head, info, err := p.open(f, e)
 	if err != nil {
 		return err
 	}
@@ -93,15 +192,15 @@ func (p *packer) prints(f *os.File, name, path string) error {
 			return context.Cause(p.ctx)
 		}
 		b := p.buf[:min(head.Size-at, block.Len)]
-		if _, err := f.ReadAt(b, at); err != nil {
-			return within(path, shorter(err, path))
+		if n, err := f.ReadAt(b, at); n < len(b) {
+			return shorter(err, e.path)
 		}
 		p.hash.Write(b)
 		if err := p.w.Write(&record.Record{Kind: record.Print, Print: block.PrintOf(b)}); err != nil {
 			return err
 		}
 	}
-	return p.seal(f, head, path)
+	return p.seal(f, head, info, e)
 }
 
 // nextData returns where the first data of f at or behind at are: from one byte to before
@@ -149,9 +248,9 @@ func (p *packer) keep() error {
 // shorter returns what an error of a read is: a file ends early if it has become shorter since.
 func shorter(err error, path string) error {
 	if err == io.EOF {
-		return &ChangedError{path, "it has become shorter while it was read"}
+		err = &ChangedError{path, "it has become shorter while it was read"}
 	}
-	return err
+	return ofSource(within(path, err))
 }
 
 // stretch sends the bytes from one place in a file to before another.

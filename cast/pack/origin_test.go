@@ -36,7 +36,7 @@ func planted(t *testing.T) (dir string) {
 var passes = map[string]func(ctx context.Context, o *Origin, w io.Writer) error{
 	"all":    func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nil) },
 	"some":   func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nothing()) },
-	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w) },
+	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w, nil) },
 }
 
 // nothing is what a host lacks that has all.
@@ -48,8 +48,8 @@ func nothing() *block.Set {
 	return s
 }
 
-// What is sent in a later round is what was sent in the first: whatever has changed is an error that
-// names it, and the sum of a file that has changed is not sent.
+// What is sent in a later round is what was sent in the first: whatever has changed is an error
+// that names it, and the sum of a file that has changed is not sent.
 func TestChangedBetweenPasses(t *testing.T) {
 	at := func(dir, name string) string { return filepath.Join(dir, name) }
 	rewrite := func(dir, name, text string) error {

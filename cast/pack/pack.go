@@ -1,6 +1,10 @@
-// Package pack reads a tree of files, or a stream, and writes the records of package record. It holds
-// the names of a few directories, one stretch of one file, and 24 bytes for each entry, by which it
-// notices what changes from one time to the next.
+// Package pack reads a tree of files, or a stream, and writes the records of package record. It
+// holds the names of a few directories, one stretch of one file, and 24 bytes for each entry, by
+// which it notices what changes from one time to the next; and some 50 bytes for each file with
+// several names, if these are kept, of which it tells 2^20 apart.
+//
+// Options say which entries are sent and what of them. An entry that cannot be sent is skipped, as
+// is a file that changes while it is read: see [Options].
 package pack
 
 import (
@@ -12,7 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/cast/block"
@@ -37,6 +41,7 @@ type packer struct {
 	number int        // of the entry that is sent next
 	kept   int64      // bytes before the next record that they have
 	bytes  int64      // of files
+	inodes inodes
 }
 
 func newPacker(ctx context.Context, w io.Writer) *packer {
@@ -53,130 +58,130 @@ func (p *packer) end() error {
 	return p.w.Write(&r)
 }
 
-// Tree writes the records of the origin to w. A directory comes under its name; if the path ends with a
-// slash, or is "." or "..", what is in it comes without it. A symbolic link at the path is followed, and
-// links below are sent as links. Owners, access lists and the bits setuid, setgid and sticky are left
-// out; a file with several names comes several times.
+// Tree writes the records of the origin to w. A directory comes under its name; if a path ends with
+// a slash, or is "." or "..", what is in it comes without it. A symbolic link at a path is
+// followed. What is sent of each entry, and which entries are, the Options say.
 //
-// Devices, sockets and pipes are errors. Tree ends when ctx does. If an entry has changed since an
-// earlier pass, the error is a *ChangedError.
+// Tree ends when ctx does. If an entry has changed since an earlier pass, the error is a
+// *ChangedError. A file that changes while it is read for the first time is read once more, and is
+// skipped if it changes again; without Options.Skip the error is a *ChangedError.
 //
 // lacked holds the blocks that receivers lack; nil means all. Tree sends no contents of the others.
 func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
-	p.Origin, p.lacked = o, lacked
-	return p.tree(p.file)
-}
-
-// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them.
-func (o *Origin) Survey(ctx context.Context, w io.Writer) error {
-	p := newPacker(ctx, w)
-	p.Origin, p.buf = o, make([]byte, block.Len)
-	if err := p.w.Write(&record.Record{Kind: record.Survey}); err != nil {
+	p.Origin, p.lacked, p.send = o, lacked, p.contents
+	if err := p.begins(o.options.Quick, record.Quick); err != nil {
 		return err
 	}
-	return p.tree(p.prints)
+	if o.options.Delete {
+		if err := p.deletes(); err != nil {
+			return err
+		}
+	}
+	return p.tree(false)
+}
+
+// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them. In
+// a quick pass it reads no file of which the receivers lack no block.
+func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) error {
+	p := newPacker(ctx, w)
+	p.Origin, p.lacked, p.send, p.buf = o, lacked, p.prints, make([]byte, block.Len)
+	if err := p.begins(o.options.Quick, record.Quick); err != nil {
+		return err
+	}
+	if err := p.begins(true, record.Survey); err != nil {
+		return err
+	}
+	return p.tree(false)
+}
+
+// Outline writes what Tree would, but nothing of what is in files, which it does not read. It is
+// the first pass of a quick cast.
+func (o *Origin) Outline(ctx context.Context, w io.Writer) error {
+	if !o.options.Quick {
+		return errors.New("an outline of what is not sent quickly")
+	}
+	p := newPacker(ctx, w)
+	p.Origin = o
+	if err := p.begins(true, record.Outline); err != nil {
+		return err
+	}
+	return p.tree(true)
+}
+
+// begins writes a record that says what a pass is, if it is that.
+func (p *packer) begins(is bool, kind record.Kind) error {
+	if !is {
+		return nil
+	}
+	return p.w.Write(&record.Record{Kind: kind})
+}
+
+// deletes says what receivers are to delete.
+func (p *packer) deletes() error {
+	all := slices.ContainsFunc(p.sources, func(s source) bool { return s.name == "" })
+	if err := p.w.Write(&record.Record{Kind: record.Delete, All: all}); err != nil {
+		return err
+	}
+	for _, r := range p.options.Filter.Rules() {
+		if err := p.w.Write(&record.Record{Kind: record.Rule, All: r.Include, Target: r.Pattern}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sender sends an open file.
-type sender func(f *os.File, name, path string) error
+type sender func(f *os.File, e *entry) error
 
-// tree sends what is at the path.
-func (p *packer) tree(send sender) error {
-	p.send = send
-	info, err := os.Stat(p.path)
-	switch {
-	case err != nil:
-		err = p.missing(err)
-	case info.IsDir():
-		err = p.top(p.path, info)
-	default:
-		err = p.single(p.path)
-	}
-	if err != nil {
+// tree sends all that there is.
+func (p *packer) tree(probe bool) error {
+	if err := p.walk(p.ctx, p, probe); err != nil {
 		return err
 	}
 	return p.end()
 }
 
-// bare reports whether a directory at path is sent without its name.
-func bare(path string) bool {
-	last := filepath.Base(path)
-	return strings.HasSuffix(path, "/") || last == "." || last == ".." || last == "/"
-}
+// settled implements visitor.
+func (p *packer) settled() bool { return p.whole || p.number < p.seen.n }
 
-// single sends the file that an argument names.
-func (p *packer) single(path string) error {
-	f, err := os.Open(path)
+// enter implements visitor.
+func (p *packer) enter(e *entry, dir *os.Root) error {
+	attr, err := p.attributesOf(dir, e)
 	if err != nil {
-		return p.missing(err)
+		return ofSource(err)
 	}
-	defer f.Close()
-	return p.send(f, filepath.Base(path), path)
+	return p.begin(attr, &record.Record{Kind: record.Directory, Name: e.name, Mode: p.mode(e.info), Time: e.info.ModTime().UnixNano()}, e.path)
 }
 
-// top sends the directory that an argument names.
-func (p *packer) top(path string, info fs.FileInfo) error {
-	dir, err := os.OpenRoot(path)
-	if err != nil {
-		return err
+// leave implements visitor.
+func (p *packer) leave() error { return p.w.Write(&record.Record{Kind: record.Up}) }
+
+// link implements visitor.
+func (p *packer) link(e *entry, target string) error {
+	kind := record.Link
+	if record.CheckTarget(target, p.w.Depth()) != nil {
+		kind = record.FreeLink
 	}
-	defer dir.Close()
-	if bare(path) {
-		return p.inside(dir, path)
+	var attr *record.Attributes
+	if p.options.Owner {
+		attr = &record.Attributes{Owner: p.owner(e.info)}
 	}
-	return p.directory(dir, info, filepath.Base(path), path)
+	return p.begin(attr, &record.Record{Kind: kind, Name: e.name, Target: target}, e.path)
 }
 
-// directory sends a directory with all that is in it.
-func (p *packer) directory(dir *os.Root, info fs.FileInfo, name, path string) error {
-	if err := p.begin(&record.Record{Kind: record.Directory, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano()}, path); err != nil {
-		return err
-	}
-	if err := p.inside(dir, path); err != nil {
-		return err
-	}
-	return p.w.Write(&record.Record{Kind: record.Up})
+// omit implements visitor.
+func (p *packer) omit(name string) error {
+	return p.w.Write(&record.Record{Kind: record.Omission, Name: name})
 }
 
-// inside sends what is in a directory.
-func (p *packer) inside(dir *os.Root, path string) error {
-	return eachName(dir, func(name string) error {
-		if err := p.ctx.Err(); err != nil {
-			return context.Cause(p.ctx)
-		}
-		return p.entry(dir, name, filepath.Join(path, name))
-	})
-}
-
-func (p *packer) entry(dir *os.Root, name, path string) error {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return within(path, err)
+// mode returns the mode that is sent of an entry.
+func (p *packer) mode(info fs.FileInfo) fs.FileMode {
+	mode := info.Mode().Perm()
+	if p.options.Special {
+		mode |= info.Mode() & record.Special
 	}
-	switch info.Mode().Type() {
-	case 0:
-		f, err := dir.Open(name)
-		if err != nil {
-			return within(path, err)
-		}
-		defer f.Close()
-		return p.send(f, name, path)
-	case fs.ModeDir:
-		below, err := dir.OpenRoot(name)
-		if err != nil {
-			return within(path, err)
-		}
-		defer below.Close()
-		return p.directory(below, info, name, path)
-	case fs.ModeSymlink:
-		target, err := dir.Readlink(name)
-		if err != nil {
-			return within(path, err)
-		}
-		return p.begin(&record.Record{Kind: record.Link, Name: name, Target: target}, path)
-	}
-	return fmt.Errorf("%s: a %v cannot be sent", path, kindOf(info.Mode()))
+	return p.options.Modes.apply(mode, info.IsDir())
 }
 
 // kindOf says what is neither file, directory nor link.
@@ -208,19 +213,24 @@ func within(path string, err error) error {
 }
 
 // begin writes the head of an entry, which in a later pass must be as it was in the first one.
-func (p *packer) begin(r *record.Record, path string) error {
-	if err := p.see(p.number, r, path); err != nil {
+func (p *packer) begin(attr *record.Attributes, r *record.Record, path string) error {
+	if err := p.see(p.number, attr, r, path); err != nil {
 		return err
 	}
 	p.number++
+	if attr != nil {
+		if err := p.w.Write(&record.Record{Kind: record.Attr, Attributes: attr}); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if err := p.w.Write(r); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest. When
-// ctx ends, so does Stream, after the read that is under way.
+// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest.
+// When ctx ends, so does Stream, after the read that is under way.
 func Stream(ctx context.Context, w io.Writer, r io.Reader) (record.Digest, error) {
 	p := newPacker(ctx, w)
 	err := p.stream(r)

@@ -4,28 +4,39 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"io/fs"
+	"strings"
 
 	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// grammar says which record may follow those before, and computes their digest. Writer and Reader share
-// it.
+// grammar says which record may follow those before, and computes their digest. Writer and Reader
+// share it.
 type grammar struct {
-	last    []string // by depth, the name of the entry that was last in the directory
-	entries int64
-	open    Kind  // File or Stream: its data follow; 0: none
-	left    int64 // bytes of the file that are still to come
-	holes   bool  // the file may have some
-	whole   bool  // a stream was sent, so nothing else may be
-	begun   bool
-	survey  bool // files come as prints
-	ended   bool
-	hash    hash.Hash // of the entries
-	scratch []byte
+	last     []string // by depth, the name of the entry that was last in the directory
+	entries  int64
+	open     Kind  // File or Stream: its data follow; 0: none
+	size     int64 // of the file that is open
+	left     int64 // bytes of the file that are still to come
+	holes    bool  // the file may have some
+	whole    bool  // a stream was sent, so nothing else may be
+	head     int   // how far the records have come that say what a pass is
+	quick    bool
+	survey   bool // files come as prints
+	outline  bool // files come as nothing
+	rules    int
+	attr     *Attributes // of the entry that must come next
+	links    uint32      // the highest number of a file with further names
+	numbered bool        // the file that is open has it
+	again    bool        // the name that was last may come again: its file was void
+	ended    bool
+	hash     hash.Hash // of the entries
+	pending  []byte    // what is to be hashed of the entry that is open, if it ends well
 }
 
-// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one that
-// wraps ErrDigest if r is the end of something else.
+// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one
+// that wraps ErrDigest if r is the end of something else.
 func (g *grammar) next(r *Record) error {
 	if g.last == nil {
 		g.last, g.hash = []string{""}, sha256.New()
@@ -34,13 +45,35 @@ func (g *grammar) next(r *Record) error {
 		return err
 	}
 	switch r.Kind {
-	case Directory, Up, File, Link, Stream, Sum:
+	case Attr:
+		g.pending = appendHead(g.pending, r)
+	case Directory, Up, Link, FreeLink, HardLink:
+		g.pending = appendHead(g.pending, r)
+		g.commit()
+	case File, Stream:
 		entry := *r
 		entry.Holes = false // how a file lies on the disk may differ from one time to the next
-		g.scratch = appendHead(g.scratch[:0], &entry)
-		g.hash.Write(g.scratch)
+		g.pending = appendHead(g.pending, &entry)
+		if g.open == 0 { // in an outline
+			g.commit()
+		}
+	case Sum:
+		if !g.quick {
+			g.pending = appendHead(g.pending, r)
+		}
+		g.commit()
+	case Same:
+		g.commit()
+	case Void:
+		g.pending = g.pending[:0]
 	}
 	return nil
+}
+
+// commit hashes what has come of an entry that is complete.
+func (g *grammar) commit() {
+	g.hash.Write(g.pending)
+	g.pending = g.pending[:0]
 }
 
 // digest returns the digest of the entries so far.
@@ -52,26 +85,48 @@ func (g *grammar) digest() (d Digest) {
 	return d
 }
 
+// stageOf returns the place of a record among those that say what a pass is: they come in ascending
+// order. Of all others it is 0.
+func stageOf(k Kind) int {
+	switch k {
+	case Quick:
+		return 1
+	case Survey, Outline:
+		return 2
+	case Delete, Rule:
+		return 3
+	}
+	return 0
+}
+
+// entriesBegun is the stage behind all others.
+const entriesBegun = 4
+
 // follow returns an error unless r may come now.
 func (g *grammar) follow(r *Record) error {
-	first := !g.begun
-	g.begun = true
+	stage, before := stageOf(r.Kind), g.head
 	switch {
-	case r.Kind == Survey && first:
-		g.survey = true
-		return nil
-	case r.Kind == Stream && g.survey:
-		return fmt.Errorf("%w: a survey of a stream", ErrFormat)
 	case g.ended:
 		return fmt.Errorf("%w: something follows the end", ErrFormat)
+	case stage > 0 && stage >= g.head && g.head < entriesBegun:
+		return g.begin(r, stage)
+	}
+	g.head = entriesBegun
+	switch {
+	case r.Kind == Stream && before > 0 && before < entriesBegun:
+		return fmt.Errorf("%w: a survey of a stream, or one with deletion", ErrFormat)
 	case g.open != 0:
 		return g.content(r)
+	case g.attr != nil && r.Kind != Directory && r.Kind != File && r.Kind != Link && r.Kind != FreeLink:
+		return fmt.Errorf("%w: a record of kind %q behind attributes", ErrFormat, r.Kind)
 	}
 	switch r.Kind {
-	case Directory, File, Link:
+	case Directory, File, Link, FreeLink, HardLink, Omission:
 		return g.entry(r)
+	case Attr:
+		return g.attributes(r.Attributes)
 	case Stream:
-		if g.entries > 0 {
+		if g.entries > 0 || g.last[0] != "" {
 			return fmt.Errorf("%w: a stream beside files", ErrFormat)
 		}
 		g.entries, g.open, g.left, g.holes, g.whole = 1, Stream, 0, false, true
@@ -80,12 +135,65 @@ func (g *grammar) follow(r *Record) error {
 		if len(g.last) == 1 {
 			return fmt.Errorf("%w: it leaves the directory that all is in", ErrFormat)
 		}
-		g.last = g.last[:len(g.last)-1]
+		g.last, g.again = g.last[:len(g.last)-1], false
 		return nil
 	case End:
 		return g.end(r)
 	}
 	return fmt.Errorf("%w: a record of kind %q where no file is open", ErrFormat, r.Kind)
+}
+
+// begin is what may say what a pass is.
+func (g *grammar) begin(r *Record, stage int) error {
+	again := stage == g.head
+	g.head = stage
+	switch {
+	case r.Kind == Rule && !again:
+		return fmt.Errorf("%w: a rule where nothing is deleted", ErrFormat)
+	case r.Kind == Rule:
+		if g.rules++; g.rules > filter.MaxRules {
+			return fmt.Errorf("%w: more than %d rules", ErrFormat, filter.MaxRules)
+		}
+		if len(r.Target) > filter.MaxPattern {
+			return fmt.Errorf("%w: a pattern of %d bytes", ErrFormat, len(r.Target))
+		}
+		return nil
+	case again:
+		return fmt.Errorf("%w: a record of kind %q comes twice, or beside another", ErrFormat, r.Kind)
+	case r.Kind == Outline && g.quick:
+		return fmt.Errorf("%w: a quick outline", ErrFormat)
+	}
+	g.quick = g.quick || r.Kind == Quick || r.Kind == Outline
+	g.survey, g.outline = r.Kind == Survey || g.survey, r.Kind == Outline || g.outline
+	return nil
+}
+
+// attributes checks attributes.
+func (g *grammar) attributes(a *Attributes) error {
+	if len(a.Extended) > MaxExtended {
+		return fmt.Errorf("%w: %d extended attributes, at most %d are allowed", ErrFormat, len(a.Extended), MaxExtended)
+	}
+	if a.Link != 0 && (a.Link != g.links+1 || a.Link > MaxLinks) {
+		return fmt.Errorf("%w: a file of number %d after %d", ErrFormat, a.Link, g.links)
+	}
+	if o := a.Owner; o != nil && (len(o.User) > MaxName || len(o.Group) > MaxName) {
+		return fmt.Errorf("%w: the name of an owner has more than %d bytes", ErrFormat, MaxName)
+	}
+	last, left := "", MaxValues
+	for _, e := range a.Extended {
+		left -= len(e.Value)
+		switch {
+		case len(e.Name) > MaxName || e.Name <= last || strings.ContainsRune(e.Name, 0):
+			return fmt.Errorf("%w: the extended attribute %q after %q", ErrFormat, e.Name, last)
+		case IsACL(e.Name) && !a.ACL || !IsACL(e.Name) && !a.Xattr:
+			return fmt.Errorf("%w: the extended attribute %q, where none of its kind should be", ErrFormat, e.Name)
+		case len(e.Value) > MaxValue || left < 0:
+			return fmt.Errorf("%w: the value of %q has %d bytes", ErrFormat, e.Name, len(e.Value))
+		}
+		last = e.Name
+	}
+	g.attr = a
+	return nil
 }
 
 func (g *grammar) entry(r *Record) error {
@@ -96,13 +204,21 @@ func (g *grammar) entry(r *Record) error {
 	switch {
 	case g.whole:
 		return fmt.Errorf("%w: %q beside a stream", ErrFormat, r.Name)
-	case r.Name <= *last:
+	case r.Name < *last || r.Name == *last && !g.again:
 		return fmt.Errorf("%w: %q comes after %q", ErrFormat, r.Name, *last)
-	case r.Mode&^0o777 != 0:
+	case r.Mode&^(fs.ModePerm|Special) != 0:
 		return fmt.Errorf("%w: %q has mode %v", ErrFormat, r.Name, r.Mode)
 	}
-	*last = r.Name
+	*last, g.again = r.Name, false
+	if r.Kind == Omission {
+		return nil
+	}
 	g.entries++
+	attr := g.attr
+	g.attr = nil
+	if attr != nil && r.Kind != File && attr.Link != 0 {
+		return fmt.Errorf("%w: %q has a number and is no file", ErrFormat, r.Name)
+	}
 	switch r.Kind {
 	case Directory:
 		if len(g.last) > MaxDepth {
@@ -113,9 +229,20 @@ func (g *grammar) entry(r *Record) error {
 		if r.Size < 0 {
 			return fmt.Errorf("%w: %q has %d bytes", ErrFormat, r.Name, uint64(r.Size))
 		}
-		g.open, g.left, g.holes = File, r.Size, r.Holes
+		if attr != nil && attr.Link != 0 {
+			g.links, g.numbered = attr.Link, !g.outline
+		}
+		if !g.outline {
+			g.open, g.size, g.left, g.holes = File, r.Size, r.Size, r.Holes
+		}
+	case HardLink:
+		if r.Size < 1 || r.Size > int64(g.links) {
+			return fmt.Errorf("%w: %q is a further name of file %d of %d", ErrFormat, r.Name, r.Size, g.links)
+		}
 	case Link:
 		return CheckTarget(r.Target, len(g.last)-1)
+	case FreeLink:
+		return checkFree(r.Target)
 	}
 	return nil
 }
@@ -124,6 +251,16 @@ func (g *grammar) entry(r *Record) error {
 func (g *grammar) content(r *Record) error {
 	n := r.Size
 	switch {
+	case r.Kind == Void && g.open == File:
+		if g.numbered {
+			g.links--
+		}
+		g.open, g.again, g.numbered = 0, true, false
+		g.entries--
+		return nil
+	case r.Kind == Same && g.quick && g.left == g.size:
+		g.open, g.numbered = 0, false
+		return nil
 	case g.survey && r.Kind == Print && g.left > 0:
 		g.left -= min(g.left, block.Len)
 		return nil
@@ -132,7 +269,7 @@ func (g *grammar) content(r *Record) error {
 	case g.survey && r.Kind != Sum:
 		return fmt.Errorf("%w: a record of kind %q in a survey", ErrFormat, r.Kind)
 	case r.Kind == Sum && g.left == 0:
-		g.open = 0
+		g.open, g.numbered = 0, false
 		return nil
 	case r.Kind == Sum:
 		return fmt.Errorf("%w: %d bytes of a file are missing", ErrFormat, g.left)
@@ -156,6 +293,8 @@ func (g *grammar) content(r *Record) error {
 
 func (g *grammar) end(r *Record) error {
 	switch {
+	case g.attr != nil:
+		return fmt.Errorf("%w: it ends behind attributes", ErrFormat)
 	case len(g.last) > 1:
 		return fmt.Errorf("%w: it ends inside of a directory", ErrFormat)
 	case r.Size != g.entries:

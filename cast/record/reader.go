@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+
+	"github.com/schedgen/schedgen/cast/filter"
 )
 
 // Reader reads records. It uses the memory of one record and of a name for each open
@@ -57,7 +58,7 @@ func (r *Reader) next() (rec Record, err error) {
 	switch rec.Kind {
 	case Directory, File:
 		err = r.meta(&rec)
-	case Link:
+	case Link, FreeLink:
 		if rec.Name, err = r.text(MaxName); err == nil {
 			rec.Target, err = r.text(MaxTarget)
 		}
@@ -73,7 +74,23 @@ func (r *Reader) next() (rec Record, err error) {
 		_, err = io.ReadFull(r.r, rec.Sum[:])
 	case Print:
 		_, err = io.ReadFull(r.r, rec.Print[:])
-	case Up, Stream, Survey:
+	case HardLink:
+		var n uint32
+		if n, err = r.short(); err == nil {
+			rec.Size = int64(n)
+			rec.Name, err = r.text(MaxName)
+		}
+	case Omission:
+		rec.Name, err = r.text(MaxName)
+	case Attr:
+		rec.Attributes, err = r.attributes()
+	case Delete:
+		rec.All, err = r.flag()
+	case Rule:
+		if rec.All, err = r.flag(); err == nil {
+			rec.Target, err = r.text(filter.MaxPattern)
+		}
+	case Up, Stream, Survey, Outline, Quick, Same, Void:
 	default:
 		err = fmt.Errorf("%w: a record of kind %q", ErrFormat, kind)
 	}
@@ -102,7 +119,7 @@ func (r *Reader) meta(rec *Record) error {
 	if err != nil {
 		return err
 	}
-	rec.Mode = fs.FileMode(binary.BigEndian.Uint16(b))
+	rec.Mode = ModeOf(binary.BigEndian.Uint16(b))
 	if _, err := r.r.Discard(2); err != nil {
 		return err
 	}
@@ -113,14 +130,9 @@ func (r *Reader) meta(rec *Record) error {
 		if rec.Size, err = r.integer(); err != nil {
 			return err
 		}
-		holes, err := r.r.ReadByte()
-		if err != nil {
+		if rec.Holes, err = r.flag(); err != nil {
 			return err
 		}
-		if holes > 1 {
-			return fmt.Errorf("%w: a flag of %d", ErrFormat, holes)
-		}
-		rec.Holes = holes == 1
 	}
 	rec.Name, err = r.text(MaxName)
 	return err
@@ -142,6 +154,95 @@ func (r *Reader) data(rec *Record) error {
 	rec.Data, err = r.r.Peek(int(n))
 	r.span = len(rec.Data)
 	return err
+}
+
+// attributes reads attributes, whose size is bounded as it is read.
+func (r *Reader) attributes() (*Attributes, error) {
+	flags, err := r.r.ReadByte()
+	if err != nil {
+		return nil, err
+	}
+	if flags >= hasLink<<1 {
+		return nil, fmt.Errorf("%w: flags of %d", ErrFormat, flags)
+	}
+	a := &Attributes{ACL: flags&hasACL != 0, Xattr: flags&hasXattr != 0}
+	if flags&hasOwner != 0 {
+		if a.Owner, err = r.owner(); err != nil {
+			return nil, err
+		}
+	}
+	if flags&hasLink != 0 {
+		if a.Link, err = r.short(); err != nil {
+			return nil, err
+		}
+		if a.Link == 0 {
+			return nil, fmt.Errorf("%w: a file of number 0", ErrFormat)
+		}
+	}
+	b, err := r.r.Peek(2)
+	if err != nil {
+		return nil, err
+	}
+	n := int(binary.BigEndian.Uint16(b))
+	if n > MaxExtended {
+		return nil, fmt.Errorf("%w: %d extended attributes, at most %d are allowed", ErrFormat, n, MaxExtended)
+	}
+	if _, err := r.r.Discard(2); err != nil {
+		return nil, err
+	}
+	for left := MaxValues; n > 0; n-- {
+		var e Extended
+		if e.Name, err = r.text(MaxName); err != nil {
+			return nil, err
+		}
+		length, err := r.short()
+		if err != nil {
+			return nil, err
+		}
+		if length > MaxValue || int(length) > left {
+			return nil, fmt.Errorf("%w: the value of %q has %d bytes", ErrFormat, e.Name, length)
+		}
+		left -= int(length)
+		e.Value = make([]byte, length)
+		if _, err := io.ReadFull(r.r, e.Value); err != nil {
+			return nil, err
+		}
+		a.Extended = append(a.Extended, e)
+	}
+	return a, nil
+}
+
+func (r *Reader) owner() (o *Owner, err error) {
+	o = new(Owner)
+	if o.UID, err = r.short(); err == nil {
+		o.GID, err = r.short()
+	}
+	if err == nil {
+		o.User, err = r.text(MaxName)
+	}
+	if err == nil {
+		o.Group, err = r.text(MaxName)
+	}
+	return o, err
+}
+
+func (r *Reader) flag() (bool, error) {
+	b, err := r.r.ReadByte()
+	if err == nil && b > 1 {
+		err = fmt.Errorf("%w: a flag of %d", ErrFormat, b)
+	}
+	return b == 1, err
+}
+
+// short reads an integer of four bytes.
+func (r *Reader) short() (uint32, error) {
+	b, err := r.r.Peek(4)
+	if err != nil {
+		return 0, err
+	}
+	n := binary.BigEndian.Uint32(b)
+	_, err = r.r.Discard(4)
+	return n, err
 }
 
 func (r *Reader) integer() (int64, error) {

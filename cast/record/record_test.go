@@ -21,21 +21,59 @@ func drawName() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringMatching(`[a-c]{1,3}`), rapid.SampledFrom([]string{" ", "..a", "a.", "-", "é", "\n", "\xff", strings.Repeat("x", MaxName)}))
 }
 
+// drawAttributes draws attributes of an entry, or nothing. Those of a file may have the next number.
+func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
+	if !rapid.Bool().Draw(t, "attributes") {
+		return nil
+	}
+	a := &Attributes{ACL: rapid.Bool().Draw(t, "acl"), Xattr: rapid.Bool().Draw(t, "xattr")}
+	if rapid.Bool().Draw(t, "owner") {
+		a.Owner = &Owner{rapid.Uint32().Draw(t, "uid"), rapid.Uint32().Draw(t, "gid"), "user", ""}
+	}
+	if a.ACL {
+		a.Extended = append(a.Extended, Extended{AccessACL, []byte{2, 0, 0, 0}})
+	}
+	if a.Xattr {
+		a.Extended = append(a.Extended, Extended{"user.a", []byte{}}, Extended{"user.b", bytes.Repeat([]byte("v"), MaxValue)})
+	}
+	if file && rapid.Bool().Draw(t, "number") {
+		*links++
+		a.Link = *links
+	}
+	return []Record{{Kind: Attr, Attributes: a}}
+}
+
 // drawEntries draws what is in a directory, with all that is below it.
-func drawEntries(t *rapid.T, depth int) (all []Record) {
+func drawEntries(t *rapid.T, depth int) []Record { return drawBelow(t, depth, new(uint32)) }
+
+func drawBelow(t *rapid.T, depth int, links *uint32) (all []Record) {
 	names := rapid.SliceOfNDistinct(drawName(), 0, 4, rapid.ID).Draw(t, "names")
 	slices.Sort(names)
 	for _, name := range names {
 		when := rapid.Int64().Draw(t, "time")
-		mode := fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode"))
-		switch kind := rapid.SampledFrom([]Kind{Directory, File, Link}).Draw(t, "kind"); {
+		mode := ModeOf(uint16(rapid.IntRange(0, 0o7777).Draw(t, "mode")))
+		switch kind := rapid.SampledFrom([]Kind{Directory, File, Link, FreeLink, HardLink, Omission}).Draw(t, "kind"); {
 		case kind == Directory && depth < 3:
+			all = append(all, drawAttributes(t, links, false)...)
 			all = append(all, Record{Kind: Directory, Name: name, Mode: mode, Time: when})
-			all = append(append(all, drawEntries(t, depth+1)...), Record{Kind: Up})
+			all = append(append(all, drawBelow(t, depth+1, links)...), Record{Kind: Up})
+		case kind == HardLink && *links > 0:
+			all = append(all, Record{Kind: HardLink, Name: name, Size: int64(*links)})
+		case kind == Omission:
+			all = append(all, Record{Kind: Omission, Name: name})
+		case kind == FreeLink:
+			all = append(all, drawAttributes(t, links, false)...)
+			all = append(all, Record{Kind: FreeLink, Name: name, Target: "/a/../b"})
 		case kind == Link:
 			all = append(all, Record{Kind: Link, Name: name, Target: strings.Repeat("../", rapid.IntRange(0, depth).Draw(t, "ups")) + "a/b"})
 		default:
-			all = append(all, drawFile(t, Record{Kind: File, Name: name, Mode: mode, Time: when})...)
+			file := Record{Kind: File, Name: name, Mode: mode, Time: when}
+			if rapid.Bool().Draw(t, "void") {
+				parts := drawFile(t, file)
+				all = append(append(all, parts[:rapid.IntRange(1, len(parts)-1).Draw(t, "read")]...), Record{Kind: Void})
+			}
+			all = append(all, drawAttributes(t, links, true)...)
+			all = append(all, drawFile(t, file)...)
 		}
 	}
 	return all
@@ -97,7 +135,13 @@ func TestDigest(t *testing.T) {
 	require.Equal(t, want, digest(file("f", 0o644, 5, 3, true), Record{Kind: Hole, Size: 3}, sum))
 	require.Equal(t, want, digest(file("f", 0o644, 5, 3, false), Record{Kind: Keep, Size: 3}, sum))
 	require.Equal(t, want, digest(Record{Kind: Survey}, file("f", 0o644, 5, 3, false), Record{Kind: Print}, sum))
-	seen := map[Digest]bool{want: true}
+	require.Equal(t, want, digest(file("f", 0o600, 4, 9, false), data, Record{Kind: Void}, file("f", 0o644, 5, 3, false), data, sum))
+	require.Equal(t, want, digest(Record{Kind: Delete}, Record{Kind: Omission, Name: "e"}, file("f", 0o644, 5, 3, false), data, sum))
+	quick := digest(Record{Kind: Outline}, file("f", 0o644, 5, 3, false))
+	require.Equal(t, quick, digest(Record{Kind: Quick}, file("f", 0o644, 5, 3, false), Record{Kind: Same}))
+	require.Equal(t, quick, digest(Record{Kind: Quick}, file("f", 0o644, 5, 3, false), data, sum))
+	require.Equal(t, quick, digest(Record{Kind: Quick}, Record{Kind: Survey}, file("f", 0o644, 5, 3, false), Record{Kind: Print}, sum))
+	seen := map[Digest]bool{want: true, quick: true}
 	for _, all := range [][]Record{
 		{},
 		{file("g", 0o644, 5, 3, false), data, sum},
@@ -108,6 +152,10 @@ func TestDigest(t *testing.T) {
 		{{Kind: Directory, Name: "d"}, file("f", 0o644, 5, 3, false), data, sum, {Kind: Up}},
 		{{Kind: Directory, Name: "d"}, {Kind: Up}, file("f", 0o644, 5, 3, false), data, sum},
 		{{Kind: Link, Name: "f", Target: "g"}},
+		{{Kind: FreeLink, Name: "f", Target: "g"}},
+		{{Kind: Attr, Attributes: &Attributes{Owner: &Owner{1, 2, "a", "b"}}}, file("f", 0o644, 5, 3, false), data, sum},
+		{{Kind: Attr, Attributes: &Attributes{Link: 1}}, file("f", 0o644, 5, 3, false), data, sum, {Kind: HardLink, Name: "g", Size: 1}},
+		{file("f", 0o644|fs.ModeSetuid, 5, 3, false), data, sum},
 		{{Kind: Stream}, data, sum},
 	} {
 		got := digest(all...)
@@ -189,6 +237,32 @@ func TestGrammar(t *testing.T) {
 		{"'b' where data should be", []Record{file, {Kind: Print}}},
 		{"1 bytes more than was said", []Record{file, {Kind: Keep, Size: 4}}},
 		{"'k' where data should be", []Record{{Kind: Stream}, {Kind: Keep, Size: 1}}},
+		{"a survey of a stream, or one with deletion", []Record{{Kind: Delete}, {Kind: Stream}}},
+		{"a rule where nothing is deleted", []Record{{Kind: Rule, Target: "a"}}},
+		{"1025 bytes", []Record{{Kind: Delete}, {Kind: Rule, Target: strings.Repeat("a", 1025)}}},
+		{"'D' comes twice", []Record{{Kind: Delete}, {Kind: Delete}}},
+		{"'V' comes twice, or beside another", []Record{{Kind: Survey}, {Kind: Outline}}},
+		{"a quick outline", []Record{{Kind: Quick}, {Kind: Outline}}},
+		{"'Q' where no file is open", []Record{{Kind: Survey}, {Kind: Quick}}},
+		{"'D' where no file is open", []Record{dir("d"), {Kind: Delete}}},
+		{"'h' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: HardLink, Name: "h", Size: 1}}},
+		{"'a' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: Attr, Attributes: &Attributes{}}}},
+		{"'e' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: End}}},
+		{"a file of number 2 after 0", []Record{{Kind: Attr, Attributes: &Attributes{Link: 2}}}},
+		{"has a number and is no file", []Record{{Kind: Attr, Attributes: &Attributes{Link: 1}}, dir("d")}},
+		{"is a further name of file 1 of 0", []Record{{Kind: HardLink, Name: "h", Size: 1}}},
+		{"file 1 of 0", []Record{{Kind: Attr, Attributes: &Attributes{Link: 1}}, file, {Kind: Void}, {Kind: HardLink, Name: "h", Size: 1}}},
+		{`the extended attribute "user.a" after "user.a"`, []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{"user.a", nil}, {"user.a", nil}}}}}},
+		{"where none of its kind should be", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{AccessACL, nil}}}}}},
+		{"where none of its kind should be", []Record{{Kind: Attr, Attributes: &Attributes{ACL: true, Extended: []Extended{{"user.a", nil}}}}}},
+		{"65537 bytes", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{"user.a", make([]byte, MaxValue+1)}}}}}},
+		{"257 extended attributes", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: make([]Extended, MaxExtended+1)}}}},
+		{"a link's target has 0 bytes", []Record{{Kind: FreeLink, Name: "l"}}},
+		{"'=' where data should be", []Record{file, {Kind: Same}}},
+		{"'=' where data should be", []Record{{Kind: Quick}, file, data(1), {Kind: Same}}},
+		{"'w' where data should be", []Record{{Kind: Stream}, {Kind: Void}}},
+		{`"e" comes after "f"`, []Record{file, {Kind: Void}, dir("e")}},
+		{"'.' where no file is open", []Record{{Kind: Outline}, file, {Kind: Sum}}},
 		{"something follows the end", []Record{{Kind: End, Sum: sha256.Sum256(nil)}, {Kind: End}}},
 	} {
 		var b bytes.Buffer
@@ -264,7 +338,11 @@ func FuzzReader(f *testing.F) {
 	for _, r := range []Record{
 		{Kind: Directory, Name: "d", Mode: 0o755, Time: 1}, {Kind: Link, Name: "l", Target: "../f"}, {Kind: Up},
 		{Kind: File, Name: "f", Mode: 0o644, Size: 5, Holes: true}, {Kind: Data, Data: []byte("ab")}, {Kind: Hole, Size: 3}, {Kind: Sum},
-		{Kind: End, Size: 3},
+		{Kind: Attr, Attributes: &Attributes{Owner: &Owner{1, 2, "u", "g"}, Link: 1, Xattr: true, Extended: []Extended{{"user.a", []byte("v")}}}},
+		{Kind: File, Name: "g", Size: 1}, {Kind: Data, Data: []byte("c")}, {Kind: Void},
+		{Kind: Attr, Attributes: &Attributes{Link: 1}}, {Kind: File, Name: "g", Mode: fs.ModeSetuid | 0o755}, {Kind: Sum},
+		{Kind: HardLink, Name: "h", Size: 1}, {Kind: FreeLink, Name: "i", Target: "/x"}, {Kind: Omission, Name: "j"},
+		{Kind: End, Size: 6},
 	} {
 		if r.Kind == End {
 			r.Sum = w.Digest()
@@ -275,6 +353,8 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add(append([]byte(magic), version, 'v', 'f', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 'a', 'b'))
+	f.Add(append([]byte(magic), version, 'Q', 'v', 'D', 1, 'p', 0, 0, 1, '*', 'f', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 'a', '='))
+	f.Add(append([]byte(magic), version, 'V', 'f', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 'a'))
 	f.Add(append([]byte(magic), version, 's', 'x', 0, 0, 0, 1, 'a'))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		r := NewReader(bytes.NewReader(input))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 )
 
 // Writer writes records.
@@ -19,6 +20,9 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Entries returns how many directories, files, links and streams have been written.
 func (w *Writer) Entries() int64 { return w.grammar.entries }
+
+// Depth returns how many directories the next entry is inside of.
+func (w *Writer) Depth() int { return max(len(w.grammar.last)-1, 0) }
 
 // Digest returns the digest of all entries that have been written, which the record End carries.
 func (w *Writer) Digest() Digest { return w.grammar.digest() }
@@ -53,14 +57,24 @@ func appendHead(b []byte, r *Record) []byte {
 	b = append(b, byte(r.Kind))
 	switch r.Kind {
 	case Directory, File:
-		b = binary.BigEndian.AppendUint16(b, uint16(r.Mode))
+		b = binary.BigEndian.AppendUint16(b, modeBits(r.Mode))
 		b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
 		if r.Kind == File {
 			b = append(binary.BigEndian.AppendUint64(b, uint64(r.Size)), flag(r.Holes))
 		}
 		b = appendText(b, r.Name)
-	case Link:
+	case Link, FreeLink:
 		b = appendText(appendText(b, r.Name), r.Target)
+	case HardLink:
+		b = appendText(binary.BigEndian.AppendUint32(b, uint32(r.Size)), r.Name)
+	case Omission:
+		b = appendText(b, r.Name)
+	case Attr:
+		b = r.Attributes.Append(b)
+	case Delete:
+		b = append(b, flag(r.All))
+	case Rule:
+		b = appendText(append(b, flag(r.All)), r.Target)
 	case Data:
 		b = binary.BigEndian.AppendUint32(b, uint32(len(r.Data)))
 	case Hole, Keep:
@@ -73,6 +87,68 @@ func appendHead(b []byte, r *Record) []byte {
 		b = append(b, r.Print[:]...)
 	}
 	return b
+}
+
+// The flags of attributes.
+const (
+	hasOwner = 1 << iota
+	hasACL
+	hasXattr
+	hasLink
+)
+
+// Append appends attributes as they are written, without the kind of the record.
+func (a *Attributes) Append(b []byte) []byte {
+	flags := flag(a.Owner != nil)*hasOwner | flag(a.ACL)*hasACL | flag(a.Xattr)*hasXattr | flag(a.Link != 0)*hasLink
+	b = append(b, flags)
+	if o := a.Owner; o != nil {
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, o.UID), o.GID)
+		b = appendText(appendText(b, o.User), o.Group)
+	}
+	if a.Link != 0 {
+		b = binary.BigEndian.AppendUint32(b, a.Link)
+	}
+	b = binary.BigEndian.AppendUint16(b, uint16(len(a.Extended)))
+	for _, e := range a.Extended {
+		b = appendText(b, e.Name)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(e.Value))), e.Value...)
+	}
+	return b
+}
+
+// noMode is what is written of a mode that cannot be sent.
+const noMode = 0xffff
+
+// modeBits returns a mode as Unix has it.
+func modeBits(m fs.FileMode) uint16 {
+	if m&^(fs.ModePerm|Special) != 0 {
+		return noMode
+	}
+	bits := uint16(m.Perm())
+	for i, special := range specials {
+		if m&special != 0 {
+			bits |= 0o1000 << i
+		}
+	}
+	return bits
+}
+
+// specials are the bits above the permissions, from the lowest on.
+var specials = [...]fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid}
+
+// ModeOf returns the mode that Unix has as bits. If there is none, it returns one that cannot be
+// sent.
+func ModeOf(bits uint16) fs.FileMode {
+	m := fs.FileMode(bits & 0o777)
+	for i, special := range specials {
+		if bits&(0o1000<<i) != 0 {
+			m |= special
+		}
+	}
+	if bits > 0o7777 {
+		m |= fs.ModeIrregular
+	}
+	return m
 }
 
 func appendText(b []byte, s string) []byte {

@@ -1,12 +1,21 @@
-// Package remote starts a program on other hosts by the user's ssh client, so that keys, agents, jump hosts and
-// aliases are those of the user. A host that has not the very same program gets a copy for as long as it runs.
+// Package remote starts a program on other hosts by the user's ssh client, so that keys, agents,
+// jump hosts and aliases are those of the user. A host that does not have the program gets a copy,
+// from here or from another host, for as long as it runs or for good.
 //
-// On the host a shell of POSIX reads a script (script.sh) from its standard input, whatever the user's login shell is. The two sides talk by lines:
+// On the host a POSIX shell reads a script (script.sh) from its standard input, whatever the user's
+// login shell is. The two sides talk by lines:
 //
-//	host  a line of its own, then "schedgen-remote 1", "system Linux", …, "end" ([Facts])
-//	here  "use", or "copy BYTES gzip" and that many bytes
+//	host  an empty line, then "schedgen-remote 2", "system Linux", …, "end" ([Facts])
+//	here  "use NAME", or "copy NAME KIB BYTES gzip" and that many bytes,
+//	      or "fetch NAME KIB BYTES SHA256 SECONDS ADDRESS PORT"
+//	host  "ready", or "not there" if it could not fetch; then here says something else
+//	here  "run leave", or "run keep" to install the copy
 //	host  runs the program, which calls [Greet]
 //
-// From then on the standard streams are the program's. Nobody sends before the other side has spoken, so a shell that reads
-// more than the line that it is at takes nothing away from the program. When the connection ends the program's standard input ends: it is to end then, too.
+// From then on the standard streams are the program's. Nobody sends before the other side has
+// spoken, so a shell that reads ahead takes nothing away from the program. When the connection ends,
+// the program's standard input ends: the program must end then, too.
+//
+// A host that has got its copy may pass it on ([ServeCopies]) to hosts that fetch it. These compare
+// its SHA-256 with the one that they have been told by ssh.
 package remote

@@ -10,21 +10,33 @@ import (
 
 // Facts are what a host tells of itself.
 type Facts struct {
-	System, Machine string // by uname, such as "Linux" and "x86_64"
-	Client          string // IP address from which the connection came, as the host sees it; "" if it does not know
-	Sum             string // SHA-256 of the program that is installed there, in hexadecimal; "" if there is none
-	Version         string // what that says to --version
-	Packer          string // "gzip" if the host can unpack that
+	System, Machine string      // by uname, such as "Linux" and "x86_64"
+	Client          string      // IP address from which the connection came, as the host sees it; "" if it does not know
+	Server          string      // IP address at which the connection came to the host; "" if it does not know
+	Packer          string      // "gzip" if the host can unpack that
+	Fetcher         string      // how it can fetch from other hosts; "" if it cannot
+	Installed       []Installed // programs that are installed there
 }
 
+// Installed is a program that is installed on a host.
+type Installed struct {
+	Name    string
+	Sum     string // SHA-256 in hexadecimal; "-" if the host cannot compute it
+	Version string // what it says to --version
+}
+
+// maxInstalled is the greatest number of programs that a host names.
+const maxInstalled = 16
+
 const (
-	marker   = "schedgen-remote 1"
+	marker   = "schedgen-remote 2"
 	endMark  = "end"
 	maxLine  = 4 << 10 // bytes of a line
 	maxNoise = 1000    // lines that a login script prints
 )
 
-// readFacts reads what the script prints. Lines before that are a login script's; the last of them is returned with an error, which it may explain.
+// readFacts reads what the script prints. Lines before that are a login script's; the last of them
+// is returned with an error, which it may explain.
 func readFacts(r *bufio.Reader) (f Facts, noise string, err error) {
 	for range maxNoise {
 		line, err := readLine(r)
@@ -44,7 +56,7 @@ func readFacts(r *bufio.Reader) (f Facts, noise string, err error) {
 func readFields(r *bufio.Reader) (f Facts, err error) {
 	fields := map[string]*string{
 		"system": &f.System, "machine": &f.Machine, "client": &f.Client,
-		"sum": &f.Sum, "version": &f.Version, "packer": &f.Packer,
+		"server": &f.Server, "packer": &f.Packer, "fetcher": &f.Fetcher,
 	}
 	for {
 		line, err := readLine(r)
@@ -56,11 +68,17 @@ func readFields(r *bufio.Reader) (f Facts, err error) {
 		}
 		key, value, _ := strings.Cut(line, " ")
 		field := fields[key]
-		if field == nil {
+		switch {
+		case key == "installed" && len(f.Installed) < maxInstalled:
+			name, rest, _ := strings.Cut(value, " ")
+			sum, version, _ := strings.Cut(rest, " ")
+			f.Installed = append(f.Installed, Installed{name, sum, version})
+		case field == nil:
 			return f, fmt.Errorf("its shell says %q", line)
+		default:
+			*field = value
+			delete(fields, key)
 		}
-		*field = value
-		delete(fields, key)
 	}
 	if len(fields) > 0 {
 		return f, errors.New("its shell does not say all of what it was asked")

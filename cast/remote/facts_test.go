@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,43 +14,52 @@ import (
 )
 
 // Who gets a copy, who has the program, and who cannot run it.
-func TestSuits(t *testing.T) {
+func TestChoose(t *testing.T) {
 	const ours, theirs = "schedgen v1.0.0, go1.26", "schedgen v0.9.0, go1.26"
+	has := func(sum, version string) []Installed { return []Installed{{"schedgen", sum, version}} }
 	for _, c := range []struct {
-		what      string
-		facts     Facts
-		version   string
-		installed bool
-		err       string
+		what    string
+		facts   Facts
+		version string
+		use     string // the sum of the program that the host runs, with a + if it is copied
+		err     string
 	}{
-		{"the same file", Facts{System: "Linux", Machine: "x86_64", Sum: "aa"}, ours, true, ""},
-		{"the same file on what is not known", Facts{System: "Plan9", Machine: "vax", Sum: "aa"}, ours, true, ""},
-		{"none", Facts{System: "Linux", Machine: "x86_64"}, ours, false, ""},
-		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Sum: "bb", Version: ours}, ours, false, ""},
-		{"the same version for another machine", Facts{System: "Linux", Machine: "aarch64", Sum: "bb", Version: ours}, ours, true, ""},
-		{"another version for another machine", Facts{System: "Linux", Machine: "aarch64", Sum: "bb", Version: theirs}, ours, false,
-			`it is a host of Linux aarch64, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
-		{"none for another system", Facts{System: "Darwin", Machine: "x86_64"}, ours, false,
+		{"the same file", Facts{System: "Linux", Machine: "x86_64", Installed: has("aa", "")}, ours, "aa", ""},
+		{"the same file on what is not known", Facts{System: "Plan9", Machine: "vax", Installed: has("aa", "")}, ours, "aa", ""},
+		{"the receiver", Facts{System: "Linux", Machine: "x86_64", Installed: []Installed{{"schedgen-receive", "rr", ""}}}, ours, "rr", ""},
+		{"the receiver's file under another name", Facts{System: "Linux", Machine: "x86_64", Installed: has("rr", "")}, ours, "rr+", ""},
+		{"none", Facts{System: "Linux", Machine: "x86_64"}, ours, "rr+", ""},
+		{"none, on a machine with a receiver of its own", Facts{System: "Linux", Machine: "aarch64"}, ours, "64+", ""},
+		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Installed: has("bb", ours)}, ours, "rr+", ""},
+		{"the same version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", ours)}, ours, "aa", ""},
+		{"another version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", theirs)}, ours, "",
+			`it is a host of Linux s390x, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
+		{"none for another system", Facts{System: "Darwin", Machine: "x86_64"}, ours, "",
 			`it is a host of Darwin x86_64, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
-		{"a version that says nothing", Facts{System: "Darwin", Machine: "arm64", Sum: "bb"}, "", false,
+		{"a version that says nothing", Facts{System: "Darwin", Machine: "arm64", Installed: has("bb", "")}, "", "",
 			"it is a host of Darwin arm64, and this schedgen is for linux/amd64: a schedgen of a release, the same here and there, must be installed"},
 	} {
-		p := &Program{Name: "schedgen", Version: c.version, sum: "aa", system: "linux", kind: "amd64"}
-		installed, err := p.suits(&c.facts)
-		require.Equal(t, c.installed, installed, c.what)
-		if c.err == "" {
-			require.NoError(t, err, c.what)
-		} else {
+		p := &Programs{All: []*Program{
+			{Name: "schedgen-receive", Version: c.version, sum: "rr", system: "linux", kind: "amd64"},
+			{Name: "schedgen-receive", Version: c.version, sum: "64", system: "linux", kind: "arm64"},
+			{Name: "schedgen", Version: c.version, sum: "aa", system: "linux", kind: "amd64"},
+		}}
+		require.Equal(t, "schedgen-receive schedgen", p.names())
+		program, copies, err := p.choose(&c.facts)
+		if c.err != "" {
 			require.EqualError(t, err, c.err, c.what)
+			continue
 		}
+		require.NoError(t, err, c.what)
+		require.Equal(t, c.use, program.sum+map[bool]string{true: "+"}[copies], c.what)
 	}
 }
 
 // FuzzFacts: what is read of a host is all that is asked, or an error.
 func FuzzFacts(f *testing.F) {
-	const good = "system Linux\nmachine x86_64\nclient ::1\nsum \nversion a b\npacker gzip\nend\n"
-	f.Add([]byte("welcome\n\nschedgen-remote 1\n" + good))
-	f.Add([]byte("schedgen-remote 1\nsystem\nsystem\n" + good))
+	const good = "system Linux\nmachine x86_64\nclient ::1\nserver ::2\ninstalled a b c d\npacker gzip\nfetcher \nend\n"
+	f.Add([]byte("welcome\n\nschedgen-remote 2\n" + good))
+	f.Add([]byte("schedgen-remote 2\nsystem\nsystem\n" + good))
 	f.Add([]byte("bye"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		facts, noise, err := readFacts(bufio.NewReaderSize(bytes.NewReader(b), maxLine))
@@ -57,7 +67,7 @@ func FuzzFacts(f *testing.F) {
 			return
 		}
 		require.Empty(t, noise)
-		for _, field := range []string{facts.System, facts.Machine, facts.Client, facts.Sum, facts.Version, facts.Packer} {
+		for _, field := range []string{facts.System, facts.Machine, facts.Client, facts.Server, facts.Packer, facts.Fetcher} {
 			require.NotContains(t, field, "\n")
 			require.LessOrEqual(t, len(field), maxLine)
 		}
@@ -65,12 +75,12 @@ func FuzzFacts(f *testing.F) {
 }
 
 func TestFacts(t *testing.T) {
-	const text = "Welcome!\nno newline\nschedgen-remote 1\nsystem Linux\nmachine x86_64\nclient 10.0.0.1\nsum aa\nversion schedgen v1, go1\npacker gzip\nend\nmore"
+	const text = "Welcome!\nno newline\nschedgen-remote 2\nsystem Linux\nmachine x86_64\nclient 10.0.0.1\nserver 10.0.0.2\npacker gzip\nfetcher bash\ninstalled schedgen aa schedgen v1, go1\nend\nmore"
 	r := bufio.NewReaderSize(strings.NewReader(text), maxLine)
 	facts, noise, err := readFacts(r)
 	require.NoError(t, err)
 	require.Empty(t, noise)
-	require.Equal(t, Facts{"Linux", "x86_64", "10.0.0.1", "aa", "schedgen v1, go1", "gzip"}, facts)
+	require.Equal(t, Facts{"Linux", "x86_64", "10.0.0.1", "10.0.0.2", "gzip", "bash", []Installed{{"schedgen", "aa", "schedgen v1, go1"}}}, facts)
 	rest, err := r.ReadString('\n')
 	require.Error(t, err)
 	require.Equal(t, "more", rest)
@@ -87,19 +97,19 @@ func TestReadHosts(t *testing.T) {
 		"a\nb # two\r\nroot@c\n": {"a", "b", "root@c"},
 		"ssh://me@h:22":          {"ssh://me@h:22"},
 	} {
-		hosts, err := ReadHosts(strings.NewReader(text))
+		hosts, err := ReadHosts(strings.NewReader(text), nil)
 		require.NoError(t, err, text)
 		require.Equal(t, want, hosts, text)
 	}
 	for text, want := range map[string]string{
 		"a\n-v\n":                          `line 2: host "-v": would be an option of ssh`,
 		"a b":                              `line 1: host "a b": has a blank in it, or what cannot be printed`,
-		"\x1b[2J":                          `line 1: host "\x1b[2J": has a blank in it, or what cannot be printed`,
+		"\x1b2J":                           `line 1: host "\x1b2J": has a blank in it, or what cannot be printed`,
 		"a\n\nb\na":                        `line 4: host "a" is there twice, first in line 1`,
 		"a\n" + strings.Repeat("x", 256):   `line 2: host "xxxxxxxxxxxxxxxxxxxx"…: 256 bytes, at most 255 are allowed`,
 		"a\n" + strings.Repeat("x", 70000): "line 2: bufio.Scanner: token too long",
 	} {
-		_, err := ReadHosts(strings.NewReader(text))
+		_, err := ReadHosts(strings.NewReader(text), nil)
 		require.EqualError(t, err, want)
 	}
 }
@@ -108,11 +118,11 @@ func TestReadHosts(t *testing.T) {
 func FuzzHosts(f *testing.F) {
 	f.Add("a\nb # c\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		hosts, err := ReadHosts(strings.NewReader(text))
+		hosts, err := ReadHosts(strings.NewReader(text), nil)
 		if err != nil {
 			return
 		}
-		again, err := ReadHosts(strings.NewReader(strings.Join(hosts, "\n")))
+		again, err := ReadHosts(strings.NewReader(strings.Join(hosts, "\n")), nil)
 		require.NoError(t, err)
 		require.Equal(t, hosts, again)
 	})
@@ -163,4 +173,15 @@ func TestLines(t *testing.T) {
 		require.True(t, last == l.end(), "the last is another one") // long ones are not to be printed
 		require.True(t, slices.Equal(want, got), "%d lines, want %d", len(got), len(want))
 	})
+}
+
+// ssh's last line is the same for a key that is unknown and for one that has changed.
+func TestKeys(t *testing.T) {
+	l := new(lines)
+	fmt.Fprint(l, "Host key verification failed.\r\n")
+	require.Equal(t, "its host key is not known here: connect once with ssh a and check the key", l.reason("a"))
+	fmt.Fprint(l, "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n")
+	require.Equal(t, "its host key has changed, so somebody may be in between (Offending ED25519 key in /root/.ssh/known_hosts:3); if it has a new key, run ssh-keygen -R for it", l.reason("a"))
+	fmt.Fprint(l, "Permission denied\n")
+	require.Equal(t, "Permission denied", l.reason("a"))
 }

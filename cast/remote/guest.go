@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -10,35 +12,51 @@ import (
 // greeting is the first line of the program that was started.
 const greeting = "schedgen-remote runs"
 
-// Greet is for the program on the host to call first: with its standard output, and its last argument. It removes the copy that
-// the program is, whose process goes on without a name, and says that the program runs.
-func Greet(out io.Writer, dir string) error {
+// packedName is the file in a copy's directory from which the copy was unpacked.
+const packedName = "packed"
+
+// Greet is for the program on the host to call first: with its standard output, and its last
+// argument. It removes the copy that the program is, whose process goes on without a name, and says
+// that the program runs. packed is the file from which the copy was unpacked, for ServeCopies; it is
+// nil if there is none. The caller closes it.
+func Greet(out io.Writer, dir string) (packed *os.File, err error) {
 	if dir != "" {
-		if err := leave(dir); err != nil {
-			return err
+		if packed, err = leave(dir); err != nil {
+			return nil, err
 		}
 	}
-	_, err := fmt.Fprintln(out, greeting)
-	return err
+	if _, err = fmt.Fprintln(out, greeting); err != nil && packed != nil {
+		return nil, errors.Join(err, packed.Close())
+	}
+	return packed, err
 }
 
-// leave removes the program's own file and the directory that was made for it. The shell that waits for the program
-// removes what is left, such as a file that NFS keeps for as long as it is run.
-func leave(dir string) error {
+// leave removes the program's own files and the directory that was made for them. The shell that
+// waits for the program removes what is left, such as a file that NFS keeps for as long as it is
+// run.
+func leave(dir string) (packed *os.File, err error) {
 	own, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find the copy: %w", err)
+		return nil, fmt.Errorf("find the copy: %w", err)
 	}
 	same, err := sameFile(filepath.Dir(own), dir)
 	if err != nil {
-		return fmt.Errorf("find the copy: %w", err)
+		return nil, fmt.Errorf("find the copy: %w", err)
 	}
 	if !same {
-		return fmt.Errorf("the copy is %s and not in %s", own, dir)
+		return nil, fmt.Errorf("the copy is %s and not in %s", own, dir)
 	}
+	packed, err = os.Open(filepath.Join(dir, packedName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open the packed copy: %w", err)
+	}
+	_ = os.Remove(filepath.Join(dir, packedName))
 	_ = os.Remove(own)
 	_ = os.Remove(dir)
-	return nil
+	if err != nil {
+		return nil, nil // the host cannot unpack: it got the program as it is
+	}
+	return packed, nil
 }
 
 // sameFile reports whether two paths lead to the same file.

@@ -10,7 +10,8 @@ import (
 // maxHost is the longest name of a host, in bytes.
 const maxHost = 255
 
-// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an ssh:// address.
+// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an
+// ssh:// address.
 func CheckHost(host string) error {
 	switch {
 	case host == "":
@@ -25,8 +26,9 @@ func CheckHost(host string) error {
 	return nil
 }
 
-// ReadHosts reads names of hosts, one a line. Empty lines, and what follows a #, are left out. An error names the line.
-func ReadHosts(r io.Reader) ([]string, error) {
+// ReadHosts reads hosts, or sets of them ([Groups.Expand]), one a line. Empty lines and comments
+// behind a # are left out. An error names the line.
+func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 	var hosts []string
 	seen := map[string]int{}
 	in := bufio.NewScanner(r)
@@ -34,18 +36,17 @@ func ReadHosts(r io.Reader) ([]string, error) {
 	for in.Scan() {
 		line++
 		text, _, _ := strings.Cut(in.Text(), "#")
-		host := strings.TrimSpace(text)
-		if host == "" {
-			continue
-		}
-		if err := CheckHost(host); err != nil {
+		some, err := g.Expand(strings.TrimSpace(text))
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		if first, twice := seen[host]; twice {
-			return nil, fmt.Errorf("line %d: host %q is there twice, first in line %d", line, host, first)
+		for _, host := range some {
+			if first, twice := seen[host]; twice {
+				return nil, fmt.Errorf("line %d: host %q is there twice, first in line %d", line, host, first)
+			}
+			seen[host] = line
+			hosts = append(hosts, host)
 		}
-		seen[host] = line
-		hosts = append(hosts, host)
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", line+1, err)

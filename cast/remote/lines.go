@@ -2,16 +2,20 @@ package remote
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"sync"
 )
 
-// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers the last that says anything.
+// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers
+// the last that says anything.
 type lines struct {
 	say func(line string) // may be nil
 
 	mu   sync.Mutex
 	part []byte
 	last string
+	key  string // says that the host has another key than the known one
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -43,10 +47,32 @@ func (l *lines) flush() {
 	l.part = l.part[:0]
 	if clean := cleanLine(line); clean != "" {
 		l.last = clean
+		if strings.Contains(clean, keyChanged) || l.key != "" && strings.HasPrefix(clean, "Offending ") {
+			l.key = clean
+		}
 	}
 	if l.say != nil {
 		l.say(line)
 	}
+}
+
+// What ssh says of keys of hosts.
+const (
+	keyChanged = "REMOTE HOST IDENTIFICATION HAS CHANGED"
+	keyRefused = "Host key verification failed."
+)
+
+// reason says why ssh has ended, by its last line. It says the same of a key that is unknown and of
+// one that has changed, which are not the same danger. Nothing is written any more.
+func (l *lines) reason(host string) string {
+	last := l.end()
+	switch {
+	case last != keyRefused:
+		return last
+	case l.key != "":
+		return fmt.Sprintf("its host key has changed, so somebody may be in between (%s); if it has a new key, run ssh-keygen -R for it", l.key)
+	}
+	return fmt.Sprintf("its host key is not known here: connect once with ssh %s and check the key", host)
 }
 
 // end returns the last line; nothing is written any more.

@@ -3,48 +3,74 @@ package remote
 import (
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Program is what is started on hosts.
+// Program is a file that can run on hosts.
 type Program struct {
-	Name string   // its file's name there
-	Args []string // its arguments, followed by the directory of the copy, "" if it is no copy
-	// Version is what the program answers to --version. A host of another kind may have the same version of it installed. "": no version is the same.
+	Name string // its file's name there
+	// Version is what the program answers to --version. A host of another kind may have the same
+	// version of it installed. "" means that no version is the same.
 	Version string
 
-	path           string
-	size           int64
-	sum            string
-	system, kind   string // as GOOS and GOARCH
+	path         string
+	size         int64
+	sum          string
+	system, kind string // as GOOS and GOARCH
+
 	pack           sync.Once
 	packed         *os.File // has no name any more
 	packedSize     int64
+	packedSum      string
 	packingFailure error
 }
 
-// Self is the program that runs here. It is to be closed.
-func Self(name string, args []string, version string) (*Program, error) {
+// Self returns the program that runs here. Close it.
+func Self(name, version string) (*Program, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that runs here: %w", err)
 	}
-	p := &Program{Name: name, Args: args, Version: version, path: path, system: goruntime.GOOS, kind: goruntime.GOARCH}
+	return newProgram(path, name, version, goruntime.GOOS, goruntime.GOARCH)
+}
+
+// ReadProgram returns the program, built by Go, in a file. Close it.
+func ReadProgram(path, name, version string) (*Program, error) {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a program: %w", err)
+	}
+	var system, kind string
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "GOOS":
+			system = s.Value
+		case "GOARCH":
+			kind = s.Value
+		}
+	}
+	return newProgram(path, name, version, system, kind)
+}
+
+func newProgram(path, name, version, system, kind string) (*Program, error) {
+	p := &Program{Name: name, Version: version, path: path, system: system, kind: kind}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the program that runs here: %w", err)
+		return nil, fmt.Errorf("read a program: %w", err)
 	}
 	defer f.Close()
 	h := sha256.New()
 	if p.size, err = io.Copy(h, f); err != nil {
-		return nil, fmt.Errorf("read the program that runs here: %w", err)
+		return nil, fmt.Errorf("read a program: %w", err)
 	}
 	p.sum = hex.EncodeToString(h.Sum(nil))
 	return p, nil
@@ -58,25 +84,82 @@ func (p *Program) Close() error {
 	return p.packed.Close()
 }
 
-// suits reports whether the host need not get a copy, or says why it cannot run one.
-func (p *Program) suits(f *Facts) (installed bool, err error) {
+// CopyBytes returns how many bytes a host with gzip gets. It compresses the program at the first
+// call.
+func (p *Program) CopyBytes() (int64, error) {
+	p.pack.Do(func() { p.packed, p.packedSize, p.packedSum, p.packingFailure = packFile(p.path) })
+	return p.packedSize, p.packingFailure
+}
+
+// room returns how many KiB a host needs for a copy, packed and unpacked.
+func (p *Program) room() int64 { return (p.size + p.packedSize + 1<<20) >> 10 }
+
+// Programs are programs that do the same on a host. A host that has one of them installed runs that,
+// and any other gets a copy of the first that is made for it.
+type Programs struct {
+	Args []string // arguments of the program, followed by the directory of the copy, or "" if it is installed
+	All  []*Program
+}
+
+// Close closes all programs.
+func (p *Programs) Close() error {
+	var err error
+	for _, each := range p.All {
+		err = errors.Join(err, each.Close())
+	}
+	return err
+}
+
+// names returns the different names of the programs.
+func (p *Programs) names() string {
+	var names []string
+	for _, each := range p.All {
+		if !slices.Contains(names, each.Name) {
+			names = append(names, each.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// choose returns the program that the host has installed, or the one that it gets as a copy. The
+// error says why there is none.
+func (p *Programs) choose(f *Facts) (program *Program, copies bool, err error) {
 	system, kind := systems[f.System], machines[f.Machine]
-	switch {
-	case f.Sum == p.sum:
-		return true, nil
-	case system == p.system && kind == p.kind:
-		return false, nil
-	case p.Version != "" && f.Version == p.Version:
-		return true, nil
+	for _, each := range p.All {
+		for _, i := range f.Installed {
+			if i.Name == each.Name && i.Sum == each.sum {
+				return each, false, nil
+			}
+		}
 	}
-	err = fmt.Errorf("it is a host of %s %s, and this %s is for %s/%s", f.System, f.Machine, p.Name, p.system, p.kind)
-	switch {
-	case p.Version == "":
-		return false, fmt.Errorf("%w: a %s of a release, the same here and there, must be installed", err, p.Name)
-	case f.Version != "":
-		return false, fmt.Errorf("%w: install %q there in place of %q", err, p.Version, f.Version)
+	for _, each := range p.All {
+		if system == each.system && kind == each.kind {
+			return each, true, nil
+		}
 	}
-	return false, fmt.Errorf("%w: install %q there", err, p.Version)
+	for _, each := range p.All {
+		for _, i := range f.Installed {
+			if i.Name == each.Name && each.Version != "" && i.Version == each.Version {
+				return each, false, nil
+			}
+		}
+	}
+	return nil, false, p.unfit(f)
+}
+
+// unfit says why a host has no program that fits.
+func (p *Programs) unfit(f *Facts) error {
+	own := p.All[len(p.All)-1]
+	err := fmt.Errorf("it is a host of %s %s, and this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
+	if own.Version == "" {
+		return fmt.Errorf("%w: a %s of a release, the same here and there, must be installed", err, own.Name)
+	}
+	for _, i := range f.Installed {
+		if i.Name == own.Name && i.Version != "" {
+			return fmt.Errorf("%w: install %q there in place of %q", err, own.Version, i.Version)
+		}
+	}
+	return fmt.Errorf("%w: install %q there", err, own.Version)
 }
 
 // systems and machines are the words of uname for what Go calls otherwise.
@@ -88,26 +171,27 @@ var (
 	}
 )
 
-// source is what a host gets: the bytes, how many they are, and who is to unpack them, if anybody.
+// source returns the bytes that a host gets, and how many they are.
 func (p *Program) source(packer string) (io.ReadCloser, int64, error) {
 	if packer != "gzip" {
 		f, err := os.Open(p.path)
 		return f, p.size, err
 	}
-	p.pack.Do(func() { p.packed, p.packedSize, p.packingFailure = packFile(p.path) })
-	return io.NopCloser(io.NewSectionReader(p.packed, 0, p.packedSize)), p.packedSize, p.packingFailure
+	n, err := p.CopyBytes()
+	return io.NopCloser(io.NewSectionReader(p.packed, 0, n)), n, err
 }
 
-// packFile compresses a file into one that has no name, so that many hosts get it from there at little memory.
-func packFile(path string) (packed *os.File, size int64, err error) {
+// packFile compresses a file into one that has no name, so that many hosts get it from there at
+// little memory.
+func packFile(path string) (packed *os.File, size int64, sum string, err error) {
 	in, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	defer in.Close()
 	out, err := os.CreateTemp("", ".schedgen-*")
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	defer func() {
 		if err != nil {
@@ -115,20 +199,21 @@ func packFile(path string) (packed *os.File, size int64, err error) {
 		}
 	}()
 	if err := os.Remove(out.Name()); err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
-	z, err := gzip.NewWriterLevel(out, gzip.BestSpeed) // it is done once while hosts wait
+	h := sha256.New()
+	z, err := gzip.NewWriterLevel(io.MultiWriter(out, h), gzip.DefaultCompression)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	if _, err := io.Copy(z, in); err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	if err := z.Close(); err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	size, err = out.Seek(0, io.SeekCurrent)
-	return out, size, err
+	return out, size, hex.EncodeToString(h.Sum(nil)), err
 }
 
 // cleanLine makes what a host says fit for a terminal.

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,23 +19,27 @@ import (
 
 // Config says how hosts are reached. The zero value of a field stands for its default.
 type Config struct {
+	Connect  time.Duration     // how long ssh may take to connect, in whole seconds; default 15 s
 	SSH      string            // the client and its options, as a shell reads them; default "ssh"
 	Patience time.Duration     // how long a host may say nothing, and take nothing, before its program runs; default 30 s
 	Grace    time.Duration     // how long a session that is closed is waited for; default 5 s
+	Keep     bool              // a host that gets a copy keeps it, in ~/.local/bin
 	Said     func(line string) // gets the standard error of the client and of the program; default nobody
 }
 
-// options stand behind the user's own, which win. A host that asks for a password would stop all, and what the user forwards
-// in interactive sessions can be forwarded to one host only.
+// options stand behind the user's own, which win. A host that asks for a password would stop all,
+// and what the user forwards in interactive sessions can be forwarded to one host only.
 var options = []string{
-	"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
+	"-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
 	"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
 }
 
-// command is the client. Ctrl-C at the terminal is not for it: who has started it ends it, after all that is on the host.
+// command is the client. Ctrl-C at the terminal is not for it: who has started it ends it, after
+// all that is on the host.
 func (c *Config) command(ctx context.Context, host string) *exec.Cmd {
 	args := []string{"-c", "trap '' INT; exec " + cmp.Or(c.SSH, "ssh") + ` "$@"`, "ssh"}
-	args = append(append(args, options...), host, login)
+	args = append(args, options...)
+	args = append(args, "-o", fmt.Sprintf("ConnectTimeout=%d", int(max(time.Second, cmp.Or(c.Connect, 15*time.Second)).Seconds())), host, login)
 	return exec.CommandContext(ctx, "/bin/sh", args...)
 }
 
@@ -41,29 +48,36 @@ type Session struct {
 	Facts  Facts     // of the host
 	Output io.Reader // the program's standard output, once it runs; to be read to its end
 
-	program *Program
-	in      io.WriteCloser
-	pipe    *io.PipeReader
-	out     *bufio.Reader // of pipe
-	said    *lines
-	watch   *watch
-	grace   time.Duration
-	cancel  context.CancelCauseFunc
-	orderly atomic.Bool   // the script is there: it ends, and cleans up, when its input ends
-	ended   chan struct{} // closed when the client has ended
-	err     error         // of the client that has ended
+	host     string
+	programs *Programs
+	program  *Program // the one that runs there, once it is chosen
+	copies   bool     // it gets a copy
+	ready    bool     // it has it
+	fetched  bool     // from another host
+	keep     bool
+	in       io.WriteCloser
+	pipe     *io.PipeReader
+	out      *bufio.Reader // of pipe
+	said     *lines
+	watch    *watch
+	grace    time.Duration
+	cancel   context.CancelCauseFunc
+	orderly  atomic.Bool   // the script is there: it ends, and cleans up, when its input ends
+	ended    chan struct{} // closed when the client has ended
+	err      error         // of the client that has ended
 }
 
-// Open connects to a host, which tells what it is. With ctx the session ends: the program's input ends, it ends, its copy
-// is removed, and the client ends; it is killed if that takes longer than grace.
-func Open(ctx context.Context, host string, p *Program, c Config) (*Session, error) {
+// Open connects to a host, which tells what it is. With ctx the session ends: the program's input
+// ends, it ends, its copy is removed, and the client ends; it is killed if that takes longer than
+// grace.
+func Open(ctx context.Context, host string, p *Programs, c Config) (*Session, error) {
 	if err := CheckHost(host); err != nil {
 		return nil, err
 	}
-	s := &Session{program: p, said: &lines{say: c.Said}, grace: cmp.Or(c.Grace, 5*time.Second), ended: make(chan struct{})}
+	s := &Session{host: host, programs: p, keep: c.Keep, said: &lines{say: c.Said}, grace: cmp.Or(c.Grace, 5*time.Second), ended: make(chan struct{})}
 	own, cancel := context.WithCancelCause(ctx)
 	s.cancel = cancel
-	s.watch = newWatch(cmp.Or(c.Patience, 30*time.Second), cancel)
+	s.watch = newWatch(max(cmp.Or(c.Patience, 30*time.Second), 2*c.Connect), cancel)
 	if err := s.start(c.command(own, host)); err != nil {
 		s.watch.stop()
 		cancel(nil)
@@ -110,7 +124,7 @@ func (s *Session) start(cmd *exec.Cmd) (err error) {
 // meet hands the script over and reads what it says.
 func (s *Session) meet() error {
 	defer s.watch.stop()
-	_, written := io.WriteString(s.in, scriptFor(s.program.Name, s.program.Args))
+	_, written := io.WriteString(s.in, scriptFor(s.programs.names(), s.programs.Args))
 	if written != nil && !ended(written) {
 		return written
 	}
@@ -129,25 +143,92 @@ func (s *Session) meet() error {
 	return nil
 }
 
-// Copies reports whether the host has to get a copy of the program, or says why it cannot run it.
-func (s *Session) Copies() (bool, error) {
-	installed, err := s.program.suits(&s.Facts)
-	return !installed && err == nil, err
+// Program returns the program that the host runs, and whether it has to get a copy first. The error
+// says why it cannot run any.
+func (s *Session) Program() (p *Program, copies bool, err error) {
+	if s.program == nil {
+		s.program, s.copies, err = s.programs.choose(&s.Facts)
+	}
+	return s.program, s.copies, err
 }
 
-// Run starts the program and returns when that says that it runs. With an error the session has ended. ctx is that of Open.
+// Fetch has the host get its copy from another host, which serves it at an address, within a time
+// that is rounded to seconds. It returns false if that has not worked: then Fetch may try another
+// host, and Run sends the copy from here. With an error the session has ended. ctx is that of Open.
+func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Duration) (bool, error) {
+	p, copies, err := s.Program()
+	if err != nil || !copies || s.ready || s.Facts.Fetcher == "" {
+		return s.ready, err
+	}
+	n, err := p.CopyBytes()
+	if err != nil {
+		return false, err
+	}
+	defer s.watch.stop()
+	s.watch.allow(within)
+	_, err = fmt.Fprintf(s.in, "fetch %s %d %d %s %d %s %d\n", p.Name, p.room(), n, p.packedSum, int(within.Seconds()), at.Addr(), at.Port())
+	if err == nil {
+		s.ready, err = s.answer("not there")
+		s.fetched = s.ready
+	}
+	if err != nil {
+		return false, s.failed(ctx, err)
+	}
+	return s.ready, nil
+}
+
+// Fetched reports whether the host has fetched its copy.
+func (s *Session) Fetched() bool { return s.fetched }
+
+// Shares reads the address at which the program, which was told to, passes on its copy ([Share]). It
+// returns false if it does not, or if the host's address is not known.
+func (s *Session) Shares() (netip.AddrPort, bool) {
+	line, err := readLine(s.out)
+	word, ok := strings.CutPrefix(line, sharing)
+	if err != nil || !ok {
+		return netip.AddrPort{}, false // the program has ended, which Wait explains
+	}
+	port, err := strconv.ParseUint(word, 10, 16)
+	at, unknown := netip.ParseAddr(s.Facts.Server)
+	if err != nil || unknown != nil || port == 0 || at.Zone() != "" {
+		return netip.AddrPort{}, false
+	}
+	return netip.AddrPortFrom(at.Unmap(), uint16(port)), true
+}
+
+// answer reads the host's answer: true if it is ready, and false if it says no.
+func (s *Session) answer(no string) (bool, error) {
+	line, err := readLine(s.out)
+	if err == nil && line != "ready" && line != no {
+		err = fmt.Errorf("it says %q", cleanLine(line))
+	}
+	return line == "ready", err
+}
+
+// Run starts the program and returns when that says that it runs. With an error the session has
+// ended. ctx is that of Open.
 func (s *Session) Run(ctx context.Context) error {
-	copies, err := s.Copies()
+	p, copies, err := s.Program()
 	if err != nil {
 		s.Close()
 		return err
 	}
 	defer s.watch.stop()
+	how := "leave"
 	if copies {
-		err = s.sendCopy()
+		if err = s.sendCopy(p); s.keep {
+			how = "keep"
+		}
 	} else {
 		s.watch.progress()
-		_, err = io.WriteString(s.in, "use\n")
+		_, err = fmt.Fprintf(s.in, "use %s\n", s.program.Name)
+		if err == nil {
+			_, err = s.answer("")
+		}
+	}
+	if err == nil {
+		s.watch.progress()
+		_, err = fmt.Fprintf(s.in, "run %s\n", how)
 	}
 	if err == nil {
 		err = s.hearGreeting()
@@ -161,17 +242,24 @@ func (s *Session) Run(ctx context.Context) error {
 	return err
 }
 
-func (s *Session) sendCopy() error {
-	from, size, err := s.program.source(s.Facts.Packer)
+// sendCopy sends the copy, unless the host has fetched it.
+func (s *Session) sendCopy(p *Program) error {
+	if s.ready {
+		return nil
+	}
+	from, size, err := p.source(s.Facts.Packer)
 	if err != nil {
 		return fmt.Errorf("read the program that runs here: %w", err)
 	}
 	defer from.Close()
 	s.watch.progress() // it has taken a while here, maybe, which is not the host's fault
-	if _, err := fmt.Fprintf(s.in, "copy %d %s\n", size, s.Facts.Packer); err != nil {
+	if _, err := fmt.Fprintf(s.in, "copy %s %d %d %s\n", p.Name, p.room(), size, s.Facts.Packer); err != nil {
 		return err
 	}
-	_, err = io.Copy(watchedWriter{s.in, s.watch}, from)
+	if _, err = io.Copy(watchedWriter{s.in, s.watch}, from); err != nil {
+		return err
+	}
+	s.ready, err = s.answer("")
 	return err
 }
 
@@ -183,7 +271,8 @@ func (s *Session) hearGreeting() error {
 	return err
 }
 
-// failed ends the session before its program runs. It returns why: by what has been said on the standard error, if anything has.
+// failed ends the session before its program runs. It returns why: by what has been said on the
+// standard error, if anything has.
 func (s *Session) failed(ctx context.Context, err error) error {
 	_ = s.in.Close() // it may have ended already
 	over := ended(err)
@@ -191,7 +280,7 @@ func (s *Session) failed(ctx context.Context, err error) error {
 		s.await(s.grace)
 	}
 	code := s.Close()
-	switch last := s.said.end(); {
+	switch last := s.said.reason(s.host); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case s.watch.expired.Load():
@@ -206,8 +295,8 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// ended reports whether an error of the client's streams says that it ends. Once it has been waited for, what is written to it
-// is closed on this side.
+// ended reports whether an error of the client's streams says that it ends. Once it has been waited
+// for, what is written to it is closed on this side.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
@@ -225,8 +314,8 @@ func (s *Session) await(d time.Duration) {
 // Write writes to the standard input of the program.
 func (s *Session) Write(b []byte) (int, error) { return s.in.Write(b) }
 
-// Wait waits until the program and the client have ended, and returns why they have not done so in peace: by the last line of the
-// standard error, if there is any.
+// Wait waits until the program and the client have ended, and returns why they have not done so in
+// peace: by the last line of the standard error, if there is any.
 func (s *Session) Wait() error {
 	<-s.ended
 	if last := s.said.end(); s.err != nil && last != "" {
@@ -235,7 +324,8 @@ func (s *Session) Wait() error {
 	return s.err
 }
 
-// Close ends the input of the program, and waits until all has ended. What the program says that has not been read is lost.
+// Close ends the input of the program, and waits until all has ended. What the program says that
+// has not been read is lost.
 func (s *Session) Close() error {
 	s.cancel(nil)
 	_ = s.pipe.Close() // it never fails; who writes there must not wait

@@ -35,9 +35,13 @@ func beParrot(args []string) int {
 		os.Stdout.WriteString("parrot 1\nof a test\n")
 		return 0
 	}
-	if err := remote.Greet(os.Stdout, args[len(args)-1]); err != nil {
+	packed, err := remote.Greet(os.Stdout, args[len(args)-1])
+	if err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
 		return 1
+	}
+	if packed != nil {
+		defer packed.Close()
 	}
 	os.Stdout.WriteString(strings.Join(args[:len(args)-1], "|") + "\n")
 	if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
@@ -49,12 +53,13 @@ func beParrot(args []string) int {
 
 var args = []string{"a b", "it's", `$HOME\n"!`, "", "é"}
 
-func self(t *testing.T) *remote.Program {
+func self(t *testing.T) *remote.Programs {
 	t.Helper()
-	p, err := remote.Self(parrot, args, "parrot 1")
+	p, err := remote.Self(parrot, "parrot 1")
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	return p
+	all := &remote.Programs{Args: args, All: []*remote.Program{p}}
+	t.Cleanup(func() { require.NoError(t, all.Close()) })
+	return all
 }
 
 // bin returns a directory with this program in it, for a PATH.
@@ -110,7 +115,7 @@ func TestLoginShells(t *testing.T) {
 		s, err := remote.Open(t.Context(), h.Name, p, remote.Config{SSH: server.SSH})
 		require.NoError(t, err, h.Name)
 		require.Equal(t, "127.0.0.1", s.Facts.Client)
-		copies, err := s.Copies()
+		_, copies, err := s.Program()
 		require.NoError(t, err)
 		require.Equal(t, i == 0, copies, h.Name)
 		require.NoError(t, s.Run(t.Context()), h.Name)
@@ -158,8 +163,8 @@ func TestRefused(t *testing.T) {
 		{"host", "sh -c 'exit 7'", "ssh: exit status 7"},
 		{"host", "yes;", "its login shell prints more than 1000 lines"},
 		{"host", "head -c 100000 /dev/zero;", "a line of more than 4096 bytes"},
-		{"host", "printf 'schedgen-remote 1\\nwhat\\n';", `its shell says "what"`},
-		{"host", "printf 'schedgen-remote 1\\nend\\n';", "its shell does not say all"},
+		{"host", "printf 'schedgen-remote 2\\nwhat\\n';", `its shell says "what"`},
+		{"host", "printf 'schedgen-remote 2\\nend\\n';", "its shell does not say all"},
 		{"host", `echo "a b$(printf '\033[2J')" >&2; exit 1;`, "a b[2J"},
 	} {
 		_, err := remote.Open(t.Context(), c.host, p, remote.Config{SSH: c.ssh})
@@ -183,9 +188,9 @@ func TestSilence(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
 	tmp := t.TempDir()
-	s, err := remote.Open(t.Context(), "host", p, remote.Config{SSH: here("PATH="+dir+":$PATH", "TMPDIR="+tmp), Patience: 500 * time.Millisecond, Grace: 100 * time.Millisecond})
+	s, err := remote.Open(t.Context(), "host", p, remote.Config{SSH: here("PATH="+dir+":$PATH", "TMPDIR="+tmp), Patience: 3 * time.Second, Grace: 100 * time.Millisecond})
 	require.NoError(t, err)
-	require.EqualError(t, s.Run(t.Context()), "the copy of schedgen-parrot does not run there: no answer within 500ms")
+	require.EqualError(t, s.Run(t.Context()), "the copy of schedgen-parrot does not run there: no answer within 3s")
 }
 
 // Wherever a session is cut nothing is left: here, while the copy is sent.
@@ -266,8 +271,10 @@ func TestCopyBehindLink(t *testing.T) {
 		s.Close()
 		require.EqualError(t, s.Wait(), "bye")
 	})
-	require.ErrorContains(t, remote.Greet(io.Discard, target), "and not in "+target)
-	require.ErrorContains(t, remote.Greet(io.Discard, filepath.Join(target, "none")), "no such file")
+	_, err := remote.Greet(io.Discard, target)
+	require.ErrorContains(t, err, "and not in "+target)
+	_, err = remote.Greet(io.Discard, filepath.Join(target, "none"))
+	require.ErrorContains(t, err, "no such file")
 }
 
 // A session ends though nobody reads what its program says.

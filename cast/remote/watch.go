@@ -30,6 +30,9 @@ func newWatch(patience time.Duration, end func(error)) *watch {
 
 func (w *watch) failure() error { return &silentError{w.patience} }
 
+// allow begins the time anew, and adds d to it.
+func (w *watch) allow(d time.Duration) { w.timer.Reset(w.patience + d) }
+
 // progress begins the time anew.
 func (w *watch) progress() { w.timer.Reset(w.patience) }
 

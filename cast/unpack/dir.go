@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/cast/names"
+	"github.com/schedgen/schedgen/cast/record"
 )
 
 // Dir is a directory that is written to, and nothing outside of it.
@@ -26,6 +29,14 @@ type Dir interface {
 	Remove(name string) error
 	Chmod(name string, mode fs.FileMode) error
 	Chtimes(name string, t time.Time) error
+	// Lchown changes the owner of an entry, and of a link itself.
+	Lchown(name string, uid, gid int) error
+	// SetExtended gives the directory itself extended attributes; see [File].
+	SetExtended(a *record.Attributes) error
+	// Link makes a further name of a file. Both are paths below the directory.
+	Link(from, to string) error
+	// Each calls f with the names in the directory, in order. An error of f ends it.
+	Each(f func(name string) error) error
 	// Sync returns once the names in the directory would survive a crash.
 	Sync() error
 	Close() error
@@ -41,6 +52,10 @@ type File interface {
 	// Reserve makes room for so many bytes, where the file system can.
 	Reserve(size int64) error
 	Chmod(mode fs.FileMode) error
+	Chown(uid, gid int) error
+	// SetExtended gives the file the access lists of a, the other extended attributes, or both, as a says
+	// which are all, and removes others of these kinds.
+	SetExtended(a *record.Attributes) error
 	// Begin has the system begin to hand a stretch that was written to the disk, and may wait for that. What goes wrong Sync says.
 	Begin(at, n int64)
 	// Sync returns once what was written would survive a crash.
@@ -146,6 +161,17 @@ func lock(f *os.File) error {
 
 func (d systemDir) Chtimes(name string, t time.Time) error { return d.Root.Chtimes(name, t, t) }
 
+func (d systemDir) Each(f func(name string) error) error { return names.Each(d.Root, f) }
+
+func (d systemDir) SetExtended(a *record.Attributes) error {
+	f, err := d.Root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return setExtended(f, a)
+}
+
 func (d systemDir) Sync() error {
 	f, err := d.Root.Open(".")
 	if err != nil {
@@ -172,6 +198,8 @@ func (f systemFile) Zero(at, n int64) error {
 	}
 	return nil
 }
+
+func (f systemFile) SetExtended(a *record.Attributes) error { return setExtended(f.File, a) }
 
 func (f systemFile) Reserve(size int64) error { return reserve(f.File, size) }
 

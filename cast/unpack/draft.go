@@ -28,7 +28,7 @@ var errChanged = errors.New("what is sent has changed since it was compared: cas
 func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
 	dir, held := u.here(), u.target.Held
 	d = &draft{name: u.temps.next(), fresh: true}
-	if held != nil && held.whole(dir, rec, u.first) {
+	if held != nil && !u.quick && held.whole(dir, rec, u.first) {
 		d.name = ""
 	}
 	if held != nil {
@@ -136,6 +136,17 @@ func (u *unpacker) scratch() []byte {
 		u.buf = make([]byte, record.MaxSpan)
 	}
 	return u.buf
+}
+
+// discard removes a draft of a file that is not sent.
+func (u *unpacker) discard(dir Dir, d *draft) error {
+	if d.name == "" {
+		return nil
+	}
+	if err := dir.Remove(d.name); err != nil {
+		return fmt.Errorf("remove what is not sent: %w", err)
+	}
+	return nil
 }
 
 // drop gives a draft up. What has come of it stays if it is to be kept.

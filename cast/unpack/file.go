@@ -4,24 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/record"
 )
 
+// errVoid: the file that was open is not sent.
+var errVoid = errors.New("it has changed while the sender read it")
+
 // file writes a file. Whatever fails, nothing of it is left, but for what is to be kept.
 func (u *unpacker) file(rec *record.Record) error {
-	dir, path := u.here(), u.at(rec.Name)
+	dir, path, attr := u.here(), u.at(rec.Name), u.attr
+	if err := u.free(rec.Name); err != nil {
+		return failedAt(path, err)
+	}
+	first, err := u.next()
+	if err != nil {
+		return err
+	}
+	if first.Kind == record.Same {
+		err = u.same(rec)
+		u.first += block.Count(rec.Size)
+		if err != nil {
+			return failedAt(path, err)
+		}
+		u.number(attr, path)
+		return nil
+	}
 	d, err := u.draw(rec)
 	if err != nil {
 		return failedAt(path, err)
 	}
-	err = u.content(d, rec)
+	err = u.content(d, rec, first)
+	if errors.Is(err, errVoid) {
+		u.totals.Entries--
+		u.hash.Reset()
+		return errors.Join(d.close(), u.discard(dir, d))
+	}
 	u.first += block.Count(rec.Size)
 	if err != nil {
 		return errors.Join(err, d.close(), u.drop(dir, d))
 	}
+	u.number(attr, path)
 	return u.disk.give(d.file().Sync, func(err error) error {
 		if e := d.close(); err == nil {
 			err = e
@@ -43,6 +69,42 @@ func (u *unpacker) file(rec *record.Record) error {
 	})
 }
 
+// same keeps a file that stands there, whose size and time are right.
+func (u *unpacker) same(rec *record.Record) error {
+	dir := u.here()
+	info, err := dir.Lstat(rec.Name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || u.target.Held == nil || !unchanged(info, rec) {
+		return errChanged
+	}
+	u.totals.Bytes += rec.Size
+	mode := info.Mode() & (fs.ModePerm | record.Special)
+	if mode == rec.Mode && u.attr == nil {
+		return nil
+	}
+	f, err := dir.Open(rec.Name)
+	if err != nil {
+		return err
+	}
+	err = u.attributes(u.attr, f.Chown, f.SetExtended)
+	if err == nil {
+		err = f.Chmod(rec.Mode)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// unchanged reports whether a file has the size and the time of one that is to come. Some file
+// systems keep whole seconds.
+func unchanged(info fs.FileInfo, rec *record.Record) bool {
+	if !info.Mode().IsRegular() || info.Size() != rec.Size {
+		return false
+	}
+	is, want := info.ModTime(), time.Unix(0, rec.Time)
+	return is.Equal(want) || is.Nanosecond() == 0 && is.Unix() == want.Unix()
+}
+
 // place gives a file that is whole its time and its name.
 func (u *unpacker) place(dir Dir, d *draft, rec *record.Record) error {
 	at := d.name
@@ -55,8 +117,8 @@ func (u *unpacker) place(dir Dir, d *draft, rec *record.Record) error {
 	return dir.Rename(at, rec.Name)
 }
 
-// content writes what a file has.
-func (u *unpacker) content(d *draft, rec *record.Record) error {
+// content writes what a file has, of which the first record has been read.
+func (u *unpacker) content(d *draft, rec *record.Record, r record.Record) error {
 	if d.f != nil && rec.Size >= reserveFrom && !rec.Holes {
 		if err := d.f.Reserve(rec.Size); err != nil {
 			return u.failed(rec.Name, err)
@@ -64,11 +126,10 @@ func (u *unpacker) content(d *draft, rec *record.Record) error {
 	}
 	var at int64
 	for {
-		r, err := u.next()
-		if err != nil {
-			return err
-		}
+		var err error
 		switch r.Kind {
+		case record.Void:
+			return errVoid
 		case record.Data:
 			err = u.write(d, r.Data, at)
 			at += int64(len(r.Data))
@@ -86,6 +147,9 @@ func (u *unpacker) content(d *draft, rec *record.Record) error {
 		if err != nil {
 			return u.failed(rec.Name, err)
 		}
+		if r, err = u.next(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -94,6 +158,9 @@ func (u *unpacker) seal(d *draft, rec *record.Record) error {
 	var err error
 	if d.f != nil && (rec.Holes || !d.fresh) {
 		err = d.f.Truncate(rec.Size) // there may be a hole at its end, or more than belongs to it
+	}
+	if err == nil {
+		err = u.attributes(u.attr, d.file().Chown, d.file().SetExtended)
 	}
 	if err == nil {
 		err = d.file().Chmod(rec.Mode)

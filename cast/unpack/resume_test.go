@@ -22,7 +22,7 @@ import (
 // compare returns what is there in to of what is in from.
 func compare(t require.TestingT, from, to string) *unpack.Held {
 	var b bytes.Buffer
-	require.NoError(t, pack.At(from).Survey(context.Background(), &b))
+	require.NoError(t, pack.At(from).Survey(context.Background(), &b, nil))
 	dir, err := unpack.OpenDir(to)
 	require.NoError(t, err)
 	defer dir.Close()
@@ -216,7 +216,7 @@ func FuzzSurvey(f *testing.F) {
 	from := f.TempDir()
 	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))
 	var b bytes.Buffer
-	require.NoError(f, pack.At(from).Survey(context.Background(), &b))
+	require.NoError(f, pack.At(from).Survey(context.Background(), &b, nil))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
 		to := t.TempDir()

@@ -17,7 +17,8 @@ func PartialName(name string) string {
 	return TempPrefix + hex.EncodeToString(sum[:12])
 }
 
-// Held is what is there of a tree that is to come: in files that have not all, and in those that stand under its names.
+// Held is what is there of a tree that is to come: in files that have not all, and in those that
+// stand under its names.
 type Held struct {
 	partial, old block.Set // what is not there
 	lacked       block.Set
@@ -34,17 +35,27 @@ func (h *Held) add(partial, old bool) {
 	h.lacked.Append(!partial && !old)
 }
 
-// surveyor compares what is to come with what is there, and changes nothing.
-type surveyor struct {
-	ctx  context.Context
-	r    *record.Reader
-	held Held
-	dirs []Dir // those that are open, the outermost first; nil: it is not there
-	buf  []byte
+// truncate forgets all blocks but the first n.
+func (h *Held) truncate(n int64) {
+	h.partial.Truncate(n)
+	h.old.Truncate(n)
+	h.lacked.Truncate(n)
 }
 
-// Survey reads the records of a survey and looks for the blocks that they speak of below dir. A file that cannot be
-// read counts as none. When ctx ends, so does Survey.
+// surveyor compares what is to come with what is there, and changes nothing.
+type surveyor struct {
+	ctx   context.Context
+	r     *record.Reader
+	held  Held
+	quick bool  // it is an outline: size and time count
+	dirs  []Dir // those that are open, the outermost first; nil: it is not there
+	buf   []byte
+}
+
+// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of
+// below dir, which is nil if there is no directory. Of an outline all blocks of a file are there if
+// its size and time are right; it is not read. A file that cannot be read counts as none. When ctx
+// ends, so does Survey.
 func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 	s := &surveyor{ctx: ctx, r: record.NewReader(r), dirs: []Dir{dir}, buf: make([]byte, block.Len)}
 	defer func() {
@@ -53,7 +64,10 @@ func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 		}
 	}()
 	rec, err := s.next()
-	if err == nil && rec.Kind != record.Survey {
+	if err == nil && rec.Kind == record.Quick {
+		rec, err = s.next()
+	}
+	if s.quick = rec.Kind == record.Outline; err == nil && !s.quick && rec.Kind != record.Survey {
 		err = ErrFiles
 	}
 	for err == nil {
@@ -105,23 +119,53 @@ func (s *surveyor) leave() {
 
 // file compares the blocks of a file.
 func (s *surveyor) file(rec *record.Record) error {
-	partial, old := openIn(s.here(), PartialName(rec.Name)), openIn(s.here(), rec.Name)
-	for _, f := range []File{partial, old} {
-		if f != nil {
-			defer f.Close()
-		}
+	if s.quick {
+		s.stands(rec)
+		return nil
 	}
-	for at := int64(0); at < rec.Size; at += block.Len {
+	before := s.held.lacked.Len()
+	var partial, old File
+	for at := int64(0); ; at += block.Len {
 		r, err := s.next()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case r.Kind == record.Same:
+			s.stands(rec)
+			return nil
+		case r.Kind == record.Void:
+			s.held.truncate(before)
+			return nil
+		case r.Kind == record.Sum: // the digest has it
+			return nil
+		}
+		if at == 0 {
+			partial, old = openIn(s.here(), PartialName(rec.Name)), openIn(s.here(), rec.Name)
+			for _, f := range []File{partial, old} {
+				if f != nil {
+					defer f.Close()
+				}
+			}
 		}
 		n := min(rec.Size-at, block.Len)
 		inPartial := s.has(partial, at, n, &r.Print)
 		s.held.add(inPartial, !inPartial && s.has(old, at, n, &r.Print))
 	}
-	_, err := s.next() // the sum, which the digest has
-	return err
+}
+
+// stands says of all blocks of a file whether they are there, by its size and time.
+func (s *surveyor) stands(rec *record.Record) {
+	there := false
+	if dir := s.here(); dir != nil {
+		info, err := dir.Lstat(rec.Name)
+		there = err == nil && unchanged(info, rec)
+	}
+	for range block.Count(rec.Size) {
+		if s.held.lacked.Len() == block.Most {
+			break // those behind are lacked
+		}
+		s.held.add(false, there)
+	}
 }
 
 // openIn opens a file that is there; nil if there is none, or none that can be read.

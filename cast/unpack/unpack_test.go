@@ -212,8 +212,8 @@ func TestNameOfArgument(t *testing.T) {
 // What cannot be sent is named.
 func TestWhatIsNotSent(t *testing.T) {
 	for want, put := range map[string]func(path string) error{
-		"a named pipe cannot be sent": func(path string) error { return syscall.Mkfifo(path, 0o644) },
-		"a link leads out":            func(path string) error { return os.Symlink("/etc", path) },
+		"a named pipe cannot be sent":                         func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"a link that leads, or may lead, out of what is sent": func(path string) error { return os.Symlink("/etc", path) },
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // castCmd is the verb cast: what this host has is sent to others.
 type castCmd struct {
 	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
-	Host []string `arg:"" optional:"" help:"Hosts to send it to, as ssh calls them: names, aliases, user@host."`
+	Host []string `arg:"" optional:"" help:"Further files, with a slash in their names, and hosts to send to, as ssh calls them: names, aliases, user@host."`
 
 	castHosts
+	castFiles
 	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
 	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for. Without it --wait says how long."`
 	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come. Default: wait for all hosts, or for as many receivers as --expect says."`
@@ -27,9 +30,14 @@ type castCmd struct {
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
 	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks; if it comes again it gets the rest behind them."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
+	Checksum  bool          `help:"With --dry-run: compare contents at each host, and say what it lacks. With --update, too, sizes and times are compared."`
 	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
+	castNews
+
+	files []string   // that are sent
+	lines *castLines // nil: the cast has not begun
 }
 
 // Help is the long help text.
@@ -38,8 +46,8 @@ func (castCmd) Help() string {
 one copy takes: by multicast, or along a chain of the receivers.
 
 Receivers are started on the hosts by ssh, with the keys, aliases and jump hosts that are set up for it.
-Nothing need be installed there: a host that has not this very schedgen gets a copy for as long
-as it runs. The key of the cast goes through the connection, so that nobody else can join or read. When the
+Nothing need be installed there: the first host that does not have the program gets a copy from
+here, and passes it on to the others. It is gone when it ends, unless --install is given. The key of the cast goes through the connection, so that nobody else can join or read. When the
 sender ends, also by Ctrl-C, all that was started ends, and no part of a file is left. A host that
 cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
 exit code is 1. One that is much slower than the others is served behind them.
@@ -49,8 +57,11 @@ when as many have come as --expect says, or after --wait with those that have co
 without one anybody can join who reaches the address.
 
 Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
-name. Permissions, times, symbolic links and holes are kept. Each file appears when it
-is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
+name. Several files and directories are sent together if the further ones have a slash in their names, such
+as ./b, or hosts are named by -w or --hosts. Permissions, times, symbolic links and holes are kept. What
+cannot be sent, such as a socket, a link that leads out of DIR or an unreadable file, is skipped: a line names
+it, and the exit code is 1. So is a file that vanishes, or changes twice while it is read. Each file appears
+when it is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
 comes back behind the host's name.
 
 Hosts that come while it casts are served behind, with what the first ones got: if that has changed since
@@ -62,21 +73,30 @@ Hosts need to let through TCP of one port, that of --listen, no more.
 Transports:
 
 ` + table([][2]string{
-		{overAuto, "mcast where it works at all and there are several; else tcp"},
-		{overMcast, "UDP multicast; what is lost comes by TCP"},
-		{overTCP, "TCP, along a chain"},
+		{cast.Auto, "mcast where it works at all and there are several; else tcp"},
+		{cast.Multicast, "UDP multicast; what is lost comes by TCP"},
+		{cast.Chain, "TCP, along a chain"},
 	}) + `
 Examples:
 
   schedgen cast model.bin node01 node02 node03 --to /data/models
-  schedgen cast DIR/ --hosts hosts.txt --to /data --limit 200MiB/s
+  schedgen cast DIR/ -w 'node[01-40],@gpu' -x node07 --to /data
+  schedgen cast app.tar --hosts hosts.txt --to /opt --then 'tar xf app.tar'
+  schedgen cast ./app ./conf -w 'web[1-9]' --to /srv --update \
+    --delete 100 --exclude '*.log'
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
-  schedgen cast --serve model.bin --expect 40 --key-file key`
+  schedgen cast --serve model.bin --expect 40 --key-file key
+  schedgen cast model.bin -w 'node[01-40]' --call --key-file key`
 }
 
 // check checks the flags, and returns the hosts.
-func (c *castCmd) check() ([]string, error) {
-	hosts, err := c.names(c.Host)
+func (c *castCmd) check(in io.Reader) ([]string, error) {
+	if c.What == "-" && c.Hosts == "-" {
+		return nil, errors.New("--hosts=-: the standard input is what is sent")
+	}
+	files, named := c.sources()
+	c.files = files
+	hosts, err := c.names(named, in)
 	switch {
 	case err != nil:
 		return nil, err
@@ -86,21 +106,26 @@ func (c *castCmd) check() ([]string, error) {
 		return nil, errors.New("--serve: receivers are started on their hosts: name no hosts, or leave it out")
 	case len(hosts) > 0 && c.Expect != 0:
 		return nil, errors.New("--expect: the hosts are counted")
-	case len(hosts) > maxReceivers:
-		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), maxReceivers)
+	case len(hosts) > cast.MaxReceivers:
+		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), cast.MaxReceivers)
 	case len(hosts) > 0:
 		err = c.castHosts.check(c.What == "-")
 	case c.idle() != "":
 		err = fmt.Errorf("%s: for hosts that are named, or --hosts", c.idle())
 	case !c.Serve && !c.DryRun:
-		err = errors.New("hosts, --hosts or --serve: needed")
+		err = errors.New("hosts, -w, --hosts or --serve: needed")
 	case c.Expect == 0 && c.Wait == 0:
 		err = errors.New("--serve: give --expect N, for how many receivers to wait, or --wait TIME, for how long")
-	case c.Expect < 0 || c.Expect > maxReceivers:
-		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
+	case c.Expect < 0 || c.Expect > cast.MaxReceivers:
+		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, cast.MaxReceivers)
+	}
+	if err == nil {
+		err = c.castFiles.check(c.What == "-")
 	}
 	switch {
 	case err != nil:
+	case c.Checksum && (!c.DryRun || len(hosts) == 0 || c.Call || c.What == "-"):
+		err = errors.New("--checksum: goes with --dry-run of files, and with hosts that ssh reaches")
 	case c.Resume && c.What == "-":
 		err = errors.New("--resume: a stream comes once, and cannot be compared")
 	case c.Wait < 0:
@@ -111,7 +136,7 @@ func (c *castCmd) check() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hosts, c.castLink.check()
+	return hosts, errors.Join(c.castLink.check(), c.castNews.check())
 }
 
 // expected says for which receivers a sender without ssh waits.
@@ -119,93 +144,126 @@ func (c *castCmd) expected() string {
 	if c.Expect == 0 {
 		return fmt.Sprintf("receivers that come within %v", c.Wait)
 	}
-	return plural(int64(c.Expect), "receiver", "receivers")
+	return words.Count(int64(c.Expect), "receiver", "receivers")
 }
-
-// maxReceivers is how many receivers a cast may have.
-const maxReceivers = 4096
 
 // Run sends.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
-	hosts, err := c.check()
+	hosts, err := c.check(std.In)
 	if err != nil {
 		return err
 	}
-	p, err := c.plan(ctx, max(c.Expect, len(hosts)))
-	if err != nil {
-		return err
-	}
+	p, err := c.payload(ctx, std)
 	switch {
-	case len(hosts) > 0:
-		return c.overSSH(ctx, hosts, p, std)
-	case c.DryRun:
-		return p.tell(std, c.JSON)
+	case err != nil:
+		return err
+	case c.DryRun && !c.Checksum:
+		return c.rehearse(ctx, hosts, p, std)
 	}
-	key, err := c.secret(std.Getenv)
+	key, err := c.key(std.Getenv)
 	if err != nil {
 		return err
+	}
+	lines, err := newCastLines(std, c.JSON, c.castNews)
+	if err != nil {
+		return err
+	}
+	c.lines = lines
+	o := cast.Options{
+		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume || c.Update || c.Checksum, Compare: c.Checksum, Compress: c.compress(), Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
+		Alone: true, Events: lines.tell,
+	}
+	result, err := c.send(ctx, hosts, p, o, std)
+	if closed := lines.close(); closed != nil {
+		err = errors.Join(err, fmt.Errorf("--log-dir: %w", closed))
+	}
+	if result == nil {
+		return err
+	}
+	return c.finish(ctx, result, std, err)
+}
+
+// send sends to the named hosts, or to the receivers that come.
+func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o cast.Options, std stdio) (result *cast.Result, err error) {
+	var programs *remote.Programs
+	if len(hosts) > 0 && !c.Call {
+		if programs, err = c.programs(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, programs.Close()) }()
 	}
 	l, err := c.listen(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer l.Close()
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), c.expected())
-	out, err := c.serve(ctx, l, key, c.served(l, std), p, std)
-	if out == nil {
-		return failed(err)
+	if len(hosts) > 0 {
+		result, err = cast.To(ctx, l, hosts, p, c.hostOptions(o, programs))
+	} else {
+		fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), c.expected())
+		result, err = cast.Serve(ctx, l, c.Expect, p, o)
 	}
-	return out.finish(ctx, std, c.JSON, err)
+	if result == nil && err != nil {
+		return nil, failed(err)
+	}
+	return result, err
 }
 
-// castPlan is what is sent.
-type castPlan struct {
-	What      string       `json:"what"`
-	Totals    *pack.Totals `json:"totals,omitempty"` // nil: of a stream
-	Receivers int          `json:"receivers"`
-	Hosts     []castVisit  `json:"hosts,omitempty"` // of a rehearsal
+// hostOptions returns how receivers run on the hosts.
+func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.HostOptions {
+	h := cast.HostOptions{Options: o, Programs: programs, SSH: c.ssh(), To: c.To, Exec: c.Exec, Then: c.Then, Delete: c.Delete}
+	if c.Call {
+		h.Call = cast.StandPort
+	}
+	return h
 }
 
-func (c *castCmd) plan(ctx context.Context, receivers int) (*castPlan, error) {
-	p := &castPlan{What: c.What, Receivers: receivers}
-	if c.What != "-" {
-		t, err := await(ctx, func() (pack.Totals, error) { return pack.Measure(ctx, c.What) })
+// ssh returns how hosts are reached.
+func (c *castCmd) ssh() remote.Config {
+	return remote.Config{SSH: c.SSH, Connect: c.ConnectTimeout, Keep: c.Install}
+}
+
+// payload returns what is sent.
+func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error) {
+	if c.What == "-" {
+		return cast.FromReader(c.What, &patientReader{ctx: ctx, r: std.In}), nil
+	}
+	o, err := c.options(func(_ string, why error) { c.skipped(std, why) })
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
+}
+
+// skipped tells that an entry is not sent.
+func (c *castCmd) skipped(std stdio, why error) {
+	line := fmt.Sprintf("skipped: %v", why)
+	if c.lines == nil { // nothing else is printed meanwhile
+		fmt.Fprintln(std.Err, line)
+		return
+	}
+	c.lines.warn(line)
+}
+
+// rehearse says what would be sent, and to which hosts.
+func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std stdio) (err error) {
+	plan := &castPlan{What: p.Name, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
+	if len(hosts) > 0 && !c.Call {
+		programs, err := c.programs()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p.Totals = &t
+		defer func() { err = errors.Join(err, programs.Close()) }()
+		began := time.Now()
+		if plan.Hosts, err = cast.Rehearse(ctx, hosts, programs, c.ssh()); err != nil {
+			return err
+		}
+		plan.Seconds = time.Since(began).Seconds()
 	}
-	return p, nil
-}
-
-// bytes returns how much there is, -1 if nobody knows.
-func (p *castPlan) bytes() int64 {
-	if p.Totals == nil {
-		return -1
+	if p.Origin != nil {
+		plan.Skipped = int64(p.Origin.Skipped())
 	}
-	return p.Totals.Bytes
-}
-
-// tell prints the plan.
-func (p *castPlan) tell(std stdio, asJSON bool) error {
-	if asJSON {
-		return writeJSON(std.Out, p, "")
-	}
-	what := "a stream"
-	if p.Totals != nil {
-		what = fmt.Sprintf("%s, %v", plural(p.Totals.Entries, "entry", "entries"), byteSize(p.Totals.Bytes))
-	}
-	var b strings.Builder
-	to := plural(int64(p.Receivers), "receiver", "receivers")
-	if p.Receivers == 0 {
-		to = "all receivers that come in time"
-	}
-	fmt.Fprintf(&b, "would send %s to %s: %s\n", p.What, to, what)
-	for i := range p.Hosts {
-		fmt.Fprintf(&b, "  %s: %s\n", p.Hosts[i].Name, p.Hosts[i].words())
-	}
-	_, err := io.WriteString(std.Out, b.String())
-	return err
+	return plan.print(std, c.JSON)
 }
 
 // patientReader reads from what may not answer for long, such as a terminal. When ctx ends a read that

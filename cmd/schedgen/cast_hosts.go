@@ -3,47 +3,147 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/schedgen/schedgen/cast/remote"
 )
 
-// castHosts are the flags of hosts on which receivers are started by ssh.
+// castHosts are the flags of hosts on which receivers run.
 type castHosts struct {
-	Hosts string `placeholder:"FILE" complete:"file" help:"File with hosts, one a line; # begins a comment."`
-	To    string `placeholder:"DIR" help:"Directory at the hosts that files are written to; a relative one is below the home there. With --exec, where the command runs."`
-	Exec  string `placeholder:"COMMAND" help:"Shell command that gets the stream at each host from standard input."`
-	SSH   string `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
+	Nodes   []string `name:"nodes" short:"w" sep:"none" placeholder:"HOSTS" help:"Hosts, such as node[01-40],@gpu: ranges in brackets, and groups."`
+	Without []string `short:"x" sep:"none" placeholder:"HOSTS" help:"Hosts to leave out, in the same form."`
+	Hosts   string   `placeholder:"FILE" complete:"file" help:"File with hosts, one a line, or - for standard input; # begins a comment."`
+	Groups  string   `placeholder:"FILE" complete:"file" help:"File with groups, such as \"gpu: node[38-40]\"; default ClusterShell's."`
+	To      string   `placeholder:"DIR" help:"Directory at the hosts that files are written to; a relative one is below the home there. With --exec, where the command runs."`
+	Exec    string   `placeholder:"COMMAND" help:"Shell command that gets the stream at each host from standard input."`
+	Then    string   `placeholder:"COMMAND" help:"Shell command that each host runs in the directory of --to as soon as it has all files."`
+
+	castStart
 }
 
-// names returns the hosts that are named as arguments and in the file.
-func (h *castHosts) names(args []string) ([]string, error) {
-	var inFile []string
-	if h.Hosts != "" {
-		f, err := os.Open(h.Hosts)
+// castStart are the flags that say how receivers are started.
+type castStart struct {
+	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
+	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"A host that cannot be connected to within this time fails; default 15s."`
+	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program that hosts get which do not have it: a schedgen-receive of the same source. Default: the one beside schedgen, if it is the same build, or else schedgen itself."`
+	Install        bool          `help:"A host that gets the program keeps it, in ~/.local/bin."`
+	Call           bool          `help:"Call receivers that stand on the hosts (schedgen receive --listen), without ssh. HOST:PORT names a port other than 7718."`
+}
+
+// groupFiles are where ClusterShell has its groups.
+var groupFiles = []string{"/etc/clustershell/groups.d/local.cfg", "/etc/clustershell/groups"}
+
+// groups reads the file of groups, nil if there is none.
+func (h *castHosts) groups() (*remote.Groups, error) {
+	files := groupFiles
+	if h.Groups != "" {
+		files = []string{h.Groups}
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) && h.Groups == "" {
+			continue
+		}
 		if err != nil {
-			return nil, fmt.Errorf("--hosts: %w", err)
+			return nil, fmt.Errorf("--groups: %w", err)
 		}
 		defer f.Close()
-		if inFile, err = remote.ReadHosts(f); err != nil {
-			return nil, fmt.Errorf("--hosts=%s: %w", h.Hosts, err)
+		g, err := remote.ReadGroups(f)
+		if err != nil {
+			return nil, fmt.Errorf("--groups=%s: %w", name, err)
 		}
-		if len(inFile) == 0 {
-			return nil, fmt.Errorf("--hosts=%s: no host is in it", h.Hosts)
-		}
+		return g, nil
 	}
-	seen := map[string]bool{}
-	all := append(append([]string{}, args...), inFile...)
-	for _, host := range all {
-		if err := remote.CheckHost(host); err != nil {
+	return nil, nil
+}
+
+// names returns all hosts that are named: as arguments, by -w and in the file. A host that is named
+// twice is a mistake, except in -w, where sets may overlap.
+func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
+	g, err := h.groups()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, arg := range args {
+		some, err := g.Expand(arg)
+		if err == nil {
+			err = h.isFile(arg, some)
+		}
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, some...)
+	}
+	some, err := h.inFile(in, g)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, some...)
+	seen := map[string]bool{}
+	for _, host := range all {
 		if seen[host] {
 			return nil, fmt.Errorf("host %q is there twice", host)
 		}
 		seen[host] = true
 	}
+	some, err = g.Expand(strings.Join(h.Nodes, ","))
+	if err != nil {
+		return nil, fmt.Errorf("-w: %w", err)
+	}
+	for _, host := range some {
+		if !seen[host] {
+			all = append(all, host)
+		}
+	}
+	without, err := g.Expand(strings.Join(h.Without, ","))
+	if err != nil {
+		return nil, fmt.Errorf("-x: %w", err)
+	}
+	named := len(all)
+	all = slices.DeleteFunc(all, func(host string) bool { return slices.Contains(without, host) })
+	if named > 0 && len(all) == 0 {
+		return nil, errors.New("-x: leaves out all hosts")
+	}
 	return all, nil
+}
+
+// isFile returns an error if an argument that stands for a host is a file here: somebody who wants to
+// send two files would send one to the other.
+func (h *castHosts) isFile(arg string, hosts []string) error {
+	if _, err := os.Lstat(arg); err != nil || len(hosts) != 1 || hosts[0] != arg {
+		return nil
+	}
+	return fmt.Errorf("%q is a file here, and stands where a host is named: if it is a host, name it with -w", arg)
+}
+
+// inFile returns the hosts of the file, or of the standard input.
+func (h *castHosts) inFile(in io.Reader, g *remote.Groups) ([]string, error) {
+	switch h.Hosts {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		f, err := os.Open(h.Hosts)
+		if err != nil {
+			return nil, fmt.Errorf("--hosts: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	hosts, err := remote.ReadHosts(in, g)
+	if err != nil {
+		return nil, fmt.Errorf("--hosts=%s: %w", h.Hosts, err)
+	}
+	if len(hosts) == 0 {
+		return nil, fmt.Errorf("--hosts=%s: no host is in it", h.Hosts)
+	}
+	return hosts, nil
 }
 
 // idle names a flag that needs hosts, "" if there is none.
@@ -53,6 +153,12 @@ func (h *castHosts) idle() string {
 		return "--to"
 	case h.Exec != "":
 		return "--exec"
+	case h.Then != "":
+		return "--then"
+	case h.Install:
+		return "--install"
+	case h.Call:
+		return "--call"
 	}
 	return ""
 }
@@ -62,12 +168,20 @@ func (h *castHosts) check(stream bool) error {
 	switch {
 	case h.SSH == "":
 		return errors.New("--ssh: empty")
+	case h.ConnectTimeout < time.Second:
+		return fmt.Errorf("--connect-timeout=%v: must be at least 1s", h.ConnectTimeout)
+	case h.Call && (h.To != "" || h.Exec != "" || h.Then != "" || h.Install):
+		return errors.New("--call: a receiver that stands on its host has --to, --exec and --then of its own")
+	case h.Call:
+		return nil
 	case h.To == "" && h.Exec == "":
 		return errors.New("--to or --exec: needed")
 	case stream && h.Exec == "":
 		return errors.New("--exec: needed: a stream goes to a command")
 	case !stream && h.Exec != "":
 		return errors.New("--exec: only a stream goes to a command, cast - sends one")
+	case stream && h.Then != "":
+		return errors.New("--then: follows files; of a stream --exec has the end")
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast"
 )
 
 // castProcess is a process that sends or receives.
@@ -116,7 +118,7 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.NoError(t, sender.in.Close())
 	code, out, said := sender.wait()
 	require.Equal(t, exitNo, code, said)
-	var o castOutcome
+	var o cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &o))
 	require.Len(t, o.Receivers, 5)
 	for _, r := range o.Receivers {

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // castProgress shows on a terminal how far a cast has come.
@@ -44,29 +45,29 @@ func (p *castProgress) show(at cast.Progress) {
 	if p.bar == nil {
 		return
 	}
-	if words := p.describe(at); words != p.shown {
-		p.shown = words
-		p.bar.Describe(words)
+	if text := p.describe(at); text != p.shown {
+		p.shown = text
+		p.bar.Describe(text)
 	}
 	_ = p.bar.Set64(at.Bytes)
 }
 
 // describe returns what stands before the bar: as many of the slowest hosts are named as there is room for.
 func (p *castProgress) describe(at cast.Progress) string {
-	words := p.doing
+	text := p.doing
 	if at.Failed > 0 {
-		words = fmt.Sprintf("%s, %d failed", words, at.Failed)
+		text = fmt.Sprintf("%s, %d failed", text, at.Failed)
 	}
 	before := ", waits for "
 	for _, slow := range at.Slow {
-		left := p.room - utf8.RuneCountInString(words+before)
-		host := squeeze(p.names[slow.Rank-1], "("+about(slow.Rate)+"/s)", left)
+		left := p.room - utf8.RuneCountInString(text+before)
+		host := squeeze(p.names[slow.Rank-1], "("+words.Bytes(slow.Rate)+"/s)", left)
 		if host == "" {
 			break
 		}
-		words, before = words+before+host, ", "
+		text, before = text+before+host, ", "
 	}
-	return words
+	return text
 }
 
 // squeeze returns a name and what is said of it, or the name alone, or its begin, in no more than so many columns, or nothing

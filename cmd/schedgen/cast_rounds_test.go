@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -28,7 +29,7 @@ func fileOf(t *testing.T, n int) (path string, text []byte) {
 }
 
 // ended returns what the sender says of each receiver.
-func (c *castProcess) ended(code int) (o castOutcome, said string) {
+func (c *castProcess) ended(code int) (o cast.Result, said string) {
 	c.t.Helper()
 	got, out, said := c.wait()
 	require.Equal(c.t, code, got, said)
@@ -72,7 +73,7 @@ func wrote(t *testing.T, dir string, bytes int64) {
 // Who comes while a cast is under way is served behind it.
 func TestCastServesLate(t *testing.T) {
 	t.Parallel()
-	path, text := fileOf(t, 3<<20)
+	path, text := randomFile(t, 3<<20)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")
 	at := sender.address()

@@ -57,14 +57,14 @@ func wrapped(t *testing.T, h *sshdtest.Host, command string) *sshdtest.Host {
 // overSSH starts a sender.
 func overSSH(t *testing.T, s *sshdtest.Server, args ...string) *castProcess {
 	t.Helper()
-	return startCast(t, append([]string{"cast", "--ssh", s.SSH}, args...)...)
+	return startCast(t, append([]string{"cast", "--ssh", s.SSH, "--connect-timeout", "2m"}, args...)...)
 }
 
-func outcomeOf(t *testing.T, text string) map[string]castReceiver {
+func outcomeOf(t *testing.T, text string) map[string]cast.Receiver {
 	t.Helper()
-	var o castOutcome
+	var o cast.Result
 	require.NoError(t, json.Unmarshal([]byte(text), &o), text)
-	all := map[string]castReceiver{}
+	all := map[string]cast.Receiver{}
 	for _, r := range o.Receivers {
 		all[r.Name] = r
 	}
@@ -93,16 +93,19 @@ func TestCastOverSSH(t *testing.T) {
 
 	code, out, said := overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--dry-run").wait()
 	require.Zero(t, code, said)
-	require.Contains(t, out, "to 3 receivers: 1 entry, 3 MiB\n  bare: would get a copy of schedgen\n  same: has this schedgen\n  other: would get a copy of schedgen\n")
+	require.Regexp(t, `to 3 receivers: 1 entry, 3 MiB\n  set-up: 1 copy of the program sent, [0-9.]+ MiB, and 1 passed on by hosts, connected in [0-9.]+ s\n  bare: would get a copy of schedgen, [0-9.]+ MiB\n  same: has schedgen\n  other: would get a copy of schedgen, [0-9.]+ MiB\n`, out)
 
 	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json", "--transport", "tcp").wait()
 	require.Zero(t, code, said)
-	var end castOutcome
+	var end cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &end), "%s", out)
 	require.Equal(t, "tcp", end.Transport)
 	for i, name := range []string{"bare", "same", "other"} { // in a chain they stand as they were named
-		require.Equal(t, castReceiver{name, cast.Outcome{Rank: i + 1, Done: true}}, end.Receivers[i])
+		require.Equal(t, cast.Receiver{Name: name, Outcome: cast.Outcome{Rank: i + 1, Done: true}}, end.Receivers[i])
 	}
+	require.Equal(t, 1, end.Setup.Sent)
+	require.Equal(t, 1, end.Setup.Passed)
+	require.GreaterOrEqual(t, end.Total, end.Setup.Seconds+end.Seconds)
 	for _, h := range s.Hosts {
 		got, err := os.ReadFile(filepath.Join(h.Home, "data", "model"))
 		require.NoError(t, err, h.Name)
@@ -150,7 +153,7 @@ func TestCastOverSSHToFew(t *testing.T) {
 	require.Contains(t, all["stranger"].Reason, "Permission denied")
 	code, out, _ = overSSH(t, s, file, "--to", "data", "stranger").wait()
 	require.Equal(t, exitNo, code)
-	require.Regexp(t, `model: 1.0 MiB to 0 of 1 receiver\n  stranger: .*Permission denied`, out)
+	require.Regexp(t, `model: failed: 0 of 1 receiver got it\n  stranger: .*Permission denied`, out)
 }
 
 // A stream goes to a command at each host, and what that says comes back with the host's name.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -209,9 +210,9 @@ func TestVersionLine(t *testing.T) {
 		{"no module", "", nil, "schedgen (devel), go1.26.8"},
 	} {
 		info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: c.version}, Settings: c.settings}
-		require.Equal(t, c.want, versionLine(info), c.what)
+		require.Equal(t, c.want, version.Line(info), c.what)
 	}
-	require.Equal(t, "schedgen (devel)", versionLine(&debug.BuildInfo{}))
+	require.Equal(t, "schedgen (devel)", version.Line(&debug.BuildInfo{}))
 }
 
 func TestRangeOfRanks(t *testing.T) {

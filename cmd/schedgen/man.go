@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/manpage"
+	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -30,7 +31,7 @@ func (manCmd) Run(app *kong.Kong, std stdio) error {
 // manPage returns the parts of the manual page that are not the help of a verb. Its date is that of
 // the revision, so that the same source makes the same page.
 func manPage(info *debug.BuildInfo) manpage.Page {
-	date, _, _ := strings.Cut(setting(info, "vcs.time"), "T")
+	date, _, _ := strings.Cut(version.Setting(info, "vcs.time"), "T")
 	return manpage.Page{
 		Description: description,
 

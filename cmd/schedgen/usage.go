@@ -49,6 +49,9 @@ func spellings() []spelling {
 	}
 }
 
+// sshOption is an option of ssh that people give to a program that calls it.
+var sshOption = regexp.MustCompile(`^-[pilFJo]$`)
+
 var (
 	unexpected  = regexp.MustCompile(`^unexpected argument ([^,]*)(, (did you mean .*))?$`)
 	unknownFlag = regexp.MustCompile(`^unknown flag (-[^,]*)`)
@@ -61,6 +64,9 @@ func respell(text string, at *kong.Node) string {
 			return fmt.Sprintf("no verb %q; %s", m[1], m[3])
 		}
 		return unknownVerb(at, m[1])
+	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil && at.Name == "cast" && sshOption.MatchString(m[1]) {
+		return fmt.Sprintf("%s: if it is an option of ssh, write --ssh 'ssh %s …'", m[1], m[1])
 	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil && isFlagOfAnother(at, m[1]) {
 		switch {

@@ -36,6 +36,9 @@ type Config struct {
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int
+	// Group is the group and port that rank 0 chooses, of the same family as the interface's address;
+	// the zero value means a random one. Other ranks ignore it.
+	Group netip.AddrPort
 	// Heard is how long every rank may wait, before Join returns, for a multicast of its own and
 	// one of rank 0: a network may forward no multicasts although all ranks can send and join. 0
 	// means that no rank waits for rank 0's multicast.
@@ -73,7 +76,7 @@ type Transport struct {
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := datagram.Join(ctx, datagram.Config{
 		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
-		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Collect: cfg.Collect, Groups: cfg.Groups, Loss: cfg.Loss, Seed: cfg.Seed,
+		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Group: cfg.Group, Heard: cfg.Heard, Collect: cfg.Collect, Groups: cfg.Groups, Loss: cfg.Loss, Seed: cfg.Seed,
 	})
 	if err != nil {
 		return nil, err

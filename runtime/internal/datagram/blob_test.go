@@ -86,3 +86,32 @@ func TestPayloadFor(t *testing.T) {
 	_, err := payloadFor(139, 4, fragment.HeadLen)
 	require.ErrorContains(t, err, "MTU of 139")
 }
+
+// Rank 0 takes the configured group, if the ranks multicast over its family.
+func TestChooseGroup(t *testing.T) {
+	four, six := netip.MustParseAddrPort("239.1.2.3:5000"), netip.MustParseAddrPort("[ff15::1]:5000")
+	for _, c := range []struct {
+		group  netip.AddrPort
+		family int
+		want   string
+	}{
+		{four, 4, ""}, {six, 6, ""},
+		{four, 6, "group 239.1.2.3:5000: the ranks multicast over IPv6"},
+		{six, 4, "group [ff15::1]:5000: the ranks multicast over IPv4"},
+	} {
+		got, err := chooseGroup(&Config{Group: c.group}, c.family)
+		if c.want != "" {
+			require.EqualError(t, err, c.want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.group, got)
+	}
+	got, err := chooseGroup(&Config{}, 4)
+	require.NoError(t, err)
+	require.True(t, got.Addr().IsMulticast())
+	for _, bad := range []string{"10.0.0.1:5", "239.1.2.3:0"} {
+		c := Config{Group: netip.MustParseAddrPort(bad)}
+		require.EqualError(t, c.check(), "group "+bad+" is not a multicast address and a port")
+	}
+}

@@ -21,6 +21,7 @@ type Config struct {
 	Family    int
 	MTU       int
 	Hops      int
+	Group     netip.AddrPort // of rank 0; the zero value: a random one
 	Heard     time.Duration
 	Collect   time.Duration
 	Groups    int
@@ -38,6 +39,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("MTU %d is not in 0 … %d", c.MTU, 1<<16)
 	case c.Hops < 0 || c.Hops > 255:
 		return fmt.Errorf("%d hops are not in 0 … 255", c.Hops)
+	case c.Group.IsValid() && (!c.Group.Addr().IsMulticast() || c.Group.Port() == 0):
+		return fmt.Errorf("group %v is not a multicast address and a port", c.Group)
 	case c.Heard < 0:
 		return fmt.Errorf("a multicast that is to be heard within %v", c.Heard)
 	case c.Collect < 0:
@@ -68,6 +71,17 @@ func payloadFor(mtu, family, over int) (int, error) {
 		return 0, fmt.Errorf("an MTU of %d leaves %d bytes for a payload, at least %d are needed", mtu, n, minBytes)
 	}
 	return n, nil
+}
+
+// chooseGroup returns the configured group, or else a random one.
+func chooseGroup(c *Config, family int) (netip.AddrPort, error) {
+	switch {
+	case !c.Group.IsValid():
+		return drawGroup(randomOf(c), family)
+	case c.Group.Addr().Is4() != (family == 4):
+		return netip.AddrPort{}, fmt.Errorf("group %v: the ranks multicast over IPv%d", c.Group, family)
+	}
+	return c.Group, nil
 }
 
 // drawGroup draws a random multicast group: 14 random bytes in IPv6 (paper 000, section 3.1), and

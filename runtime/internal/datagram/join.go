@@ -87,7 +87,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 		return nil, nil, err
 	}
 	if cfg.TCP.Rank == 0 {
-		if own.group, err = drawGroup(randomOf(cfg), at.family); err != nil {
+		if own.group, err = chooseGroup(cfg, at.family); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,0 +1,73 @@
+package cast
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+)
+
+// maxAddresses bounds at how many addresses a receiver tries to reach the sender.
+const maxAddresses = 16
+
+// addresses are where a sender may be reached.
+type addresses struct {
+	listener netip.AddrPort
+	own      []netip.Addr // of this host's interfaces
+}
+
+// direct reports whether the address from which a host has seen the sender come is the sender's
+// own, and returns it. If it is not there is a jump host, or a translation of addresses, between
+// the two.
+func (c *addresses) direct(seen string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(seen)
+	a = a.Unmap()
+	return a, err == nil && (a.IsLoopback() || slices.Contains(c.own, a))
+}
+
+// list returns where a host that has seen the sender come from an address may reach it, in the
+// order in which it is to try.
+func (c *addresses) list(seen string) []string {
+	if !c.listener.Addr().IsUnspecified() {
+		return []string{c.listener.String()}
+	}
+	from, direct := c.direct(seen)
+	var all []netip.Addr
+	if direct {
+		all = append(all, from)
+	}
+	six := from.Is6() // the family that works is tried first
+	for _, family := range []bool{six, !six} {
+		for _, a := range c.own {
+			if a.Is6() == family && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	if from.IsValid() && from.Zone() == "" && !direct {
+		all = append(all, from) // ports may be forwarded there
+	}
+	if c.listener.Addr().Is4() {
+		all = slices.DeleteFunc(all, netip.Addr.Is6)
+	}
+	var list []string
+	for _, a := range all[:min(len(all), maxAddresses)] {
+		list = append(list, netip.AddrPortFrom(a, c.listener.Port()).String())
+	}
+	return list
+}
+
+// ownAddresses are those of this host's interfaces.
+func ownAddresses() ([]netip.Addr, error) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of this host: %w", err)
+	}
+	var own []netip.Addr
+	for _, a := range all {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			own = append(own, prefix.Addr().Unmap())
+		}
+	}
+	return own, nil
+}

@@ -1,0 +1,447 @@
+package cast
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/words"
+	"github.com/schedgen/schedgen/runtime/lobby"
+)
+
+const (
+	// maxOpening is how many connections are opened at a time. A server refuses some of those that
+	// have not logged in yet when they are ten (MaxStartups), and a jump host is the server of all.
+	maxOpening = 8
+	// comeTime bounds how long receivers that run take to come.
+	comeTime = 30 * time.Second
+	// endTime bounds how long receivers take to end after the cast.
+	endTime = 10 * time.Second
+)
+
+// errLate is the reason of a receiver that has not come, or not ended, in time.
+var errLate = errors.New("its receiver has not come in time")
+
+// crew is the receivers that are started by ssh, or called.
+type crew struct {
+	start  *launch
+	events *events
+	gate   chan struct{}           // holds one for each connection that is being opened
+	stop   context.CancelCauseFunc // ends all, and the cast
+	ended  chan struct{}           // closed when all have ended
+	began  time.Time
+	// spreads say from where hosts get each program.
+	spreads map[*remote.Program]*spread
+
+	mu    sync.Mutex
+	want  *lobby.Count // of the round that is to begin
+	hosts []*crewHost  // in the order in which they were named
+	here  int          // receivers that have come
+	over  bool         // nobody is waited for any more
+	late  *time.Timer  // runs when all that could be started have been
+
+	served map[string]bool // who has all
+}
+
+// launch says how receivers are started.
+type launch struct {
+	programs *remote.Programs
+	ssh      remote.Config
+	order    order // without addresses and name
+	at       addresses
+	strict   bool
+	call     string // port of receivers that stand on their hosts and are called, "" if they are started by ssh
+}
+
+// crewHost is a host of the crew, whose lock guards it.
+type crewHost struct {
+	name  string
+	state hostState
+	seen  string // the sender's address, as the host sees it
+	err   error  // why it has ended
+	stop  context.CancelCauseFunc
+}
+
+type hostState int
+
+const (
+	hostWaits hostState = iota
+	hostOpens
+	hostCopies
+	hostRuns
+	hostEnded
+)
+
+// startCrew starts receivers on the hosts. All end with ctx, which stop ends.
+func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string, start *launch, events *events) *crew {
+	c := &crew{
+		start: start, want: lobby.NewCount(len(names)), events: events, gate: make(chan struct{}, maxOpening), stop: stop,
+		ended: make(chan struct{}), began: time.Now(), spreads: map[*remote.Program]*spread{},
+	}
+	for _, name := range names {
+		c.hosts = append(c.hosts, &crewHost{name: name})
+	}
+	if start.programs != nil {
+		for _, p := range start.programs.All {
+			c.spreads[p] = newSpread()
+		}
+	}
+	var all sync.WaitGroup
+	for _, h := range c.hosts {
+		var own context.Context
+		own, h.stop = context.WithCancelCause(ctx)
+		all.Go(func() {
+			defer h.stop(nil)
+			if start.call != "" {
+				c.leave(ctx, h, c.call(own, h))
+			} else {
+				c.leave(ctx, h, c.serve(own, h))
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		close(c.ended)
+	}()
+	return c
+}
+
+// serve has a receiver run on a host, until that has ended.
+func (c *crew) serve(ctx context.Context, h *crewHost) error {
+	s, err := c.open(ctx, h)
+	if err != nil {
+		return err
+	}
+	program, copies, err := s.Program()
+	switch {
+	case err != nil:
+		s.Close() // nothing runs there
+	case !copies:
+		c.events.detail(h.name, "the program is installed")
+		if err = s.Run(ctx); err == nil {
+			err = c.begin(h, s, nil)
+		}
+	default:
+		c.become(h, hostCopies)
+		defer c.spreads[program].withdraw(h.name)
+		err = c.copy(ctx, h, s, c.spreads[program])
+	}
+	if err != nil {
+		return err
+	}
+	c.events.copy(Output, h.name, s.Output)
+	return s.Wait()
+}
+
+// copy has a host get a copy of the program, run it and pass it on.
+func (c *crew) copy(ctx context.Context, h *crewHost, s *remote.Session, spread *spread) error {
+	seeds, err := spread.obtain(ctx, s)
+	if err != nil {
+		s.Close() // nothing runs there
+		return err
+	}
+	if seeds {
+		defer spread.seed()
+	}
+	began, from := time.Now(), "another host"
+	if !s.Fetched() {
+		from = "here"
+	}
+	if err := s.Run(ctx); err != nil {
+		return err
+	}
+	if !s.Fetched() {
+		spread.copied(time.Since(began))
+	}
+	c.events.detail(h.name, "it has got the program from "+from)
+	return c.begin(h, s, spread)
+}
+
+// begin tells a receiver that runs what to do. With a spread it passes on the program.
+func (c *crew) begin(h *crewHost, s *remote.Session, spread *spread) error {
+	order := c.start.order
+	order.Name, order.From, order.Share = h.name, c.start.at.list(s.Facts.Client), spread != nil
+	text, err := json.Marshal(order)
+	c.become(h, hostRuns)
+	if err == nil {
+		_, err = s.Write(text)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if spread != nil {
+		if at, ok := s.Shares(); ok {
+			spread.offer(h.name, at)
+		}
+	}
+	return nil
+}
+
+// open connects to a host when it is its turn.
+func (c *crew) open(ctx context.Context, h *crewHost) (*remote.Session, error) {
+	if err := c.enter(ctx, h); err != nil {
+		return nil, err
+	}
+	defer c.exit()
+	cfg := c.start.ssh
+	cfg.Said = func(line string) { c.events.emit(Event{Kind: c.said(), Host: h.name, Text: line}) }
+	s, err := remote.Open(ctx, h.name, c.start.programs, cfg)
+	if err == nil {
+		c.mu.Lock()
+		h.seen = s.Facts.Client
+		c.mu.Unlock()
+	}
+	return s, err
+}
+
+// said returns the kind of the lines that hosts print to their standard error. Without a command
+// these are the words of ssh and of the receiver, whose last ones come back as errors.
+func (c *crew) said() EventKind {
+	if c.start.order.Exec != "" || c.start.order.Then != "" {
+		return ErrorOutput
+	}
+	return Detail
+}
+
+// enter waits until it is a host's turn to be connected to.
+func (c *crew) enter(ctx context.Context, h *crewHost) error {
+	select {
+	case c.gate <- struct{}{}:
+		c.become(h, hostOpens)
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *crew) exit() { <-c.gate }
+
+// become notes how far a host has come.
+func (c *crew) become(h *crewHost, state hostState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.state = state
+	c.tell()
+}
+
+// leave notes that a host's receiver has ended. The sender does not wait for it any more.
+func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.state, h.err = hostEnded, cmp.Or(h.err, err)
+	if c.over {
+		c.settle()
+		return
+	}
+	if h.err == nil {
+		h.err = errors.New("its receiver has ended too soon")
+	}
+	c.want.Less()
+	if ctx.Err() != nil {
+		return
+	}
+	c.events.detail(h.name, h.reason()) // the result says it
+	c.tell()
+	if c.start.strict {
+		c.stop(fmt.Errorf("%s: %s", h.name, h.reason()))
+	}
+}
+
+// come notes how many receivers are here.
+func (c *crew) come(here int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.here = here
+	c.tell()
+}
+
+// tell shows how far the hosts have come. When nobody starts any more those that run have a while
+// to come.
+func (c *crew) tell() {
+	var n [hostEnded + 1]int
+	for _, h := range c.hosts {
+		n[h.state]++
+	}
+	parts := []string{fmt.Sprintf("%d of %d have come", c.here, len(c.hosts))}
+	for _, part := range []struct {
+		n    int
+		text string
+	}{{n[hostWaits] + n[hostOpens], "connect"}, {n[hostCopies], "get the program"}, {n[hostEnded], "failed"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))
+		}
+	}
+	if c.over {
+		return
+	}
+	c.events.status(strings.Join(parts, ", "))
+	if c.late == nil && n[hostWaits]+n[hostOpens]+n[hostCopies] == 0 {
+		c.late = time.AfterFunc(comeTime, c.want.Stop)
+	}
+}
+
+// close ends the wait for receivers: those that have come are served.
+func (c *crew) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.late != nil {
+		c.late.Stop()
+	}
+	c.events.status("")
+}
+
+// awaited returns the crew as the receivers for which a sender waits.
+func (c *crew) awaited() *awaited {
+	places := map[string]int{}
+	for i, h := range c.hosts {
+		places[h.name] = i
+	}
+	order := func(a, b string) int { return cmp.Compare(places[a], places[b]) }
+	return &awaited{want: c.want, total: len(c.hosts), came: c.come, full: c.close, at: c.at, order: order, later: c.later, words: c.words}
+}
+
+// absent says what is known of a host whose receiver has not come, by its state.
+var absent = [...]string{
+	hostWaits:  "its turn to be connected to has not come",
+	hostOpens:  "ssh has not connected",
+	hostCopies: "it gets a copy of schedgen",
+	hostRuns:   "its receiver runs and has not come",
+}
+
+// words returns the hosts that have not come, and why.
+func (c *crew) words(here []string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var by [hostEnded][]string
+	for _, h := range c.hosts {
+		if h.state < hostEnded && !slices.Contains(here, h.name) {
+			by[h.state] = append(by[h.state], h.name)
+		}
+	}
+	text := fmt.Sprintf("%d of %s have come", len(here), words.Count(int64(len(c.hosts)), "host", "hosts"))
+	for state, names := range by {
+		if len(names) > 0 {
+			text += fmt.Sprintf("; %s: %s", words.Some(names), absent[state])
+		}
+	}
+	return text
+}
+
+// later says for whom a later round waits, and who has all already.
+func (c *crew) later(want *lobby.Count, served map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want, c.served = want, served
+	c.settle()
+}
+
+// settle stops the waiting for a later round when nobody else can come.
+func (c *crew) settle() {
+	for _, h := range c.hosts {
+		if h.state != hostEnded && !c.served[h.name] {
+			return
+		}
+	}
+	c.want.Stop()
+}
+
+// end waits until all receivers have ended. It ends those that take too long, or have not come. A
+// command after the cast may take any time.
+func (c *crew) end(done map[string]bool) {
+	c.close()
+	late := time.NewTimer(endTime)
+	defer late.Stop()
+	select {
+	case <-c.ended:
+	case <-late.C:
+	}
+	c.mu.Lock()
+	for _, h := range c.hosts {
+		if h.state != hostEnded && (c.start.order.Then == "" || !done[h.name]) {
+			h.err = errLate
+			h.stop(errLate)
+		}
+	}
+	c.mu.Unlock()
+	<-c.ended
+	c.stop(nil)
+}
+
+// setup returns what it took to have the receivers run, until the first round began.
+func (c *crew) setup(began time.Time) *Setup {
+	t := &Setup{Seconds: began.Sub(c.began).Seconds()}
+	for p, s := range c.spreads {
+		s.mu.Lock()
+		t.Sent, t.Passed = t.Sent+s.sent, t.Passed+s.passed
+		if n, err := p.CopyBytes(); err == nil && s.sent > 0 {
+			t.Bytes = max(t.Bytes, n)
+		}
+		s.mu.Unlock()
+	}
+	return t
+}
+
+// at returns the address of this host where all that run see it.
+func (c *crew) at() (netip.AddrPort, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	listener := c.start.at.listener
+	if !listener.Addr().IsUnspecified() {
+		return listener, nil
+	}
+	var at netip.Addr
+	for _, h := range c.hosts {
+		if h.state != hostRuns {
+			continue
+		}
+		a, direct := c.start.at.direct(h.seen)
+		switch {
+		case !direct:
+			return listener, fmt.Errorf("%s does not see this host at an address of its own", h.name)
+		case at.IsValid() && a != at:
+			return listener, fmt.Errorf("the hosts see this one at several addresses, %v and %v", at, a)
+		}
+		at = a
+	}
+	if !at.IsValid() {
+		return listener, errors.New("no receiver runs")
+	}
+	return netip.AddrPortFrom(at, listener.Port()), nil
+}
+
+// reason is why a host whose receiver has ended has nothing.
+func (h *crewHost) reason() string { return strings.TrimPrefix(h.err.Error(), "schedgen: ") }
+
+// complete names all hosts in a result, in the order in which they were named.
+func (c *crew) complete(r *Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	came := map[string]Receiver{}
+	for _, each := range r.Receivers {
+		came[each.Name] = each
+	}
+	r.Receivers = nil
+	for _, h := range c.hosts {
+		each, ok := came[h.name]
+		switch {
+		case !ok:
+			h.err = cmp.Or(h.err, errLate)
+			each = Receiver{Name: h.name, Outcome: Outcome{Reason: h.reason()}}
+		case h.err == nil:
+		case each.Done && c.start.order.Then != "":
+			each.Command = h.reason()
+		case !each.Done && each.Reason != errInterrupted.Error() && !strings.Contains(h.reason(), each.Reason):
+			each.Reason += " (" + h.reason() + ")"
+		}
+		r.Receivers = append(r.Receivers, each)
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package pack
+
+import (
+	"errors"
+	"os"
+
+	"github.com/schedgen/schedgen/cast/record"
+)
+
+// readExtended returns an error: access lists and extended attributes are those of Linux.
+func readExtended(*os.File, bool, bool) ([]record.Extended, error) {
+	return nil, errors.New("access lists and extended attributes are sent from Linux alone")
+}

@@ -1,0 +1,500 @@
+package cast
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	goruntime "runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/internal/words"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+const (
+	// regroupTime is how long the sender waits for receivers of a round that have not met: a receiver
+	// that lives enters again at once.
+	regroupTime = 5 * time.Second
+	// restTime is how long those are waited for that come again behind a round: the disk of one that is slow may have to end a write.
+	restTime = 30 * time.Second
+	// mostMeetings is the greatest number of times that a party tries to meet.
+	mostMeetings = 4
+	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and mostQuiet how long at most. Until --silence is over it may come
+	// again, and gets the rest behind them. A sign of life may stand behind quietBytes of what is sent; on links of less than quietRate bytes a second behind more.
+	leastQuiet = 500 * time.Millisecond
+	mostQuiet  = 3 * time.Second
+	quietBytes = 3e6
+	quietRate  = 1e6
+	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones some of what stands in
+	// queues is taken for lost, and the chain takes less.
+	mcastRate = 100e3
+)
+
+// server serves receivers in rounds. A receiver that comes during a round is served in the next one.
+type server struct {
+	*Options
+	l        *net.TCPListener
+	in       *lobby.Lobby
+	guests   *awaited
+	payload  *Payload
+	events   *events
+	silence  time.Duration // after which a host is lost; 0: never
+	way      string        // the transport; auto until it is known
+	used     string        // that of the first round that was sent
+	deadline time.Time
+	began    time.Time // the first round
+	ends     ledger
+	lacks    lacks
+	rates    rates
+	served   atomic.Int64 // receivers that have all
+	waiting  int          // receivers that wait for a later round than the one that was chosen last
+	sent     int64
+	stream   string // names what those get who lack all, the same in each round
+	reached  int64  // bytes of that which were sent
+	streamed Digest // of a stream that was sent
+	packed   bool   // what is sent is compressed
+	chosen   bool   // whether it is has been decided
+	voided   int    // files that had changed while they were read, when the stream got its name
+}
+
+// round is a party of receivers and the data that it gets.
+type round struct {
+	*lobby.Party
+	roundNote
+	lacked  *block.Set // nil: all; of a survey, what receivers lack by size and time
+	outline bool       // what is compared are sizes and times alone
+	rate    float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
+}
+
+// Serve sends the payload to receivers that come to l by themselves, first when as many have come as
+// expect says, or after o.Wait. With 0, all that come within o.Wait are served. It leaves l open. A nil
+// result says that the cast has not begun; see To.
+func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Options) (*Result, error) {
+	events := newEvents(o.Events)
+	out, err := serve(ctx, l, comers(l, expect, events), p, &o, events)
+	if out != nil && err != nil {
+		out.Error = err.Error()
+	}
+	return out, err
+}
+
+// serve sends to those that come at l, first when as many have come as are awaited. It returns nil if
+// the cast has not begun.
+func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload, o *Options, events *events) (*Result, error) {
+	in, err := lobby.Open(l, o.lobby())
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Options: o, l: l, in: in, guests: guests, payload: p, events: events, way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)), deadline: time.Now().Add(o.Wait), stream: rand.Text()}
+	err = spelled(ctx, s.rounds(ctx, guests.want), func(int) string { return "" })
+	waiting := in.Close(s.closing(err))
+	if len(s.ends.list) == 0 {
+		return nil, err
+	}
+	if err != nil && !p.streams() { // they would have been served behind
+		s.ends.unserved(waiting, err)
+	}
+	return s.result(), err
+}
+
+// closing returns the reason for receivers that get no place.
+func (s *server) closing(err error) string {
+	switch {
+	case len(s.ends.list) > 0 && s.payload.streams():
+		return "the stream has begun without this host"
+	case err != nil:
+		return err.Error()
+	}
+	return "the cast is over"
+}
+
+// digest returns what identifies all that is sent, or ok = false as long as not all of it has been read.
+func (s *server) digest() (d Digest, ok bool) {
+	if s.payload.streams() {
+		return s.streamed, s.streamed != Digest{}
+	}
+	d, _, ok = s.payload.Origin.Digest()
+	return d, ok
+}
+
+// confirm takes a receiver for one that has all only if the digest of what it has, which it tells in the
+// end, is that of what was sent in the first round.
+func (s *server) confirm(outcomes []Outcome) {
+	want, whole := s.digest()
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Done && (!whole || !bytes.Equal(o.Answer, want[:])) {
+			o.Done, o.Reason = false, fmt.Sprintf("it has something else: its digest is %x, that of what was sent %x", o.Answer, want)
+		}
+	}
+}
+
+// rounds serves parties until no receiver waits, and none is expected.
+func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
+	stop := s.until(want, s.Wait)
+	for meetings := 1; ; meetings++ {
+		round, hosted := s.host(ctx, want)
+		stop()
+		switch {
+		case errors.Is(hosted, lobby.ErrNobody) && len(s.ends.list) > 0:
+			return err // of the last round
+		case hosted != nil:
+			return hosted
+		}
+		s.ends.begin(round.Guests)
+		comm, unmet := s.meet(ctx, round)
+		if unmet != nil {
+			unmet = spelled(ctx, unmet, round.name)
+			s.ends.fail(round.Guests, unmet)
+			if ctx.Err() != nil || meetings == mostMeetings {
+				return unmet
+			}
+			gone := 0
+			if errors.As(unmet, new(*lobby.GoneError)) {
+				gone = 1
+			}
+			err = unmet
+			want, stop = s.back(len(round.Guests)-gone+s.waiting, regroupTime)
+			continue
+		}
+		meetings = 0
+		var again, silent int
+		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, ErrNobody) || s.payload.streams() || s.Compare {
+			return err
+		}
+		switch rest := s.silence - round.Silence; {
+		case again > 0:
+			want, stop = s.back(again+s.waiting, restTime)
+		case silent > 0 && rest > max(0, time.Until(s.deadline)):
+			s.events.notice("", fmt.Sprintf("hosts that do not answer have %v to come again", rest))
+			want, stop = s.back(silent+s.waiting, rest)
+		default:
+			want, stop = s.next()
+		}
+		s.guests.later(want, s.ends.names())
+		goruntime.GC() // what this round has held is given back before the next one holds as much
+	}
+}
+
+// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
+func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
+	r := new(round)
+	choose := func(all []lobby.Guest) ([]int, string) {
+		var chosen []int
+		if s.Resume && s.payload.Origin.Quick() {
+			chosen, r.outline = s.lacks.unseen(all)
+		}
+		if s.Resume && !r.outline {
+			chosen, r.lacked = s.lacks.unknown(all)
+		}
+		if r.Survey = len(chosen) > 0; !r.Survey {
+			chosen, r.lacked = s.lacks.group(all)
+			if s.behind() {
+				chosen = s.rates.leaveOut(all, chosen, s.left(r.lacked, s.from(all, chosen, r.lacked)), s.Limit, s.events)
+			}
+			if r.From = s.from(all, chosen, r.lacked); r.lacked == nil {
+				r.Stream = s.stream
+			}
+		}
+		if s.probe(len(all)) >= sureProbe {
+			r.rate = middleRate(all, chosen, 0)
+		}
+		if !r.Survey {
+			r.Packed = s.packs(r.rate)
+		}
+		s.waiting = len(all) - len(chosen)
+		arrange(all, chosen, s.guests.order)
+		r.Hops = s.Hops
+		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate, s.returns(all, chosen)), -1)
+		return chosen, r.spell()
+	}
+	stop := waitingFor(func(line string) { s.events.notice("", line) }, s.waits)
+	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
+	stop()
+	r.Party = party
+	return r, err
+}
+
+// waits returns the words for the receivers that the sender waits for.
+func (s *server) waits() string {
+	all, refused := s.in.Here()
+	text := s.guests.words(namesOf(all))
+	if done := s.served.Load(); done > 0 {
+		text = fmt.Sprintf("%d of %d have all; others may still come", done, max(int64(s.guests.total), done))
+	}
+	if refused != nil {
+		text = fmt.Sprintf("%s; a connection was refused: %v", text, refused)
+	}
+	return text
+}
+
+// from returns where in the stream those of all that are chosen begin, who lack some blocks, nil for all: behind what all of them have got of it.
+func (s *server) from(all []lobby.Guest, chosen []int, lacked *block.Set) int64 {
+	if lacked != nil {
+		return 0 // it is a stream of its own
+	}
+	least := s.reached
+	for _, i := range chosen {
+		w := wordOf(&all[i])
+		if w.Stream != s.stream {
+			return 0
+		}
+		least = min(least, max(w.Have, 0))
+	}
+	return least
+}
+
+// returns reports whether one of all that are chosen gave no sign of life in its last round.
+func (s *server) returns(all []lobby.Guest, chosen []int) bool {
+	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Silent })
+}
+
+// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever. One of them may have
+// been silent before, and has lived.
+func (s *server) quiet(rate float64, before bool) time.Duration {
+	switch {
+	case !s.behind(), rate < quietRate:
+		return s.silence
+	case before:
+		return min(s.silence, mostQuiet)
+	}
+	behind := time.Duration(quietBytes / rate * float64(time.Second))
+	return min(s.silence, max(leastQuiet, min(behind, mostQuiet)))
+}
+
+// back returns a count of so many that are to come again within d.
+func (s *server) back(n int, d time.Duration) (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(max(n, 0))
+	return want, s.until(want, d)
+}
+
+// until has a host wait no longer than d, if that is not 0.
+func (s *server) until(want *lobby.Count, d time.Duration) (stop func()) {
+	if d <= 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(d, want.Stop)
+	return func() { timer.Stop() }
+}
+
+// next returns for whom to wait behind a round: for those that have come meanwhile, and as
+// long as --wait says for those that are expected still.
+func (s *server) next() (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(1)
+	left := time.Until(s.deadline)
+	if left <= 0 || s.ends.done() >= s.guests.total {
+		want.Stop()
+	}
+	return want, s.until(want, left)
+}
+
+// wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
+// The network of the one in the middle takes so many bytes a second, 0 if that is not known.
+func (s *server) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rate float64) string {
+	s.guests.full()
+	if s.auto() && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Behind || s.rates.knows(&all[i]) })) {
+		return Chain
+	}
+	if s.way == Auto {
+		s.way = Multicast
+		if rate > 0 && rate < mcastRate {
+			s.chain(fmt.Errorf("the networks of the receivers take no more than %s/s", words.Bytes(rate)))
+		} else if why := s.muted(ctx, all); why != nil {
+			s.chain(why)
+		}
+	}
+	return s.way
+}
+
+// muted returns why this host or a guest cannot multicast, nil if all can.
+func (s *server) muted(ctx context.Context, all []lobby.Guest) error {
+	where := s.l.Addr().String()
+	at, err := s.guests.at()
+	switch {
+	case err == nil:
+		where = at.String()
+	case s.Interface == "":
+		return err
+	}
+	if err := s.multicasts(ctx, where); err != nil {
+		return err
+	}
+	for i := range all {
+		if w := wordOf(&all[i]); w.Mute != "" {
+			return fmt.Errorf("%s: %s", all[i].Name, w.Mute)
+		}
+	}
+	return nil
+}
+
+// auto reports whether the sender chooses the way.
+func (s *server) auto() bool { return s.Transport == "" || s.Transport == Auto }
+
+// chain makes all further rounds use the chain, and tells the reason.
+func (s *server) chain(why error) {
+	s.way = Chain
+	s.events.notice("", fmt.Sprintf("transport: tcp, since %v", why))
+}
+
+// meet connects this host with a party. If that cannot multicast after all, the next one goes along the chain.
+func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) {
+	meeting, stop := round.Meeting(ctx)
+	defer stop()
+	cfg := tcp.Config{Coordinator: s.l.Addr().String(), Listener: s.l, Share: true, Guests: s.in.Welcome}
+	if at, err := s.guests.at(); err == nil {
+		cfg.Bind = at.Addr().String()
+	}
+	comm, err := s.join(meeting, round.roundNote, &round.Place, cfg)
+	if err == nil {
+		return comm, nil
+	}
+	err = withCause(ctx, err)
+	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.auto() && round.Transport == Multicast {
+		s.chain(err)
+	} else if ctx.Err() == nil {
+		s.events.notice("", fmt.Sprintf("the hosts connect once more: %s", named(withoutDetails(err), round.name)))
+	}
+	return nil, err
+}
+
+// send serves a party, and returns how many of it come again, and how many may that have given no sign of life.
+func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (again, silent int, err error) {
+	if s.began.IsZero() {
+		s.began, s.used = time.Now(), round.Transport
+	}
+	o := SendOptions{Limit: s.Limit, Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == Chain, Rate: round.rate}
+	source, total, doing := s.payload.source(round.lacked, &s.streamed), s.left(round.lacked, round.From), "send"
+	show := func(at Progress) { s.events.emit(Event{Kind: RoundProgress, Progress: at}) }
+	if round.Packed {
+		var raw, packed atomic.Int64
+		source, total = Compressed(source, &raw, &packed), s.bytes(round.lacked)
+		show = func(at Progress) { // in bytes of files
+			from, n := float64(round.From), float64(packed.Load())
+			at.Bytes = int64((from + float64(at.Bytes)) * float64(raw.Load()) / max(n, 1))
+			s.events.emit(Event{Kind: RoundProgress, Progress: at})
+		}
+	}
+	source = Tail(source, round.From)
+	if round.Survey {
+		source, total, doing = s.comparison(round), -1, "compare"
+	}
+	s.events.emit(Event{Kind: RoundBegins, Text: doing + " by " + WayOf(round.Transport), Total: total, Hosts: namesOf(round.Guests)})
+	o.Progress = saveMemory(s.Alone, show)
+	report, err := Send(ctx, comm, source, o)
+	err = spelled(ctx, err, round.name)
+	for i := range report.Outcomes {
+		each := &report.Outcomes[i]
+		if each.Reason = named(each.Reason, round.name); !each.Done && ctx.Err() != nil && !each.told {
+			each.Reason = err.Error()
+		}
+	}
+	s.events.emit(Event{Kind: RoundEnds})
+	s.sent += report.Bytes
+	if !round.Survey {
+		s.confirm(report.Outcomes)
+	}
+	if round.Stream != "" {
+		s.reached = max(s.reached, round.From+report.Bytes)
+	}
+	if s.payload.Origin.Voided() > s.voided { // the next round sends other bytes
+		s.voided, s.stream, s.reached = s.payload.Origin.Voided(), rand.Text(), 0
+	}
+	s.ends.end(round.Guests, report.Outcomes)
+	s.served.Store(int64(s.ends.done()))
+	for i, o := range report.Outcomes {
+		id := wordOf(&round.Guests[i]).ID
+		switch {
+		case o.Behind, o.Silent:
+			s.lacks.forget(id)
+			if o.Silent {
+				silent++
+			} else {
+				again++
+			}
+			s.events.notice(round.Guests[i].Name, s.behindWords(&o, round.Silence))
+		case round.Survey && o.Done:
+			if err := s.lacks.learn(id, o.Answer, round.outline); err != nil {
+				return 0, 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
+			}
+			again++
+		}
+	}
+	switch {
+	case s.Compare && err == nil:
+		err = s.compared(ctx, round)
+	case round.Survey:
+		s.ends.fail(round.Guests, errCompared)
+	}
+	return again, silent, err
+}
+
+// behindWords says why a receiver comes again behind the others.
+func (s *server) behindWords(o *Outcome, silence time.Duration) string {
+	if !o.Silent || silence <= 0 {
+		return o.Reason
+	}
+	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others", silence)
+}
+
+func namesOf(guests []lobby.Guest) (names []string) {
+	for i := range guests {
+		names = append(names, guests[i].Name)
+	}
+	return names
+}
+
+// compared takes note of what those of a survey lack, of which nothing is sent.
+func (s *server) compared(ctx context.Context, r *round) error {
+	for i := range r.Guests {
+		id := wordOf(&r.Guests[i]).ID
+		each := s.ends.byID[id]
+		if !each.Done {
+			continue
+		}
+		set := s.lacks.sets[id]
+		if r.outline {
+			set = s.lacks.seen[id]
+		}
+		lacks, err := s.payload.Origin.Lacking(ctx, set)
+		if err != nil {
+			return err
+		}
+		each.Lacks = &lacks
+	}
+	return nil
+}
+
+// comparison returns the source of a survey or an outline.
+func (s *server) comparison(r *round) Source {
+	if r.outline {
+		return Outline(s.payload.Origin)
+	}
+	return Survey(s.payload.Origin, r.lacked)
+}
+
+// errCompared: a receiver has not come again.
+var errCompared = errors.New("lost: it has compared what it has, and has not come again")
+
+func (s *server) result() *Result {
+	took := time.Duration(0)
+	if !s.began.IsZero() {
+		took = time.Since(s.began)
+	}
+	o := newResult(s.payload, cmp.Or(s.used, s.way), took, s.sent, s.ends.receivers())
+	o.began = s.began
+	if !s.payload.streams() {
+		if _, totals, ok := s.payload.Origin.Digest(); ok { // more may have been written before the first round
+			o.Bytes = totals.Bytes
+		}
+	}
+	return o
+}

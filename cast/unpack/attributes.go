@@ -1,0 +1,141 @@
+package unpack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/user"
+	"path"
+	"strconv"
+
+	"github.com/schedgen/schedgen/cast/record"
+)
+
+// owners are the numbers here of users and groups that have names at the sender.
+type owners struct{ users, groups map[string]int }
+
+// maxOwners bounds how many names are kept.
+const maxOwners = 1 << 16
+
+// attributes gives an entry its owner, and then its extended attributes, which a change of the
+// owner may remove. Permissions come later, since that removes setuid, too. A nil extend is for a
+// link, which has none.
+func (u *unpacker) attributes(a *record.Attributes, chown func(uid, gid int) error, extend func(*record.Attributes) error) error {
+	if a == nil {
+		return nil
+	}
+	if o := a.Owner; o != nil {
+		if err := chown(u.owners.user(o), u.owners.group(o)); err != nil {
+			return fmt.Errorf("give it to %s: %w", spell(o), cause(err))
+		}
+	}
+	if extend == nil || !a.ACL && !a.Xattr {
+		return nil
+	}
+	return extend(a)
+}
+
+// spell names an owner.
+func spell(o *record.Owner) string {
+	name := func(text string, id uint32) string {
+		if text == "" {
+			return strconv.FormatUint(uint64(id), 10)
+		}
+		return text
+	}
+	return name(o.User, o.UID) + ":" + name(o.Group, o.GID)
+}
+
+// cause returns what is behind the path of an error, which may be a name of ours.
+func cause(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+func (w *owners) user(o *record.Owner) int {
+	return idOf(&w.users, o.User, o.UID, func(name string) (string, error) {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.Uid, nil
+	})
+}
+
+func (w *owners) group(o *record.Owner) int {
+	return idOf(&w.groups, o.Group, o.GID, func(name string) (string, error) {
+		g, err := user.LookupGroup(name)
+		if err != nil {
+			return "", err
+		}
+		return g.Gid, nil
+	})
+}
+
+// idOf returns the number of a name here, and the sender's if the name is unknown or empty.
+func idOf(known *map[string]int, name string, number uint32, lookUp func(name string) (string, error)) int {
+	if name == "" {
+		return int(number)
+	}
+	if id, ok := (*known)[name]; ok {
+		if id < 0 {
+			return int(number)
+		}
+		return id
+	}
+	id := -1
+	if text, err := lookUp(name); err == nil {
+		if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+			id = int(n)
+		}
+	}
+	if *known == nil || len(*known) == maxOwners {
+		*known = map[string]int{}
+	}
+	(*known)[name] = id
+	if id < 0 {
+		return int(number)
+	}
+	return id
+}
+
+// number takes note of where a file is that may get further names.
+func (u *unpacker) number(a *record.Attributes, path string) {
+	if a == nil || a.Link == 0 {
+		return
+	}
+	if u.linked == nil {
+		u.linked = map[uint32]string{}
+	}
+	u.linked[a.Link] = path
+}
+
+// hardLink gives a file a further name, once it has its first one. The name is made under another
+// first: what stands there is replaced at once.
+func (u *unpacker) hardLink(rec *record.Record) error {
+	old, ok := u.linked[uint32(rec.Size)]
+	if !ok {
+		return u.failed(rec.Name, fmt.Errorf("%w: a further name of a file that has not come", record.ErrFormat))
+	}
+	if err := u.free(rec.Name); err != nil {
+		return u.failed(rec.Name, err)
+	}
+	top, in, at, temp := u.target.Dir, u.here(), u.at(rec.Name), u.temps.next()
+	return u.disk.give(nil, func(error) error {
+		err := top.Link(old, path.Join(path.Dir(at), temp))
+		if err == nil {
+			err = in.Rename(temp, rec.Name)
+			// If both were names of one file already Rename has left both.
+			if e := in.Remove(temp); e != nil && !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+		if err != nil {
+			return failedAt(at, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package unpack
+
+import (
+	"errors"
+	"os"
+
+	"github.com/schedgen/schedgen/cast/record"
+)
+
+// setExtended returns an error if there are attributes to set: those that come are Linux's.
+func setExtended(_ *os.File, a *record.Attributes) error {
+	if len(a.Extended) == 0 {
+		return nil
+	}
+	return errors.New("access lists and extended attributes are kept on Linux alone")
+}

@@ -1,0 +1,30 @@
+package unpack
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// Home replaces ~ at the beginning of a path by the home of the user, and ~NAME by that of another
+// user, as a shell does.
+func Home(path string) (string, error) {
+	if !strings.HasPrefix(path, "~") {
+		return path, nil
+	}
+	name, rest, _ := strings.Cut(path[1:], "/")
+	if name == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		return filepath.Join(home, rest), nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w (a directory of this name is ./%s)", path, err, path)
+	}
+	return filepath.Join(u.HomeDir, rest), nil
+}
