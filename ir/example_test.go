@@ -27,7 +27,9 @@ func ExampleWriteJSON() {
 	}
 	// Output:
 	// {"format":"schedgen/1","collective":"bcast","algorithm":"chain","ranks":2,"root":0,"chunks":1,
-	// "params":{}, "programs":[ {"rank":0,"signals":0,"rules":[
+	// "params":{},
+	// "programs":[
+	// {"rank":0,"signals":0,"rules":[
 	//  {"when":["enter"],"do":[{"op":"put","slot":"c0","to":1}]}],"done":["enter"]},
 	// {"rank":1,"signals":0,"rules":[],"done":["c0"]}]}
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"time"
 
@@ -203,7 +203,7 @@ func (p *prober) apart(ctx context.Context, msg []byte, pause time.Duration) (se
 	}
 	send = p.since(start)
 	for p.now().Sub(start) < pause { // a sleep would wake up late and on another core
-		runtime.Gosched() // rank 1 may be a goroutine of this process
+		goruntime.Gosched() // rank 1 may be a goroutine of this process
 	}
 	start = p.now()
 	if err := p.comm.Bcast(ctx, msg, 1); err != nil {
