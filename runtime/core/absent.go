@@ -1,20 +1,10 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// absent holds the ranks that have not entered an operation that others are inside. A rank that is
-// probed (see pulse), is inside no operation and has not entered this one says so to all ranks,
-// down a binomial tree. It tells them again when it enters. So a missed deadline names the late
-// rank, whichever rank each waits for by its schedule.
-type absent struct {
-	seq   uint64 // the operation
-	ranks []int  // first ranks that have not entered it
-	own   uint64 // operation that this rank has said it has not entered; 0: none
-}
+// Package presence remembers which ranks have not entered an operation. Here ranks tell each other.
 
 // The values of Print in a FrameAbsent.
 const (
@@ -24,16 +14,17 @@ const (
 
 // sayAbsent tells all ranks, once, that this rank has not entered operation seq.
 func (ops *operations) sayAbsent(seq uint64) {
-	if ops.absent.own < seq {
-		ops.absent.own = seq
-		ops.passAbsent(&wire.Header{Seq: seq, Print: away, Arg: uint32(ops.Rank)})
+	if ops.absent.Say(seq) {
+		ops.passAbsent(seq, away, ops.Rank)
 	}
 }
 
-// sayPresent tells all ranks that this rank has now entered the operation.
+// sayPresent tells all ranks that this rank has entered the operation of which it has told them the
+// opposite, if it has.
 func (ops *operations) sayPresent() {
-	ops.passAbsent(&wire.Header{Seq: ops.absent.own, Print: here, Arg: uint32(ops.Rank)})
-	ops.absent.own = 0
+	if said, ok := ops.absent.Enter(ops.seq); ok {
+		ops.passAbsent(said, here, ops.Rank)
+	}
 }
 
 // peerAbsent records a rank's FrameAbsent and passes it on.
@@ -42,34 +33,25 @@ func (ops *operations) peerAbsent(h *wire.Header) {
 		ops.fate.violation(h, "absence of rank %d", h.Arg)
 		return
 	}
-	ops.passAbsent(h)
-	a, rank := &ops.absent, int(h.Arg)
-	if h.Seq > a.seq {
-		a.seq, a.ranks = h.Seq, a.ranks[:0]
-	}
-	at := slices.Index(a.ranks, rank)
-	switch {
-	case h.Seq != a.seq || rank == ops.Rank:
-	case h.Print == here && at >= 0:
-		a.ranks = slices.Delete(a.ranks, at, at+1)
-	case h.Print == away && at < 0 && len(a.ranks) < maxNamed:
-		a.ranks = append(a.ranks, rank)
+	rank := int(h.Arg)
+	ops.passAbsent(h.Seq, h.Print, rank)
+	if rank != ops.Rank && h.Print <= here {
+		ops.absent.Hear(rank, h.Seq, h.Print == here)
 	}
 }
 
-func (ops *operations) passAbsent(h *wire.Header) {
-	seq, what, rank := h.Seq, h.Print, h.Arg
-	for _, child := range ops.members.below(nil, int(rank), ops.Rank, ops.Size) {
-		ops.control(child, wire.FrameAbsent, seq, what, rank)
+// passAbsent tells the children of this rank in the tree of a rank whether that has entered.
+func (ops *operations) passAbsent(seq uint64, what uint32, rank int) {
+	for _, child := range ops.members.Children(nil, rank, ops.Rank, ops.Size) {
+		ops.control(child, wire.FrameAbsent, seq, what, uint32(rank))
 	}
 }
 
 // Absent returns a rank that has said that it has not entered operation seq. ok is false if no rank
 // has said so, or all such ranks have entered since.
 func (c *Core) Absent(seq uint64) (rank int, ok bool) {
-	a := &c.ops.absent
-	if a.seq == 0 || a.seq > seq || len(a.ranks) == 0 {
-		return 0, false
+	if late := c.ops.absent.In(seq); len(late) > 0 {
+		return late[0], true
 	}
-	return a.ranks[0], true
+	return 0, false
 }

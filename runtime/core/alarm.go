@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core/presence"
+)
 
 // Time without durations, for an exploration of every order of events. All timers of a core are
 // alarms. The explorer decides which alarm is next, not the duration of each: clocks of ranks need
@@ -45,9 +49,9 @@ type Alarm struct {
 
 // Alarms appends the alarms that are set to dst. Call it after Normalize.
 func (c *Core) Alarms(dst []Alarm) []Alarm {
-	for i := range c.members.absent {
-		if a := &c.members.absent[i]; a.state == suspected {
-			dst = append(dst, Alarm{AlarmSuspect, 0, a.rank})
+	for _, a := range c.members.All() {
+		if a.State == presence.Suspected {
+			dst = append(dst, Alarm{AlarmSuspect, 0, a.Rank})
 		}
 	}
 	if c.fate.err != nil {
@@ -108,7 +112,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	o := c.ops.open(a.Seq)
 	switch a.Kind {
 	case AlarmSuspect:
-		c.members.of(a.Index).until = noon
+		c.members.Of(a.Index).Until = noon
 	case AlarmDispute:
 		c.fate.dispute.until = noon
 	case AlarmGate:
@@ -149,9 +153,9 @@ func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
 	}
-	for i := range c.members.absent {
-		if a := &c.members.absent[i]; a.state == suspected {
-			a.until = later
+	for _, a := range c.members.All() {
+		if a.State == presence.Suspected {
+			c.members.Of(a.Rank).Until = later
 		}
 	}
 	if c.fate.disputes() {

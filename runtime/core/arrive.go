@@ -1,6 +1,8 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -18,7 +20,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 // hear takes a frame as a sign of life of its sender, except when a held frame is offered again.
 func (c *Core) hear(from int, v wire.Verdict) {
 	if v != wire.Hold {
-		c.watch.hear(from)
+		c.watch.Hear(from)
 	}
 }
 
@@ -88,8 +90,8 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 		}
 		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameAgree:
-		if !c.agree.fits(h) {
-			c.fate.violation(h, "agreement of kind %d with %d bytes, of %d", h.Arg, h.Len, sayingBytes(c.env.Size))
+		if !agree.Fits(h.Len, c.env.Size) || agree.Kind(h.Arg) >= agree.Kinds {
+			c.fate.violation(h, "agreement of kind %d with %d bytes among %d ranks", h.Arg, h.Len, c.env.Size)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
@@ -130,7 +132,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.messages().asked(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
-		c.agree.told(h, body)
+		c.heardReason(h, body)
 	case wire.FrameClash:
 		c.clashed(h, body)
 	case wire.FrameDispute:
@@ -159,9 +161,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		if c.fate.err != nil {
 			c.fate.answer(h.From)
 		}
-		c.watch.asked(h.From)
+		c.watch.Asked(h.From, c.agreeing())
+		c.env.control(h.From, wire.FrameAlive, 0, 0, 0)
 	case wire.FrameAgree:
-		c.agree.heard(h, body)
+		c.heardAgreement(h, body)
 	case wire.FrameAlive: // it counts as a sign of life
 	case wire.FrameLeave:
 		if h.Arg == failed {
@@ -170,7 +173,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.leave(h.From, h.Seq, h.Print)
 	}
 	if c.fate.err != nil {
-		c.agree.look()
+		c.updateAgreements()
 	}
 }
 
@@ -200,7 +203,8 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
 	case h.Kind == wire.FrameWatch:
-		c.watch.askedLoosely(h.From)
+		c.watch.Want()
+		c.sayLoosely(h.From, wire.FrameAlive)
 		return wire.Accept
 	case h.Kind == wire.FrameAlive: // it counts as a sign of life
 		c.rec.doubles.confirmed(h)
@@ -225,21 +229,21 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	case rank == c.env.Rank:
 		c.fate.refused(err)
 	case how == wire.Closed:
-		c.leave(rank, unknown, 0)
+		c.leave(rank, presence.Unknown, 0)
 	case how == wire.Refused:
-		c.members.suspect(rank, err)
+		c.members.Suspect(rank, err)
 	default:
 		c.broken(rank, err)
 	}
-	c.agree.look()
+	c.updateAgreements()
 }
 
 // leave takes a goodbye. The goodbye says what the rank has called up to its end: ranks that
 // disagree on a gather may all have returned, except for the root, which waits for blocks that are
 // never sent.
 func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
-	c.members.leave(rank, last, fingerprint)
-	c.agree.look()
+	c.members.Leave(rank, last, fingerprint)
+	c.updateAgreements()
 	c.fate.unheard(rank)
 	if mine, ok := c.ops.past(last); c.fate.err == nil && ok && fingerprint != 0 && mine != fingerprint {
 		c.ops.disagree(last, rank, fingerprint)
@@ -247,7 +251,7 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	if c.fate.err == nil && !c.fate.disputes() {
 		c.ops.checkLeft()
 	}
-	if c.fate.err == nil && last != unknown {
+	if c.fate.err == nil && last != presence.Unknown {
 		c.ops.leftAfter(rank, last)
 	}
 	if c.fate.err == nil {
@@ -262,12 +266,12 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 // overtaken earlier puts of the rank, which are then lost: a running or future operation of this
 // rank may wait for them.
 func (c *Core) broken(rank int, err error) {
-	a := c.members.of(rank)
-	if a == nil || a.state != hasLeft || c.ops.complete < min(c.ops.seq, a.last) {
+	a := c.members.Of(rank)
+	if a == nil || a.State != presence.Left || c.ops.complete < min(c.ops.seq, a.Last) {
 		c.fate.lost(rank, err)
 		return
 	}
-	a.last = min(a.last, c.ops.complete)
+	a.Last = min(a.Last, c.ops.complete)
 }
 
 // bodies are the buffers of short bodies on LaneControl, by sender. Frames of one sender follow

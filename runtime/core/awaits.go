@@ -4,21 +4,13 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
-)
-
-// wait says how an operation waits for a rank.
-type wait uint8
-
-const (
-	waitsNot     wait = iota
-	waitsLoosely      // the rank puts something by a repair or an answer, or must take something
-	waitsMust         // the rank puts something before it leaves the operation
+	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
 // awaits returns how this rank waits for another one in an open operation, and in which operation.
 // It looks through that rank's program, so use it only for long waits.
-func (ops *operations) awaits(rank int) (in *op, how wait) {
-	for seq := ops.complete + 1; seq <= ops.seq && how < waitsMust; seq++ {
+func (ops *operations) awaits(rank int) (in *op, how presence.Wait) {
+	for seq := ops.complete + 1; seq <= ops.seq && how < presence.WaitsMust; seq++ {
 		if o := ops.open(seq); o != nil {
 			if w := o.awaits(ops.Rank, rank); w > how {
 				in, how = o, w
@@ -28,12 +20,12 @@ func (ops *operations) awaits(rank int) (in *op, how wait) {
 	return in, how
 }
 
-func (o *op) awaits(own, rank int) (how wait) {
+func (o *op) awaits(own, rank int) (how presence.Wait) {
 	if o.plan.Programs == nil {
-		return waitsNot
+		return presence.WaitsNot
 	}
 	if (o.unsent > 0 || o.lost.yields.waits()) && o.puts(rank) {
-		how = waitsLoosely
+		how = presence.WaitsLoosely
 	}
 	p := o.plan.Programs(rank)
 	requests := p.Requests()
@@ -43,9 +35,9 @@ func (o *op) awaits(own, rank int) (how wait) {
 			switch {
 			case a.Op != ir.Put || int(a.To) != own || !o.machine.Awaits(a.Sets()):
 			case r.IsRepair() || r.AwaitsAny(requests):
-				how = waitsLoosely
+				how = presence.WaitsLoosely
 			default:
-				return waitsMust
+				return presence.WaitsMust
 			}
 		}
 	}

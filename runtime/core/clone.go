@@ -18,8 +18,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.ops.flags.awaits.Flags = slices.Clone(c.ops.flags.awaits.Flags)
 	d.ops.flags.shelf.lent = slices.Clone(c.ops.flags.shelf.lent)
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
-	d.members.absent = slices.Clone(c.members.absent)
-	d.ops.absent.ranks = slices.Clone(c.ops.absent.ranks)
+	d.members, d.watch, d.ops.absent = c.members.Clone(), c.watch.Clone(), c.ops.absent.Clone()
 	d.ops.spare = nil
 	d.ops.askers = slices.Clone(c.ops.askers)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
@@ -36,8 +35,8 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.spread.copyFrom(&c.spread)
 	d.surveys.copyFrom(&c.surveys)
 	d.agree = c.agree
+	d.agree.Agreements = c.agree.Clone()
 	d.link()
-	d.agree.cloneBallots()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
 }

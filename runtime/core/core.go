@@ -3,6 +3,8 @@ package core
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -11,13 +13,13 @@ import (
 type Core struct {
 	env     env
 	fate    failure
-	members membership
+	members presence.Roster
 	ops     operations
 	rec     recovery
 	casts   rootless
 	spread  spread
 	surveys surveys
-	watch   watch
+	watch   presence.Watch
 	agree   agreement
 	bodies  bodies
 	quick   Quick // scratch
@@ -28,7 +30,11 @@ func New(cfg Config, net Net) *Core {
 	if cfg.AskOverlay == nil {
 		cfg.AskOverlay = cfg.Overlay
 	}
-	c := &Core{env: env{Config: cfg, net: net}}
+	c := &Core{
+		env:   env{Config: cfg, net: net},
+		watch: presence.NewWatch(presence.WatchConfig{Rank: cfg.Rank, Size: cfg.Size, Silence: cfg.Silence, Datagrams: cfg.Caps.Direct}),
+		agree: agreement{Agreements: agree.New(cfg.Rank, cfg.Size)},
+	}
 	c.ops.flags.connect(net)
 	c.link()
 	c.casts.init()
@@ -41,20 +47,18 @@ func New(cfg Config, net Net) *Core {
 
 // link connects the parts with each other.
 func (c *Core) link() {
-	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
+	c.fate.env, c.ops.env, c.rec.env, c.casts.env = &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
 	c.surveys.env, c.surveys.fate, c.surveys.members = &c.env, &c.fate, &c.members
-	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
-	c.casts.members, c.agree.casts, c.agree.surveys = &c.members, c.messages(), &c.surveys
+	c.casts.members = &c.members
 	c.spread.env, c.spread.fate, c.spread.members = &c.env, &c.fate, &c.members
-	c.watch.fate, c.watch.members, c.watch.agree, c.watch.ops, c.ops.watch = &c.fate, &c.members, &c.agree, &c.ops, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
 // Err returns why the core has failed. It returns nil while the core works, and while the remaining
 // ranks agree on which ranks are lost.
 func (c *Core) Err() error {
-	if c.agree.settling() {
+	if c.settling() {
 		return nil
 	}
 	return c.fate.err
@@ -75,7 +79,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // question, watches another rank, waits for an agreement, repeats signals, or has refused a call
 // that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.surveys.waiting > 0 || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -113,7 +117,7 @@ func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 // FailWith is Fail for an error of Stand that the caller may have extended.
 func (c *Core) FailWith(e *OpError) {
 	c.fate.fail(e, true)
-	c.agree.look()
+	c.updateAgreements()
 }
 
 // Abandon forgets the operations that were open when the core failed. The transport must have
@@ -142,11 +146,11 @@ func (c *Core) Close(err error) (healthy bool) {
 // ranks that may ask this one, and those that exchange rootless messages with it.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
-	for distance := 1; distance < c.env.Size; distance = farther(distance) {
+	for distance := 1; distance < c.env.Size; distance = presence.Farther(distance) {
 		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
 	}
 	if len(to) < c.env.Size-1 {
-		to = append(append(to, c.ops.askers...), c.watch.askers...)
+		to = append(append(to, c.ops.askers...), c.watch.Askers()...)
 		to = c.messages().parting(to)
 		to = append(to, c.surveys.neighbours()...)
 		slices.Sort(to)
@@ -164,7 +168,8 @@ func (c *Core) goodbye(to int, healthy bool) {
 	arg := uint32(0)
 	if !healthy {
 		c.fate.answer(to)
-		c.agree.bequeath(to)
+		c.agree.Bequeath(to)
+		c.sendAgreements()
 		arg = failed
 	}
 	last, _ := c.ops.past(c.ops.complete)
@@ -174,57 +179,57 @@ func (c *Core) goodbye(to int, healthy bool) {
 // Tick tells the core the time, which must not go back.
 func (c *Core) Tick(now Time) {
 	for {
-		a, overdue := c.members.overdue(now)
+		a, overdue := c.members.Overdue(now)
 		if !overdue {
 			break
 		}
-		if c.mayHaveLeft(a.rank) {
-			c.leave(a.rank, unknown, 0)
+		if c.mayHaveLeft(a.Rank) {
+			c.leave(a.Rank, presence.Unknown, 0)
 		} else {
-			c.fate.lost(a.rank, a.err)
+			c.fate.lost(a.Rank, a.Err)
 		}
 	}
 	c.fate.tick(now)
 	if c.fate.err == nil {
-		c.ops.tick(now)
+		if c.ops.tick(now) {
+			c.watch.Want()
+		}
 		c.spread.tick(now)
 	}
 	if c.surveys.waiting > 0 && c.fate.err == nil {
-		c.watch.want() // a question ends at all ranks if one of them falls silent, whoever has asked
+		c.watch.Want() // a question ends at all ranks if one of them falls silent, whoever has asked
 	}
-	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
-		if lost := c.watch.tick(now); lost {
-			c.agree.look()
-		}
+	if c.tickAgreements(now); c.fate.err == nil || c.agreeing() {
+		c.tickWatch(now)
 	}
 }
 
 // mayHaveLeft reports whether a rank that takes no connections may have left in good order without
 // telling this rank. That is so if this rank asked it only because they must agree.
 func (c *Core) mayHaveLeft(rank int) bool {
-	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agree.active() {
+	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agreeing() {
 		return false
 	}
 	if c.fate.err != nil {
 		return true // frames of that rank may have arrived too late
 	}
 	_, how := c.ops.awaits(rank)
-	return how == waitsNot
+	return how == presence.WaitsNot
 }
 
 // Timed reports whether a timer needs precision: the driver must tick after every step.
 func (c *Core) Timed() bool {
-	return c.members.suspects() || c.fate.disputes() || c.ops.timed() || c.agree.ripe()
+	return c.members.Suspects() || c.fate.disputes() || c.ops.timed() || c.ripe()
 }
 
 // Due returns when Tick next has something to do, as of the last Tick. ok is false if it has
 // nothing to do.
 func (c *Core) Due() (due Time, ok bool) {
-	if due = min(c.members.due(), c.agree.due()); c.fate.err == nil {
+	if due = min(c.members.Due(), c.agreementsDue()); c.fate.err == nil {
 		due = min(due, c.fate.due(), c.ops.due(), c.spread.due())
 	}
-	if c.fate.err == nil || c.agree.active() {
-		due = min(due, c.watch.due())
+	if agreeing := c.agreeing(); c.fate.err == nil || agreeing {
+		due = min(due, c.watch.Due(&c.members, agreeing))
 	}
 	return due, due != never
 }
@@ -241,7 +246,7 @@ func (c *Core) Sent() bool {
 func (c *Core) HasRoom() bool {
 	room := c.fate.err == nil && c.messages().hasRoom()
 	if !room {
-		c.watch.want()
+		c.watch.Want()
 	}
 	return room
 }
@@ -255,7 +260,7 @@ func (c *Core) Flush() uint64 { return c.messages().flush() }
 func (c *Core) Flushed(n uint64) bool {
 	flushed := c.messages().flushed(n)
 	if !flushed {
-		c.watch.want()
+		c.watch.Want()
 	}
 	return flushed
 }

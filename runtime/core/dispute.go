@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -45,7 +46,7 @@ func (f *failure) clash(subject uint32, seq uint64, mine string, before []uint32
 		return
 	}
 	f.dispute = dispute{open: true, about: other, text: sides(subject, seq, f.Rank, mine, other, "something else, then or before, and has not said what")}
-	if f.members.gone(other) {
+	if f.members.Gone(other) {
 		f.unheard(other)
 		return
 	}
@@ -156,7 +157,7 @@ func (f *failure) propose(about int, text string) {
 		return
 	}
 	judge := 0
-	for judge < f.Rank && f.members.gone(judge) {
+	for judge < f.Rank && f.members.Gone(judge) {
 		judge++
 	}
 	if judge == f.Rank {
@@ -207,7 +208,7 @@ func (f *failure) tick(now Time) {
 }
 
 // doubt is how long a rank waits for another rank's words about a mismatch.
-func (f *failure) doubt() Time { return max(f.Stall, suspicion) }
+func (f *failure) doubt() Time { return max(f.Stall, presence.Suspicion) }
 
 // disputes reports whether the core knows of a mismatch that it has not failed by yet.
 func (f *failure) disputes() bool { return f.err == nil && f.dispute.open }

@@ -8,15 +8,57 @@
 // goroutine, clock, socket or context. So the same core runs under a real communicator, on a
 // simulated network and in an exploration of every order of events.
 //
-// Each part of a core owns its fields. A part may use the parts above it:
+// # Parts
+//
+// Some parts are packages of their own. They know nothing of a core: it tells them what happens,
+// and does what they answer.
+//
+//	agree     agreements on votes, and on which ranks are lost
+//	presence  which ranks have left, are lost, are silent, or are late
+//
+// The other parts own their fields. A part may use the parts above it:
 //
 //	env         the rank's configuration, and its way out
 //	failure     why everything has ended, and which ranks know
-//	membership  which ranks have left, which are lost
 //	operations  the calls: their numbers, slots and buffers
 //	recovery    chunks that multicasts lose
 //	rootless    messages that no call waits for
 //	surveys     questions that no rank waits for, and their answers
+//
+// Core joins them: what concerns several parts are methods of Core. Files agreement.go, watch.go
+// and absent.go join the packages to the rest.
+//
+// # An arriving frame
+//
+// Rank 1 forwards a chunk of bcast/chain over TCP. All of this is one goroutine, inside a call:
+//
+//	socket   reactor.Serve              a descriptor is ready
+//	stream   conn.Ready                 reads
+//	         Transport.receive          the bytes are a wire.Header and its body
+//	         Transport.buffer           asks where the body goes
+//	runtime  driver.Body                finds the communicator
+//	core     Core.Body                  a sign of life; the lane and kind select the part
+//	         operations.buffer          the operation, its fingerprint and the slot are right
+//	         op.chunk                   a part of the caller's buffer
+//	stream   Transport.landed           the body is complete
+//	runtime  driver.Arrived
+//	core     Core.Arrived
+//	         operations.arrived         counts the chunk
+//	         operations.set
+//	machine  Machine.Set                counts down the rules that wait for the slot
+//	core     operations.act             does the actions of those that fire
+//	         operations.putSlot         makes a wire.Frame of a put
+//	         env.put
+//	runtime  members.Put                the rank in the transport, if not all are members
+//	stream   Transport.Put              queues the frame
+//	         Transport.flushAll         writes it, at the next Poll
+//
+// Body leaves this way early: with Hold, if the operation has not begun here, and with Drop, if the
+// chunk is here already. A frame on LaneControl goes from Core.Body to Core.control, and from
+// Core.Arrived to the part that its kind concerns. A datagram comes by Core.Fragment, which takes
+// the header, the place and the bytes at once, and goes to recovery.datagram.
+//
+// # Time
 //
 // Time enters only with [Core.Tick]. A timer that starts between ticks, such as that of a repair,
 // gets its start time at the next tick. The driver ticks a core after each step after which

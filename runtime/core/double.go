@@ -126,7 +126,7 @@ func (rc *recovery) repeatDoubles(now Time) {
 		return
 	}
 	rc.doubles = slices.DeleteFunc(rc.doubles, func(d double) bool {
-		return d.times == maxRepeats || rc.ops.complete >= d.seq+Remembered || rc.ops.members.gone(d.to)
+		return d.times == maxRepeats || rc.ops.complete >= d.seq+Remembered || rc.ops.members.Gone(d.to)
 	})
 	for i := range rc.doubles {
 		d := &rc.doubles[i]

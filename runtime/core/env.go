@@ -1,15 +1,19 @@
 package core
 
 import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Time is a moment or a duration in nanoseconds. Moments count from 1 ns before the core was made
 // and are greater than 0; 0 stands for no moment.
-type Time int64
+type Time = moment.Time
 
 // never is later than every moment.
-const never = Time(1<<63 - 1)
+const never = moment.Never
 
 // Config is the configuration of a core. All ranks of a communicator have the same, except for
 // Rank.
@@ -78,4 +82,17 @@ func (e *env) fillControl(k wire.FrameKind, seq uint64, fingerprint, arg uint32)
 		Kind: k, Lane: wire.LaneControl, Epoch: e.Epoch, Seq: seq, Print: fingerprint, Arg: arg, From: e.Rank,
 	}}
 	return &e.frame
+}
+
+// allNear reports whether each rank says goodbye to all others.
+func (e *env) allNear() bool { return presence.AllNear(e.Size) }
+
+// hearsLeave reports whether a leaving rank says goodbye to this rank.
+func (e *env) hearsLeave(rank int) bool {
+	return presence.Near((rank-e.Rank+e.Size)%e.Size) || e.channel(e.Overlay, rank) || e.channel(e.AskOverlay, rank)
+}
+
+// channel reports whether this rank and another are neighbours in an overlay.
+func (e *env) channel(o Overlay, rank int) bool {
+	return slices.Contains(o.Channels(nil, rank), e.Rank) || slices.Contains(o.Channels(nil, e.Rank), rank)
 }

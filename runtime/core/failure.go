@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -13,7 +15,7 @@ import (
 // the reason from the neighbour that it probes, or from the goodbye of a rank that leaves.
 type failure struct {
 	*env
-	members *membership
+	members *presence.Roster
 	err     error
 	why     reason // the reason of err for other ranks
 	seq     uint64 // last operation that this rank has entered
@@ -54,7 +56,7 @@ func (f *failure) close(err error, inside bool) {
 
 // spread passes r on to the children of this rank in the tree of r's origin.
 func (f *failure) spread(r *reason) {
-	for _, child := range f.members.below(nil, r.origin, f.Rank, f.Size) {
+	for _, child := range f.members.Children(nil, r.origin, f.Rank, f.Size) {
 		f.tell(child, r)
 	}
 }
@@ -90,7 +92,7 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	}
 	f.passed[h.Arg] = true
 	r.text = string(text)
-	if r.about == r.origin && f.isLoss(&r) && !f.members.gone(r.about) {
+	if r.about == r.origin && f.isLoss(&r) && !f.members.Gone(r.about) {
 		f.mourn(r.about, f.kindOf(r.cause)) // that rank has been told in another communicator
 	}
 	if f.err == nil {
@@ -127,8 +129,8 @@ func (f *failure) lose(rank int, err error) {
 
 // mourn records that a rank is lost.
 func (f *failure) mourn(rank int, err error) {
-	known := f.members.lost(rank)
-	f.members.lose(rank, errors.Is(err, ErrPeerSilent))
+	known := f.members.Lost(rank)
+	f.members.Lose(rank, errors.Is(err, ErrPeerSilent))
 	if f.Lost != nil && !known {
 		f.Lost(rank, err)
 	}
@@ -148,9 +150,9 @@ func (f *failure) silent(rank int, silence Time) {
 }
 
 // hearsay fails the core because another rank says which ranks are lost or have gone.
-func (f *failure) hearsay(from int, l *lostSet, gone rankset) {
-	if all := append(l.lost.list(), gone.list()...); len(all) > 0 {
-		f.fail(&RankError{Rank: all[0], Err: fmt.Errorf("%w: rank %d says so", l.lossOf(all[0]), from)}, true)
+func (f *failure) hearsay(from int, l agree.Losses, gone agree.Set) {
+	if all := append(l.Lost.List(), gone.List()...); len(all) > 0 {
+		f.fail(&RankError{Rank: all[0], Err: fmt.Errorf("%w: rank %d says so", lossOf(l, all[0]), from)}, true)
 	}
 }
 

@@ -155,7 +155,7 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 	if c.fate.err != nil {
 		return
 	}
-	c.watch.hear(f.From)
+	c.watch.Hear(f.From)
 	o := c.ops.open(at.Seq)
 	if f.Mark != at.mark {
 		c.ops.strayed(o, f)

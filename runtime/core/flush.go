@@ -82,7 +82,7 @@ func (rl *rootless) answer(o *origin, rank int) {
 }
 
 func (rl *rootless) reply(to, rank int, n uint64) {
-	if n > 0 && !rl.members.gone(to) {
+	if n > 0 && !rl.members.Gone(to) {
 		rl.control(to, wire.FrameFlushed, n, rl.PublishPrint, uint32(rank))
 	}
 }

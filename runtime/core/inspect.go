@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
 // The state of a core, for people who want to know why nothing moves. Inspect only reads; the core
@@ -106,31 +107,28 @@ const maxRuns = 64
 
 // Inspect returns the state of the core at time now. It changes nothing.
 func (c *Core) Inspect(now Time) Inspection {
-	in := Inspection{Begun: c.ops.seq, Ended: c.ops.complete, Open: []OpState{}, Peers: c.members.inspect(), Unread: c.Mail()}
+	in := Inspection{Begun: c.ops.seq, Ended: c.ops.complete, Open: []OpState{}, Peers: peersOf(&c.members), Unread: c.Mail()}
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			in.Open = append(in.Open, c.ops.inspect(o, now))
 		}
 	}
 	in.Questions = c.surveys.inspect()
-	if w := &c.watch; w.on {
-		for t := range w.all {
-			in.Watch = &Watch{Rank: t.rank, Quiet: now - t.last, Limit: w.Silence}
-			break
-		}
+	if rank, last, ok := c.watch.Nearest(); ok {
+		in.Watch = &Watch{Rank: rank, Quiet: now - last, Limit: c.env.Silence}
 	}
 	return in
 }
 
-func (m *membership) inspect() []Peer {
+func peersOf(r *presence.Roster) []Peer {
 	var peers []Peer
-	for _, a := range m.absent {
-		p := Peer{Rank: a.rank, State: [...]string{suspected: "suspected", hasLeft: "left", isLost: "lost"}[a.state]}
-		if a.state == hasLeft && a.last != unknown {
-			p.Last = a.last
+	for _, a := range r.All() {
+		p := Peer{Rank: a.Rank, State: [...]string{presence.Suspected: "suspected", presence.Left: "left", presence.Lost: "lost"}[a.State]}
+		if a.State == presence.Left && a.Last != presence.Unknown {
+			p.Last = a.Last
 		}
-		if a.err != nil {
-			p.Cause = a.err.Error()
+		if a.Err != nil {
+			p.Cause = a.Err.Error()
 		}
 		peers = append(peers, p)
 	}
@@ -149,9 +147,7 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	s.Age, s.Quiet = o.pulse.inspect(now)
 	s.Fired, s.Rules = o.machine.Progress()
 	s.Missing.add(o.machine.Missing(nil, -1))
-	if a := &ops.absent; a.seq > 0 && a.seq <= o.seq {
-		s.Absent = slices.Clone(a.ranks)
-	}
+	s.Absent = slices.Clone(ops.absent.In(o.seq))
 	s.Held = Held{o.waits.inspect(), o.lost.yields.inspect(), o.lost.window.inspect()}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -87,7 +88,7 @@ func TestInspectionOfPeers(t *testing.T) {
 	}, c.Inspect(10).Peers)
 	c.Ended(2, wire.Broken, errors.New("reset"))
 	c.Tick(1)
-	c.Tick(2 + suspicion)
+	c.Tick(2 + presence.Suspicion)
 	require.Equal(t, "lost", c.Inspect(10).Peers[0].State)
 }
 

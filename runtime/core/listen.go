@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -19,7 +20,7 @@ func (rl *rootless) listen() {
 	}
 	rl.listening = true
 	for _, rank := range rl.comeBy() {
-		if !rl.members.gone(rank) {
+		if !rl.members.Gone(rank) {
 			rl.control(rank, wire.FrameListen, 0, rl.PublishPrint, 0)
 		}
 	}
@@ -54,13 +55,13 @@ func (f *failure) disagree(h *wire.Header) {
 // by. The core does not fail by that.
 func (c *Core) Listen() error {
 	c.messages().listen()
-	c.watch.want()
+	c.watch.Want()
 	sources := c.messages().comeBy()
-	if len(sources) == 0 || len(c.members.absent) < len(sources) {
+	if len(sources) == 0 || len(c.members.All()) < len(sources) {
 		return nil
 	}
 	for _, rank := range sources {
-		if a := c.members.of(rank); a == nil || a.state != hasLeft {
+		if a := c.members.Of(rank); a == nil || a.State != presence.Left {
 			return nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -20,7 +21,7 @@ const (
 type operations struct {
 	*env
 	fate    *failure
-	members *membership
+	members *presence.Roster
 	rec     *recovery
 
 	seq      uint64 // last operation entered
@@ -31,13 +32,12 @@ type operations struct {
 	joined   seqSet              // operations that their drawn rank has entered
 	overlap  overlap
 	flags    flags
-	absent   absent
+	absent   presence.Latecomers
 	refusal  refusal
 	apart    bodies // buffers for frames whose chunks go to several places, by sender
 	askers   []int  // ranks that may ask this one for chunks of a barrier, ascending
 	asked    *Plan  // the last plan whose answers are in askers
 	history  history
-	watch    *watch
 	spare    [][]byte // memory for partial results
 	folding  bool     // there may be long folds to do
 	delay    Time     // the current delay of DelayAdaptive
@@ -94,8 +94,8 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.history.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
-	if a, parted := ops.members.parted(ops.seq, ops.print); parted {
-		ops.disagree(ops.seq, a.rank, a.print)
+	if a, parted := ops.members.Parted(ops.seq, ops.print); parted {
+		ops.disagree(ops.seq, a.Rank, a.Print)
 	} else {
 		ops.checkLeft()
 	}
@@ -110,9 +110,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 		ops.shelve(o)
 	}
 	ops.announce(o)
-	if ops.absent.own != 0 && ops.absent.own <= ops.seq {
-		ops.sayPresent()
-	}
+	ops.sayPresent()
 	if !o.gate.closed && !o.gate.behind {
 		ops.set(o, ir.Enter)
 	}
@@ -151,8 +149,9 @@ func (ops *operations) progress(e *OpError) {
 	}
 }
 
-// tick does what is due.
-func (ops *operations) tick(now Time) {
+// tick does what is due. It reports whether this rank waits for so long that others must show signs
+// of life.
+func (ops *operations) tick(now Time) (waits bool) {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		o := ops.open(seq)
 		if o == nil {
@@ -170,18 +169,17 @@ func (ops *operations) tick(now Time) {
 		if o.pulse.tick(now, ops.Stall) {
 			ops.probe(o.seq, o.print, o.pulse.reach(ops.Size))
 		}
-		if o.pulse.probes > 0 {
-			ops.watch.want()
-		}
+		waits = o.pulse.probes > 0
 	}
+	return waits
 }
 
 // probe asks the nearest following rank that has not left about operation seq with the given
 // fingerprint. A rank that has left would not answer, like a dead one, but it has said goodbye to
 // all ranks that may ask it. reach is how many ranks may pass the question on.
 func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
-	for distance := 1; distance < ops.Size; distance = farther(distance) {
-		if to := (ops.Rank + distance) % ops.Size; !ops.members.gone(to) {
+	for distance := 1; distance < ops.Size; distance = presence.Farther(distance) {
+		if to := (ops.Rank + distance) % ops.Size; !ops.members.Gone(to) {
 			ops.control(to, wire.FrameProbe, seq, fingerprint, reach)
 			return
 		}
@@ -219,9 +217,9 @@ func (ops *operations) checkLeft() {
 		if o == nil {
 			continue
 		}
-		if a, missing := ops.members.missing(seq); missing {
+		if a, missing := ops.members.Missing(seq); missing {
 			ops.fate.broken(o.plan.Name, seq, &RankError{
-				Rank: a.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, a.last),
+				Rank: a.Rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, a.Last),
 			})
 		}
 	}

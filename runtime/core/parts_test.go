@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -46,10 +47,10 @@ func TestFailureReachesAll(t *testing.T) {
 		nets := make([]recorder, size)
 		for r := range parts {
 			parts[r].env = &env{Config: Config{Rank: r, Size: size}, net: &nets[r]}
-			parts[r].members = &membership{}
+			parts[r].members = &presence.Roster{}
 			for rank := range gone {
 				if gone[rank] {
-					parts[r].members.lose(rank, false)
+					parts[r].members.Lose(rank, false)
 				}
 			}
 		}
@@ -83,7 +84,7 @@ func TestFailureReachesAll(t *testing.T) {
 
 func TestFailureTellsOnce(t *testing.T) {
 	net := &recorder{}
-	f := failure{members: &membership{}, env: &env{Config: Config{Rank: 1, Size: 4}, net: net}}
+	f := failure{members: &presence.Roster{}, env: &env{Config: Config{Rank: 1, Size: 4}, net: net}}
 	f.fail(errors.New("first"), false)
 	f.fail(errors.New("second"), true)
 	require.EqualError(t, f.err, "first", "the first reason stays")
@@ -92,45 +93,6 @@ func TestFailureTellsOnce(t *testing.T) {
 	require.Len(t, net.puts, 1)
 	require.Equal(t, 3, net.puts[0].to)
 	require.Equal(t, "first", net.puts[0].body)
-}
-
-func TestMembership(t *testing.T) {
-	var m membership
-	require.Equal(t, never, m.due())
-
-	refused := errors.New("refused")
-	m.suspect(2, refused)
-	m.suspect(2, errors.New("again"))
-	m.suspect(3, refused)
-	_, overdue := m.overdue(5)
-	require.False(t, overdue)
-	require.Equal(t, 5+suspicion, m.due())
-	require.False(t, m.gone(2))
-
-	m.leave(3, unknown, 0)
-	m.suspect(3, refused) // it has closed
-	require.True(t, m.gone(3))
-	_, missing := m.missing(9)
-	require.False(t, missing, "nobody knows when it left")
-	m.leave(3, 7, 77)
-	m.leave(3, 9, 99)
-	a, missing := m.missing(8)
-	require.True(t, missing)
-	require.Equal(t, absence{rank: 3, state: hasLeft, last: 7, print: 77}, a)
-	_, missing = m.missing(7)
-	require.False(t, missing)
-
-	a, overdue = m.overdue(5 + suspicion)
-	require.True(t, overdue)
-	require.Equal(t, absence{rank: 2, state: suspected, err: refused, until: 5 + suspicion}, a, "3 has been heard of")
-	m.lose(2, false)
-	m.leave(2, 7, 77) // too late
-	_, overdue = m.overdue(5 + suspicion)
-	require.False(t, overdue)
-	require.True(t, m.gone(2))
-	require.Equal(t, isLost, m.of(2).state)
-	require.Equal(t, never, m.due())
-	require.Nil(t, m.of(1))
 }
 
 func TestPulse(t *testing.T) {
@@ -395,11 +357,11 @@ func TestReasons(t *testing.T) {
 	other := errors.New("something else")
 	for _, kind := range []error{ErrMismatch, ErrProtocol, ErrPeerLost, ErrPeerLeft, own[0], own[1], other} {
 		net := &recorder{}
-		at := failure{members: &membership{}, env: &env{Config: Config{Rank: 1, Size: 3, Causes: own}, net: net}}
+		at := failure{members: &presence.Roster{}, env: &env{Config: Config{Rank: 1, Size: 3, Causes: own}, net: net}}
 		at.fail(&OpError{Op: "barrier/hsb", Err: &RankError{Rank: 2, Err: fmt.Errorf("%w: %s", kind, strings.Repeat("long ", 300))}}, true)
 		h := net.puts[0].head
 		require.Equal(t, wire.MaxControl, h.Len)
-		to := failure{members: &membership{}, env: &env{Config: Config{Rank: net.puts[0].to, Size: 3, Causes: own}, net: net}}
+		to := failure{members: &presence.Roster{}, env: &env{Config: Config{Rank: net.puts[0].to, Size: 3, Causes: own}, net: net}}
 		to.heard(&h, []byte(net.puts[0].body))
 		require.ErrorIs(t, to.err, ErrAborted)
 		require.ErrorContains(t, to.err, kind.Error())

@@ -1,7 +1,5 @@
 package core
 
-import "slices"
-
 // pulse records when an operation last moved. An operation that has not moved for long asks its
 // neighbour, the next rank that has not left, whether it runs the same. If ranks disagree, some
 // pair of neighbours does, so a hang becomes an error. A dead neighbour is found too.
@@ -64,32 +62,4 @@ func (p *pulse) reach(size int) uint32 {
 		return 0
 	}
 	return uint32(max(0, size-2))
-}
-
-// near is the distance up to which every rank may be asked, and gets a goodbye. Beyond it only
-// distances that are powers of two count, so that leaving takes few messages among many ranks.
-const near = 16
-
-// mayAsk reports whether ranks at a distance ask each other.
-func mayAsk(distance int) bool { return distance <= near || distance&(distance-1) == 0 }
-
-// allNear reports whether each rank says goodbye to all others.
-func (e *env) allNear() bool { return e.Size <= near+1 }
-
-// hearsLeave reports whether a leaving rank says goodbye to this rank.
-func (e *env) hearsLeave(rank int) bool {
-	return mayAsk((rank-e.Rank+e.Size)%e.Size) || e.channel(e.Overlay, rank) || e.channel(e.AskOverlay, rank)
-}
-
-// channel reports whether this rank and another are neighbours in an overlay.
-func (e *env) channel(o Overlay, rank int) bool {
-	return slices.Contains(o.Channels(nil, rank), e.Rank) || slices.Contains(o.Channels(nil, e.Rank), rank)
-}
-
-// farther returns the next distance of ranks that ask each other.
-func farther(distance int) int {
-	if distance < near {
-		return distance + 1
-	}
-	return 2 * distance
 }

@@ -228,8 +228,8 @@ func (p *Plan) isQuick() bool { return p.lines.steps[0] != nil }
 // one.
 func (ops *operations) alone() bool {
 	next := (ops.seq + 1) % Remembered
-	return ops.fate.err == nil && !ops.fate.dispute.open && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.absent) == 0 &&
-		len(ops.overlap.calls) == 0 && ops.absent.own == 0 && ops.ring[next].unsent == 0 && len(ops.earlies[next].list) == 0
+	return ops.fate.err == nil && !ops.fate.dispute.open && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.All()) == 0 &&
+		len(ops.overlap.calls) == 0 && ops.absent.Said() == 0 && ops.ring[next].unsent == 0 && len(ops.earlies[next].list) == 0
 }
 
 // ChunkLine returns the line of a step that waits for a chunk.
@@ -331,7 +331,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	}
 	ops.unshelve()
 	if s := &q.Steps[len(q.Steps)-1]; s.Rank >= 0 {
-		c.watch.hear(s.Rank)
+		c.watch.Hear(s.Rank)
 	}
 }
 

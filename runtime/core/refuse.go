@@ -25,7 +25,7 @@ type refusal struct {
 func (c *Core) Refuse(seq uint64, words string) {
 	r := &c.ops.refusal
 	if r.seq != seq {
-		*r = refusal{seq: seq, asked: c.ops.absent.own >= seq}
+		*r = refusal{seq: seq, asked: c.ops.absent.Said() >= seq}
 	}
 	r.words = clip(words, wire.MaxControl/2)
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -100,7 +101,7 @@ func (rl *rootless) cut(o *origin, rank int, n uint64) bool {
 // another, would pass them on to, and in place of those that have left those behind them.
 func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 	for _, to := range rl.Overlay.Forward(nil, rank, origin, from) {
-		if rl.members.gone(to) {
+		if rl.members.Gone(to) {
 			dst = rl.behind(dst, to, origin, rank)
 		} else {
 			dst = append(dst, to)
@@ -122,9 +123,9 @@ func (rl *rootless) foster(o *origin, rank int) {
 		o.branches[i].state = branchReplaced
 		for _, to := range rl.Overlay.Forward(nil, b.rank, rank, b.via) {
 			f := branch{rank: to, via: b.rank, state: branchFoster, here: b.here}
-			if rl.members.gone(to) {
+			if rl.members.Gone(to) {
 				f.state = branchLeft
-			} else if rl.Size <= near+1 || f.here < o.question.asked {
+			} else if rl.allNear() || f.here < o.question.asked {
 				rl.ask(&f, rank, o.next)
 			}
 			o.branches = append(o.branches, f)
@@ -134,12 +135,12 @@ func (rl *rootless) foster(o *origin, rank int) {
 
 // hears reports whether this rank and another tell each other when they leave.
 func (rl *rootless) hears(other int) bool {
-	return mayAsk((other-rl.Rank+rl.Size)%rl.Size) && mayAsk((rl.Rank-other+rl.Size)%rl.Size)
+	return presence.Near((other-rl.Rank+rl.Size)%rl.Size) && presence.Near((rl.Rank-other+rl.Size)%rl.Size)
 }
 
 // missed fails the core if messages that this rank is asked about cannot come any more.
 func (rl *rootless) missed(o *origin, rank int) {
-	if q := &o.question; o.next < q.wanted && rl.members.gone(q.via) {
+	if q := &o.question; o.next < q.wanted && rl.members.Gone(q.via) {
 		rl.severed("flush", q.via, fmt.Sprintf("messages of rank %d that come by it have not come to rank %d", rank, rl.Rank))
 	}
 }

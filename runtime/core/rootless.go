@@ -1,6 +1,9 @@
 package core
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // Overlay says where rootless messages go; see package schedule.
 type Overlay interface {
@@ -27,7 +30,7 @@ type Message struct {
 type rootless struct {
 	*env
 	fate    *failure
-	members *membership
+	members *presence.Roster
 
 	origins  []*origin // made when first heard of
 	incoming []*parcel // sender -> the message it is in the middle of
@@ -107,7 +110,7 @@ func (rl *rootless) origin(rank int) *origin {
 func (rl *rootless) branch(o *origin, rank, from int) {
 	for _, to := range rl.Overlay.Forward(nil, rl.Rank, rank, from) {
 		o.branches = append(o.branches, branch{rank: to, via: rl.Rank})
-		if rl.members.gone(to) {
+		if rl.members.Gone(to) {
 			o.branches[len(o.branches)-1].state = branchLeft
 		}
 	}
@@ -236,7 +239,7 @@ func (rl *rootless) unlike(h *wire.Header) {
 
 // tell passes credit on to the parent if there is more than it knows of.
 func (rl *rootless) tell(o *origin, rank int) {
-	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil && !rl.members.gone(o.from) {
+	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil && !rl.members.Gone(o.from) {
 		o.passed = n
 		rl.control(o.from, wire.FrameCredit, n, rl.PublishPrint, uint32(rank))
 	}

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // spread is rootless messages that are multicast (paper 002, section 3). Any rank multicasts a
 // message whenever its window has room, under a number of its own; no rank waits for it.
@@ -23,7 +26,7 @@ import "github.com/schedgen/schedgen/runtime/wire"
 type spread struct {
 	*env
 	fate    *failure
-	members *membership
+	members *presence.Roster
 
 	streams  []*stream // by origin; made when first heard of
 	incoming []*parcel // sender -> the message that a put is bringing
@@ -129,7 +132,7 @@ func (s *spread) stream(origin int) *stream {
 	st := s.streams[origin]
 	if st == nil {
 		st = &stream{origin: origin, up: s.above(origin)}
-		for _, rank := range s.members.below(nil, origin, s.Rank, s.Size) {
+		for _, rank := range s.members.Children(nil, origin, s.Rank, s.Size) {
 			st.below = append(st.below, below{rank: rank, waits: true})
 		}
 		s.streams[origin] = st
@@ -451,7 +454,7 @@ func (s *spread) listen() {
 	}
 	s.listening, s.used = true, true
 	for _, rank := range s.comeBy() {
-		if !s.members.gone(rank) {
+		if !s.members.Gone(rank) {
 			s.control(rank, wire.FrameListen, 0, s.PublishPrint, 0)
 		}
 	}

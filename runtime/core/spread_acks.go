@@ -108,7 +108,7 @@ func (s *spread) distance(origin, rank int) int { return (rank - origin + s.Size
 func (s *spread) above(origin int) int {
 	for v := s.distance(origin, s.Rank); v > 0; {
 		v &= v - 1
-		if rank := (origin + v) % s.Size; !s.members.gone(rank) {
+		if rank := (origin + v) % s.Size; !s.members.Gone(rank) {
 			return rank
 		}
 	}

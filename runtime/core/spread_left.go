@@ -29,7 +29,7 @@ func (s *spread) left(rank int) {
 func (s *spread) replace(st *stream) {
 	before := st.below
 	st.below = nil
-	for _, rank := range s.members.below(nil, st.origin, s.Rank, s.Size) {
+	for _, rank := range s.members.Children(nil, st.origin, s.Rank, s.Size) {
 		b := below{rank: rank}
 		for i := range before {
 			if before[i].rank == rank {
@@ -39,7 +39,7 @@ func (s *spread) replace(st *stream) {
 		st.below = append(st.below, b)
 	}
 	for i := range before { // ranks that know of more leaving than this one
-		if b := &before[i]; !b.waits && !s.members.gone(b.rank) && !st.lists(b.rank) {
+		if b := &before[i]; !b.waits && !s.members.Gone(b.rank) && !st.lists(b.rank) {
 			st.below = append(st.below, *b)
 		}
 	}
@@ -68,7 +68,7 @@ func (s *spread) nearest(st *stream, rank int) bool {
 		if v &= v - 1; v == own {
 			return true
 		}
-		if !s.members.gone((st.origin + v) % s.Size) {
+		if !s.members.Gone((st.origin + v) % s.Size) {
 			return false
 		}
 	}

@@ -106,54 +106,54 @@ func (s *spread) ring(a Alarm) {
 
 func (s *state) spread(sp *spread) {
 	for _, st := range sp.streams {
-		if s.flags(st != nil); st != nil {
+		if s.Flags(st != nil); st != nil {
 			s.stream(st)
 		}
 	}
-	s.num(sp.inbox.len())
+	s.Num(sp.inbox.len())
 	for _, l := range sp.inbox.letters[sp.inbox.head:] {
-		s.num(l.origin)
-		s.u64(l.seq)
+		s.Num(l.origin)
+		s.U64(l.seq)
 	}
-	s.flags(sp.listening, sp.used)
+	s.Flags(sp.listening, sp.used)
 }
 
 func (s *state) stream(st *stream) {
-	s.num(st.up)
-	s.num(len(st.below))
+	s.Num(st.up)
+	s.Num(len(st.below))
 	for i := range st.below {
 		b := &st.below[i]
-		s.num(b.rank)
+		s.Num(b.rank)
 		s.progress(b.progress)
-		s.flags(b.waits, b.late.on)
-		s.u64(b.asked)
-		s.u64(b.mark)
-		s.words(b.lacks)
+		s.Flags(b.waits, b.late.on)
+		s.U64(b.asked)
+		s.U64(b.mark)
+		s.Words(b.lacks)
 	}
 	for _, n := range [...]uint64{st.next, st.known, st.asked, st.consumed, st.freed, st.wanted} {
-		s.u64(n)
+		s.U64(n)
 	}
 	s.progress(st.own)
 	s.progress(st.told)
-	s.flags(st.ack.on, st.lack.on)
-	s.num(len(st.ring))
+	s.Flags(st.ack.on, st.lack.on)
+	s.Num(len(st.ring))
 	for i := range st.ring {
 		p := &st.ring[i]
-		if s.num(int(p.state)); p.state != pieceNone {
-			s.bytes(p.data)
-			s.num(p.unsent)
-			s.num(p.bytes)
-			s.words(p.got)
+		if s.Num(int(p.state)); p.state != pieceNone {
+			s.Bytes(p.data)
+			s.Num(p.unsent)
+			s.Num(p.bytes)
+			s.Words(p.got)
 		}
 	}
 	for _, seq := range [...]uint64{st.own.here, st.own.taken, st.all().here, st.all().taken} {
 		l := st.came.minus(st.before(seq))
-		s.u64(l.bytes)
-		s.u64(l.room)
+		s.U64(l.bytes)
+		s.U64(l.room)
 	}
 }
 
 func (s *state) progress(p progress) {
-	s.u64(p.here)
-	s.u64(p.taken)
+	s.U64(p.here)
+	s.U64(p.taken)
 }

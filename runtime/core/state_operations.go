@@ -8,32 +8,26 @@ import (
 // The state of operations, and of their recovery.
 
 func (s *state) operations(ops *operations) {
-	s.u64(ops.seq)
-	s.u64(ops.complete)
-	s.flags(ops.delay > 0)
+	s.U64(ops.seq)
+	s.U64(ops.complete)
+	s.Flags(ops.delay > 0)
 	for i := range ops.earlies {
 		s.early(&ops.earlies[i], ops.seq)
 	}
-	s.num(len(ops.overlap.calls))
+	s.Num(len(ops.overlap.calls))
 	for _, c := range ops.overlap.calls {
-		s.u64(c.seq)
-		s.num(int(c.print))
-		s.num(c.from)
+		s.U64(c.seq)
+		s.Num(int(c.print))
+		s.Num(c.from)
 	}
-	s.u64(ops.absent.own)
-	if future(ops.absent.seq, ops.complete) > 0 {
-		s.u64(ops.absent.seq)
-		for _, rank := range ops.absent.ranks {
-			s.num(rank + 1)
-		}
+	s.B = ops.absent.AppendState(s.B, ops.complete)
+	if s.Flags(ops.refuses(), ops.refusal.asked); ops.refuses() {
+		s.U64(ops.refusal.seq)
+		s.Text(ops.refusal.words)
 	}
-	if s.flags(ops.refuses(), ops.refusal.asked); ops.refuses() {
-		s.u64(ops.refusal.seq)
-		s.text(ops.refusal.words)
-	}
-	s.num(0)
+	s.Num(0)
 	for _, seq := range ops.joined {
-		s.u64(future(seq, ops.seq))
+		s.U64(future(seq, ops.seq))
 	}
 	s.recovery(ops.rec)
 	s.raised(&ops.flags)
@@ -48,26 +42,26 @@ func (s *state) raised(f *flags) {
 	if f.net == nil {
 		return
 	}
-	s.u64(f.begun % flagTurns)
-	s.u64(f.inside)
-	s.num(len(f.awaits.Flags))
-	s.u64(f.shelf.used)
-	s.u64(f.shelf.passed)
-	s.num(len(f.shelf.lent))
+	s.U64(f.begun % flagTurns)
+	s.U64(f.inside)
+	s.Num(len(f.awaits.Flags))
+	s.U64(f.shelf.used)
+	s.U64(f.shelf.passed)
+	s.Num(len(f.shelf.lent))
 }
 
 // early leaves out signals of an operation that has begun.
 func (s *state) early(e *earlies, begun uint64) {
 	if future(e.seq, begun) == 0 {
-		s.num(0)
+		s.Num(0)
 		return
 	}
-	s.num(len(e.list))
-	s.u64(e.seq)
+	s.Num(len(e.list))
+	s.U64(e.seq)
 	for _, e := range e.list {
-		s.num(int(e.slot))
-		s.num(int(e.print))
-		s.num(e.from)
+		s.Num(int(e.slot))
+		s.Num(int(e.print))
+		s.Num(e.from)
 	}
 }
 
@@ -81,19 +75,19 @@ func future(seq, begun uint64) uint64 {
 }
 
 func (s *state) recovery(rc *recovery) {
-	s.u64(future(rc.lossy, rc.ops.seq-1))
+	s.U64(future(rc.lossy, rc.ops.seq-1))
 	for rank := range rc.Size {
-		s.flags(rc.silent[rank])
+		s.Flags(rc.silent[rank])
 		for seq := rc.ops.seq + 1; rc.reports[rank] != nil && seq <= rc.ops.seq+Remembered; seq++ {
 			s.report(rc.reports.of(rank, seq), rc.ops.seq)
 		}
-		s.num(0)
+		s.Num(0)
 	}
 	for _, r := range [...]*askRing{&rc.asks.datagrams, &rc.asks.puts} {
 		for i := range r.list {
-			s.num(r.list[i].unsent)
+			s.Num(r.list[i].unsent)
 		}
-		s.num(r.next)
+		s.Num(r.next)
 	}
 }
 
@@ -101,36 +95,36 @@ func (s *state) report(r report, begun uint64) {
 	if future(r.seq, begun) == 0 {
 		return
 	}
-	s.u64(r.seq)
-	s.num(int(r.print))
-	s.num(r.chunk)
-	s.num(r.have)
+	s.U64(r.seq)
+	s.Num(int(r.print))
+	s.Num(r.chunk)
+	s.Num(r.have)
 }
 
 func (s *state) op(ops *operations, o *op) {
-	if s.b = append(s.b, byte(o.state)); o.state == opFree {
+	if s.B = append(s.B, byte(o.state)); o.state == opFree {
 		return
 	}
-	s.u64(o.seq)
-	s.flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone, o.lost.heard)
-	s.num(o.root)
-	s.num(int(o.print))
-	s.text(o.plan.Name)
-	s.num(o.chunks)
-	s.bytes(o.mem.Out)
+	s.U64(o.seq)
+	s.Flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone, o.lost.heard)
+	s.Num(o.root)
+	s.Num(int(o.print))
+	s.Text(o.plan.Name)
+	s.Num(o.chunks)
+	s.Bytes(o.mem.Out)
 	if !o.mem.isInPlace() {
-		s.bytes(o.mem.In)
+		s.Bytes(o.mem.In)
 	}
-	s.bytes(o.relayed)
-	s.num(len(o.folds.later))
-	s.num(o.folds.done)
+	s.Bytes(o.relayed)
+	s.Num(len(o.folds.later))
+	s.Num(o.folds.done)
 	for v := range o.plan.cells.of {
 		if o.state == opActive && o.machine.Has(ir.Value(v)) {
-			s.bytes(o.bytesOf(ir.Value(v)))
+			s.Bytes(o.bytesOf(ir.Value(v)))
 		}
 	}
-	s.num(o.unsent)
-	s.b = o.machine.AppendState(s.b)
+	s.Num(o.unsent)
+	s.B = o.machine.AppendState(s.B)
 	s.debts(o.lost.debts)
 	s.served(o.lost.served)
 	s.window(&o.lost.window)
@@ -138,57 +132,57 @@ func (s *state) op(ops *operations, o *op) {
 	if o.state != opActive {
 		return // the rest concerns running operations
 	}
-	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
-	if s.u64(o.turn % flagTurns); o.chunks > 0 {
-		s.u64(o.turn)
+	s.Flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
+	if s.U64(o.turn % flagTurns); o.chunks > 0 {
+		s.U64(o.turn)
 	}
-	s.num(o.gate.peer)
+	s.Num(o.gate.peer)
 	s.waits(&o.waits)
 	s.frags(&o.frags)
 	s.repairs(&o.lost.repairs)
 	s.gaps(&o.lost.gaps)
-	s.num(o.lost.byMcast + o.lost.byPut)
-	s.num(o.lost.cries)
+	s.Num(o.lost.byMcast + o.lost.byPut)
+	s.Num(o.lost.cries)
 }
 
 func (s *state) waits(w *waits) {
-	s.num(len(w.list))
+	s.Num(len(w.list))
 	for _, a := range w.list {
-		s.num(int(a.Slot))
-		s.num(int(a.To))
+		s.Num(int(a.Slot))
+		s.Num(int(a.To))
 	}
 	s.set(w.asked)
 	s.set(w.entered)
 }
 
 func (s *state) frags(f *fragments) {
-	s.flags(f.laidOut())
+	s.Flags(f.laidOut())
 	if f.laidOut() {
-		s.words(f.got)
+		s.Words(f.got)
 	}
 }
 
 func (s *state) repairs(rs *repairs) {
-	s.num(rs.armed)
+	s.Num(rs.armed)
 	for i := range rs.list {
 		if r := &rs.list[i]; r.armed {
-			s.num(int(r.rule))
-			s.flags(r.fresh, r.spared, r.behind)
-			s.num(r.rounds)
+			s.Num(int(r.rule))
+			s.Flags(r.fresh, r.spared, r.behind)
+			s.Num(r.rounds)
 		}
 	}
 }
 
 func (s *state) gaps(g *gaps) {
-	s.flags(g.armed, g.fresh, g.first != 0)
-	s.num(g.top)
-	s.num(g.lost)
-	s.num(g.reach)
-	s.num(g.tries)
+	s.Flags(g.armed, g.fresh, g.first != 0)
+	s.Num(g.top)
+	s.Num(g.lost)
+	s.Num(g.reach)
+	s.Num(g.tries)
 	p := &g.pass
-	s.flags(p.open, p.again != 0, p.came, p.due)
+	s.Flags(p.open, p.again != 0, p.came, p.due)
 	for _, n := range [...]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent} {
-		s.num(n)
+		s.Num(n)
 	}
 }
 
@@ -196,21 +190,21 @@ func (s *state) gaps(g *gaps) {
 func (s *state) debts(debts []debt) {
 	for i := range debts {
 		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
-			s.num(d.rank + 1)
+			s.Num(d.rank + 1)
 			s.set(d.chunks)
 			s.set(d.late)
 			s.set(d.parts)
 		}
 	}
-	s.num(0)
+	s.Num(0)
 }
 
 func (s *state) served(served []service) {
 	for i := range served {
-		s.num(served[i].rank + 1)
+		s.Num(served[i].rank + 1)
 		s.set(served[i].chunks)
 	}
-	s.num(0)
+	s.Num(0)
 }
 
 func anyOf(words []uint64) bool {
@@ -222,37 +216,37 @@ func (s *state) set(words []uint64) {
 	if !anyOf(words) {
 		words = nil
 	}
-	s.words(words)
+	s.Words(words)
 }
 
 func (s *state) window(w *window) {
-	s.flags(w.on, w.behind)
-	s.num(len(w.postponed) - w.first)
+	s.Flags(w.on, w.behind)
+	s.Num(len(w.postponed) - w.first)
 	for _, slot := range w.postponed[w.first:] {
-		s.num(int(slot))
+		s.Num(int(slot))
 	}
 	if !w.on {
 		return
 	}
-	s.num(w.own)
-	s.num(w.progress)
+	s.Num(w.own)
+	s.Num(w.progress)
 	for _, c := range w.children {
-		s.num(c.chunk)
-		s.flags(c.given)
+		s.Num(c.chunk)
+		s.Flags(c.given)
 	}
 }
 
 func (s *state) yields(y *yields) {
-	if s.flags(y.on); !y.on {
+	if s.Flags(y.on); !y.on {
 		return
 	}
-	s.num(y.have)
-	s.num(y.heard)
-	s.flags(y.whole)
+	s.Num(y.have)
+	s.Num(y.heard)
+	s.Flags(y.whole)
 	for i := range y.heirs {
 		h := &y.heirs[i]
-		s.num(h.have)
-		s.flags(h.given)
+		s.Num(h.have)
+		s.Flags(h.given)
 		s.set(h.chunks)
 	}
 }

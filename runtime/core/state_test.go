@@ -3,6 +3,7 @@ package core
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,28 +35,29 @@ var considered = map[string]string{
 	"Plan.header": "derived", "Plan.digest": "derived", "Plan.note": "derived",
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
-	"membership.absent": "state",
-	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.print": "state", "absence.silent": "state", "absence.err": "state", "absence.until": "time",
+	"Roster.absent": "state",
+	"Absence.Rank":  "state", "Absence.State": "state", "Absence.Last": "state", "Absence.Print": "state", "Absence.Silent": "state", "Absence.Err": "state", "Absence.Until": "time",
 
-	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
-	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.missed": "time", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
-	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
-	"ballot.voted": "state", "ballot.own": "state", "ballot.lostSet": "state", "lostSet.lost": "state", "lostSet.silent": "state", "ballot.gone": "state", "ballot.above": "derived",
+	"agreement.Agreements": "state", "agreement.settled": "state", "agreement.missed": "time", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
+	"Agreements.rank": "derived", "Agreements.size": "derived", "Agreements.ballots": "state", "Agreements.last": "state", "Agreements.taken": "state", "Agreements.out": "scratch",
+	"Message.To": "scratch", "Message.Ballot": "scratch", "Message.Kind": "scratch", "Message.Body": "scratch",
+	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.out": "scratch",
+	"ballot.voted": "state", "ballot.own": "state", "ballot.losses": "state", "Losses.Lost": "state", "Losses.Silent": "state", "ballot.gone": "state", "ballot.above": "derived",
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",
-	"ballot.came": "link", "ballot.doubt": "link", "agreement.casts": "link",
 
 	// No rank is watched where durations are left out: Silence is 0.
-	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
-	"watch.ops": "link", "watch.awaited": "time", "watch.next": "time", "watch.askers": "time", "target.alive": "time",
-	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
+	"Watch.cfg": "derived", "WatchConfig.Rank": "derived", "WatchConfig.Size": "derived", "WatchConfig.Silence": "derived", "WatchConfig.Datagrams": "derived",
+	"Watch.wanted": "time", "Watch.on": "time", "Watch.until": "time", "Watch.targets": "time", "Watch.ask": "time", "Watch.looked": "time",
+	"Watch.awaited": "time", "Watch.next": "time", "Watch.askers": "time",
+	"target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "target.alive": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
 	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
-	"operations.watch": "link", "operations.absent": "state", "absent.seq": "state", "absent.ranks": "state", "absent.own": "state",
+	"operations.absent": "state", "Latecomers.seq": "state", "Latecomers.ranks": "state", "Latecomers.own": "state",
 	"operations.refusal": "state", "refusal.seq": "state", "refusal.words": "state", "refusal.asked": "state", "refusal.until": "time",
 	"call.seq": "state", "call.print": "state", "call.from": "state",
 	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
@@ -136,13 +138,13 @@ var considered = map[string]string{
 	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
 	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
 
-	"Core.surveys": "state", "surveys.env": "link", "surveys.fate": "link", "surveys.members": "link", "agreement.surveys": "link",
+	"Core.surveys": "state", "surveys.env": "link", "surveys.fate": "link", "surveys.members": "link",
 	"surveys.askers": "state", "surveys.incoming": "scratch", "surveys.tasks": "state", "surveys.done": "state", "surveys.fold": "state", "surveys.learns": "state", "surveys.failed": "state", "surveys.waiting": "derived",
 	"surveys.asked": "counter", "surveys.answered": "counter",
 	"asker.tree": "state", "asker.next": "state", "asker.open": "state",
 	"inquiry.seq": "state", "inquiry.body": "state", "inquiry.state": "state", "inquiry.bytes": "state", "inquiry.unwanted": "state",
 	"task.origin": "state", "task.seq": "state", "task.body": "state", "task.learn": "state", "task.result": "state", "result.of": "state", "result.data": "state", "result.err": "state",
-	"ballot.questions": "link", "ballot.answers": "state", "ballot.agreed": "state", "answersTo.origin": "state", "answersTo.seq": "state", "answersTo.in": "state",
+	"ballot.answers": "state", "ballot.agreed": "state", "answersTo.origin": "state", "answersTo.seq": "state", "answersTo.in": "state",
 }
 
 // fieldsOf collects the fields of t and of all types of this module that it holds.
@@ -155,7 +157,7 @@ func fieldsOf(t reflect.Type, into map[string]bool) {
 		fieldsOf(t.Elem(), into)
 	case reflect.Struct:
 		// A core's configuration and its counters for users are not part of its state.
-		ours := t.PkgPath() == reflect.TypeFor[Core]().PkgPath() || t == reflect.TypeFor[machine.Machine]()
+		ours := strings.HasPrefix(t.PkgPath(), reflect.TypeFor[Core]().PkgPath()) || t == reflect.TypeFor[machine.Machine]()
 		if !ours || slices.Contains([]reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Totals]()}, t) {
 			return
 		}

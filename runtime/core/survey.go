@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/survey"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -28,7 +30,7 @@ import (
 type surveys struct {
 	*env
 	fate    *failure
-	members *membership
+	members *presence.Roster
 
 	askers   []*asker // by origin; made when first heard of
 	incoming [][]byte // by sender: the body of the frame that it is in the middle of
@@ -140,7 +142,7 @@ func (sv *surveys) open(origin int, body []byte) (seq uint64) {
 	a.open = append(a.open, q)
 	sv.waiting++
 	for _, to := range a.tree.To {
-		if sv.members.gone(to) {
+		if sv.members.Gone(to) {
 			q.state.Lose(a.tree.Child(to))
 		} else {
 			sv.send(to, wire.FrameAsk, origin, q.seq, body)
@@ -176,7 +178,7 @@ func (sv *surveys) passOn(origin int, q *inquiry) {
 	case !q.state.Complete():
 	case origin == sv.Rank:
 		sv.conclude(origin, q, q.state.Answer())
-	case !sv.members.gone(q.state.Tree().Parent):
+	case !sv.members.Gone(q.state.Tree().Parent):
 		sv.send(q.state.Tree().Parent, wire.FrameAnswer, origin, q.seq, q.state.Answer().Append(nil))
 	}
 }
@@ -189,7 +191,7 @@ func (sv *surveys) conclude(origin int, q *inquiry, a survey.Answer) {
 	if len(by.tree.To) > 0 {
 		body := a.Append(nil)
 		for _, to := range by.tree.To {
-			if !sv.members.gone(to) {
+			if !sv.members.Gone(to) {
 				sv.send(to, wire.FrameResult, origin, q.seq, body)
 			}
 		}
@@ -414,7 +416,7 @@ func (c *Core) Answers(f *Fold, learns bool) { c.surveys.fold, c.surveys.learns 
 func (c *Core) CanAsk() bool {
 	room := c.fate.err == nil && c.surveys.hasRoom()
 	if !room {
-		c.watch.want()
+		c.watch.Want()
 	}
 	return room
 }
@@ -432,7 +434,7 @@ func (c *Core) Asked(seq uint64) bool {
 	if slices.ContainsFunc(c.surveys.done, func(r result) bool { return r.of == seq }) {
 		return true
 	}
-	c.watch.want()
+	c.watch.Want()
 	return false
 }
 
@@ -566,43 +568,53 @@ func (sv *surveys) copyFrom(src *surveys) {
 	sv.tasks, sv.done = slices.Clone(src.tasks), slices.Clone(src.done)
 }
 
+// answers returns the open questions of this rank's failed core, and whose answers it has.
+func (sv *surveys) answers() (list []Answers) {
+	for origin, a := range sv.askers {
+		for i := 0; a != nil && i < len(a.open) && len(list) < agree.MaxQuestions; i++ {
+			list = append(list, Answers{Origin: origin, Seq: a.open[i].seq, Answered: a.open[i].state.In()})
+		}
+	}
+	return list
+}
+
 func (s *state) surveys(sv *surveys) {
 	for _, a := range sv.askers {
-		if s.flags(a != nil); a == nil {
+		if s.Flags(a != nil); a == nil {
 			continue
 		}
-		if s.flags(a.tree != nil); a.tree != nil {
-			s.num(a.tree.Parent)
+		if s.Flags(a.tree != nil); a.tree != nil {
+			s.Num(a.tree.Parent)
 		}
-		s.u64(a.next)
-		s.num(len(a.open))
+		s.U64(a.next)
+		s.Num(len(a.open))
 		for _, q := range a.open {
-			s.u64(q.seq)
-			s.bytes(q.body)
-			s.num(q.bytes)
-			s.flags(q.unwanted)
-			s.bytes(q.state.AppendState(nil))
+			s.U64(q.seq)
+			s.Bytes(q.body)
+			s.Num(q.bytes)
+			s.Flags(q.unwanted)
+			s.Bytes(q.state.AppendState(nil))
 		}
 	}
-	s.num(len(sv.tasks))
+	s.Num(len(sv.tasks))
 	for _, t := range sv.tasks {
-		s.num(t.origin)
-		s.u64(t.seq)
-		s.bytes(t.body)
-		s.flags(t.learn)
+		s.Num(t.origin)
+		s.U64(t.seq)
+		s.Bytes(t.body)
+		s.Flags(t.learn)
 		s.result(t.result)
 	}
-	s.num(len(sv.done))
+	s.Num(len(sv.done))
 	for _, r := range sv.done {
 		s.result(r)
 	}
-	s.flags(sv.fold != nil, sv.learns, sv.failed)
+	s.Flags(sv.fold != nil, sv.learns, sv.failed)
 }
 
 func (s *state) result(r result) {
-	s.u64(r.of)
-	s.bytes(r.data)
+	s.U64(r.of)
+	s.Bytes(r.data)
 	if r.err != nil {
-		s.text(r.err.Error())
+		s.Text(r.err.Error())
 	}
 }

@@ -44,7 +44,7 @@ func watching(t *testing.T) (*Core, *questioner, Time) {
 	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	c.Tick(1)
-	require.False(t, c.watch.active(), "nobody is asked while all goes well")
+	require.False(t, c.watch.Active(), "nobody is asked while all goes well")
 	c.Tick(300e6)
 	require.Equal(t, []int{2}, net.asks())
 	return c, net, 300e6
@@ -143,7 +143,7 @@ func TestQuestionsByDatagram(t *testing.T) {
 	require.Zero(t, net.n, "each was answered")
 	goOn(c, now, 100e9, func() {})
 	require.ErrorIs(t, c.Err(), ErrPeerSilent)
-	require.Equal(t, 3*(questions-1), net.n, "of each of the others")
+	require.Equal(t, 3*(8-1), net.n, "of each of the others")
 }
 
 // A rank that was stopped itself has not taken the frames that arrived meanwhile, and calls no rank
@@ -187,7 +187,7 @@ func TestQuestionGoesRound(t *testing.T) {
 func TestAnswerEndsTheSearch(t *testing.T) {
 	c, net, start := watching(t)
 	now := goOn(c, start, start+3e9, func() {})
-	require.Len(t, c.watch.targets, 3)
+	require.Len(t, c.watch.Targets(), 3)
 	answer := func() { c.Body(control(2, wire.FrameAlive)) }
 	now = goOn(c, now, now+3e9, answer)
 	asked := len(net.asks())

@@ -1,9 +1,11 @@
-package core
+package agree
 
 import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/encode"
 )
 
 // Answers are the ranks whose answers to an open question are known to be in.
@@ -15,17 +17,29 @@ type Answers struct {
 
 // answers are the questions that were open when a core failed, by origin and number, and the ranks
 // whose answers are in. When ranks agree on who is lost they join what each knows, so that all tell
-// the same. Only the first maxQuestions count; those of a union are among those of its parts.
+// the same. Only the first MaxQuestions count; those of a union are among those of its parts.
 type answers []answersTo
 
 type answersTo struct {
 	origin int
 	seq    uint64
-	in     rankset
+	in     Set
 }
 
-// maxQuestions is how many open questions ranks agree on.
-const maxQuestions = 32
+// MaxQuestions is how many open questions ranks agree on.
+const MaxQuestions = 32
+
+// answersAmong returns what a rank among size ranks knows.
+func answersAmong(size int, list []Answers) (a answers) {
+	for _, of := range list[:min(len(list), MaxQuestions)] {
+		in := NewSet(size)
+		for _, rank := range of.Answered {
+			in.Add(rank)
+		}
+		a = append(a, answersTo{of.Origin, of.Seq, in})
+	}
+	return a
+}
 
 // join returns the union of two lists.
 func (a answers) join(other answers) answers {
@@ -36,25 +50,25 @@ func (a answers) join(other answers) answers {
 		})
 		in := slices.Clone(o.in)
 		if found {
-			in.join(all[i].in)
+			in.Join(all[i].in)
 			all[i].in = in
 		} else {
 			all = slices.Insert(all, i, answersTo{o.origin, o.seq, in})
 		}
 	}
-	return all[:min(len(all), maxQuestions)]
+	return all[:min(len(all), MaxQuestions)]
 }
 
-// list returns the answers in the form of errors.
+// list returns the answers in the form that the process gets.
 func (a answers) list() (list []Answers) {
 	for _, of := range a {
-		list = append(list, Answers{of.origin, of.seq, of.in.list()})
+		list = append(list, Answers{of.origin, of.seq, of.in.List()})
 	}
 	return list
 }
 
-// answersBytes is the length of the answers to one question in a FrameAgree among size ranks.
-func answersBytes(size int) int { return 4 + 8 + 8*len(newRankset(size)) }
+// answersBytes is the length of the answers to one question in a message among size ranks.
+func answersBytes(size int) int { return 4 + 8 + 8*words(size) }
 
 func (a answers) append(b []byte) []byte {
 	for _, of := range a {
@@ -71,7 +85,7 @@ func (a answers) append(b []byte) []byte {
 // order, and ignores those of ranks beyond the last.
 func heardAnswers(b []byte, size int) (a answers) {
 	for n := answersBytes(size); len(b) >= n; b = b[n:] {
-		of := answersTo{int(binary.BigEndian.Uint32(b)), binary.BigEndian.Uint64(b[4:]), newRankset(size)}
+		of := answersTo{int(binary.BigEndian.Uint32(b)), binary.BigEndian.Uint64(b[4:]), NewSet(size)}
 		for i := range of.in {
 			of.in[i] = binary.BigEndian.Uint64(b[12+8*i:])
 		}
@@ -83,28 +97,11 @@ func heardAnswers(b []byte, size int) (a answers) {
 	return a
 }
 
-// answers returns the open questions of this rank's failed core, and whose answers it has.
-func (sv *surveys) answers() (list answers) {
-	for origin, a := range sv.askers {
-		if a == nil {
-			continue
-		}
-		for _, q := range a.open {
-			of := answersTo{origin, q.seq, newRankset(sv.Size)}
-			for _, rank := range q.state.In() {
-				of.in.add(rank)
-			}
-			list = append(list, of)
-		}
-	}
-	return list[:min(len(list), maxQuestions)]
-}
-
-func (s *state) answers(a answers) {
-	s.num(len(a))
+func (a answers) appendState(s *encode.Buffer) {
+	s.Num(len(a))
 	for _, of := range a {
-		s.num(of.origin)
-		s.u64(of.seq)
-		s.words(of.in)
+		s.Num(of.origin)
+		s.U64(of.seq)
+		s.Words(of.in)
 	}
 }

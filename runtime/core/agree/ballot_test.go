@@ -1,4 +1,4 @@
-package core
+package agree
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/encode"
 )
 
 // assembly is ballots of several ranks and the messages under way between them. Ranks die. Each
@@ -16,29 +18,31 @@ type assembly struct {
 	size    int
 	ballots []*ballot
 	dead    []bool
-	told    [][]bool    // [a][b]: rank a knows that b is dead
-	way     [][]*saying // [from*size+to]: messages under way
+	told    [][]bool     // [a][b]: rank a knows that b is dead
+	way     [][]*content // [from*size+to]: messages under way
 	sent    int
-	depth   []int           // length of the longest chain of messages that has led to the rank's state
-	depths  map[*saying]int // by message
+	depth   []int            // length of the longest chain of messages that has led to the rank's state
+	depths  map[*content]int // by message
 }
 
 func assemble(size int) *assembly {
-	a := &assembly{size: size, dead: make([]bool, size), way: make([][]*saying, size*size), depth: make([]int, size), depths: map[*saying]int{}}
+	a := &assembly{size: size, dead: make([]bool, size), way: make([][]*content, size*size), depth: make([]int, size), depths: map[*content]int{}}
 	for r := range size {
 		a.told = append(a.told, make([]bool, size))
-		a.ballots = append(a.ballots, newBallot(1, r, size, a.say(r)))
+		a.ballots = append(a.ballots, newBallot(1, r, size))
 	}
 	return a
 }
 
-func (a *assembly) say(from int) func(to int, _ *ballot, s *saying) {
-	return func(to int, _ *ballot, s *saying) {
-		c := heardSaying(s.kind, s.frame(a.size).Body, a.size)
+// send puts the messages of a rank under way.
+func (a *assembly) send(from int) {
+	for _, m := range a.ballots[from].out {
+		c := contentOf(m.Kind, m.Body, a.size)
 		a.sent++
 		a.depths[c] = a.depth[from] + 1
-		a.way[from*a.size+to] = append(a.way[from*a.size+to], c)
+		a.way[from*a.size+m.To] = append(a.way[from*a.size+m.To], c)
 	}
+	a.ballots[from].out = nil
 }
 
 // step is a possible next step.
@@ -80,24 +84,25 @@ func (a *assembly) do(s step) {
 	b, queue := a.ballots[s.to], &a.way[s.from*a.size+s.to]
 	switch s.kind {
 	case 'v':
-		b.vote(Vote{Flags: ^(uint64(1) << s.to), Generation: uint32(s.to)})
+		b.vote(Vote{Flags: ^(uint64(1) << s.to), Generation: uint32(s.to)}, nil)
 	case 'k':
 		a.dead[s.to] = true
 	case 'c':
 		*queue = (*queue)[:len(*queue)-1]
 	case 'n':
 		a.told[s.to][s.from] = true
-		gone := newRankset(a.size)
-		gone.add(s.from)
-		b.learn(gone, lostSet{gone, newRankset(a.size)})
+		gone := NewSet(a.size)
+		gone.Add(s.from)
+		b.learn(gone, Losses{gone, NewSet(a.size)}, nil)
 	case 'd':
 		m := (*queue)[0]
 		*queue = (*queue)[1:]
 		a.depth[s.to] = max(a.depth[s.to], a.depths[m])
-		if !m.gone.has(s.to) {
-			b.heard(s.from, m)
+		if !m.gone.Has(s.to) {
+			b.heard(s.from, m, nil)
 		}
 	}
+	a.send(s.to)
 }
 
 // agreed checks that the remaining ranks agree. If nothing more can happen, it also checks that all
@@ -121,39 +126,39 @@ func (a *assembly) agreed(t require.TestingT, over bool) {
 		require.Equal(t, first.apart, b.apart, "rank %d", r)
 		require.Equal(t, first.dead, b.dead, "rank %d", r)
 		for of := range a.size { // every remaining rank has voted, and no gone rank counts
-			require.True(t, a.dead[of] || !b.apart.has(of))
+			require.True(t, a.dead[of] || !b.apart.Has(of))
 			require.True(t, a.dead[of] || b.is.Flags>>of&1 == 0, "the vote of rank %d is missing", of)
-			require.True(t, !b.dead.lost.has(of) || b.apart.has(of))
+			require.True(t, !b.dead.Lost.Has(of) || b.apart.Has(of))
 		}
 	}
 }
 
 // key identifies the future of the assembly.
 func (a *assembly) key() string {
-	s := state{}
+	s := encode.Buffer{}
 	for r, b := range a.ballots {
-		if s.flags(a.dead[r]); a.dead[r] {
+		if s.Flags(a.dead[r]); a.dead[r] {
 			continue
 		}
-		s.ballot(b)
+		b.appendState(&s)
 		for of := range a.size {
-			s.flags(a.told[r][of])
+			s.Flags(a.told[r][of])
 			queue := a.way[of*a.size+r]
-			s.num(len(queue))
+			s.Num(len(queue))
 			for _, m := range queue {
-				s.bytes(m.frame(a.size).Body)
-				s.num(int(m.kind))
+				s.Bytes(m.body(a.size))
+				s.Num(int(m.kind))
 			}
 		}
 	}
-	return string(s.b)
+	return string(s.B)
 }
 
 func (a *assembly) clone() *assembly {
 	c := &assembly{size: a.size, dead: slices.Clone(a.dead), way: slices.Clone(a.way), depth: slices.Clone(a.depth), depths: a.depths}
 	for r := range a.size {
 		c.told = append(c.told, slices.Clone(a.told[r]))
-		c.ballots = append(c.ballots, a.ballots[r].clone(c.say(r)))
+		c.ballots = append(c.ballots, a.ballots[r].clone())
 	}
 	return c
 }
@@ -229,21 +234,4 @@ func TestBallotSteps(t *testing.T) {
 		require.Equal(t, 2*(size-1), a.sent)
 		require.LessOrEqual(t, slices.Max(a.depth), 2*mathbits.Len(uint(size-1)), "%d ranks", size)
 	}
-}
-
-// A body that is read in parts is asked for at each part, and always goes to the same place.
-func TestSayingIsReadInParts(t *testing.T) {
-	const size = 100
-	c := New(Config{Rank: 0, Size: size, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
-	gone := newRankset(size)
-	gone.add(70)
-	f := (&saying{kind: agreeCall, gone: gone, lostSet: lostSet{lost: gone}}).frame(size)
-	f.Seq, f.Epoch, f.From = 1, 1, 1
-	const half = 30
-	first, _ := c.Body(&f.Header)
-	copy(first[:half], f.Body[:half])
-	rest, _ := c.Body(&f.Header)
-	copy(rest[half:], f.Body[half:])
-	c.Arrived(&f.Header, rest)
-	require.Equal(t, []int{70}, c.agree.find(1).gone.list())
 }

@@ -1,0 +1,408 @@
+package agree
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// known is the facts of a rank.
+type known struct {
+	gone   Set
+	losses Losses
+	came   map[int]uint64
+	in     []Answers
+	doubts map[int]bool
+}
+
+func newFacts(size int) *known {
+	return &known{gone: NewSet(size), losses: NewLosses(size), came: map[int]uint64{}, doubts: map[int]bool{}}
+}
+
+func (k *known) Gone() (Set, Losses)  { return k.gone, k.losses }
+func (k *known) Came(rank int) uint64 { return k.came[rank] }
+func (k *known) Answers() []Answers   { return k.in }
+func (k *known) Doubts(rank int) bool { return k.doubts[rank] }
+
+func (k *known) lose(rank int, silent bool) {
+	k.gone.Add(rank)
+	k.losses.Add(rank, silent)
+}
+
+// letter is a message under way.
+type letter struct {
+	from int
+	Message
+}
+
+// club is some ranks and the messages under way between them, each pair's in order.
+type club struct {
+	size   int
+	ranks  []Agreements
+	facts  []*known
+	failed []bool
+	dead   []bool
+	way    []letter
+}
+
+func newClub(size int) *club {
+	c := &club{size: size, failed: make([]bool, size), dead: make([]bool, size)}
+	for rank := range size {
+		c.ranks = append(c.ranks, New(rank, size))
+		c.facts = append(c.facts, newFacts(size))
+	}
+	return c
+}
+
+// send puts the messages of a rank under way.
+func (c *club) send(rank int) {
+	for _, m := range c.ranks[rank].Messages() {
+		c.way = append(c.way, letter{rank, m})
+	}
+}
+
+func (c *club) vote(rank int, v Vote) uint64 {
+	n := c.ranks[rank].Begin(c.facts[rank])
+	c.ranks[rank].Vote(v, c.facts[rank])
+	c.update(rank)
+	return n
+}
+
+func (c *club) update(rank int) {
+	if c.failed[rank] {
+		c.ranks[rank].Open(c.facts[rank])
+	}
+	c.ranks[rank].Update(c.facts[rank], c.failed[rank])
+	c.send(rank)
+}
+
+// deliver delivers message i of those under way.
+func (c *club) deliver(i int) Verdict {
+	l := c.way[i]
+	c.way = slices.Delete(c.way, i, i+1)
+	if c.dead[l.To] {
+		return Old
+	}
+	v := c.ranks[l.To].Hear(l.from, l.Message, c.facts[l.To])
+	if v == Heard && l.Ballot == 0 {
+		c.failed[l.To] = true
+	}
+	c.send(l.To)
+	c.update(l.To)
+	return v
+}
+
+// deliverAll delivers all messages in the order in which they were sent.
+func (c *club) deliverAll(t require.TestingT) {
+	for len(c.way) > 0 {
+		require.Contains(t, []Verdict{Heard, Old}, c.deliver(0))
+	}
+}
+
+// Votes are combined, all ranks get the same outcome, and know that all know it.
+func TestVotesAreCombined(t *testing.T) {
+	c := newClub(5)
+	for rank := range c.size {
+		require.False(t, rank > 0 && c.ranks[rank-1].Confirmed())
+		n := c.vote(rank, Vote{Flags: ^(1 << rank), Generation: uint32(rank)})
+		require.EqualValues(t, 1, n)
+	}
+	c.deliverAll(t)
+	for rank := range c.size {
+		a := &c.ranks[rank]
+		require.True(t, a.Confirmed())
+		require.EqualValues(t, 1, c.vote(rank, Vote{}), "an outcome that the process has not taken is kept")
+		o, ok := a.Outcome(1)
+		require.True(t, ok)
+		require.Equal(t, ^uint64(31), o.Flags)
+		require.EqualValues(t, 4, o.Generation)
+		require.Empty(t, o.Gone)
+		require.EqualValues(t, 2, a.Begin(c.facts[rank]), "the next one")
+		require.EqualValues(t, 2, a.Last())
+		require.False(t, a.Confirmed())
+		_, ok = a.Outcome(2)
+		require.False(t, ok)
+	}
+}
+
+// inOrder returns the messages that may be delivered next: the first of each pair of ranks.
+func (c *club) inOrder() (next []int) {
+	seen := map[[2]int]bool{}
+	for i, l := range c.way {
+		if pair := [2]int{l.from, l.To}; !seen[pair] {
+			seen[pair] = true
+			next = append(next, i)
+		}
+	}
+	return next
+}
+
+// Whatever the order of messages, whichever ranks die meanwhile, the remaining ranks agree on one
+// outcome for each of several agreements, one after the other.
+func TestAgreementsInARow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(2, 12).Draw(t, "ranks")
+		c := newClub(size)
+		deaths := rapid.IntRange(0, size-1).Draw(t, "deaths")
+		rounds := rapid.Uint64Range(1, 3).Draw(t, "rounds")
+		outcomes := map[uint64]Outcome{}
+		choice := rapid.IntRange(0, 1<<30)
+		for {
+			var moves []func()
+			took := false
+			for rank := range size {
+				a := &c.ranks[rank]
+				switch {
+				case c.dead[rank]:
+				case a.last == a.taken && a.last < rounds:
+					moves = append(moves, func() { c.vote(rank, Vote{Flags: ^(uint64(1) << rank)}) })
+				case a.last > a.taken:
+					if o, ok := a.Outcome(a.last); ok {
+						if first, known := outcomes[a.last]; known {
+							require.Equal(t, first, o, "rank %d, agreement %d", rank, a.last)
+						}
+						outcomes[a.last], took = o, true
+					}
+				}
+			}
+			for _, i := range c.inOrder() {
+				moves = append(moves, func() { require.Contains(t, []Verdict{Heard, Old}, c.deliver(i)) })
+			}
+			if len(moves) == 0 && took {
+				continue
+			}
+			if len(moves) == 0 {
+				break
+			}
+			if deaths > 0 && choice.Draw(t, "dies")%8 == 0 {
+				deaths--
+				c.kill(t, choice.Draw(t, "who")%size)
+				continue
+			}
+			moves[choice.Draw(t, "move")%len(moves)]()
+		}
+		for rank := range size {
+			if !c.dead[rank] {
+				require.EqualValues(t, rounds, c.ranks[rank].taken, "rank %d", rank)
+				require.True(t, c.ranks[rank].Confirmed(), "rank %d", rank)
+			}
+		}
+	})
+}
+
+// kill ends a rank. All its messages arrive before others notice.
+func (c *club) kill(t require.TestingT, rank int) {
+	if c.dead[rank] {
+		return
+	}
+	for i := 0; i < len(c.way); {
+		if c.way[i].from == rank {
+			require.Contains(t, []Verdict{Heard, Old}, c.deliver(i))
+			i = 0
+			continue
+		}
+		i++
+	}
+	c.dead[rank] = true
+	for other := range c.size {
+		if !c.dead[other] {
+			c.facts[other].lose(rank, false)
+			c.update(other)
+		}
+	}
+}
+
+// Ranks that have failed agree on all lost ranks, which each knows only some of, on how many of
+// their messages have come, and on whose answers are in.
+func TestLostRanks(t *testing.T) {
+	c := newClub(6)
+	c.dead[4], c.dead[5] = true, true
+	for rank := range 4 {
+		c.facts[rank].came[5] = uint64(10 + rank)
+		c.facts[rank].in = []Answers{{Origin: 2, Seq: 7, Answered: []int{rank}}}
+	}
+	c.facts[0].lose(4, true)
+	c.facts[3].lose(5, false)
+	for _, rank := range []int{0, 3} {
+		c.failed[rank] = true
+		c.update(rank)
+	}
+	lost, came, in := c.ranks[0].Losses()
+	require.Equal(t, []int{4}, lost.Lost.List(), "as far as it knows")
+	require.Empty(t, came)
+	require.Empty(t, in)
+	require.False(t, c.ranks[0].LossesKnown())
+	c.deliverAll(t)
+	for rank := range 4 {
+		require.True(t, c.ranks[rank].LossesKnown(), "rank %d", rank)
+		lost, came, in := c.ranks[rank].Losses()
+		require.Equal(t, []int{4, 5}, lost.Lost.List())
+		require.Equal(t, []int{4}, lost.Silent.List())
+		require.Equal(t, []Came{{5, 10, 13}}, came, "nobody has published but rank 5")
+		require.Equal(t, []Answers{{2, 7, []int{0, 1, 2, 3}}}, in)
+	}
+	lost.Add(1, true)
+	again, _, _ := c.ranks[0].Losses()
+	require.Equal(t, []int{4, 5}, again.Lost.List(), "the sets are the caller's")
+}
+
+// A rank does not vote on losses while it must find out how another rank has gone.
+func TestDoubtHoldsTheVote(t *testing.T) {
+	c := newClub(3)
+	c.dead[2] = true
+	c.facts[0].gone.Add(2)
+	c.facts[1].doubts[2] = true
+	c.failed[0] = true
+	c.update(0)
+	c.deliverAll(t)
+	require.Equal(t, []int{2}, c.ranks[1].Doubted(c.facts[1]))
+	require.False(t, c.ranks[0].LossesKnown())
+	c.facts[1].lose(2, false)
+	c.facts[1].doubts[2] = false
+	c.update(1)
+	c.deliverAll(t)
+	for rank := range 2 {
+		require.True(t, c.ranks[rank].LossesKnown())
+		require.Empty(t, c.ranks[rank].Doubted(c.facts[rank]))
+		lost, _, _ := c.ranks[rank].Losses()
+		require.Equal(t, []int{2}, lost.Lost.List())
+	}
+}
+
+// A rank that the others have taken for lost learns that, and why, from their messages.
+func TestExcluded(t *testing.T) {
+	for silent, want := range map[bool]Verdict{false: Excluded, true: Silent} {
+		c := newClub(2)
+		c.vote(1, Vote{})
+		c.way = nil
+		c.facts[0].lose(1, silent)
+		c.vote(0, Vote{})
+		require.True(t, c.ranks[0].Confirmed(), "nobody else is left")
+		c.ranks[0].Remind([]int{1})
+		require.Empty(t, c.ranks[0].Messages(), "all is known")
+		c.ranks[0].Open(c.facts[0])
+		c.update(0)
+		c.ranks[0].Remind([]int{1})
+		c.send(0)
+		require.NotEmpty(t, c.way)
+		require.Equal(t, want, c.deliver(0))
+	}
+}
+
+// Messages of finished ballots do not count, and no rank can be two agreements ahead.
+func TestBallotsOfOtherTimes(t *testing.T) {
+	c := newClub(2)
+	f := c.facts[0]
+	call := (&content{kind: Call, losses: NewLosses(2), gone: NewSet(2)}).body(2)
+	hear := func(ballot uint64) Verdict {
+		return c.ranks[0].Hear(1, Message{Ballot: ballot, Kind: Call, Body: call}, f)
+	}
+	require.Equal(t, Heard, hear(0))
+	require.Equal(t, Heard, hear(1), "the other has asked for it first")
+	require.Equal(t, Unasked, hear(2))
+	for range 3 {
+		for rank := range 2 {
+			c.vote(rank, Vote{})
+		}
+		c.deliverAll(t)
+		for rank := range 2 {
+			_, ok := c.ranks[rank].Outcome(c.ranks[rank].Last())
+			require.True(t, ok)
+		}
+	}
+	require.Equal(t, Old, hear(2))
+	require.Equal(t, Heard, hear(3))
+	require.Equal(t, Heard, hear(7))
+	require.Equal(t, Unasked, hear(8))
+}
+
+// If ranks that have gone cut the tree, the news of them goes round the ring with reminders.
+func TestRemind(t *testing.T) {
+	c := newClub(7)
+	c.dead[0] = true
+	for rank := 1; rank < c.size; rank++ {
+		if rank != 3 {
+			c.vote(rank, Vote{})
+		}
+	}
+	c.deliverAll(t)
+	c.facts[3].lose(0, false)
+	c.ranks[3].Begin(c.facts[3])
+	c.update(3)
+	c.way = nil // as if all of its neighbours had gone
+	knows := func() (n int) {
+		for rank := 1; rank < c.size; rank++ {
+			if gone, _ := c.ranks[rank].Said(1); gone.Has(0) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1, knows())
+	for range c.size {
+		for rank := 1; rank < c.size; rank++ {
+			c.ranks[rank].Remind([]int{1 + rank%6})
+			c.send(rank)
+		}
+		c.deliverAll(t)
+	}
+	require.Equal(t, 6, knows())
+	require.False(t, c.ranks[1].Confirmed())
+	c.vote(3, Vote{})
+	c.deliverAll(t)
+	for rank := 1; rank < c.size; rank++ {
+		require.True(t, c.ranks[rank].Confirmed())
+		o, ok := c.ranks[rank].Outcome(1)
+		require.True(t, ok)
+		require.Equal(t, []int{0}, o.Lost)
+	}
+}
+
+// A rank that leaves tells another which ranks are lost by agreement.
+func TestBequeath(t *testing.T) {
+	c := newClub(3)
+	c.ranks[0].Bequeath(1)
+	require.Empty(t, c.ranks[0].Messages(), "nothing is known")
+	c.facts[0].lose(2, false)
+	c.dead[2], c.failed[0] = true, true
+	c.update(0)
+	for i := 0; i < len(c.way); {
+		if c.way[i].from == 0 && c.way[i].Kind == Know {
+			c.way = slices.Delete(c.way, i, i+1) // the outcome is lost
+			continue
+		}
+		c.deliver(i)
+		i = 0
+	}
+	require.True(t, c.ranks[0].LossesKnown())
+	require.False(t, c.ranks[1].LossesKnown())
+	c.ranks[0].Bequeath(2)
+	require.Empty(t, c.ranks[0].Messages(), "rank 2 is lost")
+	c.ranks[0].Bequeath(1)
+	c.send(0)
+	require.Equal(t, Heard, c.deliver(0))
+	require.True(t, c.ranks[1].LossesKnown())
+}
+
+// A copy has the state of its original, and does not share it.
+func TestCloneIsApart(t *testing.T) {
+	c := newClub(5)
+	c.facts[1].lose(4, true)
+	c.vote(1, Vote{Flags: 7})
+	a := &c.ranks[1]
+	before := a.AppendState(nil)
+	d := a.Clone()
+	require.Equal(t, before, d.AppendState(nil))
+	more := newFacts(5)
+	more.lose(3, false)
+	more.lose(4, true)
+	d.Update(more, true)
+	require.NotEmpty(t, d.Messages())
+	require.NotEqual(t, before, d.AppendState(nil))
+	require.Equal(t, before, a.AppendState(nil))
+	require.Empty(t, a.Messages())
+	a.Update(more, true)
+	require.Equal(t, d.AppendState(nil), a.AppendState(nil))
+}
