@@ -114,7 +114,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmSuspect:
 		c.members.Of(a.Index).Until = noon
 	case AlarmDispute:
-		c.fate.dispute.until = noon
+		c.fate.dispute.Defer(noon)
 	case AlarmGate:
 		o.gate.until = noon
 	case AlarmWindow:
@@ -159,7 +159,7 @@ func (c *Core) Normalize() {
 		}
 	}
 	if c.fate.disputes() {
-		c.fate.dispute.until = later
+		c.fate.dispute.Defer(later)
 	}
 	c.spread.normalize()
 	if c.ops.delay > 0 {

@@ -245,7 +245,7 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	c.members.Leave(rank, last, fingerprint)
 	c.updateAgreements()
 	c.fate.unheard(rank)
-	if mine, ok := c.ops.past(last); c.fate.err == nil && ok && fingerprint != 0 && mine != fingerprint {
+	if mine, ok := c.ops.history.Past(last); c.fate.err == nil && ok && fingerprint != 0 && mine != fingerprint {
 		c.ops.disagree(last, rank, fingerprint)
 	}
 	if c.fate.err == nil && !c.fate.disputes() {

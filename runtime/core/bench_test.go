@@ -47,7 +47,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 8 << 20, PublishWindow: 1, Overlay: nowhere{}}, net)
 	plan := planOf(b, "bcast/chain", schedule.Params{Ranks: 3, Chunks: chunks}, 1)
 	buf := make([]byte, chunks*64)
-	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Print: plan.print(len(buf)), Len: 64}
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Len: 64}
 	b.ReportAllocs()
 	for i := range b.N {
 		k := i % chunks
@@ -57,6 +57,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 				c.End(seq)
 			}
 			c.Begin(plan, InPlace(buf))
+			h.Print = c.ops.print
 		}
 		h.Seq, _ = c.Seq()
 		h.Slot = ir.Chunk(k)

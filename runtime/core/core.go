@@ -86,7 +86,7 @@ func (c *Core) Waits() bool {
 // a mismatch, and after it has failed by one.
 func (c *Core) Ready(seq uint64) bool {
 	o := c.ops.open(seq)
-	return o != nil && o.ready() && !c.fate.dispute.open
+	return o != nil && o.ready() && !c.fate.dispute.IsOpen()
 }
 
 // End ends operation seq, which must be complete.
@@ -172,7 +172,7 @@ func (c *Core) goodbye(to int, healthy bool) {
 		c.sendAgreements()
 		arg = failed
 	}
-	last, _ := c.ops.past(c.ops.complete)
+	last, _ := c.ops.history.Past(c.ops.complete)
 	c.env.control(to, wire.FrameLeave, c.ops.complete, last, arg)
 }
 

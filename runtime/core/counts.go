@@ -102,7 +102,7 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 // words describes o: everything that ranks must agree on.
 func (o *op) words() string {
 	if !o.spans.on || !o.spans.shared {
-		return o.plan.words(o.key)
+		return o.plan.Words(o.key)
 	}
 	at := o.spans.out
 	if len(o.spans.in) > len(at) {
@@ -145,7 +145,7 @@ func (ops *operations) misfit(o *op, h *wire.Header, n, want int) {
 		ops.fate.violation(h, "%d slots from %v on have %d bytes, want %d", n, h.Slot, h.Len, want)
 		return
 	}
-	if ops.fate.dispute.open {
+	if ops.fate.dispute.IsOpen() {
 		return
 	}
 	what, element, unit := "a block", o.spans.element, unitWord(o.spans.element)

@@ -14,6 +14,7 @@
 // and does what they answer.
 //
 //	agree     agreements on votes, and on which ranks are lost
+//	mismatch  which ranks have called different things, and which
 //	presence  which ranks have left, are lost, are silent, or are late
 //
 // The other parts own their fields. A part may use the parts above it:
@@ -25,8 +26,8 @@
 //	rootless    messages that no call waits for
 //	surveys     questions that no rank waits for, and their answers
 //
-// Core joins them: what concerns several parts are methods of Core. Files agreement.go, watch.go
-// and absent.go join the packages to the rest.
+// Core joins them: what concerns several parts are methods of Core. Files agreement.go,
+// dispute.go, watch.go and absent.go join the packages to the rest.
 //
 // # An arriving frame
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -20,7 +21,7 @@ type failure struct {
 	why     reason // the reason of err for other ranks
 	seq     uint64 // last operation that this rank has entered
 	closing bool
-	dispute dispute
+	dispute mismatch.Dispute
 	told    map[int]bool    // ranks that have been told outside the tree
 	passed  map[uint32]bool // origins whose reason has been passed on
 }
@@ -164,7 +165,7 @@ func (f *failure) deserted(rank int) {
 
 // strange fails the core because of a frame of another version of the membership.
 func (f *failure) strange(h *wire.Header) {
-	if f.dispute.open {
+	if f.dispute.IsOpen() {
 		return
 	}
 	a, b := fmt.Sprintf("rank %d has membership %d", f.Rank, f.Epoch), fmt.Sprintf("rank %d has membership %d", h.From, h.Epoch)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -140,13 +141,13 @@ func TestTrace(t *testing.T) {
 	got = nil
 	chain := planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 2}, 1)
 	c.Begin(chain, InPlace(make([]byte, 8)))
-	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 2, Print: following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0}
+	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 2, Print: mismatch.Following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0}
 	for range 2 {
 		require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("aaaa")))
 	}
 	require.Equal(t, EventReceived, got[0].Kind)
 	require.Equal(t, 1, countOf(got, EventReceived))
-	_, verdict := c.Body(&wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0})
+	_, verdict := c.Body(&wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: mismatch.Following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0})
 	require.Equal(t, wire.Drop, verdict)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -37,7 +38,7 @@ type operations struct {
 	apart    bodies // buffers for frames whose chunks go to several places, by sender
 	askers   []int  // ranks that may ask this one for chunks of a barrier, ascending
 	asked    *Plan  // the last plan whose answers are in askers
-	history  history
+	history  mismatch.History
 	spare    [][]byte // memory for partial results
 	folding  bool     // there may be long folds to do
 	delay    Time     // the current delay of DelayAdaptive
@@ -91,7 +92,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	if p.folds {
 		o.openFolds(ops.foldMemory())
 	}
-	ops.history.note(o)
+	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
 	if a, parted := ops.members.Parted(ops.seq, ops.print); parted {
@@ -229,14 +230,7 @@ func (ops *operations) checkLeft() {
 // or with lengths whose key is n. The fingerprint covers all earlier operations too. So after
 // different calls, ranks never agree on a fingerprint again, and any later frame between them shows
 // the mismatch. A root that waits for no rank may have returned from the call that differed.
-func (ops *operations) next(p *Plan, n int) uint32 { return following(ops.print, p.print(n)) }
-
-// following combines the fingerprint before of the previous operation, or 0, with the fingerprint
-// own of an operation by itself. It is its own inverse, since fingerprints are odd:
-// following(before, following(before, own)) is own.
-func following(before, own uint32) uint32 {
-	return own ^ uint32(uint64(before)*0x9E3779B97F4A7C15>>32) | 1
-}
+func (ops *operations) next(p *Plan, n int) uint32 { return mismatch.Following(ops.print, p.print(n)) }
 
 // agrees fails the core, and returns false, if the sender of a frame runs another operation under
 // the same number, or has run another one before.
@@ -251,7 +245,7 @@ func (ops *operations) agrees(o *op, h *wire.Header) bool {
 // agreed fails the core, and returns false, if the sender of a frame has run something else under
 // the number of an operation that has begun here, as far back as this rank remembers.
 func (ops *operations) agreed(h *wire.Header) bool {
-	if mine, ok := ops.past(h.Seq); ok && mine != h.Print {
+	if mine, ok := ops.history.Past(h.Seq); ok && mine != h.Print {
 		ops.disagree(h.Seq, h.From, h.Print)
 		return false
 	}
@@ -260,5 +254,5 @@ func (ops *operations) agreed(h *wire.Header) bool {
 
 // disagree fails the core because another rank has the fingerprint theirs for operation seq.
 func (ops *operations) disagree(seq uint64, other int, theirs uint32) {
-	ops.fate.clash(overOperation, seq, ops.words(seq, 0), ops.before(seq), other, ops.own(seq, theirs))
+	ops.fate.clash(overOperation, seq, ops.words(seq, 0), ops.history.Before(seq), other, ops.history.Own(seq, theirs))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -258,7 +259,7 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 	c.Begin(first, InPlace(make([]byte, 8)))
 	c.Begin(second, InPlace(make([]byte, 8)))
 	require.Equal(t, []string{"call 2", "call 2"}, net.drain())
-	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: following(first.print(8), second.print(8)), From: 2}
+	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: mismatch.Following(first.print(8), second.print(8)), From: 2}
 	c.Arrived(&entered, nil)
 	require.Equal(t, []string{"c0 2"}, net.drain())
 	require.False(t, c.Ready(2), "rank 0 has not got its chunk")
@@ -355,7 +356,7 @@ func TestEarlySignals(t *testing.T) {
 // printOf is the fingerprint of the last of n operations under p.
 func printOf(p *Plan, n int, operations uint64) (fingerprint uint32) {
 	for range operations {
-		fingerprint = following(fingerprint, p.print(n))
+		fingerprint = mismatch.Following(fingerprint, p.print(n))
 	}
 	return fingerprint
 }

@@ -113,8 +113,8 @@ func (p *Plan) Root() int {
 	return p.header.Root
 }
 
-// words describes an operation. n is the bytes of its blocks, or the key of their lengths.
-func (p *Plan) words(n int) string {
+// Words describes an operation. n is the bytes of its blocks, or the key of their lengths.
+func (p *Plan) Words(n int) string {
 	switch {
 	case p.counted && p.shared:
 		return p.wordsOf(fmt.Sprintf(" of blocks of lengths %016x", uint64(n))) // no rank remembers the lengths

@@ -228,7 +228,7 @@ func (p *Plan) isQuick() bool { return p.lines.steps[0] != nil }
 // one.
 func (ops *operations) alone() bool {
 	next := (ops.seq + 1) % Remembered
-	return ops.fate.err == nil && !ops.fate.dispute.open && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.All()) == 0 &&
+	return ops.fate.err == nil && !ops.fate.dispute.IsOpen() && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.All()) == 0 &&
 		len(ops.overlap.calls) == 0 && ops.absent.Said() == 0 && ops.ring[next].unsent == 0 && len(ops.earlies[next].list) == 0
 }
 
@@ -317,7 +317,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 		ops.leaveQuick(o, p, q)
 	}
 	o.seq, o.n, o.key, o.print, o.turn = ops.seq, n, n, ops.print, q.turn
-	ops.history.note(o)
+	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)
 	c.Note(p, q)
 	t := &ops.totals
 	t.Operations++

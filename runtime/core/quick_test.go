@@ -159,7 +159,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 			require.ElementsMatch(t, nets[0].told, nets[1].told)
 			require.Equal(t, nets[0].puts, nets[1].puts)
 			require.Equal(t, cores[0].ops.words(c.ops.seq, 0), c.ops.words(c.ops.seq, 0))
-			require.Equal(t, cores[0].ops.before(c.ops.seq+1), c.ops.before(c.ops.seq+1))
+			require.Equal(t, cores[0].ops.history.Before(c.ops.seq+1), c.ops.history.Before(c.ops.seq+1))
 		}
 	})
 	require.NotZero(t, quick)
@@ -195,7 +195,7 @@ func TestNotQuick(t *testing.T) {
 		"left":     func(c *Core, _ *Plan) { c.members.Suspect(3, errAway) },
 		"early":    func(c *Core, _ *Plan) { c.ops.earlies[1].list = make([]early, 1) },
 		"unsent":   func(c *Core, _ *Plan) { c.ops.ring[1].unsent = 1 },
-		"disputed": func(c *Core, _ *Plan) { c.fate.dispute.open = true },
+		"disputed": func(c *Core, _ *Plan) { c.fate.dispute.Open(0, "") },
 	} {
 		c, p := prepare()
 		require.NotNil(t, c.Quick(p, 2))

@@ -42,7 +42,7 @@ func (ops *operations) askedFor(seq uint64) {
 
 // failsBy reports whether all ranks will fail by the refusal unless this rank calls again.
 func (ops *operations) failsBy() bool {
-	return ops.refusal.asked && ops.refuses() && ops.fate.err == nil && !ops.fate.dispute.open
+	return ops.refusal.asked && ops.refuses() && ops.fate.err == nil && !ops.fate.dispute.IsOpen()
 }
 
 // tickRefusal fails the core if others have waited long enough for another call.

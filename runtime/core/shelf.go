@@ -145,7 +145,7 @@ func (c *Core) Collected(i int) {
 // Called returns the fingerprint of an operation that has begun here. ok is false if it has not, or
 // is forgotten.
 func (c *Core) Called(seq uint64) (fingerprint uint32, ok bool) {
-	return c.ops.past(seq)
+	return c.ops.history.Past(seq)
 }
 
 // Noted takes another rank's note about operation seq. It fails the core if this rank has called

@@ -31,10 +31,7 @@ func (s *state) failure(f *failure) {
 		s.Num(f.why.origin)
 		s.Num(f.why.about)
 	}
-	if s.Flags(f.disputes(), f.dispute.whole); f.disputes() {
-		s.Num(f.dispute.about)
-		s.Text(f.dispute.text)
-	}
+	s.B = f.dispute.AppendState(s.B, f.err != nil)
 	for rank := range f.Size {
 		s.Flags(f.told[rank], f.passed[uint32(rank)])
 	}

@@ -30,8 +30,9 @@ var considered = map[string]string{
 
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
-	"failure.dispute": "state", "dispute.open": "state", "dispute.whole": "state", "dispute.about": "state", "dispute.text": "state", "dispute.until": "time",
-	"operations.history": "derived", "history.prints": "derived", "history.calls": "derived", "history.runs": "derived", "history.run": "derived", "run.first": "derived", "run.call": "derived", "pastCall.plan": "derived", "pastCall.n": "derived", "pastCall.own": "derived", "operations.print": "derived",
+	"failure.dispute": "state", "Dispute.open": "state", "Dispute.whole": "state", "Dispute.about": "state", "Dispute.text": "state", "Dispute.until": "time",
+	"operations.history": "derived", "History.last": "derived", "History.prints": "derived", "History.calls": "derived", "History.runs": "derived", "History.run": "derived",
+	"run.first": "derived", "run.call": "derived", "pastCall.call": "derived", "pastCall.n": "derived", "pastCall.own": "derived", "operations.print": "derived",
 	"Plan.header": "derived", "Plan.digest": "derived", "Plan.note": "derived",
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 

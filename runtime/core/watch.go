@@ -5,7 +5,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Package presence finds silent ranks. Here the core says what the watch must know, and does what
+// Package presence finds silent ranks. Here the core tells it what it must know, and acts on what
 // it finds.
 
 var _ presence.Facts = (*facts)(nil)
@@ -31,8 +31,8 @@ func (f *facts) Awaits(rank int) presence.Wait {
 	return how
 }
 
-// tickWatch fails the core if a rank is silent, or has left others in the lurch, and asks ranks for
-// signs of life.
+// tickWatch asks ranks for signs of life. It fails the core if a rank is silent, or has left
+// without putting what an operation waits for.
 func (c *Core) tickWatch(now Time) {
 	found := c.watch.Tick(now, &c.members, (*facts)(c))
 	for _, rank := range found.Silent {

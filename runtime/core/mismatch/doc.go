@@ -1,0 +1,8 @@
+// Package mismatch finds out in which operation two ranks have called different things, and says in
+// words what each has called.
+//
+// A rank keeps a [History] of its calls. Ranks compare fingerprints: numbers that stand for a call
+// and all calls before it ([Following]). A [Dispute] is a mismatch that a rank knows of and has not
+// failed by yet, because it waits for the words of the other side. [Encode] writes what a rank
+// tells another one: its own call in words, and its fingerprints of earlier operations.
+package mismatch

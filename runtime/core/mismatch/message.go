@@ -1,0 +1,46 @@
+package mismatch
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Encode returns what a rank tells another one: its call in words, cut to at most limit bytes, and
+// the fingerprints of the operations before, the last first. The form is the length of the words,
+// the words, and the fingerprints.
+func Encode(words string, before []uint32, limit int) []byte {
+	words = words[:min(len(words), limit)]
+	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
+	for _, p := range before {
+		b = binary.LittleEndian.AppendUint32(b, p)
+	}
+	return b
+}
+
+// Decode reads what Encode has written; ok is false if body is invalid.
+func Decode(body []byte) (words string, before []uint32, ok bool) {
+	if len(body) < 2 {
+		return "", nil, false
+	}
+	n, rest := int(binary.LittleEndian.Uint16(body)), body[2:]
+	if n > len(rest) || (len(rest)-n)%4 != 0 {
+		return "", nil, false
+	}
+	words, rest = string(rest[:n]), rest[n:]
+	for ; len(rest) > 0; rest = rest[4:] {
+		before = append(before, binary.LittleEndian.Uint32(rest))
+	}
+	return words, before, true
+}
+
+// Unsaid are the words of a rank that has not said what it has called.
+const Unsaid = "something else, then or before, and has not said what"
+
+// Sides describes what two ranks have done, the lower rank first, whichever is a: about what, and
+// with which verb.
+func Sides(what, verb string, a int, ofA string, b int, ofB string) string {
+	if a > b {
+		a, ofA, b, ofB = b, ofB, a, ofA
+	}
+	return fmt.Sprintf("%s: rank %d %s %s, rank %d %s %s", what, a, verb, ofA, b, verb, ofB)
+}
