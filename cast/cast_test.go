@@ -160,7 +160,7 @@ func TestSinkFails(t *testing.T) {
 		for rank := 1; rank < ranks; rank++ {
 			if rank == bad {
 				require.EqualError(t, w.errs[rank], "receive: no space left on device")
-				require.Equal(t, Outcome{Rank: rank, Reason: "no space left on device"}, w.report.Outcomes[rank-1])
+				require.Equal(t, Outcome{Rank: rank, Reason: "no space left on device", told: true}, w.report.Outcomes[rank-1])
 				continue
 			}
 			require.NoError(t, w.errs[rank])
@@ -195,7 +195,7 @@ func TestStrict(t *testing.T) {
 	require.ErrorContains(t, w.errs[2], "no space left on device")
 	for _, rank := range []int{1, 3} {
 		require.ErrorIs(t, w.errs[rank], errBroken)
-		require.Equal(t, Outcome{Rank: rank, Reason: errBroken.Error() + ": rank 2: no space left on device"}, w.report.Outcomes[rank-1])
+		require.Equal(t, Outcome{Rank: rank, Reason: errBroken.Error() + ": rank 2: no space left on device", told: true}, w.report.Outcomes[rank-1])
 	}
 }
 
@@ -323,7 +323,7 @@ func TestSlowSink(t *testing.T) {
 		require.NoError(t, w.err)
 		require.GreaterOrEqual(t, time.Since(began), time.Minute)
 		require.Less(t, time.Since(began), 2*time.Minute)
-		require.Equal(t, []Outcome{{Rank: 1, Reason: "nothing could be written for 1m0s, while others waited"}, {Rank: 2, Done: true}}, w.report.Outcomes)
+		require.Equal(t, []Outcome{{Rank: 1, Reason: "nothing could be written for 1m0s, while others waited", told: true}, {Rank: 2, Done: true}}, w.report.Outcomes)
 		require.True(t, bytes.Equal(want, w.got[2].Bytes()))
 	})
 }
@@ -367,7 +367,7 @@ func TestAnswers(t *testing.T) {
 	}
 	w.run(parts(text(5, 10*size), 1<<20))
 	require.NoError(t, w.err)
-	require.Equal(t, []Outcome{{Rank: 1, Done: true, Answer: []byte("an answer")}, {Rank: 2, Reason: "no space left on device"}}, w.report.Outcomes)
+	require.Equal(t, []Outcome{{Rank: 1, Done: true, Answer: []byte("an answer")}, {Rank: 2, Reason: "no space left on device", told: true}}, w.report.Outcomes)
 }
 
 // Only rank 0 sends, and it does not receive.

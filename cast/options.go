@@ -136,7 +136,7 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"` // why not
 	Answer []byte `json:"-"`                // what the receiver has said in the end
 	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
-	told   bool   // the receiver itself has given the reason
+	told   bool   // the receiver itself gave the reason
 	Silent bool   `json:"-"` // it has given no sign of life, and may live and come again
 }
 

@@ -73,7 +73,7 @@ func TestSlowGoesOn(t *testing.T) {
 		report, err := Send(t.Context(), comms[0], parts(want, 1<<20), SendOptions{piece: size, Behind: true})
 		require.NoError(t, err)
 		wg.Wait()
-		require.Equal(t, []Outcome{{Rank: 1, Done: true}, {Rank: 2, Reason: errSlowDisk.Error(), Behind: true}}, report.Outcomes)
+		require.Equal(t, []Outcome{{Rank: 1, Done: true}, {Rank: 2, Reason: errSlowDisk.Error(), Behind: true, told: true}}, report.Outcomes)
 		require.True(t, bytes.Equal(want, got[0].Bytes()))
 		from := slow.Have()
 		require.Greater(t, from, int64(bufs*size))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Answering is how a rank answers questions.
@@ -174,10 +175,16 @@ func (c *Comm) sendTasks() {
 
 // askOverlay returns the trees of questions, and the name of their algorithm.
 func (c *Comm) askOverlay() (core.Overlay, string, error) {
-	chosen, err := c.chosen(schedule.Anyreduce, 0, false)
-	if err != nil {
-		return nil, "", err
+	asked := c.cfg.Algorithms[schedule.Anyreduce]
+	if asked.Name == "" {
+		of := c.caseOf(schedule.Anyreduce, 0)
+		of.Reproducible = false // an origin's questions always have the same tree
+		d, ok := c.rules().Of(of)
+		if !ok { // rules that were made without questions do not forbid them
+			d, _ = selection.Builtin().Of(of)
+		}
+		asked.Name = d.Rule.Algorithm
 	}
-	overlay, _, _, err := c.cfg.overlay(chosen.Algorithm, c.size)
-	return overlay, chosen.Name, err
+	overlay, _, _, err := c.cfg.overlay(asked, c.size)
+	return overlay, asked.Name, err
 }

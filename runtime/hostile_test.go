@@ -221,6 +221,5 @@ func ExampleOpError() {
 	err := &runtime.OpError{Op: "barrier/hsb", Rank: 2, Epoch: 1, Seq: 40, Fired: 1, Rules: 2,
 		Missing: []ir.Slot{ir.Signal(3)}, Waiting: []int{0}, Err: context.DeadlineExceeded}
 	fmt.Println(err)
-	// Output: barrier/hsb: rank 2, epoch 1, operation 40, 1 of 2 rules fired, waiting for s3 from
-	// rank 0: context deadline exceeded
+	// Output: barrier/hsb: rank 2, epoch 1, operation 40, 1 of 2 rules fired, waiting for s3 from rank 0: context deadline exceeded
 }
