@@ -99,7 +99,10 @@ func (s *Server) serverConfig(ports []int) string {
 	for i, h := range s.Hosts {
 		env := append([]string{"HOME=" + h.Home}, h.Env...)
 		shell := cmp.Or(h.Shell, "/bin/sh")
-		fmt.Fprintf(&b, "Match LocalPort %d\n  ForceCommand cd %s && exec env %s %s -c \"$SSH_ORIGINAL_COMMAND\"\n", ports[i], h.Home, strings.Join(env, " "), shell)
+		// The server runs ForceCommand by the user's own shell. Without a home of the user, that shell
+		// reads none of the user's files, which may take a second or more.
+		fmt.Fprintf(&b, "Match LocalPort %d\n  SetEnv HOME=%s\n  ForceCommand cd %s && exec env %s %s -c \"$SSH_ORIGINAL_COMMAND\"\n",
+			ports[i], s.dir, h.Home, strings.Join(env, " "), shell)
 	}
 	return b.String()
 }
