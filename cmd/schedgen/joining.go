@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // meeting is the longest time that ranks or members may take to meet.
@@ -18,11 +17,3 @@ func (e *lateError) Error() string { return e.text }
 // causeOf adds the cause of the end of ctx to an error, if ctx has ended and the error does not
 // hold the cause.
 func causeOf(ctx context.Context, err error) error { return crew.CauseOf(ctx, err) }
-
-// opened returns a nil interface with an error, and not an interface that holds a nil pointer.
-func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}

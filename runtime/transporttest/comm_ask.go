@@ -264,8 +264,6 @@ func testAskInput(t *testing.T, with Make) {
 	_, err := c.Ask(t.Context(), nil)
 	require.ErrorIs(t, err, runtime.ErrInput)
 	require.ErrorContains(t, err, "this rank has not called Answers")
-	_, err = c.Ask(nil, nil) //nolint:staticcheck // the test is about that
-	require.ErrorIs(t, err, runtime.ErrInput)
 	require.ErrorIs(t, c.Answers(runtime.Answering{Fold: sum}), runtime.ErrInput)
 	require.ErrorIs(t, c.Answers(runtime.Answering{Answer: func(runtime.Message) []byte { return nil }}), runtime.ErrInput)
 	for _, c := range comms {
