@@ -38,8 +38,8 @@ func inParts(text []byte, part int) Source {
 	}
 }
 
-// What is compressed is decompressed, and is the same however it was written, so that a later round
-// may go on in the middle.
+// TestCompressed checks that decompression restores the data. The compressed bytes do not depend on
+// how the data were split into writes, so a later round may continue in the middle.
 func TestCompressed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := wordy(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 4<<20).Draw(t, "length"))

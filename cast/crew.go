@@ -263,8 +263,8 @@ func (c *crew) come(here int) {
 	c.tell()
 }
 
-// tell shows how far the hosts have come. When nobody starts any more those that run have a while
-// to come.
+// tell reports how many hosts are ready. When no more hosts are being started, the receivers that
+// run have a limited time to connect.
 func (c *crew) tell() {
 	var n [hostEnded + 1]int
 	for _, h := range c.hosts {
@@ -288,7 +288,7 @@ func (c *crew) tell() {
 	}
 }
 
-// close ends the wait for receivers: those that have come are served.
+// close ends the wait for receivers. The cast serves the receivers that have connected.
 func (c *crew) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -336,7 +336,7 @@ func (c *crew) words(here []string) string {
 	return text
 }
 
-// later says for whom a later round waits, and who has all already.
+// later reports which hosts a later round waits for, and which hosts have everything.
 func (c *crew) later(want *lobby.Count, served map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -354,8 +354,8 @@ func (c *crew) settle() {
 	c.want.Stop()
 }
 
-// end waits until all receivers have ended. It ends those that take too long, or have not come. A
-// command after the cast may take any time.
+// end waits until all receivers have ended. It stops receivers that take too long or never
+// connected. A command after the cast may take any time.
 func (c *crew) end(done map[string]bool) {
 	c.close()
 	late := time.NewTimer(endTime)

@@ -70,10 +70,10 @@ func ReceiveFrom(ctx context.Context, o JoinOptions) (totals unpack.Totals, err 
 }
 
 // receive enters the sender's lobby and takes part in rounds. If the hosts of a round cannot
-// connect, they meet again without those that have gone. A host that resumes first takes part in a
-// survey, which compares its files, and then in the round that sends the missing data. A host that
-// was left out of a round because it was slow, or that was parted from the sender, enters again and
-// continues where it stopped.
+// connect, the remaining hosts meet again without the lost ones. A host that resumes first takes
+// part in a survey, which compares its files, and then in the round that sends the missing data. A
+// host that was left out of a round because it was slow, or that was parted from the sender, enters
+// again and continues where it stopped.
 func (c *joiner) receive(ctx context.Context, sink *joinSink) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {

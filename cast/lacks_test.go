@@ -56,7 +56,7 @@ func TestCastLacks(t *testing.T) {
 	})
 }
 
-// Who does not resume is asked nothing, and lacks all.
+// A receiver that does not resume is asked nothing and lacks everything.
 func TestCastLacksUnknown(t *testing.T) {
 	var l lacks
 	all := []lobby.Guest{{Name: "old"}, {Name: "new", Word: (&guestWord{ID: "n", Resume: true}).spell()}}

@@ -98,7 +98,7 @@ func TestStandNeedsKey(t *testing.T) {
 	require.ErrorIs(t, err, errNoKey)
 }
 
-// Who is no caller is told nothing.
+// A stranger gets no answer.
 func TestNotACall(t *testing.T) {
 	for _, line := range []string{"GET / HTTP/1.1\n", callWord + "0 a\n", callWord + "70000 a\n", callWord + "1 \n", callWord + "1\n", callWord + "1 " + strings.Repeat("x", 999) + "\n", strings.Repeat("x", 5000)} {
 		a, b := net.Pipe()

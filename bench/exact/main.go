@@ -6,9 +6,9 @@
 //	go build -o /tmp/exact ./bench/exact
 //	SCHEDGEN_COORDINATOR=10.77.0.1:7777 go run ./bench/netns --hosts 4 --rate 100mbit -- /tmp/exact
 //
-// The bytes are those that the interface counts, with all headers and acknowledgements, less those
-// of as many barriers. Times are medians of calls that are made in turn, in an order that is drawn,
-// with a barrier before and after each.
+// The interface counts the bytes, with all headers and acknowledgements. The bytes of as many
+// barriers are subtracted. Times are medians. The calls take turns in a random order, and a barrier
+// runs before and after each.
 package main
 
 import (

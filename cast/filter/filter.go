@@ -2,7 +2,7 @@
 // rsync.
 //
 // Rules are tried in order, and the first whose pattern matches decides. An entry that no rule
-// matches is included. What is below an excluded directory is excluded, too.
+// matches is included. Everything below an excluded directory is excluded, too.
 //
 //	*.o      a name that ends with .o, in any directory
 //	/build   the entry build at the top, and nowhere else

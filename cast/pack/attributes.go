@@ -80,7 +80,7 @@ type owners struct{ users, groups map[uint32]string }
 // maxOwners bounds how many names are kept.
 const maxOwners = 1 << 16
 
-// name returns the name of an id, "" if it has none that can be sent.
+// name returns the name of an id, or "" if no name can be sent.
 func (*owners) name(known *map[uint32]string, id uint32, lookUp func(id string) (string, error)) string {
 	if name, ok := (*known)[id]; ok {
 		return name

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/cast/block"
 )
 
-// What a host lacks is told in files and bytes.
+// TestLacking checks that Lacking counts the files and bytes that a host lacks.
 func TestLacking(t *testing.T) {
 	dir := t.TempDir()
 	for name, size := range map[string]int{"a": 10, "b": 2*block.Len + 5, "c": 0, "e": 7} {

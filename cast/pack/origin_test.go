@@ -48,8 +48,8 @@ func nothing() *block.Set {
 	return s
 }
 
-// What is sent in a later round is what was sent in the first: whatever has changed is an error
-// that names it, and the sum of a file that has changed is not sent.
+// A later round sends the same bytes as the first. A changed entry is an error that names the
+// entry, and the sum of a changed file is not sent.
 func TestChangedBetweenPasses(t *testing.T) {
 	at := func(dir, name string) string { return filepath.Join(dir, name) }
 	rewrite := func(dir, name, text string) error {

@@ -56,7 +56,7 @@ func (l *lines) flush() {
 	}
 }
 
-// What ssh says of keys of hosts.
+// Messages of ssh about host keys.
 const (
 	keyChanged = "REMOTE HOST IDENTIFICATION HAS CHANGED"
 	keyRefused = "Host key verification failed."

@@ -94,7 +94,7 @@ func unpackInto(t testing.TB, r io.Reader, to string, target unpack.Target) (unp
 	return unpack.Unpack(t.Context(), r, target)
 }
 
-// What cannot be sent is found before anything is sent, and said once; the others are sent.
+// cast finds what it cannot send before it sends anything, names each entry once, and sends the rest.
 func TestSkipped(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"a": "a", "bin/python": "-> /usr/bin/python3", "bin/x": "x", "up": "-> ../z", "in": "-> a", "z": "z"})
@@ -412,8 +412,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// What the sender does not have is deleted once all has come, except for what the rules exclude and
-// what was skipped. No link is followed.
+// TestDelete checks that a receiver deletes entries that the sender lacks once everything has come. It
+// keeps excluded and skipped entries, and follows no link.
 func TestDelete(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside"})
@@ -528,7 +528,7 @@ func TestQuick(t *testing.T) {
 	require.Equal(t, digest, got.Digest)
 	require.Equal(t, planted(t, from), planted(t, fresh))
 
-	// What changes at the receiver after the comparison is an error there.
+	// A change at the receiver after the comparison is an error there.
 	require.NoError(t, o.Tree(t.Context(), &b, held.Lacked()))
 	require.NoError(t, os.Remove(filepath.Join(to, "d", "same")))
 	_, err = unpack.Unpack(t.Context(), &b, unpack.Target{Dir: dir, Keep: true, Held: held})

@@ -55,7 +55,7 @@ func TestWordsOfRepeatedCalls(t *testing.T) {
 	require.NotContains(t, c.ops.words(5001, 0), "bcast", "that has not begun")
 }
 
-// What a rank tells of a mismatch fits into a control frame.
+// The report of a mismatch fits into a control frame.
 func TestClashFits(t *testing.T) {
 	var h mismatch.History
 	for seq := uint64(1); seq <= 1000; seq++ {

@@ -299,7 +299,7 @@ func TestClone(t *testing.T) {
 	require.Equal(t, c.AppendState(nil), s.AppendState(nil))
 }
 
-// What Append writes, Parse reads; Parse refuses everything else and never fails otherwise.
+// Parse reads what Append writes. It refuses everything else and does not panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte{}, uint8(4))
 	f.Add(Answer{Data: []byte("data")}.Append(nil), uint8(4))

@@ -139,8 +139,8 @@ func (c *club) inOrder() (next []int) {
 	return next
 }
 
-// Whatever the order of messages, whichever ranks die meanwhile, the remaining ranks agree on one
-// outcome for each of several agreements, one after the other.
+// The remaining ranks agree on one outcome for each of several agreements in a row, in every order of
+// messages and for all deaths meanwhile.
 func TestAgreementsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 12).Draw(t, "ranks")

@@ -16,7 +16,7 @@ func setOf(t *rapid.T, size int, label string) Set {
 	return s
 }
 
-// What a message says is what its receiver reads.
+// A receiver reads the content that the sender wrote.
 func TestMessageIsReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 200).Draw(t, "size")
