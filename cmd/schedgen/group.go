@@ -145,5 +145,5 @@ func (f *groupFlags) joinError(ctx context.Context, err error) error {
 	if isListen(err) {
 		return fmt.Errorf("--listen=%s: %w", f.Listen, err)
 	}
-	return failed(causeOf(ctx, err))
+	return failed(crew.CauseOf(ctx, err))
 }
