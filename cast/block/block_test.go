@@ -115,6 +115,7 @@ func TestTruncate(t *testing.T) {
 			cut.Append(lacked)
 		}
 		require.Equal(t, want.Text(), cut.Text())
-		require.Equal(t, want, cut)
+		require.Equal(t, want.Len(), cut.Len())
+		require.True(t, slices.Equal(want.have, cut.have), "%x, not %x", cut.have, want.have)
 	})
 }
