@@ -216,7 +216,7 @@ func TestSystemdUnits(t *testing.T) {
 	_, command, ok := strings.Cut(string(text), "ExecStart=/usr/local/bin/schedgen ")
 	require.True(t, ok)
 	command, _, _ = strings.Cut(command, "\n")
-	parser, err := newParser(new(castOnly), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := newParser(grammar([]string{"receive"}), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	_, err = parser.Parse(strings.Fields(command))
 	require.NoError(t, err)

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -45,14 +46,21 @@ type cli struct {
 
 	MpiTables mpiTablesCmd `cmd:"" name:"mpi-tables" hidden:""`
 
-	castVerbs
+	Cast    castCmd    `cmd:"" group:"files" help:"Send a file, a directory or a stream to many hosts at once."`
+	Receive receiveCmd `cmd:"" group:"files" help:"Receive a cast from another host."`
+	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
 
 	Rules   rulesCmd   `cmd:"" group:"experts" help:"Check a file of rules, schedgen's own or Open MPI's, and print it."`
 	Tune    tuneCmd    `cmd:"" group:"experts" help:"Measure how long messages take on this machine, and write rules for it."`
 	Explore exploreCmd `cmd:"" group:"experts" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network with failures drawn from seeds."`
 	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, from models, simulation and runs."`
-	aboutVerbs
+
+	// The verbs about the command itself; those that read the command line need the whole of it.
+	Help       helpCmd       `cmd:"" whole:"" group:"about" help:"Show the help of a verb."`
+	Completion completionCmd `cmd:"" group:"about" help:"Print a script that makes a shell complete schedgen's command lines."`
+	Man        manCmd        `cmd:"" whole:"" group:"about" help:"Print the manual page."`
+	Complete   completeCmd   `cmd:"" whole:"" hidden:"" passthrough:""`
 }
 
 // aboutFlags are the flags of every verb that are about the command itself.
@@ -70,38 +78,46 @@ var groups = []kong.Group{
 	{Key: "about", Title: "About schedgen:"},
 }
 
-// castVerbs are the verbs that send files, directories and streams to other hosts.
-type castVerbs struct {
-	Cast    castCmd    `cmd:"" group:"files" help:"Send a file, a directory or a stream to many hosts at once."`
-	Receive receiveCmd `cmd:"" group:"files" help:"Receive a cast from another host."`
-	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
-}
-
-// castOnly is the part of the command line that holds castVerbs alone. A receiver starts in half
-// the time without the other verbs, which matters when many start on one host.
-type castOnly struct {
-	aboutFlags
-	castVerbs
-}
-
-// grammar returns the part of the command line that args need. Setting up the verbs of all
-// collectives takes most of the time in which a process starts.
+// grammar returns the part of the command line that args need: the verb that they name, or all
+// verbs. Most of the time in which a process starts goes into setting up verbs, and casts and runs
+// start many processes on one host.
 func grammar(args []string) any {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return newCLI("")
-	case slices.Contains([]string{"cast", "receive", "guest"}, args[0]):
-		return new(castOnly)
-	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim", "mpi", "mpi-tables"}, args[0]):
-		return new(cli)
-	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process started by run
-		return new(cli)
-	case len(args) > 1 && (args[0] == "run" || args[0] == "rank"):
-		if row, ok := ir.CollectiveNamed(args[1]); ok && !row.Published {
-			return newCLI(row.Name)
+	}
+	if args[0] == "--version" {
+		return new(aboutFlags)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
+		_, verb := f.Tag.Lookup("cmd")
+		_, whole := f.Tag.Lookup("whole")
+		if !verb || whole || args[0] != cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) {
+			continue
 		}
+		c := new(cli)
+		if f.Name == "Run" || f.Name == "Rank" {
+			c = newCLI(verbBelow(args[1:]))
+		}
+		part := reflect.New(reflect.StructOf([]reflect.StructField{
+			{Name: "About", Type: reflect.TypeFor[aboutFlags](), Tag: `embed:""`},
+			{Name: f.Name, Type: f.Type, Tag: f.Tag},
+		}))
+		part.Elem().Field(1).Set(reflect.ValueOf(c).Elem().FieldByIndex(f.Index))
+		return part.Interface()
 	}
 	return newCLI("")
+}
+
+// verbBelow returns the verb of run or rank that args begin with, or "" if it is not one that works
+// without the others.
+func verbBelow(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if row, ok := ir.CollectiveNamed(args[0]); (ok && !row.Published) || args[0] == "rank" { // run rank is a process started by run
+		return args[0]
+	}
+	return ""
 }
 
 // newCLI returns the command line with the verbs of all collectives, or of the one that only names.
@@ -109,14 +125,6 @@ func newCLI(only string) *cli {
 	c := new(cli)
 	c.Run.Plugins, c.Rank.Plugins = runVerbs(only), rankVerbs(only)
 	return c
-}
-
-// aboutVerbs are the verbs that are about the command itself.
-type aboutVerbs struct {
-	Help       helpCmd       `cmd:"" group:"about" help:"Show the help of a verb."`
-	Completion completionCmd `cmd:"" group:"about" help:"Print a script that makes a shell complete schedgen's command lines."`
-	Man        manCmd        `cmd:"" group:"about" help:"Print the manual page."`
-	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
 
 // description is the long help text of the command, without the exit codes.

@@ -111,26 +111,28 @@ func examplesIn(help string) [][]string {
 	return out
 }
 
-// TestGrammarOfCasts checks that the verbs of castOnly have the same help there as on the whole
-// command line.
-func TestGrammarOfCasts(t *testing.T) {
-	part, err := newParser(new(castOnly), stdio{}, func(int) {})
-	require.NoError(t, err)
-	require.Len(t, part.Model.Children, 3)
-	whole := parserForTests(t).Model
-	for _, verb := range whole.Children {
-		alone := slices.ContainsFunc(part.Model.Children, func(n *kong.Node) bool { return n.Name == verb.Name })
-		_, is := grammar([]string{verb.Name, "--help"}).(*castOnly)
-		require.Equal(t, alone, is, verb.Name)
+// TestGrammar checks that the help of each verb is the same from the part of the command line that
+// holds this verb alone as from the whole.
+func TestGrammar(t *testing.T) {
+	alone := 0
+	verbs := [][]string{{"run", "bcast"}, {"rank", "allreduce"}, {"run", "anycast"}}
+	for _, verb := range parserForTests(t).Model.Children {
+		verbs = append(verbs, []string{verb.Name})
 	}
-	for _, verb := range part.Model.Children {
+	for _, verb := range verbs {
+		args := append(slices.Clone(verb), "--help")
+		if _, whole := grammar(args).(*cli); whole {
+			continue
+		}
+		alone++
 		var help [2]strings.Builder
-		for i, g := range []any{newCLI(""), new(castOnly)} {
+		for i, g := range []any{newCLI(""), grammar(args)} {
 			parser, err := newParser(g, stdio{Out: &help[i], Err: io.Discard}, func(int) {})
 			require.NoError(t, err)
-			_, _ = parser.Parse([]string{verb.Name, "--help"})
+			_, _ = parser.Parse(args)
 		}
-		require.Contains(t, help[0].String(), "Usage: schedgen "+verb.Name)
+		require.Contains(t, help[0].String(), "Usage: schedgen "+strings.Join(verb, " "))
 		require.Equal(t, help[0].String(), help[1].String())
 	}
+	require.Equal(t, len(verbs)-3, alone, "all but help, man and complete")
 }
