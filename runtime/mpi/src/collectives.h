@@ -28,6 +28,15 @@ static int layout_of(handle type, struct layout *l)
     return 0;
 }
 
+/* Reports whether the rules leave an operation to MPI, with few reads of memory. */
+static int is_left(enum operation op, const struct communicator *c, long long bytes)
+{
+    if (bytes >= c->from[op] || measured != NOT_MEASURED)
+        return 0;
+    note_passed(op, NO_ENTRY);
+    return 1;
+}
+
 /*
  * Returns the schedule for an operation with so many bytes in a block, and in all, or NULL if MPI
  * is to perform the operation. ordered says that contributions must be folded in the order of the
@@ -36,8 +45,11 @@ static int layout_of(handle type, struct layout *l)
 static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
 {
     struct entry *best = NULL, *e, *end;
-    enum engine by = measured != NOT_MEASURED ? (enum engine)measured : c->rules ? rule_for(c->rules, op, bytes) : engine;
+    enum engine by;
     int any = 0;
+    if (is_left(op, c, bytes))
+        return NULL;
+    by = measured != NOT_MEASURED ? (enum engine)measured : c->rules ? rule_for(c->rules, op, bytes) : engine;
     if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX)
         return &go_entries[op];
     if (by == OFF || (by == GO_ENGINE && engine == AUTO_ENGINE)) { /* engine c was not found to be better */

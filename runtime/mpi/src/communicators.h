@@ -16,6 +16,11 @@ struct communicator {
     int go;                /* number in the engine go, or a constant below */
     unsigned operations;   /* number of operations begun before it joins the engine go */
     struct communicator *next; /* in the list of those that have joined */
+    /*
+     * By the rules MPI performs each operation that is shorter than this number of bytes. The
+     * rules are in other cache lines, and an operation of two ranks in shared memory takes 2 us.
+     */
+    long long from[OPERATIONS];
 };
 
 /* Why a communicator is not in the engine go. */
@@ -297,6 +302,15 @@ static struct rules *agree_on_rules(handle inner, int rank, int size, int togeth
     return r;
 }
 
+static void set_rules(struct communicator *c, struct rules *r)
+{
+    int op;
+    free(c->rules);
+    c->rules = r;
+    for (op = 0; op < OPERATIONS; op++)
+        c->from[op] = !r ? 0 : r->count[op] ? r->of[op][0].least : LLONG_MAX;
+}
+
 /*
  * Creates a communicator of the same ranks. MPI_Comm_dup would call functions of the program's
  * attributes. If MPI cannot create another communicator, that is no error of the program: all ranks
@@ -341,7 +355,7 @@ static struct communicator *make(handle comm)
             new->size = size;
             new->together = on_one_host(inner);
             if (engine == AUTO_ENGINE)
-                new->rules = agree_on_rules(inner, rank, size, new->together);
+                set_rules(new, agree_on_rules(inner, rank, size, new->together));
             c = new;
         } else {
             P_Comm_free(&inner);

@@ -203,8 +203,7 @@ static void tune(struct communicator *c, double seconds)
         if (world_rank == 0)
             fprintf(stderr, "schedgen: tune: nothing was kept: %s\n", err < 0 ? "no tables, or no memory" : "an error of MPI");
     } else {
-        free(c->rules);
-        c->rules = rules;
+        set_rules(c, rules);
         if (c->rank == 0) {
             rules_path(path, sizeof path, c->size, c->together);
             if ((err = write_rules(path, rules)))

@@ -50,7 +50,7 @@ static struct entry *choose_fold(enum operation op, const struct communicator *c
                                        struct layout *l)
 {
     if (!c || root < 0 || root >= c->size || all <= 0 || all > INT_MAX || !is_type(type) || op_handle == mpi.op_null || op_handle == 0 ||
-        layout_of(type, l) || P_Op_commutative(op_handle, commutes))
+        layout_of(type, l) || is_left(op, c, all * l->size) || P_Op_commutative(op_handle, commutes))
         return NULL;
     if (!*commutes && root != 0) { /* in the tables, the root is rank 0 */
         note_passed(op, ORDER);
