@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
@@ -80,13 +81,11 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
 		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
 	}
-	if late := o.late(); late != nil {
-		dst = append(dst, Alarm{AlarmWindow, o.seq, late.rank})
+	if rank, late := o.window.Late(&o.yields); late {
+		dst = append(dst, Alarm{AlarmWindow, o.seq, rank})
 	}
-	for i := range o.lost.yields.heirs {
-		if h := &o.lost.yields.heirs[i]; o.behind(h) {
-			dst = append(dst, Alarm{AlarmYield, o.seq, h.rank})
-		}
+	for _, rank := range o.yields.Late() {
+		dst = append(dst, Alarm{AlarmYield, o.seq, rank})
 	}
 	for i := range o.lost.repairs.list {
 		if r := &o.lost.repairs.list[i]; r.armed {
@@ -118,13 +117,9 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmGate:
 		o.gate.until = noon
 	case AlarmWindow:
-		w := &o.lost.window
-		w.stirred, w.moved = false, 0
-		w.moved = noon - c.rec.patience(w)
+		o.window.Ring(noon, c.env.Repair)
 	case AlarmYield:
-		h := o.lost.yields.heir(a.Index)
-		h.stirred, h.late = false, true
-		h.moved = noon - c.rec.yieldPatience(h)
+		c.ops.peers.Ring(&o.yields, a.Index, noon)
 	case AlarmRepair:
 		for i := range o.lost.repairs.list {
 			if r := &o.lost.repairs.list[i]; int(r.rule) == a.Index {
@@ -136,9 +131,9 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmSilence:
 		o.lost.gaps.quiet, o.lost.gaps.last = noon, noon-c.env.Repair
 	case AlarmUnheard:
-		o.pulse.since = noon - Time(1+o.lost.cries)*c.env.Repair
+		o.pulse.OpenSince(noon - Time(1+o.lost.cries)*c.env.Repair)
 	case AlarmProbe:
-		o.pulse = pulse{moved: noon - c.env.Stall}
+		o.pulse.Ring(noon, c.env.Stall)
 	}
 	c.spread.ring(a)
 	due, ok := c.Due()
@@ -168,23 +163,20 @@ func (c *Core) Normalize() {
 	for i := range c.ops.ring {
 		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
-	c.rec.asks.answers, c.rec.rhythm, c.rec.tells = delay{}, delay{}, delay{}
+	c.rec.asks.answers, c.rec.rhythm = moment.Delay{}, moment.Delay{}
+	c.ops.peers.Normalize()
 	c.rec.doubles = c.rec.doubles[:0] // a repeated datagram is like a late put
 	c.rec.asks.datagrams.normalize()
 	c.rec.asks.puts.normalize()
 }
 
 func (rc *recovery) normalizeTimes(o *op) {
-	o.pulse = pulse{stirred: true, moved: noon}
+	o.pulse.Normalize(noon)
 	if o.gate.until != 0 {
 		o.gate.until = later
 	}
-	o.lost.window.stirred, o.lost.window.moved = true, noon
-	for i := range o.lost.yields.heirs {
-		h := &o.lost.yields.heirs[i]
-		h.stirred, h.late, h.moved, h.turns = true, false, noon, 0
-		h.heard, h.told = false, 0
-	}
+	o.window.Normalize(noon)
+	o.yields.Normalize(noon)
 	o.lost.repairs.normalize(rc.Repair)
 	g := &o.lost.gaps
 	g.given = false

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -13,16 +14,16 @@ import (
 // debt holds the chunks and fragments that a rank has asked for and that this rank lacks too.
 type debt struct {
 	rank   int
-	chunks []uint64 // chunks asked for by put
-	late   []uint64 // those of chunks that may only be late
-	parts  []uint64 // fragments asked for by datagram; empty: none
+	chunks bitset.Set // chunks asked for by put
+	late   bitset.Set // those of chunks that may only be late
+	parts  bitset.Set // fragments asked for by datagram; empty: none
 }
 
 // service holds the chunks that have been put to a rank. Puts are reliable: a chunk that has been
 // put is on its way, however long it takes, and is never put again.
 type service struct {
 	rank   int
-	chunks []uint64
+	chunks bitset.Set
 }
 
 // maxServed is the greatest number of ranks with a service. Other ranks may get a chunk as often as
@@ -47,7 +48,7 @@ func (l *losses) serviceOf(rank, chunks int) *service {
 	}
 	s := &l.served[n]
 	s.rank = rank
-	s.chunks = cleared(s.chunks, (chunks+63)/64)
+	s.chunks = s.chunks.Cleared(chunks)
 	return s
 }
 
@@ -56,9 +57,8 @@ func (s *service) once(k int) bool {
 	if s == nil {
 		return true
 	}
-	bit := uint64(1) << (k % 64)
-	first := s.chunks[k/64]&bit == 0
-	s.chunks[k/64] |= bit
+	first := !s.chunks.Has(k)
+	s.chunks.Add(k)
 	return first
 }
 
@@ -72,7 +72,7 @@ func (l *losses) owes() bool { return len(l.debts) > 0 }
 func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 	o := rc.ops.lookup(h.Seq)
 	if o == nil {
-		rc.learnEarly(h)
+		rc.ops.learnEarly(h)
 		return
 	}
 	if !rc.ops.agrees(o, h) {
@@ -107,7 +107,7 @@ func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
 	if late && o.premature(rc.Rank) {
 		return
 	}
-	rc.learn(o, rank, int(h.Arg))
+	rc.ops.learn(o, rank, int(h.Arg))
 	rc.spare(o, rank, int(h.Arg) >= o.chunks)
 	if len(runs) > 0 && !late {
 		rc.noteLoss()
@@ -142,7 +142,8 @@ func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
 		k := o.frags.chunkOf(i)
 		if !o.hasPart(k, i) {
 			if d := o.lost.debtTo(rank); d != nil {
-				d.parts = marked(d.parts, i, o.frags.count())
+				d.parts = d.parts.Roomy(o.frags.count())
+				d.parts.Add(i)
 			}
 			i++
 			continue
@@ -206,49 +207,30 @@ func (l *losses) debtTo(rank int) *debt {
 // owe records that chunk k of chunks is asked for by put. If it is asked for twice, it may be late
 // only if both requests say so.
 func (d *debt) owe(k, chunks int, late bool) {
-	owed := marks(d.chunks, k)
-	d.chunks = marked(d.chunks, k, chunks)
+	owed := d.chunks.Has(k)
+	d.chunks = d.chunks.Roomy(chunks)
+	d.chunks.Add(k)
 	if !late {
-		unmark(d.late, k)
+		d.late.Remove(k)
 	} else if !owed {
-		d.late = marked(d.late, k, chunks)
+		d.late = d.late.Roomy(chunks)
+		d.late.Add(k)
 	}
-}
-
-// marked returns words with bit i set. Empty words stand for n zero bits.
-func marked(words []uint64, i, n int) []uint64 {
-	if len(words) == 0 {
-		words = cleared(words, (n+63)/64)
-	}
-	words[i/64] |= 1 << (i % 64)
-	return words
-}
-
-// marks reports whether bit i of words, which may be empty, is set.
-func marks(words []uint64, i int) bool { return len(words) > 0 && words[i/64]>>(i%64)&1 != 0 }
-
-// unmark clears bit i of words, which may be empty, and reports whether it was set.
-func unmark(words []uint64, i int) bool {
-	if !marks(words, i) {
-		return false
-	}
-	words[i/64] &^= 1 << (i % 64)
-	return true
 }
 
 // repay sends chunk k, which has arrived, to the ranks that are owed it or fragments of it.
 func (rc *recovery) repay(o *op, k int) {
 	for n := range o.lost.debts {
 		d := &o.lost.debts[n]
-		if unmark(d.chunks, k) {
-			unmark(d.late, k)
+		if d.chunks.Remove(k) {
+			d.late.Remove(k)
 			rc.give(o, k, d.rank, false)
 		}
 		if len(d.parts) == 0 {
 			continue
 		}
 		for i := int(o.frags.first[k]); i < int(o.frags.first[k+1]); i++ {
-			if unmark(d.parts, i) {
+			if d.parts.Remove(i) {
 				rc.giveParts(o, i, i+1, d.rank)
 			}
 		}

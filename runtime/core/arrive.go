@@ -146,7 +146,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameWant:
 		c.rec.wanted(h, body)
 	case wire.FrameTaken:
-		c.rec.reported(h)
+		c.ops.reported(h)
 	case wire.FrameCall:
 		c.ops.called(h)
 	case wire.FrameEntered:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 type asks struct {
 	datagrams askRing
 	puts      askRing
-	answers   delay // time to an answer
+	answers   moment.Delay // time to an answer
 }
 
 // askRing is memory for requests, used in turn.
@@ -54,11 +55,11 @@ func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.D
 // others do not, so the times vary. The wait uses mean and deviation, like TCP's timeout (RFC
 // 6298), but at most 2.5 times the mean, since heavy loss makes the deviation large.
 func (a *asks) patience(base Time) Time {
-	mean := a.answers.mean
+	mean := a.answers.Mean()
 	if mean == 0 {
 		return max(base/4, 1)
 	}
-	return min(max(2*mean, min(a.answers.late(), 5*mean/2), minPatience), maxBackoff*base)
+	return min(max(2*mean, min(a.answers.Late(), 5*mean/2), minPatience), moment.Longest(base))
 }
 
 // wantParts asks rank to, by datagram, for the first missing fragments from number from on, of
@@ -113,7 +114,7 @@ func (r *askRing) vacant() *ask {
 func (rc *recovery) fillAsk(o *op, r *askRing, a *ask, runs []byte) *wire.Frame {
 	r.next++
 	a.unsent++
-	f := rc.fillWant(o, runs)
+	f := rc.ops.fillWant(o, runs)
 	f.Unsent = &a.unsent
 	return f
 }
@@ -168,20 +169,4 @@ func (r *runs) add(dst []byte, i int) []byte {
 	}
 	dst = binary.BigEndian.AppendUint32(dst, uint32(i))
 	return binary.BigEndian.AppendUint32(dst, 1)
-}
-
-// tellWhole tells rank to, before the call returns, that nothing is missing here.
-func (rc *recovery) tellWhole(o *op, to int) {
-	f := rc.fillWant(o, nil)
-	f.Arg, f.Unsent = uint32(o.chunks), &o.unsent
-	o.unsent++
-	rc.put(to, f)
-}
-
-func (rc *recovery) fillWant(o *op, runs []byte) *wire.Frame {
-	rc.frame = wire.Frame{Header: wire.Header{
-		Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print,
-		Arg: uint32(o.lost.yields.have), Len: len(runs), From: rc.Rank,
-	}, Body: runs}
-	return &rc.frame
 }

@@ -29,8 +29,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	}
 	d.rec.asks.datagrams.list, d.rec.asks.puts.list = slices.Clone(c.rec.asks.datagrams.list), slices.Clone(c.rec.asks.puts.list)
 	d.rec.doubles = slices.Clone(c.rec.doubles)
-	d.rec.reports = c.rec.reports.clone()
-	d.rec.silent = maps.Clone(c.rec.silent)
+	d.ops.peers = c.ops.peers.Clone()
 	d.casts.copyFrom(&c.casts)
 	d.spread.copyFrom(&c.spread)
 	d.surveys.copyFrom(&c.surveys)
@@ -39,15 +38,6 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.link()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
-}
-
-func (rs reports) clone() reports {
-	n := maps.Clone(rs)
-	for rank, of := range n {
-		own := *of
-		n[rank] = &own
-	}
-	return n
 }
 
 // copyFrom makes o, a plain copy of src, independent of src.
@@ -75,12 +65,7 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
 	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
-	o.lost.window.postponed, o.lost.window.children = slices.Clone(src.lost.window.postponed), slices.Clone(src.lost.window.children)
-	o.lost.yields.heirs = slices.Clone(src.lost.yields.heirs)
-	for i := range o.lost.yields.heirs {
-		h := &o.lost.yields.heirs[i]
-		h.chunks = slices.Clone(h.chunks)
-	}
+	o.window, o.yields = src.window.Clone(), src.yields.Clone()
 	o.lost.debts = slices.Clone(src.lost.debts)
 	for i := range o.lost.debts {
 		d := &o.lost.debts[i]

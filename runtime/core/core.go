@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -36,6 +37,7 @@ func New(cfg Config, net Net) *Core {
 		agree: agreement{Agreements: agree.New(cfg.Rank, cfg.Size)},
 	}
 	c.ops.flags.connect(net)
+	c.ops.peers = flow.NewPeers(flowConfig(&c.env.Config))
 	c.link()
 	c.casts.init()
 	if cfg.Spread {
@@ -128,7 +130,7 @@ func (c *Core) Abandon() {
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)
-			o.lost.window.drop(o)
+			o.unsent -= o.window.Drop()
 			o.free()
 		}
 	}

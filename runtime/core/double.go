@@ -26,7 +26,7 @@ func (rc *recovery) noteLoss() {
 // checkSlow makes signals double for a while after an operation that takes long. Without multicasts
 // nothing else shows that frames are lost.
 func (rc *recovery) checkSlow(o *op, now Time) {
-	if rc.Caps.Direct && o.pulse.since > 0 && now-o.pulse.since >= rc.Repair {
+	if rc.Caps.Direct && o.pulse.Since() > 0 && now-o.pulse.Since() >= rc.Repair {
 		rc.wary = rc.ops.seq + lossMemory
 	}
 }

@@ -2,15 +2,17 @@ package core
 
 import (
 	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
 )
 
 // fragments tracks the datagrams of an operation's chunks: the process-local status bitmap of paper
 // 000, section 2.1.
 type fragments struct {
-	size  int      // bytes of a full fragment
-	first []int32  // chunk -> its first fragment; one longer than the chunks; empty until a datagram has arrived
-	got   []uint64 // fragment -> whether it has arrived
-	left  []int32  // chunk -> how many fragments are missing
+	size  int        // bytes of a full fragment
+	first []int32    // chunk -> its first fragment; one longer than the chunks; empty until a datagram has arrived
+	got   bitset.Set // fragment -> whether it has arrived
+	left  []int32    // chunk -> how many fragments are missing
 }
 
 func (f *fragments) reset() { f.first = f.first[:0] }
@@ -29,7 +31,7 @@ func (f *fragments) layout(o *op, size int) {
 		}
 		f.append(hi - lo)
 	}
-	f.got = cleared(f.got, (f.count()+63)/64)
+	f.got = f.got.Cleared(f.count())
 }
 
 // layoutBlocks is layout for an operation whose blocks have lengths of their own.
@@ -38,7 +40,7 @@ func (f *fragments) layoutBlocks(o *op, size int) {
 	for k := range o.chunks {
 		f.append(o.lengthFrom(k, 1))
 	}
-	f.got = cleared(f.got, (f.count()+63)/64)
+	f.got = f.got.Cleared(f.count())
 }
 
 func (f *fragments) begin(size int) {
@@ -65,10 +67,10 @@ func (f *fragments) fits(n, offset, length int) bool {
 // chunk.
 func (f *fragments) add(k, offset int) (last bool) {
 	bit := int(f.first[k]) + offset/f.size
-	if f.got[bit/64]&(1<<(bit%64)) != 0 {
+	if f.got.Has(bit) {
 		return false
 	}
-	f.got[bit/64] |= 1 << (bit % 64)
+	f.got.Add(bit)
 	f.left[k]--
 	return f.left[k] == 0
 }
@@ -86,14 +88,4 @@ func (f *fragments) chunkOf(i int) int {
 func (f *fragments) count() int { return int(f.first[len(f.first)-1]) }
 
 // has reports whether fragment i has arrived as a datagram.
-func (f *fragments) has(i int) bool { return f.got[i/64]>>(i%64)&1 == 1 }
-
-// cleared returns n zero words, in the memory of words if there is room.
-func cleared(words []uint64, n int) []uint64 {
-	if cap(words) < n {
-		return make([]uint64, n)
-	}
-	words = words[:n]
-	clear(words)
-	return words
-}
+func (f *fragments) has(i int) bool { return f.got.Has(i) }

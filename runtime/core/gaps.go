@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -51,7 +52,7 @@ func (g *gaps) due() Time {
 // silence is how long a multicast must pause before a rank asks: longer than the usual pause
 // between two bursts, which a slow link takes a while to carry.
 func (rc *recovery) silence() Time {
-	return min(max(rc.Repair/2, rc.rhythm.late(), 1), maxBackoff*rc.Repair)
+	return min(max(rc.Repair/2, rc.rhythm.Late(), 1), moment.Longest(rc.Repair))
 }
 
 // hear records that a datagram of chunk k has arrived.
@@ -62,7 +63,9 @@ func (rc *recovery) hear(o *op, k int) {
 	if k == o.chunks-1 {
 		g.top = o.chunks + reorder // the last chunk shows that all have been sent
 	}
-	rc.listen(o, o.lost.yields.step)
+	if o.yields.Listen(g.top, false) {
+		rc.ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
+	}
 	if !g.armed && o.mayAsk() && !o.lost.whole(o) {
 		g.armed, g.reach = true, firstReach
 	}
@@ -71,13 +74,13 @@ func (rc *recovery) hear(o *op, k int) {
 // mayAsk reports whether o asks for chunks. It does not if puts bring all chunks at once, whatever
 // the multicast brings.
 func (o *op) mayAsk() bool {
-	return len(o.plan.recovery.Ask) > 0 && (o.lost.yields.on || !o.plan.yields)
+	return len(o.plan.recovery.Ask) > 0 && (o.yields.On() || !o.plan.yields)
 }
 
 // repeats is how often the multicast of chunk s is repeated. A rank with the last chunk knows what
 // it lacks of the rest; a rank without it would have to wait for a silence.
 func (l *losses) repeats(o *op, s ir.Slot) int {
-	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers || o.plan.yields && !l.yields.on {
+	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers || o.plan.yields && !o.yields.On() {
 		return 0
 	}
 	return stressed
@@ -92,7 +95,10 @@ func (rc *recovery) checkGaps(o *op, now Time) {
 		return
 	}
 	rc.stampGaps(g, now)
-	rc.listenSlowly(o, now)
+	if now-g.told >= rc.Repair/2 && o.yields.Listen(g.top, true) {
+		rc.ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
+		g.told = now
+	}
 	if lost := g.top - reorder; lost > g.lost && !o.lost.whole(o) {
 		g.lost = lost
 		rc.goOn(o, now)
@@ -120,7 +126,7 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 	if g.fresh {
 		if g.last > 0 {
-			rc.rhythm.took(now - g.last)
+			rc.rhythm.Took(now - g.last)
 		}
 		g.fresh, g.last, g.tries, g.reach = false, now, 0, firstReach
 	}
@@ -129,7 +135,7 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 	if g.pass.timed {
 		g.pass.timed = false
-		rc.asks.answers.took(now - g.pass.since)
+		rc.asks.answers.Took(now - g.pass.since)
 	}
 }
 
@@ -140,7 +146,7 @@ func (rc *recovery) askInSilence(o *op, now Time) {
 	switch {
 	case o.lost.whole(o):
 		if o.plan.recovery.Reports {
-			rc.tellWhole(o, int(o.plan.recovery.ReportTo))
+			rc.ops.tellWhole(o, int(o.plan.recovery.ReportTo))
 		}
 		g.tries++
 	case g.top >= o.chunks:

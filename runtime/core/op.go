@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -48,7 +49,9 @@ type op struct {
 	turn    uint64  // for a barrier with flags, its number among those; for chunks in windows, one more than the lines used before; else 0
 	waits   waits
 	gate    gate
-	pulse   pulse
+	pulse   flow.Pulse
+	window  flow.Window
+	yields  flow.Yields
 	frags   fragments
 	folds   folding
 	lost    losses // state of recovery
@@ -71,7 +74,7 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
-	o.pulse = pulse{stirred: true} // moved is set only if the operation takes long
+	o.pulse.Begin()
 	o.frags.reset()
 	o.lost.reset()
 	o.waits.reset()
@@ -196,7 +199,7 @@ func (o *op) whole() bool {
 // ready reports whether the call may return: all slots that the schedule waits for are set, and all
 // folds and frames of fired rules are done or no longer needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.yields.Wait()
 }
 
 // retire ends the call. If asked is set, other ranks may still ask for chunks, and retire keeps a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -33,6 +34,7 @@ type operations struct {
 	joined   seqSet              // operations that their drawn rank has entered
 	overlap  overlap
 	flags    flags
+	peers    flow.Peers
 	absent   presence.Latecomers
 	refusal  refusal
 	apart    bodies // buffers for frames whose chunks go to several places, by sender
@@ -94,7 +96,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	}
 	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)
 	ops.mayBeAsked(p)
-	ops.rec.open(o)
+	ops.openFlow(o)
 	if a, parted := ops.members.Parted(ops.seq, ops.print); parted {
 		ops.disagree(ops.seq, a.Rank, a.Print)
 	} else {
@@ -123,6 +125,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 func (ops *operations) end(o *op) {
 	ops.report(o)
 	ops.rec.end(o)
+	ops.endFlow(o)
 	ops.foldDone(o)
 	o.retire(o.plan.program.Keeps() || ops.rec.expects(o), ops.Retain/Remembered)
 	for ops.complete < ops.seq && ops.oldest() == nil {
@@ -158,19 +161,20 @@ func (ops *operations) tick(now Time) (waits bool) {
 		if o == nil {
 			continue
 		}
-		o.pulse.look(now)
+		o.pulse.Look(now)
 		if o.gate.tick(now) {
 			ops.start(o)
 		}
+		ops.tickFlow(o, now)
 		ops.rec.tick(o, now)
 	}
 	ops.rec.repeatDoubles(now)
 	ops.tickRefusal(now)
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
-		if o.pulse.tick(now, ops.Stall) {
-			ops.probe(o.seq, o.print, o.pulse.reach(ops.Size))
+		if o.pulse.Tick(now, ops.Stall) {
+			ops.probe(o.seq, o.print, o.pulse.Reach(ops.Size))
 		}
-		waits = o.pulse.probes > 0
+		waits = o.pulse.Probes() > 0
 	}
 	return waits
 }
@@ -192,11 +196,11 @@ func (ops *operations) due() Time {
 	due := min(ops.rec.doubles.due(), ops.refusalDue())
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil {
-			due = min(due, o.gate.due(), ops.rec.due(o))
+			due = min(due, o.gate.due(), ops.flowDue(o), ops.rec.due(o))
 		}
 	}
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
-		due = min(due, o.pulse.due(ops.Stall))
+		due = min(due, o.pulse.Due(ops.Stall))
 	}
 	return due
 }
@@ -204,7 +208,7 @@ func (ops *operations) due() Time {
 // timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && (o.gate.closed || ops.rec.timed(o)) {
+		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.yields.Wait() || ops.rec.timed(o)) {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -93,23 +94,6 @@ func TestFailureTellsOnce(t *testing.T) {
 	require.Len(t, net.puts, 1)
 	require.Equal(t, 3, net.puts[0].to)
 	require.Equal(t, "first", net.puts[0].body)
-}
-
-func TestPulse(t *testing.T) {
-	p := pulse{stirred: true}
-	const stall = 100
-	require.False(t, p.tick(1000, stall), "a slot has been set")
-	require.Equal(t, Time(1100), p.due(stall))
-	require.False(t, p.tick(1099, stall))
-	now := Time(1100)
-	for _, wait := range []Time{200, 400, 800, 1600, 1600} { // the interval no longer grows
-		require.True(t, p.tick(now, stall))
-		require.Equal(t, now+wait, p.due(stall))
-		now += wait
-	}
-	p.stirred = true
-	require.False(t, p.tick(now, stall))
-	require.Equal(t, now+stall, p.due(stall))
 }
 
 func TestGate(t *testing.T) {
@@ -219,12 +203,12 @@ func TestDebts(t *testing.T) {
 	var l losses
 	for rank := range maxDebtors {
 		d := l.debtTo(rank)
-		d.chunks = marked(d.chunks, 70, 100)
+		d.chunks = d.chunks.With(70)
 	}
 	require.Nil(t, l.debtTo(maxDebtors))
-	require.True(t, unmark(l.debtTo(3).chunks, 70))
-	require.False(t, unmark(l.debtTo(3).chunks, 70))
-	require.False(t, unmark(l.debtTo(3).parts, 70))
+	require.True(t, l.debtTo(3).chunks.Remove(70))
+	require.False(t, l.debtTo(3).chunks.Remove(70))
+	require.False(t, l.debtTo(3).parts.Remove(70))
 	l.reset()
 	require.Empty(t, l.debtTo(3).chunks, "an old debt's memory comes back empty")
 }
@@ -233,16 +217,16 @@ func TestPatience(t *testing.T) {
 	const base = Time(20e6)
 	var a asks
 	require.Equal(t, base/4, a.patience(base), "nothing is known")
-	a.answers.took(100e3)
+	a.answers.Took(100e3)
 	require.Equal(t, minPatience, a.patience(base))
 	for range 100 {
-		a.answers.took(2e6)
+		a.answers.Took(2e6)
 	}
 	require.InDelta(t, 4e6, float64(a.patience(base)), 1e5)
 	for range 200 {
-		a.answers.took(1e10)
+		a.answers.Took(1e10)
 	}
-	require.Equal(t, maxBackoff*base, a.patience(base))
+	require.Equal(t, moment.Longest(base), a.patience(base))
 }
 
 // An adaptive delay settles where about one operation in seven misses.

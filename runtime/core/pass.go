@@ -132,7 +132,7 @@ func (rc *recovery) askNext(o *op, now Time) bool {
 // that this rank asks for what it lacks.
 func (rc *recovery) tellAtWork(o *op) {
 	if r := &o.plan.recovery; r.Reports {
-		rc.tellLoosely(o, int(r.ReportTo))
+		rc.ops.tellLoosely(o, int(r.ReportTo))
 	}
 }
 
@@ -181,7 +181,7 @@ func (rc *recovery) judge(p *pass, now Time) {
 	}
 	d, late := now-p.since, p.sample != none && now-p.since >= rc.asks.patience(rc.Repair)
 	if late && (!p.came || p.sample[1]-p.sample[0] >= certain) {
-		rc.asks.answers.took(d) // answers take at least this long
+		rc.asks.answers.Took(d) // answers take at least this long
 	}
 	if late {
 		p.sample = none // an answer could belong to either request

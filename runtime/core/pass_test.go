@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -125,7 +126,7 @@ func TestPassInVain(t *testing.T) {
 	require.Equal(t, int(ask[0]), net.to[0])
 	require.Equal(t, int(ask[len(ask)-1]), net.to[len(net.to)-1])
 	require.IsNonDecreasing(t, waits)
-	require.LessOrEqual(t, waits[len(waits)-1], maxBackoff*rc.Repair<<maxShift)
+	require.LessOrEqual(t, waits[len(waits)-1], moment.Longest(rc.Repair)<<maxShift)
 	require.Greater(t, waits[len(waits)-1], 8*waits[0])
 }
 

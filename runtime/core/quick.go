@@ -338,7 +338,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 // leaveQuick leaves o in the state of an operation that has taken the fast path.
 func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	o.begin(ops.seq, ops.print, p, Buffers{})
-	ops.rec.open(o)
+	ops.openFlow(o)
 	o.machine.Set(ir.Enter)
 	for i := range q.Steps {
 		s := &q.Steps[i]

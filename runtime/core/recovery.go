@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -17,11 +18,7 @@ type recovery struct {
 	ops  *operations
 
 	asks    asks
-	rhythm  delay // time between two arrivals of a multicast
-	tells   delay // time between two reports of a rank whose puts yield
-	reports reports
-	silent  map[int]bool // ranks that have not reported for too long, until they do
-	behind  int          // open operations whose multicasts wait for earlier ones
+	rhythm  moment.Delay // time between two arrivals of a multicast
 	lossy   uint64       // operations up to this one expect losses
 	wary    uint64       // signals of operations up to this one are doubled
 	repairs uint64       // repairs carried out
@@ -38,8 +35,6 @@ type losses struct {
 	gaps    gaps
 	debts   []debt
 	served  []service
-	window  window
-	yields  yields
 	heard   bool // a datagram of the operation has arrived, in time or not
 	cries   int  // ranks asked because no datagram has arrived: see unheard.go
 	byMcast int  // chunks that arrived by multicast first
@@ -59,37 +54,15 @@ func (l *losses) whole(o *op) bool { return l.missing(o) <= 0 }
 // missing returns how many chunks of o have not arrived.
 func (l *losses) missing(o *op) int { return o.chunks - l.byMcast - l.byPut }
 
-// manyBytes is the greatest length of all blocks that several ranks multicast at once over a
-// network: half of the buffer of a small switch before a link.
-const manyBytes = 64 << 10
-
-// drown reports whether the multicasts of o are skipped, as if lost. If all ranks multicast at
-// once, a link drops most datagrams, and the rest take bandwidth from the puts, which bring
-// everything.
-func (rc *recovery) drown(o *op) bool {
-	return o.plan.manyCast && o.bytes() > manyBytes && rc.Caps.Local < rc.Size
-}
-
-// open prepares for operation o.
-func (rc *recovery) open(o *op) {
-	rc.openYields(o)
-	rc.openWindow(o)
-}
-
 // end is called when o returns: from then on, missing multicasts do not matter.
 func (rc *recovery) end(o *op) {
 	if o.lost.byPut > 0 && !o.lost.heard && o.mayAsk() {
 		rc.noteLoss() // ranks below may ask as well
 	}
-	rc.reached(o, o.chunks)
-	o.lost.window.bytes = 0
-	rc.unqueue()
 }
 
 // tick does what is due for o.
 func (rc *recovery) tick(o *op, now Time) {
-	rc.unblock(o, now)
-	rc.checkYields(o, now)
 	rc.repair(o, now)
 	rc.checkGaps(o, now)
 	rc.checkUnheard(o, now)
@@ -98,16 +71,12 @@ func (rc *recovery) tick(o *op, now Time) {
 
 // due returns when tick next has something to do.
 func (rc *recovery) due(o *op) Time {
-	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o), rc.unheardDue(o))
-	if child := o.late(); child != nil {
-		due = min(due, rc.patience(&o.lost.window))
-	}
-	return due
+	return min(o.lost.repairs.due(), o.lost.gaps.due(), rc.unheardDue(o))
 }
 
 // timed reports whether a timer of o needs precision.
 func (rc *recovery) timed(o *op) bool {
-	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on || o.lost.yields.waits()
+	return o.lost.repairs.armed > 0 || o.lost.gaps.armed
 }
 
 // isAnswer is the Arg of a chunk that answers a request. Other datagrams are multicasts of the rank
@@ -120,7 +89,7 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 	case h.Kind == wire.FrameWant:
 		return rc.wantedLoosely(o, h, payload)
 	case h.Kind == wire.FrameTaken:
-		return len(payload) == 0 && o.lost.window.on && rc.takeReport(o, h)
+		return len(payload) == 0 && o.window.On() && rc.ops.takeReport(o, h)
 	case h.Kind != wire.FrameSlot || !o.machine.Valid(h.Slot):
 		return false
 	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
@@ -143,7 +112,7 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 	if h.Arg != isAnswer {
 		o.lost.heard = true
 		rc.hear(o, k)
-		rc.reached(o, k+count(nearEnd(offset+len(payload), len(dst))))
+		rc.ops.flow(o, o.window.Reached(k+count(nearEnd(offset+len(payload), len(dst)))))
 	}
 	if o.machine.Has(h.Slot) {
 		return true

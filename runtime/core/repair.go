@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 )
 
 // repairs are the armed repair rules of an operation.
@@ -22,9 +23,6 @@ type repair struct {
 	wait   Time
 	since  Time // when it was armed
 }
-
-// maxBackoff limits the growing waits of a repair, in base timeouts.
-const maxBackoff = 64
 
 // arm starts the timer of a repair rule whose slots are set.
 func (rs *repairs) arm(rule int32) {
@@ -66,7 +64,7 @@ func (rc *recovery) stamp(o *op, r *repair, now Time) {
 	if g := &o.lost.gaps; g.armed && carries(o.plan.program.Actions(r.rule)) {
 		// Frames that take long to arrive here take as long to others.
 		if took := now - g.first; took > r.wait {
-			r.wait = min(took, maxBackoff*rc.Repair)
+			r.wait = min(took, moment.Longest(rc.Repair))
 			r.due = now + r.wait
 		}
 	}
@@ -105,7 +103,7 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		// The multicast, or the last round, has not left, or has just done so. Another round would
 		// only queue behind it. A round that takes long to leave takes as long to be answered.
 		r.behind = o.unsent > 0
-		r.wait = min(max(r.wait, now-r.since), maxBackoff*rc.Repair)
+		r.wait = min(max(r.wait, now-r.since), moment.Longest(rc.Repair))
 		r.due = now + r.wait
 		return
 	}
@@ -131,7 +129,7 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		return
 	}
 	r.rounds = 0
-	r.wait = min(2*r.wait, maxBackoff*rc.Repair)
+	r.wait = min(2*r.wait, moment.Longest(rc.Repair))
 	r.due = now + r.wait
 }
 
@@ -185,7 +183,7 @@ func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 func (rc *recovery) first(o *op, a ir.Action) bool {
 	s := o.lost.serviceOf(int(a.To), o.chunks)
 	if s == nil {
-		return rc.ops.settledBefore(o) || o.waits.entered.has(int(a.To))
+		return rc.ops.settledBefore(o) || o.waits.entered.Has(int(a.To))
 	}
 	return s.once(a.Slot.Index())
 }

@@ -133,7 +133,7 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		if !o.machine.Has(s) {
 			o.lost.byPut++
 			o.lost.gaps.given = true
-			o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings the message: it is not silent
+			o.lost.gaps.fresh = o.lost.gaps.fresh || o.yields.On() // the chain brings the message: it is not silent
 		}
 		ops.set(o, s)
 	}
@@ -141,15 +141,15 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 
 // set sets a slot of o and does what that triggers. Triggered folds set slots in turn.
 func (ops *operations) set(o *op, s ir.Slot) {
-	o.pulse.stirred = true
+	o.pulse.Stir()
 	ops.setOne(o, s)
 	for i := 0; i < len(o.folds.made); i++ {
 		ops.trace(EventFolded, o.seq, o.folds.made[i], -1)
 		ops.setOne(o, o.folds.made[i])
 	}
 	o.folds.made = o.folds.made[:0]
-	if o.lost.yields.on {
-		ops.rec.grown(o)
+	if o.yields.On() {
+		ops.grown(o)
 	}
 	ops.resume()
 }
@@ -188,13 +188,15 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case a.As != ir.None:
 			n = ops.putValues(o, actions)
-		case o.lost.yields.on && ops.rec.yield(o, a):
+		case o.yields.On() && ops.yield(o, a):
 		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
 			n = o.plan.places.run(actions, o.n)
 			ops.putRun(o, a.Slot, n, int(a.To))
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
-		case !o.lost.window.postpone(o, a.Slot):
+		case o.window.Postpone(a.Slot):
+			o.unsent++ // the call must not return before it is sent
+		default:
 			ops.mcast(o, a.Slot)
 		}
 	}
@@ -236,9 +238,10 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast multicasts a chunk, and repeats the last one of several.
+// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost anyway are
+// left out, as if they were.
 func (ops *operations) mcast(o *op, s ir.Slot) {
-	if ops.rec.drown(o) {
+	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return
 	}
 	f := ops.fill(o, s)

@@ -11,10 +11,10 @@ package core
 
 // unheardDue returns when to ask the next rank.
 func (rc *recovery) unheardDue(o *op) Time {
-	if o.pulse.since == 0 || !rc.deaf(o) {
+	if o.pulse.Since() == 0 || !rc.deaf(o) {
 		return never
 	}
-	return max(o.pulse.since, rc.heardBefore(o)) + Time(1+o.lost.cries)*max(rc.Repair, rc.silence())
+	return max(o.pulse.Since(), rc.heardBefore(o)) + Time(1+o.lost.cries)*max(rc.Repair, rc.silence())
 }
 
 // heardBefore returns when the previous multicast of the same root was last heard, since that of o
@@ -46,14 +46,16 @@ func (rc *recovery) checkUnheard(o *op, now Time) {
 // premature reports whether a request for chunks that may be late may have been made before the
 // multicast left: parts of the multicast are still leaving, or no tick has passed since it began,
 // so the request has waited for the root to begin.
-func (o *op) premature(rank int) bool { return o.root == rank && (o.unsent > 0 || o.pulse.since == 0) }
+func (o *op) premature(rank int) bool {
+	return o.root == rank && (o.unsent > 0 || o.pulse.Since() == 0)
+}
 
 // excuse forgets that chunk k, which has arrived by datagram, is owed to ranks that may get it
 // late: they hear the multicast too, or ask for what they have lost of it.
 func (l *losses) excuse(k int) {
 	for i := range l.debts {
-		if d := &l.debts[i]; unmark(d.late, k) {
-			unmark(d.chunks, k)
+		if d := &l.debts[i]; d.late.Remove(k) {
+			d.chunks.Remove(k)
 		}
 	}
 }
