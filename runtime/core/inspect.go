@@ -138,9 +138,9 @@ func peersOf(r *presence.Roster) []Peer {
 func (ops *operations) inspect(o *op, now Time) OpState {
 	s := OpState{
 		Name: o.plan.Name, Seq: o.seq, Root: o.root, Bytes: o.n, Chunks: o.chunks,
-		Delayed: o.gate.closed, Unsent: o.unsent, Repairs: o.lost.repairs.armed, Asked: o.lost.gaps.pass.pending,
-		FromMcast: o.lost.byMcast, FromPut: o.lost.byPut,
+		Delayed: o.gate.closed, Unsent: o.unsent, FromMcast: o.lost.ByMcast, FromPut: o.lost.ByPut,
 	}
+	s.Repairs, s.Asked, _ = o.lost.Usage()
 	if !o.plan.header.Rooted() {
 		s.Root = -1
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core/flow"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -52,9 +53,8 @@ type op struct {
 	pulse   flow.Pulse
 	window  flow.Window
 	yields  flow.Yields
-	frags   fragments
 	folds   folding
-	lost    losses // state of recovery
+	lost    loss.Losses
 }
 
 // begin makes o operation seq with the given fingerprint under p. It copies the blocks that the
@@ -75,8 +75,6 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
 	o.pulse.Begin()
-	o.frags.reset()
-	o.lost.reset()
 	o.waits.reset()
 }
 
@@ -206,7 +204,6 @@ func (o *op) ready() bool {
 // copy of up to limit bytes. Without a copy, ranks that are still inside the operation must repair.
 func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
-	o.lost.repairs.disarm()
 	mem := o.mem
 	o.mem = Buffers{}
 	if mem.isInPlace() {

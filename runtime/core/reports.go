@@ -93,7 +93,7 @@ func (ops *operations) tickFlow(o *op, now Time) {
 		busy := o.window.Behind() || o.leaving() || ops.lacksBefore(o, rank)
 		if chunks := ops.peers.Tick(&o.yields, i, now, busy); len(chunks) > 0 {
 			for _, k := range chunks {
-				ops.rec.putOnce(o, k, rank)
+				ops.putOnce(o, k, rank)
 			}
 			ops.resume()
 		}
@@ -123,7 +123,7 @@ func (ops *operations) yield(o *op, a ir.Action) bool {
 	}
 	d := o.yields.Decide(a.Slot.Index(), int(a.To))
 	if d == flow.PutOnce {
-		ops.rec.putOnce(o, a.Slot.Index(), int(a.To))
+		ops.putOnce(o, a.Slot.Index(), int(a.To))
 	}
 	return d != flow.Put
 }
@@ -153,7 +153,7 @@ func (ops *operations) takeReport(o *op, h *wire.Header) bool {
 func (ops *operations) tellTaken(o *op) {
 	to, progress := o.window.Parent(), uint32(o.window.Progress())
 	ops.control(to, wire.FrameTaken, o.seq, o.print, progress)
-	if ops.rec.losing() && ops.Caps.Local < ops.Size {
+	if ops.loss.Losing() && ops.Caps.Local < ops.Size {
 		ops.queued = true
 		ops.net.Datagram(to, ops.fillControl(wire.FrameTaken, o.seq, o.print, progress))
 	}
@@ -185,7 +185,7 @@ func (ops *operations) grown(o *op) {
 		return
 	}
 	to := int(o.plan.recovery.ReportTo)
-	if ops.rec.losing() {
+	if ops.loss.Losing() {
 		ops.tellLoosely(o, to)
 	}
 	ops.tellWhole(o, to)

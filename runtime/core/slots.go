@@ -131,9 +131,7 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		s := ir.Chunk(k)
 		ops.traceNew(EventArrived, o, s, h.From)
 		if !o.machine.Has(s) {
-			o.lost.byPut++
-			o.lost.gaps.given = true
-			o.lost.gaps.fresh = o.lost.gaps.fresh || o.yields.On() // the chain brings the message: it is not silent
+			o.lost.TakePut(o.yields.On()) // the chain brings the message: it is not silent
 		}
 		ops.set(o, s)
 	}
@@ -155,16 +153,17 @@ func (ops *operations) set(o *op, s ir.Slot) {
 }
 
 func (ops *operations) setOne(o *op, s ir.Slot) {
-	owed := o.lost.owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
+	owed := o.lost.Owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
 	do, arm := o.machine.Set(s)
 	if len(do) > 0 {
 		ops.act(o, do)
 	}
 	for _, repair := range arm {
-		o.lost.repairs.arm(repair)
+		o.lost.Arm(o.plan.repairRule(repair))
 	}
 	if owed {
-		ops.rec.repay(o, s.Index())
+		ops.loss.Repay(&o.lost, s.Index(), o)
+		ops.sendOutputs(o)
 	}
 }
 
@@ -183,7 +182,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
-			ops.rec.noteLoss()
+			ops.loss.Lost()
 			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case a.As != ir.None:
@@ -205,7 +204,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 	f := ops.fill(o, s)
 	o.unsent++
-	ops.rec.double(o, to)
+	ops.double(o, to)
 	ops.trace(EventPut, o.seq, s, to)
 	ops.put(to, f)
 }
@@ -218,7 +217,7 @@ func (ops *operations) putRun(o *op, s ir.Slot, n, to int) {
 		f.Len, f.Arg = len(f.Body), uint32(n-1)
 	}
 	o.unsent++
-	ops.rec.double(o, to)
+	ops.double(o, to)
 	for k := range n {
 		ops.trace(EventPut, o.seq, ir.Chunk(s.Index()+k), to)
 	}
@@ -246,7 +245,7 @@ func (ops *operations) mcast(o *op, s ir.Slot) {
 	}
 	f := ops.fill(o, s)
 	ops.trace(EventMcast, o.seq, s, -1)
-	for range 1 + o.lost.repeats(o, s) {
+	for range 1 + o.lost.Repeats(s.Index()) {
 		ops.queued = true
 		o.unsent++
 		ops.net.Mcast(f)

@@ -4,7 +4,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The state of operations, and of their recovery.
+// The state of operations.
 
 func (s *state) operations(ops *operations) {
 	s.U64(ops.seq)
@@ -28,7 +28,7 @@ func (s *state) operations(ops *operations) {
 	for _, seq := range ops.joined {
 		s.U64(future(seq, ops.seq))
 	}
-	s.recovery(ops.rec)
+	s.B = ops.loss.AppendState(s.B)
 	s.B = ops.peers.AppendState(s.B, ops.seq, ops.Size)
 	s.raised(&ops.flags)
 	for i := range ops.ring {
@@ -74,22 +74,12 @@ func future(seq, begun uint64) uint64 {
 	return seq
 }
 
-func (s *state) recovery(rc *recovery) {
-	s.U64(future(rc.lossy, rc.ops.seq-1))
-	for _, r := range [...]*askRing{&rc.asks.datagrams, &rc.asks.puts} {
-		for i := range r.list {
-			s.Num(r.list[i].unsent)
-		}
-		s.Num(r.next)
-	}
-}
-
 func (s *state) op(ops *operations, o *op) {
 	if s.B = append(s.B, byte(o.state)); o.state == opFree {
 		return
 	}
 	s.U64(o.seq)
-	s.Flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone, o.lost.heard)
+	s.Flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone)
 	s.Num(o.root)
 	s.Num(int(o.print))
 	s.Text(o.plan.Name)
@@ -108,8 +98,7 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.Num(o.unsent)
 	s.B = o.machine.AppendState(s.B)
-	s.debts(o.lost.debts)
-	s.served(o.lost.served)
+	s.B = o.lost.AppendState(s.B, o.state == opActive)
 	s.B = o.window.AppendState(s.B)
 	s.B = o.yields.AppendState(s.B)
 	if o.state != opActive {
@@ -121,11 +110,6 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.Num(o.gate.peer)
 	s.waits(&o.waits)
-	s.frags(&o.frags)
-	s.repairs(&o.lost.repairs)
-	s.gaps(&o.lost.gaps)
-	s.Num(o.lost.byMcast + o.lost.byPut)
-	s.Num(o.lost.cries)
 }
 
 func (s *state) waits(w *waits) {
@@ -136,56 +120,4 @@ func (s *state) waits(w *waits) {
 	}
 	s.Set(w.asked)
 	s.Set(w.entered)
-}
-
-func (s *state) frags(f *fragments) {
-	s.Flags(f.laidOut())
-	if f.laidOut() {
-		s.Words(f.got)
-	}
-}
-
-func (s *state) repairs(rs *repairs) {
-	s.Num(rs.armed)
-	for i := range rs.list {
-		if r := &rs.list[i]; r.armed {
-			s.Num(int(r.rule))
-			s.Flags(r.fresh, r.spared, r.behind)
-			s.Num(r.rounds)
-		}
-	}
-}
-
-func (s *state) gaps(g *gaps) {
-	s.Flags(g.armed, g.fresh, g.first != 0)
-	s.Num(g.top)
-	s.Num(g.lost)
-	s.Num(g.reach)
-	s.Num(g.tries)
-	p := &g.pass
-	s.Flags(p.open, p.again != 0, p.came, p.due)
-	for _, n := range [...]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent} {
-		s.Num(n)
-	}
-}
-
-// debts leaves out settled debts.
-func (s *state) debts(debts []debt) {
-	for i := range debts {
-		if d := &debts[i]; !d.chunks.IsEmpty() || !d.parts.IsEmpty() {
-			s.Num(d.rank + 1)
-			s.Set(d.chunks)
-			s.Set(d.late)
-			s.Set(d.parts)
-		}
-	}
-	s.Num(0)
-}
-
-func (s *state) served(served []service) {
-	for i := range served {
-		s.Num(served[i].rank + 1)
-		s.Set(served[i].chunks)
-	}
-	s.Num(0)
 }

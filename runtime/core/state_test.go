@@ -23,7 +23,7 @@ import (
 //	scratch  has no meaning between two steps
 //	link     leads to another part of the core
 var considered = map[string]string{
-	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
+	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state",
 	"Core.agree": "state", "Core.casts": "state", "Core.spread": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.queued": "scratch", "env.frame": "scratch",
@@ -54,7 +54,7 @@ var considered = map[string]string{
 	"Watch.awaited": "time", "Watch.next": "time", "Watch.askers": "time",
 	"target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "target.alive": "time",
 
-	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
+	"operations.env": "link", "operations.fate": "link", "operations.members": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
 	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
@@ -66,11 +66,13 @@ var considered = map[string]string{
 
 	"op.seq": "state", "op.state": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
 	"op.machine": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
-	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
+	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.lost": "state",
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.Programs": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived", "Plan.manyCast": "derived",
 	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.inputs": "derived", "places.wanted": "derived",
-	"places.whole": "derived", "places.wantedBy": "derived", "places.heldBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "places.kept": "derived", "both.held": "derived", "both.wanted": "derived", "where.at": "derived", "Step.where": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
+	"places.whole": "derived", "places.wantedBy": "derived", "places.heldBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "places.kept": "derived", "both.held": "derived", "both.wanted": "derived", "where.at": "derived", "Step.where": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "Recovery.pace": "time", "operations.repairing": "scratch", "operations.loss": "state", "Recovery.cfg": "derived", "Recovery.seq": "derived", "Recovery.repeats": "scratch", "Recovery.out": "scratch",
+	"Output.Do": "scratch", "Output.To": "scratch", "Output.Chunk": "scratch", "Output.Lo": "scratch", "Output.Hi": "scratch", "Output.Request": "scratch",
+	"Config.Direct": "derived", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"where.memory": "derived", "Step.acts": "derived", "act.slot": "derived", "act.to": "derived", "act.own": "derived", "act.line": "derived", "act.from": "derived", "act.made": "derived", "act.into": "derived", "act.of": "derived", "Quick.cells": "scratch", "Quick.given": "scratch",
 	"op.folds": "state", "folding.kernel": "derived", "folding.element": "derived", "folding.memory": "state", "folding.bounds": "derived", "folding.made": "scratch", "folding.copied": "derived", "folding.later": "state", "folding.done": "state", "operations.folding": "derived",
 	"Plan.cells": "derived", "Plan.folds": "derived", "cells.per": "derived", "cells.of": "derived", "cells.parts": "derived", "cells.late": "derived", "Plan.InPlace": "derived", "operations.spare": "scratch", "Buffers.Fold": "derived", "Fold.Kernel": "derived", "Fold.Name": "derived", "Fold.Commutes": "derived", "post.sets": "derived", "Fold.Element": "derived",
@@ -87,21 +89,21 @@ var considered = map[string]string{
 
 	"gate.closed": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
 	"Pulse.stirred": "time", "Pulse.moved": "time", "Pulse.probes": "time", "Pulse.since": "time", "Pulse.still": "time",
-	"fragments.size": "derived", "fragments.first": "derived", "fragments.got": "state", "fragments.left": "derived",
+	"Fragments.size": "derived", "Fragments.first": "derived", "Fragments.got": "state", "Fragments.left": "derived",
 
-	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "Peers.cfg": "derived", "Peers.reports": "state", "Peers.silent": "state", "Peers.tells": "time", "Peers.behind": "derived", "Peers.chunks": "scratch", "operations.peers": "state",
+	"Peers.cfg": "derived", "Peers.reports": "state", "Peers.silent": "state", "Peers.tells": "time", "Peers.behind": "derived", "Peers.chunks": "scratch", "operations.peers": "state",
 	"Config.Repair": "derived", "Config.Multicast": "derived", "Config.Network": "derived", "Config.Room": "derived", "Config.Datagram": "derived", "Config.Ahead": "derived",
-	"recovery.lossy": "state", "recovery.repairs": "counter", "recovery.doubled": "counter",
-	"asks.datagrams": "state", "asks.puts": "state", "askRing.list": "state", "askRing.next": "state", "asks.answers": "time", "recovery.rhythm": "time", "Delay.mean": "time", "Delay.off": "time", "ask.body": "scratch", "ask.unsent": "state",
+	"Recovery.lossy": "state", "Recovery.repairs": "counter", "Recovery.doubled": "counter",
+	"Recovery.datagrams": "state", "Recovery.puts": "state", "ring.list": "state", "ring.next": "state", "Recovery.answers": "time", "Recovery.rhythm": "time", "Delay.mean": "time", "Delay.off": "time", "Request.body": "scratch", "Request.n": "scratch", "Request.Late": "scratch", "Request.Unsent": "state",
 	"child.rank": "derived", "child.chunk": "state", "child.given": "state",
 	"report.seq": "state", "report.print": "state", "report.chunk": "state",
 	"report.have": "state",
 
-	"losses.repairs": "state", "losses.gaps": "state", "losses.debts": "state", "losses.served": "state", "op.window": "state", "op.yields": "state",
-	"losses.heard": "state", "recovery.doubles": "time", "recovery.wary": "time", "double.seq": "time", "double.slot": "time", "double.print": "time", "double.to": "time",
-	"double.times": "time", "double.due": "time", "losses.cries": "state", "losses.byMcast": "state", "losses.byPut": "state",
+	"Losses.repairs": "state", "Losses.gaps": "state", "Losses.debts": "state", "Losses.served": "state", "op.window": "state", "op.yields": "state",
+	"Losses.Heard": "state", "Recovery.doubles": "time", "Recovery.wary": "time", "Double.Seq": "time", "Double.Slot": "time", "Double.Print": "time", "Double.To": "time",
+	"Double.times": "time", "Double.due": "time", "Losses.Parts": "state", "Losses.chunks": "derived", "Losses.bytes": "derived", "Losses.root": "derived", "Losses.ask": "derived", "Losses.asked": "derived", "Losses.cries": "state", "Losses.ByMcast": "state", "Losses.ByPut": "state",
 	"repairs.list": "state", "repairs.armed": "state",
-	"repair.rule": "state", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
+	"repair.rule": "state", "Rule.Number": "state", "Rule.After": "derived", "Rule.Chunks": "derived", "Rule.To": "derived", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
 	"gaps.armed": "state", "gaps.fresh": "state", "gaps.given": "time", "gaps.first": "time", "gaps.last": "time", "gaps.top": "state",
 	"gaps.lost": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.told": "time", "gaps.pass": "state",

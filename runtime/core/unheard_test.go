@@ -34,24 +34,3 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	c.Tick(now + base)
 	require.NotEmpty(t, net.sent)
 }
-
-// A chunk that was asked for by put, and may only have been late, is no longer owed when it arrives
-// by datagram.
-func TestLateChunksAreExcused(t *testing.T) {
-	var l losses
-	d := l.debtTo(3)
-	d.owe(1, 100, true)
-	d.owe(2, 100, false)
-	d.owe(3, 100, true)
-	d.owe(3, 100, false)
-	d.owe(4, 100, false)
-	d.owe(4, 100, true)
-	d.parts = d.parts.With(1)
-	for k := range 100 {
-		l.excuse(k)
-	}
-	for k, owed := range []bool{false, false, true, true, true, false} {
-		require.Equal(t, owed, l.debtTo(3).chunks.Remove(k), "chunk %d", k)
-	}
-	require.True(t, l.debtTo(3).parts.Remove(1), "a fragment is asked for when it is lost")
-}
