@@ -295,7 +295,7 @@ func (c *Core) Outcome(number uint64) (o Outcome, ok bool) { return c.agree.Outc
 // that this rank knows, so that no rank agrees on anything else. If losses are seen, this rank's
 // last signals must also have been repeated as often as they are.
 func (c *Core) Confirmed() bool {
-	return c.agree.Confirmed() && (c.fate.err != nil || !c.rec.losing() || len(c.rec.doubles) == 0)
+	return c.agree.Confirmed() && (c.fate.err != nil || !c.ops.loss.Losing() || !c.ops.loss.Repeating())
 }
 
 // Excluded returns an error if the other ranks have taken this rank for lost, so that it cannot

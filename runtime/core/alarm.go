@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
@@ -13,7 +11,7 @@ import (
 //
 // This allows more than can happen: an alarm of four base timeouts may ring before one of a single
 // base timeout. It leaves out effects of durations other than the order of alarms: a request's
-// reach beyond 32 chunks (see firstReach).
+// reach beyond 32 chunks (see package loss).
 
 const (
 	noon  = Time(1 << 60)
@@ -64,9 +62,6 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			dst = o.alarms(dst)
-			if c.rec.deaf(o) {
-				dst = append(dst, Alarm{AlarmUnheard, o.seq, 0})
-			}
 		}
 	}
 	if o := c.ops.oldest(); o != nil && c.env.Size > 1 {
@@ -80,24 +75,24 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
 		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
 	}
-	if late := o.late(); late != nil {
-		dst = append(dst, Alarm{AlarmWindow, o.seq, late.rank})
+	if rank, late := o.window.Late(&o.yields); late {
+		dst = append(dst, Alarm{AlarmWindow, o.seq, rank})
 	}
-	for i := range o.lost.yields.heirs {
-		if h := &o.lost.yields.heirs[i]; o.behind(h) {
-			dst = append(dst, Alarm{AlarmYield, o.seq, h.rank})
-		}
+	for _, rank := range o.yields.Late() {
+		dst = append(dst, Alarm{AlarmYield, o.seq, rank})
 	}
-	for i := range o.lost.repairs.list {
-		if r := &o.lost.repairs.list[i]; r.armed {
-			dst = append(dst, Alarm{AlarmRepair, o.seq, int(r.rule)})
-		}
+	set := o.lost.Alarms()
+	for _, rule := range set.Repairs {
+		dst = append(dst, Alarm{AlarmRepair, o.seq, rule})
 	}
-	if g := &o.lost.gaps; g.armed {
-		if g.pass.again != 0 {
-			dst = append(dst, Alarm{AlarmAgain, o.seq, 0})
-		}
+	if set.Again {
+		dst = append(dst, Alarm{AlarmAgain, o.seq, 0})
+	}
+	if set.Silence {
 		dst = append(dst, Alarm{AlarmSilence, o.seq, 0})
+	}
+	if set.Cry {
+		dst = append(dst, Alarm{AlarmUnheard, o.seq, 0})
 	}
 	return dst
 }
@@ -118,27 +113,19 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmGate:
 		o.gate.until = noon
 	case AlarmWindow:
-		w := &o.lost.window
-		w.stirred, w.moved = false, 0
-		w.moved = noon - c.rec.patience(w)
+		o.window.Ring(noon, c.env.Repair)
 	case AlarmYield:
-		h := o.lost.yields.heir(a.Index)
-		h.stirred, h.late = false, true
-		h.moved = noon - c.rec.yieldPatience(h)
+		c.ops.peers.Ring(&o.yields, a.Index, noon)
 	case AlarmRepair:
-		for i := range o.lost.repairs.list {
-			if r := &o.lost.repairs.list[i]; int(r.rule) == a.Index {
-				r.due = noon
-			}
-		}
+		o.lost.RingRepair(a.Index, noon)
 	case AlarmAgain:
-		o.lost.gaps.pass.again = noon
+		o.lost.RingAgain(noon)
 	case AlarmSilence:
-		o.lost.gaps.quiet, o.lost.gaps.last = noon, noon-c.env.Repair
+		o.lost.RingSilence(noon, c.env.Repair)
 	case AlarmUnheard:
-		o.pulse.since = noon - Time(1+o.lost.cries)*c.env.Repair
+		o.pulse.OpenSince(o.lost.CrySince(noon, c.env.Repair))
 	case AlarmProbe:
-		o.pulse = pulse{moved: noon - c.env.Stall}
+		o.pulse.Ring(noon, c.env.Stall)
 	}
 	c.spread.ring(a)
 	due, ok := c.Due()
@@ -166,69 +153,19 @@ func (c *Core) Normalize() {
 		c.ops.delay = adaptiveStart
 	}
 	for i := range c.ops.ring {
-		c.rec.normalizeTimes(&c.ops.ring[i])
+		c.ops.ring[i].normalize(c.env.Repair)
 	}
-	c.rec.asks.answers, c.rec.rhythm, c.rec.tells = delay{}, delay{}, delay{}
-	c.rec.doubles = c.rec.doubles[:0] // a repeated datagram is like a late put
-	c.rec.asks.datagrams.normalize()
-	c.rec.asks.puts.normalize()
+	c.ops.peers.Normalize()
+	c.ops.loss.Normalize()
 }
 
-func (rc *recovery) normalizeTimes(o *op) {
-	o.pulse = pulse{stirred: true, moved: noon}
+// normalize does so for an operation.
+func (o *op) normalize(repair Time) {
+	o.pulse.Normalize(noon)
 	if o.gate.until != 0 {
 		o.gate.until = later
 	}
-	o.lost.window.stirred, o.lost.window.moved = true, noon
-	for i := range o.lost.yields.heirs {
-		h := &o.lost.yields.heirs[i]
-		h.stirred, h.late, h.moved, h.turns = true, false, noon, 0
-		h.heard, h.told = false, 0
-	}
-	o.lost.repairs.normalize(rc.Repair)
-	g := &o.lost.gaps
-	g.given = false
-	g.pass.normalize()
-	if o.state != opFree { // the choice of the rank to ask depends on these only up to the number of ranks to ask: see asked
-		last := max(0, len(o.plan.recovery.Ask)-1)
-		g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
-	}
-	if g.first != 0 {
-		g.first, g.last, g.quiet, g.told = noon, noon, later, noon
-	}
-	if o.chunks <= firstReach && g.armed {
-		g.reach = firstReach
-	}
-}
-
-// normalize forgets requests that have left.
-func (r *askRing) normalize() {
-	if !slices.ContainsFunc(r.list, func(a ask) bool { return a.unsent > 0 }) {
-		*r = askRing{}
-	}
-}
-
-// normalize forgets values that depend on durations, and counts that matter only while a pass is
-// open.
-func (p *pass) normalize() {
-	if p.again != 0 {
-		p.again = later
-	}
-	p.vain, p.last, p.sample, p.since, p.timed = 0, 0, none, 0, false
-	if !p.open {
-		p.from, p.to, p.turn = 0, 0, 0
-		p.pending, p.recent, p.came, p.due = 0, 0, false, false
-	}
-}
-
-// normalize forgets repairs that have been called off, which are never armed again in this
-// operation.
-func (rs *repairs) normalize(base Time) {
-	rs.list = slices.DeleteFunc(rs.list, func(r repair) bool { return !r.armed })
-	slices.SortFunc(rs.list, func(a, b repair) int { return int(a.rule - b.rule) })
-	for i := range rs.list {
-		if r := &rs.list[i]; !r.fresh {
-			r.due, r.wait, r.since = later, base, noon
-		}
-	}
+	o.window.Normalize(noon)
+	o.yields.Normalize(noon)
+	o.lost.Normalize(noon, later, repair)
 }

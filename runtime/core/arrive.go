@@ -37,7 +37,7 @@ func (c *Core) body(h *wire.Header) ([]byte, wire.Verdict) {
 		c.fate.violation(h, "frame kind %d on the lane of operations", h.Kind)
 		return nil, wire.Drop
 	default:
-		c.rec.doubles.heard(h.From, h.Seq)
+		c.ops.loss.Inside(h.From, h.Seq)
 		return c.ops.buffer(h)
 	}
 	c.ops.totals.Stale++
@@ -144,9 +144,9 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameProbe:
 		c.ops.probed(h)
 	case wire.FrameWant:
-		c.rec.wanted(h, body)
+		c.ops.wanted(h, body)
 	case wire.FrameTaken:
-		c.rec.reported(h)
+		c.ops.reported(h)
 	case wire.FrameCall:
 		c.ops.called(h)
 	case wire.FrameEntered:
@@ -197,8 +197,8 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 		return wire.Drop
 	}
 	if h.Epoch == c.env.Epoch && h.Kind != wire.FrameAlive {
-		c.rec.doubles.heard(h.From, h.Seq)
-		c.rec.confirm(h)
+		c.ops.loss.Inside(h.From, h.Seq)
+		c.ops.confirm(h)
 	}
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
@@ -207,14 +207,14 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 		c.sayLoosely(h.From, wire.FrameAlive)
 		return wire.Accept
 	case h.Kind == wire.FrameAlive: // it counts as a sign of life
-		c.rec.doubles.confirmed(h)
+		c.ops.loss.Confirmed(h.From, h.Seq, h.Slot)
 		return wire.Accept
 	case h.Kind == wire.FrameOver:
 		c.ops.peerOver(h)
 		return wire.Accept
 	case h.Seq > c.ops.seq:
 		return wire.Hold
-	case o == nil || h.Print != o.print || !c.rec.datagram(o, h, offset, payload):
+	case o == nil || h.Print != o.print || !c.ops.datagram(o, h, offset, payload):
 	default:
 		return wire.Accept
 	}

@@ -24,7 +24,7 @@ func (o *op) awaits(own, rank int) (how presence.Wait) {
 	if o.plan.Programs == nil {
 		return presence.WaitsNot
 	}
-	if (o.unsent > 0 || o.lost.yields.waits()) && o.puts(rank) {
+	if (o.unsent > 0 || o.yields.Wait()) && o.puts(rank) {
 		how = presence.WaitsLoosely
 	}
 	p := o.plan.Programs(rank)
@@ -63,7 +63,7 @@ func (ops *operations) stuck(now Time) bool {
 	if o == nil {
 		return false
 	}
-	_, quiet := o.pulse.inspect(now)
+	_, quiet := o.pulse.Inspect(now)
 	return quiet >= ops.Silence
 }
 

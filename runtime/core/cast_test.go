@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -59,11 +60,11 @@ func TestManyLongMulticastsAreLeftOut(t *testing.T) {
 		local int
 		want  int
 	}{
-		{"allgather/mcast", manyBytes / ranks, 1, 2},
-		{"allgather/mcast", manyBytes/ranks + 1, 1, 0},
-		{"allgather/mcast", manyBytes/ranks + 1, 0, 0},
-		{"allgather/mcast", manyBytes/ranks + 1, ranks, 2},
-		{"bcast/mcast-chain", 2 * manyBytes, 1, 2},
+		{"allgather/mcast", flow.Flood / ranks, 1, 2},
+		{"allgather/mcast", flow.Flood/ranks + 1, 1, 0},
+		{"allgather/mcast", flow.Flood/ranks + 1, 0, 0},
+		{"allgather/mcast", flow.Flood/ranks + 1, ranks, 2},
+		{"bcast/mcast-chain", 2 * flow.Flood, 1, 2},
 	} {
 		net := &mcasts{}
 		core := New(Config{

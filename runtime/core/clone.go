@@ -12,7 +12,7 @@ import (
 //
 // A frame that has not left refers to its core, not to the clone. So c must have no such frames.
 func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
-	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
+	d := &Core{env: c.env, fate: c.fate, ops: c.ops}
 	d.env.net = net
 	d.ops.flags.connect(net)
 	d.ops.flags.awaits.Flags = slices.Clone(c.ops.flags.awaits.Flags)
@@ -27,10 +27,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 		e := &d.ops.earlies[i]
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
-	d.rec.asks.datagrams.list, d.rec.asks.puts.list = slices.Clone(c.rec.asks.datagrams.list), slices.Clone(c.rec.asks.puts.list)
-	d.rec.doubles = slices.Clone(c.rec.doubles)
-	d.rec.reports = c.rec.reports.clone()
-	d.rec.silent = maps.Clone(c.rec.silent)
+	d.ops.peers, d.ops.loss = c.ops.peers.Clone(), c.ops.loss.Clone()
 	d.casts.copyFrom(&c.casts)
 	d.spread.copyFrom(&c.spread)
 	d.surveys.copyFrom(&c.surveys)
@@ -39,15 +36,6 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.link()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
-}
-
-func (rs reports) clone() reports {
-	n := maps.Clone(rs)
-	for rank, of := range n {
-		own := *of
-		n[rank] = &own
-	}
-	return n
 }
 
 // copyFrom makes o, a plain copy of src, independent of src.
@@ -72,25 +60,8 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	if o.state != opFree {
 		o.machine.CopyFrom(&src.machine)
 	}
-	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
-	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
-	o.lost.window.postponed, o.lost.window.children = slices.Clone(src.lost.window.postponed), slices.Clone(src.lost.window.children)
-	o.lost.yields.heirs = slices.Clone(src.lost.yields.heirs)
-	for i := range o.lost.yields.heirs {
-		h := &o.lost.yields.heirs[i]
-		h.chunks = slices.Clone(h.chunks)
-	}
-	o.lost.debts = slices.Clone(src.lost.debts)
-	for i := range o.lost.debts {
-		d := &o.lost.debts[i]
-		d.chunks, d.late, d.parts = slices.Clone(d.chunks), slices.Clone(d.late), slices.Clone(d.parts)
-	}
-	o.lost.served = slices.Clone(src.lost.served)
-	for i := range o.lost.served {
-		s := &o.lost.served[i]
-		s.chunks = slices.Clone(s.chunks)
-	}
+	o.window, o.yields, o.lost = src.window.Clone(), src.yields.Clone(), src.lost.Clone()
 }
 
 // copyFrom makes rl, a zero value, an independent copy of src.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/flow"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -15,7 +17,6 @@ type Core struct {
 	fate    failure
 	members presence.Roster
 	ops     operations
-	rec     recovery
 	casts   rootless
 	spread  spread
 	surveys surveys
@@ -36,6 +37,7 @@ func New(cfg Config, net Net) *Core {
 		agree: agreement{Agreements: agree.New(cfg.Rank, cfg.Size)},
 	}
 	c.ops.flags.connect(net)
+	c.ops.peers, c.ops.loss = flow.NewPeers(flowConfig(&c.env.Config)), loss.New(lossConfig(&c.env.Config))
 	c.link()
 	c.casts.init()
 	if cfg.Spread {
@@ -47,12 +49,12 @@ func New(cfg Config, net Net) *Core {
 
 // link connects the parts with each other.
 func (c *Core) link() {
-	c.fate.env, c.ops.env, c.rec.env, c.casts.env = &c.env, &c.env, &c.env, &c.env
-	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.fate.env, c.ops.env, c.casts.env = &c.env, &c.env, &c.env
+	c.ops.fate, c.casts.fate = &c.fate, &c.fate
 	c.surveys.env, c.surveys.fate, c.surveys.members = &c.env, &c.fate, &c.members
 	c.casts.members = &c.members
 	c.spread.env, c.spread.fate, c.spread.members = &c.env, &c.fate, &c.members
-	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
+	c.fate.members, c.ops.members = &c.members, &c.members
 }
 
 // Err returns why the core has failed. It returns nil while the core works, and while the remaining
@@ -79,7 +81,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // question, watches another rank, waits for an agreement, repeats signals, or has refused a call
 // that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || len(c.rec.doubles) > 0 || c.spread.timed || c.ops.refusalDue() != never
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.spread.timed || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -128,7 +130,7 @@ func (c *Core) Abandon() {
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)
-			o.lost.window.drop(o)
+			o.unsent -= o.window.Drop()
 			o.free()
 		}
 	}
@@ -294,8 +296,9 @@ type Counters struct {
 // Counters returns the counters.
 func (c *Core) Counters() Counters {
 	published, delivered := c.messages().count()
+	repairs, doubled := c.ops.loss.Counts()
 	return Counters{
-		Totals: c.ops.totals, Repairs: c.rec.repairs, Doubled: c.rec.doubled,
+		Totals: c.ops.totals, Repairs: repairs, Doubled: doubled,
 		Published: published, Delivered: delivered, Given: c.spread.answers,
 		Asked: c.surveys.asked, Answered: c.surveys.answered, Delay: c.ops.delay,
 	}

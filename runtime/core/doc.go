@@ -14,6 +14,8 @@
 // and does what they answer.
 //
 //	agree     agreements on votes, and on which ranks are lost
+//	flow      how far a sender of long messages goes ahead; whether an operation moves
+//	loss      what multicasts have lost, whom to ask for it and when
 //	mismatch  which ranks have called different things, and which
 //	presence  which ranks have left, are lost, are silent, or are late
 //
@@ -22,12 +24,12 @@
 //	env         the rank's configuration, and its way out
 //	failure     why everything has ended, and which ranks know
 //	operations  the calls: their numbers, slots and buffers
-//	recovery    chunks that multicasts lose
 //	rootless    messages that no call waits for
 //	surveys     questions that no rank waits for, and their answers
 //
-// Core joins them: what concerns several parts are methods of Core. Files agreement.go,
-// dispute.go, watch.go and absent.go join the packages to the rest.
+// Core joins them: what concerns several parts are methods of Core. Files agreement.go, dispute.go,
+// watch.go and absent.go join the packages to the rest, and reports.go (flow) and recovery.go (loss)
+// to the operations.
 //
 // # An arriving frame
 //
@@ -57,7 +59,19 @@
 // Body leaves this way early: with Hold, if the operation has not begun here, and with Drop, if the
 // chunk is here already. A frame on LaneControl goes from Core.Body to Core.control, and from
 // Core.Arrived to the part that its kind concerns. A datagram comes by Core.Fragment, which takes
-// the header, the place and the bytes at once, and goes to recovery.datagram.
+// the header, the place and the bytes at once, and goes to operations.datagram:
+//
+//	core  Core.Fragment
+//	      operations.datagram     the kind, the slot and the sender are right
+//	      operations.fragment     the bytes are one fragment of the chunk
+//	loss  Losses.Hear             how far the multicast has come; chunks passed over are missing
+//	flow  Yields.Listen           whether to report what has arrived here
+//	      Window.Reached          whether to report how far the multicast has come
+//	loss  Recovery.TakePart       counts the fragment; the last one completes its chunk
+//	core  operations.set          as above
+//
+// The requests for what is missing follow at the next Tick: operations.tickLosses calls
+// Recovery.Ask, and operations.sendOutputs sends what it answers.
 //
 // # Time
 //

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -27,9 +28,9 @@ func (ops *operations) remembers(s ir.Slot) bool {
 // earlies are the signals of one future operation.
 type earlies struct {
 	seq  uint64
-	seen bits    // by signal
-	odd  bool    // the last entry of list has another fingerprint than the others
-	list []early // each signal once
+	seen bitset.Set // by signal
+	odd  bool       // the last entry of list has another fingerprint than the others
+	list []early    // each signal once
 }
 
 // early is one such signal.
@@ -46,11 +47,11 @@ func (e *earlies) add(h *wire.Header) {
 		e.seen, e.list = e.seen[:0], e.list[:0]
 	}
 	odd := len(e.list) > 0 && h.Print != e.list[0].print
-	if e.odd || !odd && e.seen.has(h.Slot.Index()) {
+	if e.odd || !odd && e.seen.Has(h.Slot.Index()) {
 		return
 	}
 	if e.odd = odd; !odd {
-		e.seen = e.seen.with(h.Slot.Index())
+		e.seen = e.seen.With(h.Slot.Index())
 	}
 	e.list = append(e.list, early{slot: h.Slot, print: h.Print, from: h.From})
 }
@@ -73,18 +74,4 @@ func (ops *operations) replay(o *op) {
 			ops.set(o, e.slot)
 		}
 	}
-}
-
-// bits is a set of small numbers, as long as its largest number needs.
-type bits []uint64
-
-func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 == 1 }
-
-// with returns b with i added.
-func (b bits) with(i int) bits {
-	for len(b) <= i/64 {
-		b = append(b, 0)
-	}
-	b[i/64] |= 1 << (i % 64)
-	return b
 }

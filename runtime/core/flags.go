@@ -163,7 +163,7 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 	}
 	c.ops.traceNew(EventArrived, o, at.slot, f.From)
 	if at.slot.Kind() == ir.KindChunk {
-		o.lost.byPut++
+		o.lost.ByPut++
 	}
 	c.ops.set(o, at.slot)
 }

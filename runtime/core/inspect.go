@@ -138,17 +138,17 @@ func peersOf(r *presence.Roster) []Peer {
 func (ops *operations) inspect(o *op, now Time) OpState {
 	s := OpState{
 		Name: o.plan.Name, Seq: o.seq, Root: o.root, Bytes: o.n, Chunks: o.chunks,
-		Delayed: o.gate.closed, Unsent: o.unsent, Repairs: o.lost.repairs.armed, Asked: o.lost.gaps.pass.pending,
-		FromMcast: o.lost.byMcast, FromPut: o.lost.byPut,
+		Delayed: o.gate.closed, Unsent: o.unsent, FromMcast: o.lost.ByMcast, FromPut: o.lost.ByPut,
 	}
+	s.Repairs, s.Asked, _ = o.lost.Usage()
 	if !o.plan.header.Rooted() {
 		s.Root = -1
 	}
-	s.Age, s.Quiet = o.pulse.inspect(now)
+	s.Age, s.Quiet = o.pulse.Inspect(now)
 	s.Fired, s.Rules = o.machine.Progress()
 	s.Missing.add(o.machine.Missing(nil, -1))
 	s.Absent = slices.Clone(ops.absent.In(o.seq))
-	s.Held = Held{o.waits.inspect(), o.lost.yields.inspect(), o.lost.window.inspect()}
+	s.Held = Held{o.waits.inspect(), o.yields.Waiting(), o.window.Awaited()}
 	return s
 }
 
@@ -176,28 +176,6 @@ func (w *waits) inspect() []int {
 	}
 	slices.Sort(to)
 	return slices.Compact(to)
-}
-
-// inspect returns the ranks whose puts wait.
-func (y *yields) inspect() []int {
-	var to []int
-	for i := range y.heirs {
-		if h := &y.heirs[i]; y.on && h.waits > 0 {
-			to = append(to, h.rank)
-		}
-	}
-	return to
-}
-
-// inspect returns the ranks that the multicast waits for, or none if no multicast waits.
-func (w *window) inspect() []int {
-	var from []int
-	for i := range w.children {
-		if c := &w.children[i]; w.on && w.waits() && !c.given && c.chunk <= w.progress {
-			from = append(from, c.rank)
-		}
-	}
-	return from
 }
 
 // Slots appends the slots of the run to dst, at most most.

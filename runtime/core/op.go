@@ -2,6 +2,8 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/flow"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -48,10 +50,11 @@ type op struct {
 	turn    uint64  // for a barrier with flags, its number among those; for chunks in windows, one more than the lines used before; else 0
 	waits   waits
 	gate    gate
-	pulse   pulse
-	frags   fragments
+	pulse   flow.Pulse
+	window  flow.Window
+	yields  flow.Yields
 	folds   folding
-	lost    losses // state of recovery
+	lost    loss.Losses
 }
 
 // begin makes o operation seq with the given fingerprint under p. It copies the blocks that the
@@ -71,9 +74,7 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
-	o.pulse = pulse{stirred: true} // moved is set only if the operation takes long
-	o.frags.reset()
-	o.lost.reset()
+	o.pulse.Begin()
 	o.waits.reset()
 }
 
@@ -196,14 +197,13 @@ func (o *op) whole() bool {
 // ready reports whether the call may return: all slots that the schedule waits for are set, and all
 // folds and frames of fired rules are done or no longer needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.yields.Wait()
 }
 
 // retire ends the call. If asked is set, other ranks may still ask for chunks, and retire keeps a
 // copy of up to limit bytes. Without a copy, ranks that are still inside the operation must repair.
 func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
-	o.lost.repairs.disarm()
 	mem := o.mem
 	o.mem = Buffers{}
 	if mem.isInPlace() {

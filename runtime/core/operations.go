@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/flow"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -23,26 +25,28 @@ type operations struct {
 	*env
 	fate    *failure
 	members *presence.Roster
-	rec     *recovery
 
-	seq      uint64 // last operation entered
-	complete uint64 // all operations up to this one have ended
-	print    uint32 // fingerprint of the last operation entered; 0: none
-	ring     [Remembered]op
-	earlies  [Remembered]earlies // signals of later operations
-	joined   seqSet              // operations that their drawn rank has entered
-	overlap  overlap
-	flags    flags
-	absent   presence.Latecomers
-	refusal  refusal
-	apart    bodies // buffers for frames whose chunks go to several places, by sender
-	askers   []int  // ranks that may ask this one for chunks of a barrier, ascending
-	asked    *Plan  // the last plan whose answers are in askers
-	history  mismatch.History
-	spare    [][]byte // memory for partial results
-	folding  bool     // there may be long folds to do
-	delay    Time     // the current delay of DelayAdaptive
-	totals   Totals
+	seq       uint64 // last operation entered
+	complete  uint64 // all operations up to this one have ended
+	print     uint32 // fingerprint of the last operation entered; 0: none
+	ring      [Remembered]op
+	earlies   [Remembered]earlies // signals of later operations
+	joined    seqSet              // operations that their drawn rank has entered
+	overlap   overlap
+	flags     flags
+	peers     flow.Peers
+	loss      loss.Recovery
+	repairing bool // a repair is being carried out
+	absent    presence.Latecomers
+	refusal   refusal
+	apart     bodies // buffers for frames whose chunks go to several places, by sender
+	askers    []int  // ranks that may ask this one for chunks of a barrier, ascending
+	asked     *Plan  // the last plan whose answers are in askers
+	history   mismatch.History
+	spare     [][]byte // memory for partial results
+	folding   bool     // there may be long folds to do
+	delay     Time     // the current delay of DelayAdaptive
+	totals    Totals
 }
 
 // Totals counts what a core has done since it was made.
@@ -94,7 +98,9 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	}
 	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)
 	ops.mayBeAsked(p)
-	ops.rec.open(o)
+	ops.loss.Begin(o.seq)
+	ops.openFlow(o)
+	ops.openLosses(o)
 	if a, parted := ops.members.Parted(ops.seq, ops.print); parted {
 		ops.disagree(ops.seq, a.Rank, a.Print)
 	} else {
@@ -122,9 +128,10 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 // end ends an open operation.
 func (ops *operations) end(o *op) {
 	ops.report(o)
-	ops.rec.end(o)
+	ops.loss.End(&o.lost)
+	ops.endFlow(o)
 	ops.foldDone(o)
-	o.retire(o.plan.program.Keeps() || ops.rec.expects(o), ops.Retain/Remembered)
+	o.retire(o.plan.program.Keeps() || ops.expects(o), ops.Retain/Remembered)
 	for ops.complete < ops.seq && ops.oldest() == nil {
 		ops.complete++
 	}
@@ -135,9 +142,9 @@ func (ops *operations) end(o *op) {
 		ops.unshelve()
 	}
 	if o.plan.places.blocks > 0 {
-		ops.totals.McastChunks += uint64(o.lost.byMcast)
-		ops.totals.PutChunks += uint64(o.lost.byPut)
-		ops.totals.LastMcastChunks, ops.totals.LastPutChunks = o.lost.byMcast, o.lost.byPut
+		ops.totals.McastChunks += uint64(o.lost.ByMcast)
+		ops.totals.PutChunks += uint64(o.lost.ByPut)
+		ops.totals.LastMcastChunks, ops.totals.LastPutChunks = o.lost.ByMcast, o.lost.ByPut
 	}
 }
 
@@ -158,19 +165,20 @@ func (ops *operations) tick(now Time) (waits bool) {
 		if o == nil {
 			continue
 		}
-		o.pulse.look(now)
+		o.pulse.Look(now)
 		if o.gate.tick(now) {
 			ops.start(o)
 		}
-		ops.rec.tick(o, now)
+		ops.tickFlow(o, now)
+		ops.tickLosses(o, now)
 	}
-	ops.rec.repeatDoubles(now)
+	ops.repeatDoubles(now)
 	ops.tickRefusal(now)
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
-		if o.pulse.tick(now, ops.Stall) {
-			ops.probe(o.seq, o.print, o.pulse.reach(ops.Size))
+		if o.pulse.Tick(now, ops.Stall) {
+			ops.probe(o.seq, o.print, o.pulse.Reach(ops.Size))
 		}
-		waits = o.pulse.probes > 0
+		waits = o.pulse.Probes() > 0
 	}
 	return waits
 }
@@ -189,14 +197,14 @@ func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 
 // due returns when tick next has something to do.
 func (ops *operations) due() Time {
-	due := min(ops.rec.doubles.due(), ops.refusalDue())
+	due := min(ops.loss.RepeatDue(), ops.refusalDue())
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil {
-			due = min(due, o.gate.due(), ops.rec.due(o))
+			due = min(due, o.gate.due(), ops.flowDue(o), ops.loss.Due(&o.lost, ops.openSince(o)))
 		}
 	}
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
-		due = min(due, o.pulse.due(ops.Stall))
+		due = min(due, o.pulse.Due(ops.Stall))
 	}
 	return due
 }
@@ -204,7 +212,7 @@ func (ops *operations) due() Time {
 // timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && (o.gate.closed || ops.rec.timed(o)) {
+		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.yields.Wait() || o.lost.Timed()) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -42,7 +43,7 @@ func (ops *operations) sayOver(to int, seq uint64, fingerprint uint32) {
 // peerOver takes a rank's word that an operation is over there.
 func (ops *operations) peerOver(h *wire.Header) {
 	if o := ops.open(h.Seq); o != nil && o.empty() && h.Print == o.print {
-		ops.rec.noteLoss()
+		ops.loss.Lost()
 		ops.tellAll(o, h.From)
 	}
 }
@@ -57,9 +58,7 @@ func (ops *operations) leftAfter(rank int, last uint64) {
 }
 
 // tellAll sets the chunks of o, which have no bytes, that must exist because o has ended at rank
-// from. For a barrier these are all chunks; else they are the chunks of each rank from which rank
-// from wants a block. A leaf of a gather wants none, so its end only shows that the leaf itself has
-// arrived.
+// from. For a barrier these are all chunks; else see [loss.EndShows].
 func (ops *operations) tellAll(o *op, from int) {
 	pl := &o.plan.places
 	if pl.blocks == 0 {
@@ -70,35 +69,16 @@ func (ops *operations) tellAll(o *op, from int) {
 		}
 		return
 	}
-	wanted := pl.wantedBy(from)
-	for rank := range ops.Size {
-		held := pl.heldBy(rank)
-		if rank == ops.Rank || rank != from && !meet(held.Blocks, wanted.Blocks) {
-			continue
-		}
-		for k := range held.All() {
-			ops.told(o, ir.Chunk(k), from)
-		}
-	}
+	loss.EndShows(ops.Rank, from, ops.Size, pl.heldBy, pl.wantedBy, func(k int) { ops.told(o, ir.Chunk(k), from) })
 }
 
 // told sets a chunk of o that rank from has told.
 func (ops *operations) told(o *op, s ir.Slot, from int) {
 	if !o.machine.Has(s) {
-		o.lost.byPut++
+		o.lost.ByPut++
 		ops.trace(EventArrived, o.seq, s, from)
 		ops.set(o, s)
 	}
-}
-
-// meet reports whether a and b have a block in common.
-func meet(a, b ir.Blocks) bool {
-	for i := range a.Count {
-		if b.Index(a.At(i)) >= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // mayBeAsked remembers the ranks that may ask this rank for chunks of the plan's barriers.

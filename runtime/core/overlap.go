@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -56,8 +57,8 @@ type call struct {
 // waits holds the waiting puts of one operation.
 type waits struct {
 	list    []ir.Action // in the order of the rules
-	asked   bits        // ranks that have been asked to say when they enter the operation
-	entered bits        // ranks that have entered the operation
+	asked   bitset.Set  // ranks that have been asked to say when they enter the operation
+	entered bitset.Set  // ranks that have entered the operation
 }
 
 func (w *waits) reset() {
@@ -80,21 +81,21 @@ func (ops *operations) settledBefore(o *op) bool {
 // settled reports whether all that o waits for has arrived, its rules have begun, and none of its
 // puts waits.
 func (o *op) settled() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.yields.Wait()
 }
 
 // wait makes an action of o wait if it must, and reports so. Puts of an operation that has ended
 // answer requests, so their receivers have entered it.
 func (ops *operations) wait(o *op, a ir.Action) bool {
 	w := &o.waits
-	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
+	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.Has(int(a.To)) {
 		return false
 	}
 	w.list = append(w.list, a)
 	o.unsent++ // the call must not return before it is sent
 	ops.overlap.waiting++
-	if !w.asked.has(int(a.To)) {
-		w.asked = w.asked.with(int(a.To))
+	if !w.asked.Has(int(a.To)) {
+		w.asked = w.asked.With(int(a.To))
 		ops.control(int(a.To), wire.FrameCall, o.seq, o.print, 0)
 	}
 	return true
@@ -132,7 +133,7 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 		if a.As != ir.None {
 			a.Joins = false
 			ops.putValues(o, []ir.Action{a})
-		} else if !o.lost.yields.on || !ops.rec.yield(o, a) {
+		} else if !o.yields.On() || !ops.yield(o, a) {
 			ops.putSlot(o, a.Slot, int(a.To))
 		}
 	}
@@ -181,10 +182,10 @@ func (ops *operations) clearCalls(o *op) {
 // peerEntered releases the puts to a rank that has entered their operation.
 func (ops *operations) peerEntered(h *wire.Header) {
 	o := ops.open(h.Seq)
-	if o == nil || !ops.agrees(o, h) || !o.waits.asked.has(h.From) {
+	if o == nil || !ops.agrees(o, h) || !o.waits.asked.Has(h.From) {
 		return // the puts have been released for another reason
 	}
-	o.waits.entered = o.waits.entered.with(h.From)
+	o.waits.entered = o.waits.entered.With(h.From)
 	ops.releaseIf(o, func(a ir.Action) bool { return int(a.To) == h.From })
 	ops.release()
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -95,23 +93,6 @@ func TestFailureTellsOnce(t *testing.T) {
 	require.Equal(t, "first", net.puts[0].body)
 }
 
-func TestPulse(t *testing.T) {
-	p := pulse{stirred: true}
-	const stall = 100
-	require.False(t, p.tick(1000, stall), "a slot has been set")
-	require.Equal(t, Time(1100), p.due(stall))
-	require.False(t, p.tick(1099, stall))
-	now := Time(1100)
-	for _, wait := range []Time{200, 400, 800, 1600, 1600} { // the interval no longer grows
-		require.True(t, p.tick(now, stall))
-		require.Equal(t, now+wait, p.due(stall))
-		now += wait
-	}
-	p.stirred = true
-	require.False(t, p.tick(now, stall))
-	require.Equal(t, now+stall, p.due(stall))
-}
-
 func TestGate(t *testing.T) {
 	g := gate{closed: true, peer: -1, wait: 50}
 	require.False(t, g.tick(10), "the wait begins with the first tick")
@@ -137,112 +118,6 @@ func TestDrawnPeers(t *testing.T) {
 			require.False(t, seen[root])
 		}
 	}
-}
-
-func TestFragments(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 300).Draw(t, "bytes")
-		chunks := rapid.IntRange(1, 12).Draw(t, "chunks")
-		size := rapid.IntRange(1, 40).Draw(t, "datagram")
-		f := fragments{}
-		f.layout(&op{n: n, chunks: chunks, plan: &Plan{places: places{per: chunks}}}, size)
-		for k := range chunks {
-			lo, hi := ir.ChunkBounds(n, chunks, k)
-			pieces := int(f.first[k+1] - f.first[k])
-			require.Equal(t, max(1, (hi-lo+size-1)/size), pieces)
-			for i := range pieces {
-				require.Equal(t, k, f.chunkOf(int(f.first[k])+i))
-				length := min(size, hi-lo-i*size)
-				require.True(t, f.fits(hi-lo, i*size, length))
-				require.Equal(t, size == 1 && i+1 < pieces, f.fits(hi-lo, i*size+1, length))
-				require.False(t, f.fits(hi-lo, i*size, length+1))
-				require.Equal(t, i == pieces-1, f.add(k, i*size), "the last one completes the chunk")
-				require.False(t, f.add(k, i*size), "again")
-				require.True(t, f.has(int(f.first[k])+i))
-			}
-		}
-	})
-}
-
-// A request lists missing units in runs, up to its greatest length.
-func TestRuns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		missing := rapid.SliceOfN(rapid.Bool(), 0, 400).Draw(t, "missing")
-		most := rapid.IntRange(1, 500).Draw(t, "most")
-		r := runs{most: most}
-		var body []byte
-		var want []int
-		for i, gone := range missing {
-			if gone && !r.full(body) {
-				body = r.add(body, i)
-				want = append(want, i)
-			}
-		}
-		n, ok := countRuns(body, len(missing))
-		require.True(t, ok)
-		require.Equal(t, len(want), n)
-		require.LessOrEqual(t, n, most)
-		require.LessOrEqual(t, len(body), wire.MaxControl)
-		var got []int
-		for ; len(body) > 0; body = body[8:] {
-			first, length := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
-			for i := range length {
-				got = append(got, int(first+i))
-			}
-		}
-		require.Equal(t, want, got)
-	})
-	_, ok := countRuns([]byte{0, 0, 0, 3, 0, 0, 0, 2}, 4)
-	require.False(t, ok, "beyond the last")
-	_, ok = countRuns(make([]byte, 7), 4)
-	require.False(t, ok, "torn")
-	_, ok = countRuns([]byte{255, 255, 255, 255, 255, 255, 255, 255}, 4)
-	require.False(t, ok, "no sum overflows")
-}
-
-// A chunk is put to a rank only once. Ranks beyond maxServed may get it again.
-func TestService(t *testing.T) {
-	var l losses
-	for rank := range maxServed {
-		require.True(t, l.serviceOf(rank, 100).once(99))
-	}
-	require.False(t, l.serviceOf(7, 100).once(99))
-	require.True(t, l.serviceOf(7, 100).once(98))
-	require.Nil(t, l.serviceOf(maxServed, 100))
-	require.True(t, l.serviceOf(maxServed, 100).once(3))
-	require.True(t, l.serviceOf(maxServed, 100).once(3))
-	l.reset()
-	require.True(t, l.serviceOf(7, 100).once(99), "another operation")
-}
-
-func TestDebts(t *testing.T) {
-	var l losses
-	for rank := range maxDebtors {
-		d := l.debtTo(rank)
-		d.chunks = marked(d.chunks, 70, 100)
-	}
-	require.Nil(t, l.debtTo(maxDebtors))
-	require.True(t, unmark(l.debtTo(3).chunks, 70))
-	require.False(t, unmark(l.debtTo(3).chunks, 70))
-	require.False(t, unmark(l.debtTo(3).parts, 70))
-	l.reset()
-	require.Empty(t, l.debtTo(3).chunks, "an old debt's memory comes back empty")
-}
-
-func TestPatience(t *testing.T) {
-	const base = Time(20e6)
-	var a asks
-	require.Equal(t, base/4, a.patience(base), "nothing is known")
-	a.answers.took(100e3)
-	require.Equal(t, minPatience, a.patience(base))
-	for range 100 {
-		a.answers.took(2e6)
-	}
-	require.InDelta(t, 4e6, float64(a.patience(base)), 1e5)
-	for range 200 {
-		a.answers.took(1e10)
-	}
-	require.Equal(t, maxBackoff*base, a.patience(base))
 }
 
 // An adaptive delay settles where about one operation in seven misses.
@@ -313,33 +188,6 @@ func TestRootless(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Each request asks for the first missing fragments from the point that the pass has reached.
-func TestMissingParts(t *testing.T) {
-	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
-	o := op{plan: plan, chunks: 2, n: 2 * 100 * 10}
-	o.machine.Reset(plan.program)
-	o.frags.layout(&o, 10) // 100 fragments each
-	for i := range 100 {
-		if i%2 == 0 {
-			o.frags.add(0, i*10)
-		}
-	}
-	dst, n := o.missingParts(nil, 0, 1, 22)
-	require.Equal(t, 22, n)
-	require.Len(t, dst, 22*8, "every other one is a run of its own")
-	dst, n = o.missingParts(nil, 44, 1, 1000)
-	require.Equal(t, 28, n)
-	require.Equal(t, uint32(45), binary.BigEndian.Uint32(dst))
-	_, n = o.missingParts(nil, 100, 1, 1000)
-	require.Zero(t, n, "the next chunk is not asked for yet")
-	dst, n = o.missingParts(nil, 100, 2, 1000)
-	require.Equal(t, 100, n)
-	require.Len(t, dst, 8, "it is one run")
-	dst, n = o.missingChunks(nil, 0, 2, 1)
-	require.Equal(t, 1, n)
-	require.Len(t, dst, 8)
 }
 
 func TestNearEnd(t *testing.T) {

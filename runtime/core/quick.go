@@ -311,6 +311,7 @@ func (q *Quick) fold(w *act, mem *Buffers) {
 func (c *Core) Through(p *Plan, q *Quick, n int) {
 	ops, f := &c.ops, &c.ops.flags
 	ops.seq++
+	ops.loss.Begin(ops.seq)
 	ops.complete, ops.fate.seq, ops.print = ops.seq, ops.seq, uint32(q.Flag.Mark>>32)
 	o := &ops.ring[ops.seq%Remembered]
 	if !o.quick || o.plan != p {
@@ -326,8 +327,8 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 		f.awaits.Over, f.last = f.last, ops.seq
 	} else {
 		f.shelf.used += uint64(p.lines.shelved)
-		t.PutChunks += uint64(o.lost.byPut)
-		t.LastMcastChunks, t.LastPutChunks = 0, o.lost.byPut
+		t.PutChunks += uint64(o.lost.ByPut)
+		t.LastMcastChunks, t.LastPutChunks = 0, o.lost.ByPut
 	}
 	ops.unshelve()
 	if s := &q.Steps[len(q.Steps)-1]; s.Rank >= 0 {
@@ -338,14 +339,15 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 // leaveQuick leaves o in the state of an operation that has taken the fast path.
 func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	o.begin(ops.seq, ops.print, p, Buffers{})
-	ops.rec.open(o)
+	ops.openFlow(o)
+	ops.openLosses(o)
 	o.machine.Set(ir.Enter)
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
 			o.machine.Set(s.slot)
 			if s.slot.Kind() == ir.KindChunk {
-				o.lost.byPut++
+				o.lost.ByPut++
 			}
 		}
 		for k := range s.acts {

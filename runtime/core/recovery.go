@@ -1,160 +1,231 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// recovery repairs what multicasts lose, and limits long ones so that less is lost. Repairs of a
-// schedule put the whole message, since a schedule only knows that an acknowledgement is overdue.
-// Ranks know more. A rank that hears a multicast sees which chunks are missing, and asks a rank
-// that has them. That rank sends only those, and suspends the schedule's repair while it is asked.
-// So the loss of a chunk costs a chunk. A rank that hears nothing asks once, and is repaired by the
-// schedule: see unheard.go.
-type recovery struct {
-	*env
-	fate *failure
-	ops  *operations
+// Package loss says which chunks multicasts have lost, whom to ask for them, and what to give to
+// ranks that ask. Here it is told what arrives, and its answers are sent.
 
-	asks    asks
-	rhythm  delay // time between two arrivals of a multicast
-	tells   delay // time between two reports of a rank whose puts yield
-	reports reports
-	silent  map[int]bool // ranks that have not reported for too long, until they do
-	behind  int          // open operations whose multicasts wait for earlier ones
-	lossy   uint64       // operations up to this one expect losses
-	wary    uint64       // signals of operations up to this one are doubled
-	repairs uint64       // repairs carried out
-	doubled uint64       // signals sent as datagrams too
-	doubles doubles
-	pace    pace
-
-	repairing bool // a repair is being carried out
+// lossConfig returns what package loss is to know of a core.
+func lossConfig(cfg *Config) loss.Config {
+	return loss.Config{Repair: cfg.Repair, Direct: cfg.Caps.Direct, Datagram: cfg.Caps.Datagram}
 }
 
-// losses is the recovery state of one operation.
-type losses struct {
-	repairs repairs
-	gaps    gaps
-	debts   []debt
-	served  []service
-	window  window
-	yields  yields
-	heard   bool // a datagram of the operation has arrived, in time or not
-	cries   int  // ranks asked because no datagram has arrived: see unheard.go
-	byMcast int  // chunks that arrived by multicast first
-	byPut   int  // chunks that arrived by put first
-}
+// A request is a body on LaneControl.
+const _ = uint(wire.MaxControl - loss.MaxRequest)
 
-func (l *losses) reset() {
-	l.repairs.disarm()
-	l.gaps = gaps{}
-	l.debts, l.served = l.debts[:0], l.served[:0]
-	l.heard, l.cries, l.byMcast, l.byPut = false, 0, 0, 0
-}
-
-// whole reports whether all chunks of o have arrived.
-func (l *losses) whole(o *op) bool { return l.missing(o) <= 0 }
-
-// missing returns how many chunks of o have not arrived.
-func (l *losses) missing(o *op) int { return o.chunks - l.byMcast - l.byPut }
-
-// manyBytes is the greatest length of all blocks that several ranks multicast at once over a
-// network: half of the buffer of a small switch before a link.
-const manyBytes = 64 << 10
-
-// drown reports whether the multicasts of o are skipped, as if lost. If all ranks multicast at
-// once, a link drops most datagrams, and the rest take bandwidth from the puts, which bring
-// everything.
-func (rc *recovery) drown(o *op) bool {
-	return o.plan.manyCast && o.bytes() > manyBytes && rc.Caps.Local < rc.Size
-}
-
-// open prepares for operation o.
-func (rc *recovery) open(o *op) {
-	rc.openYields(o)
-	rc.openWindow(o)
-}
-
-// end is called when o returns: from then on, missing multicasts do not matter.
-func (rc *recovery) end(o *op) {
-	if o.lost.byPut > 0 && !o.lost.heard && o.mayAsk() {
-		rc.noteLoss() // ranks below may ask as well
-	}
-	rc.reached(o, o.chunks)
-	o.lost.window.bytes = 0
-	rc.unqueue()
-}
-
-// tick does what is due for o.
-func (rc *recovery) tick(o *op, now Time) {
-	rc.unblock(o, now)
-	rc.checkYields(o, now)
-	rc.repair(o, now)
-	rc.checkGaps(o, now)
-	rc.checkUnheard(o, now)
-	rc.checkSlow(o, now)
-}
-
-// due returns when tick next has something to do.
-func (rc *recovery) due(o *op) Time {
-	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o), rc.unheardDue(o))
-	if child := o.late(); child != nil {
-		due = min(due, rc.patience(&o.lost.window))
-	}
-	return due
-}
-
-// timed reports whether a timer of o needs precision.
-func (rc *recovery) timed(o *op) bool {
-	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on || o.lost.yields.waits()
-}
+// The Slot of a request says why the chunks are missing. A chunk that may be late also reaches the
+// rank that is asked, unless it is lost.
+const (
+	wasPassed = ir.None  // the multicast has passed the chunks, or has stopped
+	mayBeLate = ir.Enter // the sender has heard nothing of the multicast
+)
 
 // isAnswer is the Arg of a chunk that answers a request. Other datagrams are multicasts of the rank
 // that holds the chunk.
 const isAnswer = 1
 
+// openLosses prepares for losses of o. Ranks do not ask for chunks if puts bring all at once,
+// whatever the multicast brings.
+func (ops *operations) openLosses(o *op) {
+	m := loss.Message{Chunks: o.chunks, Bytes: o.bytes(), Root: o.root}
+	if o.yields.On() || !o.plan.yields {
+		m.Ask, m.Asked = o.plan.recovery.Ask, o.plan.recovers
+	}
+	o.lost.Open(m)
+}
+
+// tickLosses does what is due for o.
+func (ops *operations) tickLosses(o *op, now Time) {
+	ops.repair(o, now)
+	if ops.loss.Look(&o.lost, now) {
+		if ops.loss.Untold(&o.lost, now) && o.yields.Listen(o.lost.Top(), true) {
+			ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
+			o.lost.Told(now)
+		}
+		ops.loss.Ask(&o.lost, now, o)
+	}
+	ops.loss.Cry(&o.lost, now, ops.openSince(o), o)
+	ops.sendOutputs(o)
+	ops.loss.Slow(o.pulse.Since(), now)
+}
+
+// openSince returns when o was first found open, or when the previous multicast of the same root,
+// which that of o follows, was last heard, if that was later. It returns 0 before the first tick.
+func (ops *operations) openSince(o *op) Time {
+	since := o.pulse.Since()
+	if since == 0 || !o.lost.Deaf() {
+		return since
+	}
+	for seq := o.seq - 1; seq > 0 && seq+Remembered > o.seq; seq-- {
+		if p := ops.lookup(seq); p != nil && p.root == o.root && p.lost.LastHeard() > 0 {
+			return max(since, p.lost.LastHeard())
+		}
+	}
+	return since
+}
+
+// Lacks implements [loss.Facts].
+func (o *op) Lacks(k int) bool { return o.state == opActive && !o.machine.Has(ir.Chunk(k)) }
+
+// Pending implements [loss.Facts].
+func (o *op) Pending(rule int32) bool { return o.machine.Pending(rule) }
+
+// Unsent implements [loss.Facts].
+func (o *op) Unsent() bool { return o.unsent > 0 }
+
+// sendOutputs sends what package loss has asked for in a step about o.
+func (ops *operations) sendOutputs(o *op) {
+	for _, out := range ops.loss.Outputs() {
+		switch out.Do {
+		case loss.AskParts:
+			f := ops.fillRequest(o, &out)
+			ops.queued = true
+			ops.net.Datagram(out.To, f)
+		case loss.AskChunks:
+			f := ops.fillRequest(o, &out)
+			if f.Slot = wasPassed; out.Request.Late {
+				f.Slot = mayBeLate
+			}
+			ops.put(out.To, f)
+		case loss.Give:
+			ops.putSlot(o, ir.Chunk(out.Chunk), out.To)
+		case loss.GiveParts:
+			ops.giveParts(o, &out)
+		case loss.TellAtWork:
+			if r := &o.plan.recovery; r.Reports {
+				ops.tellLoosely(o, int(r.ReportTo))
+			}
+		case loss.TellWhole:
+			if r := &o.plan.recovery; r.Reports {
+				ops.tellWhole(o, int(r.ReportTo))
+			}
+		}
+	}
+}
+
+func (ops *operations) fillRequest(o *op, out *loss.Output) *wire.Frame {
+	ops.trace(EventAsked, o.seq, ir.None, out.To)
+	f := ops.fillWant(o, out.Request.Runs())
+	f.Unsent = &out.Request.Unsent
+	return f
+}
+
+// giveParts sends fragments of a chunk to a rank as one datagram frame.
+func (ops *operations) giveParts(o *op, out *loss.Output) {
+	f := ops.fill(o, ir.Chunk(out.Chunk))
+	from, to := o.lost.Parts.Span(out.Chunk, out.Lo, out.Hi, len(f.Body))
+	f.Arg, f.Offset, f.Body = isAnswer, from, f.Body[from:to]
+	o.unsent++
+	ops.queued = true
+	ops.net.Datagram(out.To, f)
+	f.Offset = 0
+}
+
+// putOnce puts chunk k to rank unless it has been put before.
+func (ops *operations) putOnce(o *op, k, rank int) {
+	if first, _ := o.lost.Once(k, rank); first {
+		ops.putSlot(o, ir.Chunk(k), rank)
+	}
+}
+
+// wanted answers a request that came by put.
+func (ops *operations) wanted(h *wire.Header, runs []byte) {
+	o := ops.lookup(h.Seq)
+	if o == nil {
+		ops.learnEarly(h)
+		return
+	}
+	if !ops.agrees(o, h) {
+		return
+	}
+	if !ops.loss.Valid(&o.lost, runs, false) || int(h.Arg) > o.chunks {
+		ops.fate.violation(h, "request for chunks beyond the last of %d", o.chunks)
+		return
+	}
+	ops.serve(o, h, runs, false)
+}
+
+// wantedLoosely answers a request that came by datagram. It returns false if h is no valid request.
+func (ops *operations) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
+	if o.chunks == 0 || h.Len != len(runs) || int(h.Arg) > o.chunks {
+		return false
+	}
+	ops.layout(o)
+	if !ops.loss.Valid(&o.lost, runs, true) {
+		return false
+	}
+	ops.serve(o, h, runs, true)
+	return true
+}
+
+// serve gives a rank what it asks for: fragments if parts is set, else chunks. It also records that
+// the rank is at work and has the chunks below h.Arg, so that the schedule's repairs for it can
+// wait. A root that is asked for chunks that may be late does nothing if the request may have been
+// made before its multicast left: parts of it are still leaving, or no tick has passed since the
+// operation began.
+func (ops *operations) serve(o *op, h *wire.Header, runs []byte, parts bool) {
+	rank, late := h.From, h.Slot == mayBeLate
+	if late && o.root == ops.Rank && (o.unsent > 0 || o.pulse.Since() == 0) {
+		return
+	}
+	ops.learn(o, rank, int(h.Arg))
+	o.lost.Spare(rank, int(h.Arg) >= o.chunks)
+	if len(runs) > 0 && !late {
+		ops.loss.Lost()
+	}
+	if o.canSend() { // otherwise the chunks are gone; other ranks repair
+		ops.loss.Serve(&o.lost, rank, runs, parts, late, o)
+		ops.sendOutputs(o)
+	}
+}
+
 // datagram takes a datagram of o. It returns false if the datagram is invalid.
-func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) bool {
+func (ops *operations) datagram(o *op, h *wire.Header, offset int, payload []byte) bool {
 	switch {
 	case h.Kind == wire.FrameWant:
-		return rc.wantedLoosely(o, h, payload)
+		return ops.wantedLoosely(o, h, payload)
 	case h.Kind == wire.FrameTaken:
-		return len(payload) == 0 && o.lost.window.on && rc.takeReport(o, h)
+		return len(payload) == 0 && o.window.On() && ops.takeReport(o, h)
 	case h.Kind != wire.FrameSlot || !o.machine.Valid(h.Slot):
 		return false
 	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
-		rc.traceNew(EventReceived, o, h.Slot, h.From)
-		rc.ops.set(o, h.Slot)
+		ops.traceNew(EventReceived, o, h.Slot, h.From)
+		ops.set(o, h.Slot)
 		return true
 	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.Arg != isAnswer && !o.castBy(h.From, h.Slot.Index()):
 		return false
 	}
-	return rc.fragment(o, h, offset, payload)
+	return ops.fragment(o, h, offset, payload)
 }
 
 // fragment takes a fragment of a chunk. It returns false if the fragment is invalid.
-func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
-	rc.layout(o)
+func (ops *operations) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
+	ops.layout(o)
 	dst, k := o.chunk(h.Slot), h.Slot.Index()
-	if len(dst) != h.Len || !o.frags.fits(len(dst), offset, len(payload)) {
+	if len(dst) != h.Len || !o.lost.Parts.Fits(len(dst), offset, len(payload)) {
 		return false
 	}
-	if h.Arg != isAnswer {
-		o.lost.heard = true
-		rc.hear(o, k)
-		rc.reached(o, k+count(nearEnd(offset+len(payload), len(dst))))
+	answer := h.Arg == isAnswer
+	if !answer {
+		o.lost.Hear(k)
+		if o.yields.Listen(o.lost.Top(), false) {
+			ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
+		}
+		ops.flow(o, o.window.Reached(k+count(nearEnd(offset+len(payload), len(dst)))))
 	}
 	if o.machine.Has(h.Slot) {
 		return true
 	}
 	copy(dst[offset:], payload)
-	if h.Arg == isAnswer {
-		o.lost.gaps.given = true
-		o.lost.gaps.pass.arrived(int(o.frags.first[k])+offset/o.frags.size, rc.looseParts())
-	}
-	if o.frags.add(k, offset) {
-		rc.complete(o, h, k)
+	if ops.loss.TakePart(&o.lost, k, offset, answer) {
+		ops.trace(EventReceived, o.seq, h.Slot, h.From)
+		ops.set(o, h.Slot)
 	}
 	return true
 }
@@ -165,26 +236,124 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 func nearEnd(end, n int) bool { return end >= n-n/4 }
 
 // layout numbers the fragments of o, unless they have numbers.
-func (rc *recovery) layout(o *op) {
-	if !o.frags.laidOut() {
-		if o.spans.on {
-			o.frags.layoutBlocks(o, rc.Caps.Datagram)
+func (ops *operations) layout(o *op) {
+	if o.lost.Parts.LaidOut() {
+		return
+	}
+	per := max(o.plan.places.per, 1)
+	o.lost.Parts.Layout(ops.Caps.Datagram, o.chunks, func(k int) int {
+		switch {
+		case o.spans.on:
+			return o.lengthFrom(k, 1)
+		case o.n == 0:
+			return 0
+		}
+		lo, hi := o.bounds(o.n, k%per)
+		return hi - lo
+	})
+}
+
+// repairRule describes a repair rule of the plan.
+func (p *Plan) repairRule(rule int32) loss.Rule {
+	after, _ := p.program.Repair(rule)
+	first := p.program.Actions(rule)[0]
+	return loss.Rule{Number: rule, After: after, Chunks: first.Slot.Kind() == ir.KindChunk, To: int(first.To)}
+}
+
+// repair carries out the repairs of o that are due and still wanted.
+func (ops *operations) repair(o *op, now Time) {
+	for at := 0; ; {
+		job, ok := ops.loss.NextRepair(&o.lost, at, now, o)
+		if !ok {
 			return
 		}
-		o.frags.layout(o, rc.Caps.Datagram)
+		more := ops.carryOut(o, job)
+		ops.loss.Repaired(&o.lost, job, now, more, o.empty())
+		at = job.Next()
 	}
 }
 
-// complete sets chunk k, whose last datagram is h.
-func (rc *recovery) complete(o *op, h *wire.Header, k int) {
-	if h.Arg == isAnswer {
-		o.lost.byPut++
-	} else {
-		o.lost.byMcast++
+// carryOut carries out a repair, without chunks that have been put to their rank before. It reports
+// whether some of the others are left.
+func (ops *operations) carryOut(o *op, job loss.Job) (more bool) {
+	actions, most := o.plan.program.Actions(job.Rule), job.Most
+	ops.trace(EventRepair, o.seq, actions[0].Slot, int(actions[0].To))
+	ops.repairing = true
+	defer func() { ops.repairing = false }()
+	for i, a := range actions {
+		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+			if most == 0 {
+				return true
+			}
+			if !ops.firstPut(o, a) {
+				continue
+			}
+			most--
+		}
+		ops.act(o, actions[i:i+1])
 	}
-	o.lost.excuse(k)
-	rc.trace(EventReceived, o.seq, h.Slot, h.From)
-	rc.ops.set(o, h.Slot)
+	return false
+}
+
+// firstPut reports whether a chunk is put to its rank for the first time. If that is not known, it
+// skips a rank that may not have entered: the repair is made again.
+func (ops *operations) firstPut(o *op, a ir.Action) bool {
+	first, known := o.lost.Once(a.Slot.Index(), int(a.To))
+	if !known {
+		return ops.settledBefore(o) || o.waits.entered.Has(int(a.To))
+	}
+	return first
+}
+
+// expects reports whether other ranks are likely to ask for chunks of o. If puts yield, they do
+// not: a rank returns only when the ranks that it puts to have all chunks, or when it has put all.
+func (ops *operations) expects(o *op) bool {
+	return o.plan.recovers && !o.plan.yields && ops.loss.Losing()
+}
+
+// double also sends the slot of the scratch frame, which is about to be put for o, as a datagram,
+// if it is a signal to be doubled. A repair repeats its puts itself.
+func (ops *operations) double(o *op, to int) {
+	slot := ops.frame.Slot
+	if !ops.loss.Doubles() || slot.Kind() != ir.KindSignal || ops.repairing {
+		return
+	}
+	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {
+		return
+	}
+	unsent := ops.frame.Unsent
+	ops.frame.Unsent = nil // it has no body
+	ops.net.Datagram(to, &ops.frame)
+	ops.frame.Unsent = unsent
+	ops.loss.Double(loss.Double{Seq: o.seq, Slot: slot, Print: o.print, To: to})
+}
+
+// repeatDoubles repeats the doubled signals that are due, except to ranks that have left, and of
+// operations that this rank has forgotten.
+func (ops *operations) repeatDoubles(now Time) {
+	if !ops.loss.Repeating() {
+		return
+	}
+	useless := func(seq uint64, to int) bool { return ops.complete >= seq+Remembered || ops.members.Gone(to) }
+	for _, d := range ops.loss.Repeat(now, useless) {
+		ops.frame = wire.Frame{Header: wire.Header{
+			Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: d.Seq, Slot: d.Slot, Print: d.Print, From: ops.Rank,
+		}}
+		ops.queued = true
+		ops.net.Datagram(d.To, &ops.frame)
+	}
+}
+
+// confirm tells the sender of h that it need not repeat a signal, if that belongs to an operation
+// that has ended here.
+func (ops *operations) confirm(h *wire.Header) {
+	if h.Kind != wire.FrameSlot || h.Slot.Kind() != ir.KindSignal || h.Seq > ops.complete || ops.fate.err != nil {
+		return
+	}
+	f := ops.fillControl(wire.FrameAlive, h.Seq, h.Print, 0)
+	f.Slot = h.Slot
+	ops.queued = true
+	ops.net.Datagram(h.From, f)
 }
 
 func count(b bool) int {

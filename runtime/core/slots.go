@@ -131,9 +131,7 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		s := ir.Chunk(k)
 		ops.traceNew(EventArrived, o, s, h.From)
 		if !o.machine.Has(s) {
-			o.lost.byPut++
-			o.lost.gaps.given = true
-			o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings the message: it is not silent
+			o.lost.TakePut(o.yields.On()) // the chain brings the message: it is not silent
 		}
 		ops.set(o, s)
 	}
@@ -141,30 +139,31 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 
 // set sets a slot of o and does what that triggers. Triggered folds set slots in turn.
 func (ops *operations) set(o *op, s ir.Slot) {
-	o.pulse.stirred = true
+	o.pulse.Stir()
 	ops.setOne(o, s)
 	for i := 0; i < len(o.folds.made); i++ {
 		ops.trace(EventFolded, o.seq, o.folds.made[i], -1)
 		ops.setOne(o, o.folds.made[i])
 	}
 	o.folds.made = o.folds.made[:0]
-	if o.lost.yields.on {
-		ops.rec.grown(o)
+	if o.yields.On() {
+		ops.grown(o)
 	}
 	ops.resume()
 }
 
 func (ops *operations) setOne(o *op, s ir.Slot) {
-	owed := o.lost.owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
+	owed := o.lost.Owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
 	do, arm := o.machine.Set(s)
 	if len(do) > 0 {
 		ops.act(o, do)
 	}
 	for _, repair := range arm {
-		o.lost.repairs.arm(repair)
+		o.lost.Arm(o.plan.repairRule(repair))
 	}
 	if owed {
-		ops.rec.repay(o, s.Index())
+		ops.loss.Repay(&o.lost, s.Index(), o)
+		ops.sendOutputs(o)
 	}
 }
 
@@ -183,18 +182,20 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
-			ops.rec.noteLoss()
+			ops.loss.Lost()
 			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case a.As != ir.None:
 			n = ops.putValues(o, actions)
-		case o.lost.yields.on && ops.rec.yield(o, a):
+		case o.yields.On() && ops.yield(o, a):
 		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
 			n = o.plan.places.run(actions, o.n)
 			ops.putRun(o, a.Slot, n, int(a.To))
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
-		case !o.lost.window.postpone(o, a.Slot):
+		case o.window.Postpone(a.Slot):
+			o.unsent++ // the call must not return before it is sent
+		default:
 			ops.mcast(o, a.Slot)
 		}
 	}
@@ -203,7 +204,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 	f := ops.fill(o, s)
 	o.unsent++
-	ops.rec.double(o, to)
+	ops.double(o, to)
 	ops.trace(EventPut, o.seq, s, to)
 	ops.put(to, f)
 }
@@ -216,7 +217,7 @@ func (ops *operations) putRun(o *op, s ir.Slot, n, to int) {
 		f.Len, f.Arg = len(f.Body), uint32(n-1)
 	}
 	o.unsent++
-	ops.rec.double(o, to)
+	ops.double(o, to)
 	for k := range n {
 		ops.trace(EventPut, o.seq, ir.Chunk(s.Index()+k), to)
 	}
@@ -236,14 +237,15 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast multicasts a chunk, and repeats the last one of several.
+// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost anyway are
+// left out, as if they were.
 func (ops *operations) mcast(o *op, s ir.Slot) {
-	if ops.rec.drown(o) {
+	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return
 	}
 	f := ops.fill(o, s)
 	ops.trace(EventMcast, o.seq, s, -1)
-	for range 1 + o.lost.repeats(o, s) {
+	for range 1 + o.lost.Repeats(s.Index()) {
 		ops.queued = true
 		o.unsent++
 		ops.net.Mcast(f)

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/runtime/core/flow"
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -85,10 +87,10 @@ type piece struct {
 	*parcel
 	seq    uint64
 	state  pieceState
-	bytes  int      // length of the message
-	parts  int      // datagrams that are missing
-	got    []uint64 // datagram -> whether it has come
-	before load     // of all messages before it, once next has passed it
+	bytes  int        // length of the message
+	parts  int        // datagrams that are missing
+	got    bitset.Set // datagram -> whether it has come
+	before load       // of all messages before it, once next has passed it
 }
 
 type pieceState uint8
@@ -102,12 +104,12 @@ const (
 // below is a rank below this one in the tree of an origin, nearest first; ranks between have left.
 type below struct {
 	rank     int
-	progress          // of that rank and all below it
-	waits    bool     // this rank knows of the leaving of those between and has taken their place
-	asked    uint64   // the rank has been told that the messages below exist
-	mark     uint64   // what late waits for
-	late     timer    // until it is told so
-	lacks    []uint64 // message, modulo the window -> it has asked for it, in vain so far
+	progress            // of that rank and all below it
+	waits    bool       // this rank knows of the leaving of those between and has taken their place
+	asked    uint64     // the rank has been told that the messages below exist
+	mark     uint64     // what late waits for
+	late     timer      // until it is told so
+	lacks    bitset.Set // message, modulo the window -> it has asked for it, in vain so far
 }
 
 // kept returns the greatest length in bytes of a message whose memory the ring uses again: so a ring
@@ -175,7 +177,7 @@ func (s *spread) room(bytes int) int {
 	if bytes > s.longest {
 		return 0
 	}
-	return footprint(bytes, s.Caps.Datagram)
+	return flow.Footprint(bytes, s.Caps.Datagram)
 }
 
 func (s *spread) came(origin int) uint64 {
@@ -245,7 +247,7 @@ func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
 	p.seq, p.state, p.bytes = seq, piecePart, bytes
 	if s.Caps.Datagram > 0 {
 		p.parts = max(1, (bytes+s.Caps.Datagram-1)/s.Caps.Datagram)
-		p.got = cleared(p.got, (p.parts+63)/64)
+		p.got = p.got.Cleared(p.parts)
 	}
 	st.held += bytes
 	return p
@@ -315,11 +317,11 @@ func (s *spread) fragment(h *wire.Header, offset int, payload []byte) bool {
 		return false
 	}
 	part := offset / datagram
-	if p.state == pieceWhole || p.got[part/64]>>(part%64)&1 == 1 {
+	if p.state == pieceWhole || p.got.Has(part) {
 		return true
 	}
 	copy(p.data[offset:], payload)
-	p.got[part/64] |= 1 << (part % 64)
+	p.got.Add(part)
 	if p.parts--; p.parts == 0 {
 		s.complete(st, p)
 	}

@@ -350,21 +350,13 @@ func (s *spread) asked(h *wire.Header) {
 
 // note notes that the rank has asked for a message that is not here.
 func (b *below) note(seq uint64, window int) {
-	if b.lacks == nil {
-		b.lacks = make([]uint64, (window+63)/64)
-	}
-	at := seq % uint64(window)
-	b.lacks[at/64] |= 1 << (at % 64)
+	b.lacks = b.lacks.Roomy(window)
+	b.lacks.Add(int(seq % uint64(window)))
 }
 
 // served reports whether the rank has asked for a message, and forgets that.
 func (b *below) served(seq uint64, window int) bool {
-	at := seq % uint64(window)
-	if b.lacks == nil || b.lacks[at/64]>>(at%64)&1 == 0 {
-		return false
-	}
-	b.lacks[at/64] &^= 1 << (at % 64)
-	return true
+	return b.lacks.Remove(int(seq % uint64(window)))
 }
 
 // give puts a message to a rank that lacks it.

@@ -61,7 +61,7 @@ func (ops *operations) report(o *op) {
 		return
 	}
 	var missed uint32
-	if !o.lost.heard {
+	if !o.lost.Heard {
 		missed = 1
 	}
 	ops.control(o.root, wire.FrameLate, o.seq, o.print, missed)

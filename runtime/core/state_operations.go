@@ -2,10 +2,9 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
-	"slices"
 )
 
-// The state of operations, and of their recovery.
+// The state of operations.
 
 func (s *state) operations(ops *operations) {
 	s.U64(ops.seq)
@@ -29,7 +28,8 @@ func (s *state) operations(ops *operations) {
 	for _, seq := range ops.joined {
 		s.U64(future(seq, ops.seq))
 	}
-	s.recovery(ops.rec)
+	s.B = ops.loss.AppendState(s.B)
+	s.B = ops.peers.AppendState(s.B, ops.seq, ops.Size)
 	s.raised(&ops.flags)
 	for i := range ops.ring {
 		s.op(ops, &ops.ring[i])
@@ -74,39 +74,12 @@ func future(seq, begun uint64) uint64 {
 	return seq
 }
 
-func (s *state) recovery(rc *recovery) {
-	s.U64(future(rc.lossy, rc.ops.seq-1))
-	for rank := range rc.Size {
-		s.Flags(rc.silent[rank])
-		for seq := rc.ops.seq + 1; rc.reports[rank] != nil && seq <= rc.ops.seq+Remembered; seq++ {
-			s.report(rc.reports.of(rank, seq), rc.ops.seq)
-		}
-		s.Num(0)
-	}
-	for _, r := range [...]*askRing{&rc.asks.datagrams, &rc.asks.puts} {
-		for i := range r.list {
-			s.Num(r.list[i].unsent)
-		}
-		s.Num(r.next)
-	}
-}
-
-func (s *state) report(r report, begun uint64) {
-	if future(r.seq, begun) == 0 {
-		return
-	}
-	s.U64(r.seq)
-	s.Num(int(r.print))
-	s.Num(r.chunk)
-	s.Num(r.have)
-}
-
 func (s *state) op(ops *operations, o *op) {
 	if s.B = append(s.B, byte(o.state)); o.state == opFree {
 		return
 	}
 	s.U64(o.seq)
-	s.Flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone, o.lost.heard)
+	s.Flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone)
 	s.Num(o.root)
 	s.Num(int(o.print))
 	s.Text(o.plan.Name)
@@ -125,10 +98,9 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.Num(o.unsent)
 	s.B = o.machine.AppendState(s.B)
-	s.debts(o.lost.debts)
-	s.served(o.lost.served)
-	s.window(&o.lost.window)
-	s.yields(&o.lost.yields)
+	s.B = o.lost.AppendState(s.B, o.state == opActive)
+	s.B = o.window.AppendState(s.B)
+	s.B = o.yields.AppendState(s.B)
 	if o.state != opActive {
 		return // the rest concerns running operations
 	}
@@ -138,11 +110,6 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.Num(o.gate.peer)
 	s.waits(&o.waits)
-	s.frags(&o.frags)
-	s.repairs(&o.lost.repairs)
-	s.gaps(&o.lost.gaps)
-	s.Num(o.lost.byMcast + o.lost.byPut)
-	s.Num(o.lost.cries)
 }
 
 func (s *state) waits(w *waits) {
@@ -151,102 +118,6 @@ func (s *state) waits(w *waits) {
 		s.Num(int(a.Slot))
 		s.Num(int(a.To))
 	}
-	s.set(w.asked)
-	s.set(w.entered)
-}
-
-func (s *state) frags(f *fragments) {
-	s.Flags(f.laidOut())
-	if f.laidOut() {
-		s.Words(f.got)
-	}
-}
-
-func (s *state) repairs(rs *repairs) {
-	s.Num(rs.armed)
-	for i := range rs.list {
-		if r := &rs.list[i]; r.armed {
-			s.Num(int(r.rule))
-			s.Flags(r.fresh, r.spared, r.behind)
-			s.Num(r.rounds)
-		}
-	}
-}
-
-func (s *state) gaps(g *gaps) {
-	s.Flags(g.armed, g.fresh, g.first != 0)
-	s.Num(g.top)
-	s.Num(g.lost)
-	s.Num(g.reach)
-	s.Num(g.tries)
-	p := &g.pass
-	s.Flags(p.open, p.again != 0, p.came, p.due)
-	for _, n := range [...]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent} {
-		s.Num(n)
-	}
-}
-
-// debts leaves out settled debts.
-func (s *state) debts(debts []debt) {
-	for i := range debts {
-		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
-			s.Num(d.rank + 1)
-			s.set(d.chunks)
-			s.set(d.late)
-			s.set(d.parts)
-		}
-	}
-	s.Num(0)
-}
-
-func (s *state) served(served []service) {
-	for i := range served {
-		s.Num(served[i].rank + 1)
-		s.set(served[i].chunks)
-	}
-	s.Num(0)
-}
-
-func anyOf(words []uint64) bool {
-	return slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
-}
-
-// set appends a set of bits. An empty set may have any number of words.
-func (s *state) set(words []uint64) {
-	if !anyOf(words) {
-		words = nil
-	}
-	s.Words(words)
-}
-
-func (s *state) window(w *window) {
-	s.Flags(w.on, w.behind)
-	s.Num(len(w.postponed) - w.first)
-	for _, slot := range w.postponed[w.first:] {
-		s.Num(int(slot))
-	}
-	if !w.on {
-		return
-	}
-	s.Num(w.own)
-	s.Num(w.progress)
-	for _, c := range w.children {
-		s.Num(c.chunk)
-		s.Flags(c.given)
-	}
-}
-
-func (s *state) yields(y *yields) {
-	if s.Flags(y.on); !y.on {
-		return
-	}
-	s.Num(y.have)
-	s.Num(y.heard)
-	s.Flags(y.whole)
-	for i := range y.heirs {
-		h := &y.heirs[i]
-		s.Num(h.have)
-		s.Flags(h.given)
-		s.set(h.chunks)
-	}
+	s.Set(w.asked)
+	s.Set(w.entered)
 }

@@ -17,7 +17,8 @@ func (c *Core) Usage() Usage {
 	for i := range c.ops.ring {
 		u.Early += len(c.ops.earlies[i].list)
 		o := &c.ops.ring[i]
-		u.Debtors += len(o.lost.debts)
+		_, _, debtors := o.lost.Usage()
+		u.Debtors += debtors
 		if o.state == opReturned {
 			u.Kept += len(o.mem.Out) + len(o.mem.In)
 		}

@@ -2,7 +2,11 @@
 // one way: equal bytes mean equal states.
 package encode
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
+)
 
 // Buffer is a state under construction: numbers, and values prefixed by their lengths.
 type Buffer struct{ B []byte }
@@ -25,6 +29,14 @@ func (s *Buffer) Words(w []uint64) {
 	for _, x := range w {
 		s.U64(x)
 	}
+}
+
+// Set appends a set. Empty sets are equal, whatever their number of words.
+func (s *Buffer) Set(set bitset.Set) {
+	if set.IsEmpty() {
+		set = nil
+	}
+	s.Words(set)
 }
 
 // Nums appends numbers.

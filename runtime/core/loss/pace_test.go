@@ -1,15 +1,15 @@
-package core
+package loss
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 )
 
-const base = Time(20e6)
-
 // run lets operations follow each other at the given distances, and returns the last patience.
-func (p *pace) run(distances ...Time) (patience Time) {
+func (p *pace) run(distances ...moment.Time) (patience moment.Time) {
 	now := max(p.last, 1)
 	if p.last == 0 {
 		patience = p.patience(now, base)
@@ -24,7 +24,7 @@ func (p *pace) run(distances ...Time) (patience Time) {
 func TestPace(t *testing.T) {
 	var p pace
 	require.Equal(t, base/4, p.run(), "nothing is known")
-	require.Equal(t, 4*Time(1e6), p.run(1e6))
+	require.Equal(t, 4*moment.Time(1e6), p.run(1e6))
 	require.Equal(t, minPatience, p.run(50e3))
 	p = pace{}
 	require.Equal(t, base, p.run(3600e9), "an hour between two")

@@ -1,4 +1,6 @@
-package core
+package loss
+
+import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 
 // pace measures the rhythm of operations in which a rank asks, after a while, for missing slots. A
 // barrier that repeats every 100 µs has lost its release long before a base timeout is over. Asking
@@ -8,9 +10,9 @@ package core
 // operation with a loss takes longer, and the next one too, because its ranks drift apart. With a
 // mean, each loss would make the next one cost more.
 type pace struct {
-	last  Time // when the last of them began to wait; 0: none has
-	least Time // the least interval; 0: unknown
-	asked bool // the last one needed a request, so its time does not count
+	last  moment.Time // when the last of them began to wait; 0: none has
+	least moment.Time // the least interval; 0: unknown
+	asked bool        // the last one needed a request, so its time does not count
 }
 
 const (
@@ -20,7 +22,7 @@ const (
 
 // patience records that such an operation waits from now on. It returns how long to wait before
 // asking: base, or less if operations are fast.
-func (p *pace) patience(now, base Time) Time {
+func (p *pace) patience(now, base moment.Time) moment.Time {
 	if d := max(now-p.last, 1); p.last > 0 && !p.asked {
 		if p.least == 0 {
 			p.least = d

@@ -34,37 +34,3 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	c.Tick(now + base)
 	require.NotEmpty(t, net.sent)
 }
-
-// A chunk that was asked for by put, and may only have been late, is no longer owed when it arrives
-// by datagram.
-func TestLateChunksAreExcused(t *testing.T) {
-	var l losses
-	d := l.debtTo(3)
-	d.owe(1, 100, true)
-	d.owe(2, 100, false)
-	d.owe(3, 100, true)
-	d.owe(3, 100, false)
-	d.owe(4, 100, false)
-	d.owe(4, 100, true)
-	d.parts = marked(d.parts, 1, 1000)
-	for k := range 100 {
-		l.excuse(k)
-	}
-	for k, owed := range []bool{false, false, true, true, true, false} {
-		require.Equal(t, owed, unmark(l.debtTo(3).chunks, k), "chunk %d", k)
-	}
-	require.True(t, unmark(l.debtTo(3).parts, 1), "a fragment is asked for when it is lost")
-}
-
-func TestDelay(t *testing.T) {
-	var d delay
-	require.Zero(t, d.late(), "nothing is known")
-	d.took(100)
-	require.EqualValues(t, 100, d.late())
-	for range 100 {
-		d.took(1000)
-	}
-	require.InDelta(t, 1000, float64(d.late()), 50)
-	d.took(1e9)
-	require.Less(t, d.late(), Time(5000), "one that takes very long says little")
-}

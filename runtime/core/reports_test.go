@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -14,11 +15,12 @@ import (
 // rootOfChain is the root of bcast/mcast-chain among 3 ranks, and its frames. A window of 4 bytes
 // makes messages of more than one chunk long.
 func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
+	return rootOfChainOver(t, wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4})
+}
+
+func rootOfChainOver(t *testing.T, caps wire.Caps) (c *Core, plan *Plan, net *spy) {
 	net = &spy{}
-	c = New(Config{
-		Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{},
-		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4},
-	}, net)
+	c = New(Config{Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, PublishWindow: 1, Overlay: nowhere{}, Caps: caps}, net)
 	return c, planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 4}, 0), net
 }
 
@@ -155,8 +157,7 @@ func TestShortMessagesDoNotWait(t *testing.T) {
 		"short": {Multicast: true, Direct: true, Datagram: 4, Room: 16},
 		"alone": {},
 	} {
-		c, plan, net := rootOfChain(t)
-		c.env.Caps = caps
+		c, plan, net := rootOfChainOver(t, caps)
 		c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 		require.Len(t, putsOf(net), 4, what)
 		require.True(t, c.Ready(begun(c)), what)
@@ -197,6 +198,6 @@ func TestSilenceIsNotLack(t *testing.T) {
 	c.Arrived(&h, nil)
 	until(20 * base)
 	require.Empty(t, putsOf(net), "it asks for the rest of the first, and may not have begun the second")
-	until(4 * maxBackoff * base)
+	until(4 * moment.Longest(base))
 	require.Subset(t, putsOf(net), []string{"c2cccc", "c3dddd", "c0aaaa"})
 }

@@ -38,10 +38,3 @@ func (p *probed) Put(to int, f *wire.Frame) {
 	p.drop(f)
 	p.to = append(p.to, to)
 }
-
-// A stall of 0 means never.
-func TestPulseNever(t *testing.T) {
-	var p pulse
-	require.Equal(t, never, p.due(0))
-	require.False(t, p.tick(never-1, 0))
-}

@@ -1,0 +1,342 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
+	"github.com/schedgen/schedgen/runtime/core/internal/encode"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
+)
+
+// Yields makes puts of chunks give way to the multicast of the same chunks. Where a rank puts
+// chunks to a rank that reports to it (bcast/mcast-chain), both would bring everything, and a slow
+// link would carry it twice. So a put of a long message waits until the other rank has reported how
+// much it has; chunks that it has by then are not put. It asks for chunks that it lacks. A rank
+// that reports nothing for a while is late or hears no multicast. It is put some of the waiting
+// chunks, twice as many after each further while, and all later ones at once, until it reports. If
+// the rank was only kept from its core, few puts were useless.
+//
+// A put that is left out would bring what is there: the same slots are set as the rules say, and no
+// proof depends on how long a put waits. A call returns only when none of its puts waits, so a
+// request never comes too late. Short messages are put at once, since a report would take as long.
+type Yields struct {
+	on      bool
+	chunks  int    // of the message
+	reports bool   // this rank reports to another one
+	step    int    // chunks between two reports
+	least   int    // chunks between two reports that are a while apart
+	have    int    // all chunks below this have arrived; the root has all
+	heard   int    // how far the multicast had come at the last report
+	whole   bool   // it has reported that all have arrived
+	heirs   []heir // ranks whose puts give way
+}
+
+// heir is a rank that gets chunks by put, and reports.
+type heir struct {
+	rank    int
+	have    int         // it has all chunks below this
+	chunks  bitset.Set  // chunks whose puts wait
+	waits   int         // number of such chunks
+	given   bool        // it has been silent for too long and got everything: nothing waits
+	stirred bool        // it has reported since the last tick, or the operation has begun
+	heard   bool        // it has reported since the last tick
+	told    moment.Time // when it last reported, at a tick; 0: not yet
+	late    bool        // it was behind at the last tick
+	moved   moment.Time // when it was last known to be at work
+	turns   int         // consecutive times that it has been silent for too long
+}
+
+const (
+	yieldReports = 8         // reports of a rank on a message, within the limits below
+	yieldStep    = 512 << 10 // greatest number of bytes between two reports
+	yieldLeast   = 16 << 10  // least number, on a slow link: a report may cost a hundredth of it
+
+	maxSilence   = 2  // doublings of the base timeout that a rank may be silent
+	maxYieldTurn = 16 // doublings of what it is put then
+)
+
+// OpenYields makes y the yielding puts of m, which begins.
+func (p *Peers) OpenYields(y *Yields, m *Message) {
+	*y = Yields{heirs: y.heirs[:0], chunks: m.Chunks}
+	if y.on = m.Yields && p.cfg.overNetwork(m); !y.on {
+		return
+	}
+	y.reports = m.Recovery.Reports
+	y.step = max(1, min(m.Chunks/yieldReports, yieldStep*m.Chunks/max(1, m.Bytes)))
+	y.least = min(y.step, max(1, yieldLeast*m.Chunks/max(1, m.Bytes)))
+	if m.Root {
+		y.have = m.Chunks
+	}
+	for _, rank := range m.Recovery.ReportFrom {
+		h := y.add()
+		*h = heir{rank: int(rank), chunks: h.chunks.Cleared(m.Chunks), given: p.silent[int(rank)], stirred: true}
+		h.have = p.known(m, h.rank)
+	}
+}
+
+// add returns the next heir, with the memory of an old one.
+func (y *Yields) add() *heir {
+	n := len(y.heirs)
+	if n == cap(y.heirs) {
+		y.heirs = append(y.heirs, heir{})
+	}
+	y.heirs = y.heirs[:n+1]
+	return &y.heirs[n]
+}
+
+// On reports whether puts yield.
+func (y *Yields) On() bool { return y.on }
+
+// Have returns the chunk below which all have arrived here; 0 if puts do not yield.
+func (y *Yields) Have() int { return y.have }
+
+// heir returns the state of rank, or nil if puts to it do not yield.
+func (y *Yields) heir(rank int) *heir {
+	for i := range y.heirs {
+		if y.heirs[i].rank == rank {
+			return &y.heirs[i]
+		}
+	}
+	return nil
+}
+
+// has returns the chunk below which rank has all, as far as known.
+func (y *Yields) has(rank int) int {
+	if h := y.heir(rank); h != nil {
+		return h.have
+	}
+	return 0
+}
+
+// Wait reports whether puts wait.
+func (y *Yields) Wait() bool {
+	for i := range y.heirs {
+		if y.heirs[i].waits > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// WaitFor reports whether puts wait for the report of rank.
+func (y *Yields) WaitFor(rank int) bool {
+	h := y.heir(rank)
+	return h != nil && h.waits > 0
+}
+
+// Waiting returns the ranks whose reports puts wait for.
+func (y *Yields) Waiting() (to []int) {
+	for i := range y.heirs {
+		if h := &y.heirs[i]; y.on && h.waits > 0 {
+			to = append(to, h.rank)
+		}
+	}
+	return to
+}
+
+// Decision is what becomes of a put.
+type Decision uint8
+
+// The decisions.
+const (
+	Put     Decision = iota // it does not yield
+	PutOnce                 // it goes now, unless the chunk has been put to the rank before
+	Keep                    // it waits, or is left out since the rank has the chunk
+)
+
+// Decide decides on the put of chunk k to rank.
+func (y *Yields) Decide(k, rank int) Decision {
+	h := y.heir(rank)
+	switch {
+	case h == nil:
+		return Put
+	case k < h.have:
+	case h.given:
+		return PutOnce
+	default:
+		h.chunks.Add(k)
+		h.waits++
+	}
+	return Keep
+}
+
+// Learn records that rank has all chunks below have. It reports whether puts to it yield; then some
+// may not wait any more.
+func (p *Peers) Learn(y *Yields, rank, have int) bool {
+	h := y.heir(rank)
+	if h == nil {
+		return false
+	}
+	h.stirred, h.heard, h.given, h.turns = true, true, false, 0
+	if have < y.chunks {
+		delete(p.silent, rank) // what all ranks have need not have come by multicast
+	}
+	for have = min(have, y.chunks); h.have < have; h.have++ {
+		h.forget(h.have)
+	}
+	return true
+}
+
+// forget ends the wait of the put of chunk k, and reports whether it waited.
+func (h *heir) forget(k int) bool {
+	waited := h.chunks.Remove(k)
+	if waited {
+		h.waits--
+	}
+	return waited
+}
+
+// Grow records that all chunks below have have arrived here. It reports, once, that all have, if
+// this rank tells another one so.
+func (y *Yields) Grow(have int) (whole bool) {
+	y.have = have
+	if y.have < y.chunks || y.whole || !y.reports {
+		return false
+	}
+	y.whole = true
+	return true
+}
+
+// Listen records that the multicast has come as far as chunk top. It reports whether this rank is to
+// say what it has: each time that the multicast has advanced by a step. On a slow link a rank that
+// waits for a report would take this one for silent. So after a while without a report, slow, a
+// short step counts.
+func (y *Yields) Listen(top int, slow bool) bool {
+	step := y.step
+	if slow {
+		step = y.least
+	}
+	if !y.on || top < y.heard+step || y.whole || !y.reports {
+		return false
+	}
+	y.heard = top
+	return true
+}
+
+// behind reports whether h lacks so much that it would have reported, were it there.
+func (y *Yields) behind(h *heir) bool {
+	return h.waits > 0 && (y.have == y.chunks || y.have >= h.have+2*y.step)
+}
+
+// Late returns the ranks that lack so much that they would have reported, were they there.
+func (y *Yields) Late() (ranks []int) {
+	for i := range y.heirs {
+		if h := &y.heirs[i]; y.behind(h) {
+			ranks = append(ranks, h.rank)
+		}
+	}
+	return ranks
+}
+
+// Heirs returns how many ranks there are to which puts yield.
+func (y *Yields) Heirs() int { return len(y.heirs) }
+
+// Heir returns the rank number i of those, from 0.
+func (y *Yields) Heir(i int) (rank int) { return y.heirs[i].rank }
+
+// patience is how long h, which is behind, may be silent. A rank that is kept from its core is
+// silent, too. Puts to it then waste the link, but at first only a little. A rank that has reported
+// in this operation asks for what it lacks.
+func (p *Peers) patience(h *heir) moment.Time {
+	longest := moment.Longest(p.cfg.Repair)
+	if h.told > 0 {
+		return longest
+	}
+	return min(max(p.cfg.Repair, p.tells.Late()), longest) << min(h.turns, maxSilence)
+}
+
+// Due returns when a silent rank is given up.
+func (p *Peers) Due(y *Yields) moment.Time {
+	due := moment.Never
+	for i := range y.heirs {
+		if h := &y.heirs[i]; y.behind(h) {
+			due = min(due, h.moved+p.patience(h))
+		}
+	}
+	return due
+}
+
+// Tick gives up heir i of y if it has been silent for too long. It returns the waiting chunks to put
+// to it, valid until the next call. busy says that the rank cannot have received everything that
+// was sent, or may not have begun the operation.
+func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int) {
+	h := &y.heirs[i]
+	late := y.behind(h)
+	if h.heard {
+		if h.told > 0 {
+			p.tells.Took(now - h.told)
+		}
+		h.heard, h.told = false, now
+	}
+	if h.stirred || !h.late || !late || busy {
+		h.stirred, h.moved = false, now
+	}
+	if h.late = late; late && now >= h.moved+p.patience(h) {
+		h.moved = now
+		return p.giveUp(y, h)
+	}
+	return nil
+}
+
+// giveUp returns the waiting chunks of h, or the first of them if there are many.
+func (p *Peers) giveUp(y *Yields, h *heir) []int {
+	if p.silent == nil {
+		p.silent = make(map[int]bool)
+	}
+	p.silent[h.rank] = true
+	left := y.step << min(h.turns, maxYieldTurn)
+	h.turns++
+	p.chunks = p.chunks[:0]
+	for k := h.have; h.waits > 0 && left > 0; k++ {
+		if h.forget(k) {
+			p.chunks = append(p.chunks, k)
+			left--
+		}
+	}
+	h.given = h.waits == 0
+	return p.chunks
+}
+
+// Ring makes the silence of rank be too long at now.
+func (p *Peers) Ring(y *Yields, rank int, now moment.Time) {
+	h := y.heir(rank)
+	h.stirred, h.late = false, true
+	h.moved = now - p.patience(h)
+}
+
+// Normalize makes Yields alike that differ only in durations.
+func (y *Yields) Normalize(now moment.Time) {
+	for i := range y.heirs {
+		h := &y.heirs[i]
+		h.stirred, h.late, h.moved, h.turns = true, false, now, 0
+		h.heard, h.told = false, 0
+	}
+}
+
+// Clone returns an independent copy of y.
+func (y *Yields) Clone() Yields {
+	c := *y
+	c.heirs = slices.Clone(y.heirs)
+	for i := range c.heirs {
+		c.heirs[i].chunks = slices.Clone(y.heirs[i].chunks)
+	}
+	return c
+}
+
+// AppendState appends the state of y without durations.
+func (y *Yields) AppendState(dst []byte) []byte {
+	s := encode.Buffer{B: dst}
+	if s.Flags(y.on); !y.on {
+		return s.B
+	}
+	s.Num(y.have)
+	s.Num(y.heard)
+	s.Flags(y.whole)
+	for i := range y.heirs {
+		h := &y.heirs[i]
+		s.Num(h.have)
+		s.Flags(h.given)
+		s.Set(h.chunks)
+	}
+	return s.B
+}

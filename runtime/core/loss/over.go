@@ -1,0 +1,33 @@
+package loss
+
+import "github.com/schedgen/schedgen/ir"
+
+// Blocks says which chunks a rank holds from the start of an operation, or wants at its end.
+type Blocks func(rank int) ir.Chunks
+
+// EndShows calls told for each chunk of an operation without bytes that must exist because the
+// operation has ended at rank from among size ranks: the chunks of each rank from which rank from
+// wants a block, and its own. A leaf of a gather wants none, so its end only shows that the leaf
+// itself has arrived. own is the rank that learns so; it has its chunks anyway.
+func EndShows(own, from, size int, held, wanted Blocks, told func(k int)) {
+	wants := wanted(from)
+	for rank := range size {
+		has := held(rank)
+		if rank == own || rank != from && !meet(has.Blocks, wants.Blocks) {
+			continue
+		}
+		for k := range has.All() {
+			told(k)
+		}
+	}
+}
+
+// meet reports whether a and b have a block in common.
+func meet(a, b ir.Blocks) bool {
+	for i := range a.Count {
+		if b.Index(a.At(i)) >= 0 {
+			return true
+		}
+	}
+	return false
+}
