@@ -41,7 +41,7 @@ var machineTimers = []struct{ in, reason string }{
 	{"runtime/meet.Host", ofDescriptors},
 	{"runtime/meet.send", ofDescriptors},
 	{"runtime/meet.Met", ofDescriptors},
-	{"runtime/meet/launch.tellOne", ofDescriptors},
+	{"runtime/meet/launch.answerOne", ofDescriptors},
 }
 
 const ofDescriptors = "package net, which waits for descriptors, compares their deadlines with the machine's time"

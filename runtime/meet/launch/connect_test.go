@@ -485,7 +485,7 @@ func TestConnectPMI(t *testing.T) {
 	}
 	// On several hosts rank 0 has the name that the manager gives its host.
 	fds := manage(t, 2)
-	var at [2]Meeting
+	var at [2]MeetingPoint
 	var errs [2]error
 	var wg sync.WaitGroup
 	for rank, fd := range fds {

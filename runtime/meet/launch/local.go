@@ -30,24 +30,24 @@ const (
 // meetLocal lets the ranks of one host meet. Rank 0 tells its address, on the loopback interface,
 // at a socket named after the job. It removes the socket when all ranks have asked or the address
 // is no longer used, so that the job may meet again.
-func meetLocal(ctx context.Context, p *Position, job string) (Meeting, error) {
+func meetLocal(ctx context.Context, p *Position, job string) (MeetingPoint, error) {
 	path, err := socketOf(job)
 	if err != nil {
-		return Meeting{}, err
+		return MeetingPoint{}, err
 	}
 	if p.Rank > 0 {
 		addr, err := askLocal(ctx, p, path)
-		return Meeting{Coordinator: addr}, err
+		return MeetingPoint{Coordinator: addr}, err
 	}
 	l, err := listenLoopback(ctx)
 	if err != nil {
-		return Meeting{}, err
+		return MeetingPoint{}, err
 	}
 	a, err := announce(p, path, l)
 	if err != nil {
-		return Meeting{}, errors.Join(err, l.Close())
+		return MeetingPoint{}, errors.Join(err, l.Close())
 	}
-	return Meeting{Coordinator: l.Addr().String(), Listener: a}, nil
+	return MeetingPoint{Coordinator: l.Addr().String(), Listener: a}, nil
 }
 
 func listenLoopback(ctx context.Context) (net.Listener, error) {
@@ -100,7 +100,7 @@ func announce(p *Position, path string, l net.Listener) (net.Listener, error) {
 		return nil, err
 	}
 	a := &announced{Listener: l, socket: socket}
-	a.told.Go(func() { a.tell(p.Size) })
+	a.told.Go(func() { a.answerAll(p.Size) })
 	return a, nil
 }
 
@@ -124,8 +124,8 @@ func (a *announced) Close() error {
 // silence closes the socket. The error of closing does not matter.
 func (a *announced) silence() { a.hush.Do(func() { _ = a.socket.Close() }) }
 
-// tell answers each connection until all ranks have asked.
-func (a *announced) tell(size int) {
+// answerAll answers each connection until all ranks have asked.
+func (a *announced) answerAll(size int) {
 	defer a.silence()
 	asked := make([]bool, size)
 	for left := size - 1; left > 0; {
@@ -138,7 +138,7 @@ func (a *announced) tell(size int) {
 			}
 			return
 		}
-		rank, err := tellOne(conn, a.Addr().String())
+		rank, err := answerOne(conn, a.Addr().String())
 		if err == nil && rank > 0 && rank < size && !asked[rank] {
 			asked[rank] = true
 			left--
@@ -146,9 +146,9 @@ func (a *announced) tell(size int) {
 	}
 }
 
-// tellOne answers one connection and returns its rank. A mistake of a stranger is no error of the
+// answerOne answers one connection and returns its rank. A mistake of a stranger is no error of the
 // job. Whether a rank fits is checked where all ranks meet.
-func tellOne(conn net.Conn, addr string) (rank int, err error) {
+func answerOne(conn net.Conn, addr string) (rank int, err error) {
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
 		return 0, err

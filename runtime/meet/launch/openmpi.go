@@ -16,10 +16,10 @@ import (
 // one of them unless a map says otherwise. If rank 0 is not there, it says at once what to do, and
 // mpirun ends the others. More would need a client of PMIx, whose protocol is private to its
 // library.
-func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
+func meetOpenMPI(ctx context.Context, p *Position) (MeetingPoint, error) {
 	job := p.getenv("PMIX_NAMESPACE")
 	if job == "" {
-		return Meeting{}, fmt.Errorf("PMIX_NAMESPACE, the job's name, is empty; %s (mpirun -x SCHEDGEN_COORDINATOR=…)", advice)
+		return MeetingPoint{}, fmt.Errorf("PMIX_NAMESPACE, the job's name, is empty; %s (mpirun -x SCHEDGEN_COORDINATOR=…)", advice)
 	}
 	if p.together() {
 		return meetLocal(ctx, p, p.job("PMIX_NAMESPACE", "PMIX_SERVER_TMPDIR", "OMPI_MCA_ess_base_jobid"))
@@ -30,7 +30,7 @@ func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
 		err = errors.New("rank 0 is on another host than mpirun")
 	}
 	if err != nil {
-		return Meeting{}, fmt.Errorf("%w, so that not all ranks can know where it is; start them by mpirun -x SCHEDGEN_COORDINATOR=%s", err, p.lineFor(port))
+		return MeetingPoint{}, fmt.Errorf("%w, so that not all ranks can know where it is; start them by mpirun -x SCHEDGEN_COORDINATOR=%s", err, p.lineFor(port))
 	}
 	m, err := meetOn(ctx, p, host, port)
 	m.Job = p.job("PMIX_NAMESPACE") // another job may use the same port

@@ -25,7 +25,7 @@ import (
 //
 // meetPMI then ends the conversation; otherwise the manager would take the end of the process for a
 // crash. So a job can meet only once, and a later user of the manager, such as MPI_Init, fails.
-func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
+func meetPMI(ctx context.Context, p *Position) (m MeetingPoint, err error) {
 	var trouble notice.Trouble
 	trouble.Set("the process manager has not answered")
 	defer notice.Wait(p.Clock, p.Log, func() string {
@@ -111,7 +111,7 @@ func callPMI(ctx context.Context, addr, id string) (*pmi, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(because(ctx, err), c.close())
+		return nil, errors.Join(causeOr(ctx, err), c.close())
 	}
 	return c, nil
 }
@@ -156,7 +156,7 @@ func (c *pmi) open() (name string, err error) {
 }
 
 // publish is rank 0's part.
-func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting, err error) {
+func (c *pmi) publish(ctx context.Context, p *Position, name string) (m MeetingPoint, err error) {
 	host := p.getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME") // the manager's name of this host
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
@@ -181,7 +181,7 @@ func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting,
 }
 
 // lookUp is the part of the other ranks.
-func (c *pmi) lookUp(p *Position, name string) (m Meeting, err error) {
+func (c *pmi) lookUp(p *Position, name string) (m MeetingPoint, err error) {
 	m.Coordinator, err = c.ask(fmt.Sprintf("get kvsname=%s key=%s", name, keyOfAddress), "get_result", "value")
 	m.Apart = p.apart
 	return m, err
@@ -193,11 +193,11 @@ const maxAnswer = 4096
 // kind.
 func (c *pmi) ask(command, answer, key string) (value string, err error) {
 	if _, err = fmt.Fprintf(c.conn, "cmd=%s\n", command); err != nil {
-		return "", fmt.Errorf("ask the process manager to %s: %w", command, because(c.ctx, err))
+		return "", fmt.Errorf("ask the process manager to %s: %w", command, causeOr(c.ctx, err))
 	}
 	line, err := readLine(c.in)
 	if err != nil {
-		return "", fmt.Errorf("the process manager does not answer to %s: %w", command, because(c.ctx, err))
+		return "", fmt.Errorf("the process manager does not answer to %s: %w", command, causeOr(c.ctx, err))
 	}
 	got := map[string]string{}
 	for word := range strings.FieldsSeq(line) {
@@ -228,8 +228,8 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 }
 
-// because returns why ctx has ended, if it has, and else err.
-func because(ctx context.Context, err error) error {
+// causeOr returns why ctx has ended, if it has, and else err.
+func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,7 +45,8 @@ type launcher struct {
 	mark   string // set whenever claims is true, even if rank and size are missing
 	outer  bool   // other launchers may run below it, and then they count
 	quiet  bool   // incomplete variables are an error only if no other launcher is found
-	meet   meeting
+	// meet agrees on a meeting point with the other ranks.
+	meet func(ctx context.Context, p *Position) (MeetingPoint, error)
 }
 
 // launchers are listed by precedence; those below which others may run come last.
@@ -127,7 +129,7 @@ func find(getenv func(string) string) (found *Position, err error) {
 		case found == nil:
 			found = p
 		case found.Rank == p.Rank && found.Size == p.Size:
-			if !found.launcher.able(getenv) && l.able(getenv) {
+			if !found.launcher.canMeet(getenv) && l.canMeet(getenv) {
 				found = p
 			}
 		case !l.outer:
@@ -174,8 +176,8 @@ func firstSet(getenv func(string) string, names ...string) (name, value string) 
 	return "", ""
 }
 
-// able reports whether ranks can meet by l.
-func (l *launcher) able(getenv func(string) string) bool {
+// canMeet reports whether ranks can meet by l.
+func (l *launcher) canMeet(getenv func(string) string) bool {
 	_, set := firstSet(getenv, l.needs...)
 	return l.needs == nil || set != ""
 }
@@ -205,8 +207,8 @@ func (l *launcher) position(getenv func(string) string) (*Position, error) {
 	if p.Size < 1 || p.Rank < 0 || p.Rank >= p.Size {
 		return nil, fmt.Errorf("%s is %d, %s is %d: ranks count from 0 up to one less than the size", l.rank, p.Rank, sizeName, p.Size)
 	}
-	if err = p.place(l); err == nil {
-		err = l.agree(getenv, rank)
+	if err = p.countLocal(l); err == nil {
+		err = l.checkTwin(getenv, rank)
 	}
 	return p, err
 }
@@ -226,22 +228,22 @@ func (l *launcher) missing(rank, size string) string {
 	return strings.Join(names, " and ")
 }
 
-// agree compares the rank with l.twin. Another launcher below an outer one may have set its own.
-func (l *launcher) agree(getenv func(string) string, rank string) error {
-	if l.twin == "" || getenv(l.twin) == "" || getenv(l.twin) == rank || l.outer && below(getenv) {
+// checkTwin compares the rank with l.twin. Another launcher below an outer one may have set its own.
+func (l *launcher) checkTwin(getenv func(string) string, rank string) error {
+	if l.twin == "" || getenv(l.twin) == "" || getenv(l.twin) == rank || l.outer && innerLauncher(getenv) {
 		return nil
 	}
 	return fmt.Errorf("%s is %q but %s is %q", l.rank, rank, l.twin, getenv(l.twin))
 }
 
-// below reports whether a launcher other than the outer ones has started this process.
-func below(getenv func(string) string) bool {
+// innerLauncher reports whether a launcher other than the outer ones has started this process.
+func innerLauncher(getenv func(string) string) bool {
 	return slices.ContainsFunc(launchers[1:], func(l launcher) bool { return !l.quiet && getenv(l.rank) != "" })
 }
 
-// place sets how many ranks are on this host, and whether there are several hosts, as far as l
+// countLocal sets how many ranks are on this host, and whether there are several hosts, as far as l
 // knows.
-func (p *Position) place(l *launcher) (err error) {
+func (p *Position) countLocal(l *launcher) (err error) {
 	if _, hosts := firstSet(p.getenv, l.hosts...); hosts == "1" {
 		p.Local = p.Size
 	} else if hosts != "" {
