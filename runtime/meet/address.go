@@ -1,10 +1,11 @@
 package meet
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/netip"
+
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // isLoopback reports whether addr is "host:port" with a loopback address.
@@ -21,7 +22,7 @@ func hostIn(addr string) string {
 
 // isName reports whether host is a name other than localhost.
 func isName(host string) bool {
-	return addressesIn(host) == nil && host != "" && host != "localhost"
+	return contact.AddressesIn(host) == nil && host != "" && host != "localhost"
 }
 
 // oneSide returns an error if some addresses are loopback addresses and others are not, since the
@@ -62,17 +63,6 @@ func fillHost(addr string, a net.Addr) (string, error) {
 		host = hostOf(a)
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-// listenAt listens at host, at a port of the system's choice.
-func listenAt(ctx context.Context, n Network, host string) (l net.Listener, addr string, err error) {
-	if l, err = n.Listen(ctx, net.JoinHostPort(host, "0")); err == nil {
-		if addr, err = publicAddr(l); err == nil {
-			return l, addr, nil
-		}
-		l.Close()
-	}
-	return nil, "", fmt.Errorf("accept connections: %w", err)
 }
 
 // publicAddr returns the address of l for others; its host is "" if that is the wildcard.

@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // Config says how a rank meets the other ranks.
@@ -29,9 +30,9 @@ type Config struct {
 	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
 	// comma-separated list of addresses. Not all of them need to lead there.
 	Coordinator string
-	// Doors, if it is not nil, returns the "host:port" where a rank waits for those directly below
-	// it in the tree (tree.go). It must be the same function at all ranks. No rank then waits for
-	// others than these. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
+	// Doors, if it is not nil, returns the "host:port" where a rank waits for its children in the
+	// tree (tree.go). It must be the same function at all ranks. No rank then waits for others than
+	// these. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
 	Doors func(rank int) string
 	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Meet
 	// closes it.
@@ -67,9 +68,15 @@ type Config struct {
 	// Log, if not nil, gets what this rank waits for when it waits long; see package notice.
 	Log *slog.Logger
 
-	decode func(r io.Reader, size int) (*Meeting, error) // reads the table; readTable except in tests of many ranks
-	mode   seal.Mode
+	decode      func(r io.Reader, size int) (*Meeting, error) // reads the table; readTable except in tests of many ranks
+	credentials contact.Credentials                           // of Key and Encrypt
 }
+
+// Network is a rank's way to the other ranks: the system's network, or a simulated one.
+type Network = contact.Network
+
+// Resolver finds the addresses of a host; see [net.Resolver].
+type Resolver = contact.Resolver
 
 // Meeting is what all ranks know about each other.
 type Meeting struct {
@@ -90,7 +97,7 @@ type Meeting struct {
 
 // fill checks c and puts the defaults in.
 func (c *Config) fill() (err error) {
-	if c.mode, err = seal.ModeOf(c.Key, c.Encrypt); err != nil {
+	if c.credentials, err = contact.NewCredentials(c.Key, c.Encrypt); err != nil {
 		return err
 	}
 	switch {
@@ -105,7 +112,7 @@ func (c *Config) fill() (err error) {
 	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil):
 		return errors.New("no coordinator address")
 	}
-	if _, ok := c.Listener.(deadliner); c.Share != nil && !ok {
+	if _, ok := c.Listener.(contact.Deadliner); c.Share != nil && !ok {
 		return fmt.Errorf("a listener cannot be shared that cannot be told to stop accepting: %T", c.Listener)
 	}
 	c.Clock = clock.OrSystem(c.Clock)
@@ -116,7 +123,7 @@ func (c *Config) fill() (err error) {
 		c.Resolver = net.DefaultResolver
 	}
 	if c.Network == nil {
-		c.Network = &tcpNetwork{clock: c.Clock, resolver: c.Resolver, apart: c.Apart, limit: dialLimit, log: c.Log, who: fmt.Sprintf("rank %d of %d", c.Rank, c.Size)}
+		c.Network = &contact.TCP{Clock: c.Clock, Resolver: c.Resolver, Apart: c.Apart, Limit: contact.DialLimit, Log: c.Log, Who: fmt.Sprintf("rank %d of %d", c.Rank, c.Size)}
 	}
 	if c.decode == nil {
 		c.decode = readTable

@@ -4,10 +4,12 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// link is a connection to the rank above or below, or to a rank that asks the way. Sending never
-// waits for the reader, since the sending rank may be the one that must read first.
+// link is a connection to the parent, a child, or a rank that asks for its parent's door. Sending
+// never waits for the reader, since the sending rank may be the one that must read first.
 type link struct {
 	conn net.Conn
 
@@ -63,15 +65,8 @@ func (l *link) write() {
 			return
 		}
 		if last {
-			closeWrite(l.conn)
+			contact.CloseWrite(l.conn)
 			return
 		}
-	}
-}
-
-// closeWrite says that nothing more will be sent.
-func closeWrite(conn net.Conn) {
-	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		half.CloseWrite()
 	}
 }

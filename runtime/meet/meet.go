@@ -3,8 +3,6 @@ package meet
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"net"
 )
 
@@ -36,17 +34,10 @@ func meetAlone(cfg *Config) (*Meeting, error) {
 		return nil, err
 	}
 	drawSeed(m)
-	if err := share(cfg, m); err != nil {
+	if err := deriveSession(cfg, m); err != nil {
 		return nil, err
 	}
 	return m, prepare(cfg, m)
-}
-
-func drawID(cfg *Config, id *[16]byte) error {
-	if _, err := io.ReadFull(cfg.Rand, id[:]); err != nil {
-		return fmt.Errorf("draw the communicator's identity: %w", err)
-	}
-	return nil
 }
 
 func prepare(cfg *Config, m *Meeting) error {
@@ -62,58 +53,37 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	if err := drawID(cfg, &n.id); err != nil {
 		return nil, nil, err
 	}
-	door, err := openAt(ctx, cfg, cfg.Coordinator)
+	door, err := listenAtDoor(ctx, cfg, cfg.Coordinator)
 	if err != nil {
 		return nil, nil, err
 	}
-	data, addr, err := openData(ctx, cfg, cmp.Or(cfg.Bind, hostOf(door.Addr())))
+	data, addr, err := listenForLater(ctx, cfg, cmp.Or(cfg.Bind, hostOf(door.Addr())))
 	if err != nil {
 		door.Close()
 		return nil, nil, err
 	}
 	n.roster.add(entry{0, addr, cfg.Blob})
-	n.open(door)
+	n.openDoor(door)
 	m, err := n.run(ctx, nil)
 	return finish(cfg, m, data, err)
-}
-
-// openData opens the listener for later connections.
-func openData(ctx context.Context, cfg *Config, bind string) (l net.Listener, addr string, err error) {
-	if cfg.Share == nil {
-		return listenAt(ctx, cfg.Network, bind)
-	}
-	addr, err = publicAddr(cfg.Listener)
-	return cfg.Listener, addr, err
-}
-
-// openAt opens the door for the ranks below.
-func openAt(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
-	if cfg.Listener != nil {
-		return cfg.Listener, nil
-	}
-	l, err := cfg.Network.Listen(ctx, addr)
-	if err != nil {
-		return nil, fmt.Errorf("wait for the other ranks: %w", err)
-	}
-	return l, nil
 }
 
 // meetOther is the part of the other ranks.
 func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
 	n := newNode(cfg)
-	if cfg.Doors != nil && hasBelow(cfg.Rank, cfg.Size) {
-		door, err := openAt(ctx, cfg, cfg.Doors(cfg.Rank))
+	if cfg.Doors != nil && hasChildren(cfg.Rank, cfg.Size) {
+		door, err := listenAtDoor(ctx, cfg, cfg.Doors(cfg.Rank))
 		if err != nil {
 			return nil, nil, err
 		}
-		n.open(door)
+		n.openDoor(door)
 	}
-	climbing, giveUp := context.WithCancelCause(ctx)
+	joining, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	c := &climber{n: n, ctx: climbing, net: cfg.Network}
-	n.wg.Go(c.climb)
+	j := &joiner{n: n, ctx: joining}
+	n.wg.Go(j.run)
 	m, err := n.run(ctx, giveUp)
-	return finish(cfg, m, c.data, err)
+	return finish(cfg, m, j.data, err)
 }
 
 // finish closes the listener if there is no meeting.

@@ -2,124 +2,100 @@ package meet
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// The messages of ranks that meet have big-endian integers; a u16 length precedes text and blobs:
+// The messages between a parent and its child in the tree (tree.go) have big-endian integers; a u16
+// length precedes text and blobs:
 //
-//	below  hello   opening, rank u32, size u32, job, door, address, blob
-//	below  notes   kind u8 and its content (note.go)
-//	above  table   status, communicator id [16], seed [32], address and blob of every rank
-//	above  go      status
+//	child   hello    opening, rank u32, size u32, job, door, address, blob
+//	child   reports  kind u8 and its content, below
+//	parent  table    status, communicator id [16], seed [32], address and blob of every rank
+//	parent  go       status
 //
-// Above and below are two ranks of the tree (tree.go). If a rank does not belong directly below
-// rank 0, rank 0 answers its hello with a status and the door of the rank that it belongs below.
+// If a rank is no child of rank 0, rank 0 answers its hello with a status and the door of its
+// parent.
 //
-// auth.go describes the opening. With a key it is a conversation of its own, and everything after
-// it is sealed. A status is a text: empty, or the reason why there is no communicator. Magic,
-// version and statuses are the same in all versions, so that ranks of different versions can tell
-// each other why they do not meet.
+// Package contact describes the opening. With a key it is a conversation of its own, and everything
+// after it is sealed. A status is a text: empty, or the reason why there is no communicator.
+//
+// The reports of a rank to its parent, after its hello, are:
+//
+//	come    ranks below it have come: count u32, and of each the rank u32, address, blob
+//	gone    a rank below it, and all that are below that one, have gone: rank u32, status
+//	ready   it and all ranks below it are prepared
+//	quit    a rank waits no longer: rank u32, status
+//	fault   there will be no communicator: status
+//	alive   it lives, after it was told that another process has come as this rank
 const (
-	helloMagic = 0x5CED0001
+	reportCome = iota + 1
+	reportGone
+	reportReady
+	reportQuit
+	reportFault
+	reportAlive
+)
 
+const (
 	// Version is the version of all messages between ranks, here and afterwards: ranks of different
 	// versions do not meet.
-	Version = 12
+	Version = contact.Version
 
 	// MaxBlob is the greatest length of a rank's blob in bytes.
 	MaxBlob = 4096
 	// MaxJob is the greatest length of a job's name in bytes.
-	MaxJob  = 256
-	maxText = 1024 // greatest length of addresses and reasons
+	MaxJob = contact.MaxJob
 )
-
-var errStranger = errors.New("not a member's hello")
 
 // hello is what a rank says about itself.
 type hello struct {
 	rank, size int
 	job        string
-	door       string // where it waits for the ranks below it, as addr; empty if it has none
-	addr       string // host:port; empty host: the rank above fills it in
+	door       string // where it waits for its children, as addr; empty if it has none
+	addr       string // host:port; empty host: the parent fills it in
 	blob       []byte
-}
-
-func appendBytes[T string | []byte](b []byte, s T) []byte {
-	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
-}
-
-// appendStatus cuts long reasons, which may quote peers, to the length that is read.
-func appendStatus(b []byte, reason string) []byte {
-	return appendBytes(b, reason[:min(len(reason), maxText)])
 }
 
 // appendHello appends what follows the opening.
 func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
-	b = appendBytes(appendBytes(b, h.job), h.door)
-	return appendBytes(appendBytes(b, h.addr), h.blob)
+	b = contact.AppendBytes(contact.AppendBytes(b, h.job), h.door)
+	return contact.AppendBytes(contact.AppendBytes(b, h.addr), h.blob)
 }
 
-func appendTable(b []byte, t *Meeting) []byte {
-	n := 2 + len(t.ID) + len(t.seed)
-	for i := range t.Addrs {
-		n += 2 + len(t.Addrs[i]) + 2 + len(t.Blobs[i])
+// readHello reads what follows the opening.
+func readHello(r io.Reader) (*hello, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
 	}
-	b = append(append(appendStatus(slices.Grow(b, n), ""), t.ID[:]...), t.seed[:]...)
-	for i := range t.Addrs {
-		b = appendBytes(appendBytes(b, t.Addrs[i]), t.Blobs[i])
+	rank, size := binary.BigEndian.Uint32(head[0:]), binary.BigEndian.Uint32(head[4:])
+	if size > ir.MaxRanks || rank >= size {
+		return nil, fmt.Errorf("%w: rank %d of %d", contact.ErrStranger, rank, size)
 	}
-	return b
-}
-
-func readBytes(r io.Reader, limit int) ([]byte, error) {
-	var n [2]byte
-	if _, err := io.ReadFull(r, n[:]); err != nil {
-		return nil, err
+	h := &hello{rank: int(rank), size: int(size)}
+	job, err := contact.ReadBytes(r, MaxJob)
+	var door, addr []byte
+	if err == nil {
+		door, err = contact.ReadBytes(r, contact.MaxText)
 	}
-	length := int(binary.BigEndian.Uint16(n[:]))
-	if length > limit {
-		return nil, &lengthError{length, limit}
+	if err == nil {
+		addr, err = contact.ReadBytes(r, contact.MaxText)
 	}
-	b := make([]byte, length)
-	_, err := io.ReadFull(r, b)
-	return b, err
-}
-
-// lengthError is the error of a text that is too long.
-type lengthError struct{ length, limit int }
-
-func (e *lengthError) Error() string {
-	return fmt.Sprintf("%d bytes where at most %d are allowed", e.length, e.limit)
-}
-
-// readStatus returns the peer's reason, or "" if all is well. People read it, and it may come from
-// a stranger, so unprintable characters are replaced.
-func readStatus(r io.Reader) (string, error) {
-	b, err := readBytes(r, maxText)
-	return strings.Map(plain, string(b)), err
-}
-
-func plain(r rune) rune {
-	if !unicode.IsPrint(r) {
-		return unicode.ReplacementChar
+	if err == nil {
+		h.blob, err = contact.ReadBytes(r, MaxBlob)
 	}
-	return r
-}
-
-// versionError is the hello of a member with another version.
-type versionError struct{ version uint16 }
-
-func (e *versionError) Error() string {
-	return fmt.Sprintf("a rank speaks version %d of the rendezvous, the one that it has come to version %d", e.version, Version)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
+	}
+	h.job, h.door, h.addr = string(job), string(door), string(addr)
+	return h, nil
 }
 
 // jobError is the hello of a rank of another job.
@@ -134,36 +110,95 @@ func (e *jobError) Error() string {
 	return fmt.Sprintf("rank %d is of job %q, rank %d of job %q", e.rank, e.job, e.host, e.want)
 }
 
-// readHello reads what follows the opening.
-func readHello(r io.Reader) (*hello, error) {
-	var head [8]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", errStranger, err)
-	}
-	rank, size := binary.BigEndian.Uint32(head[0:]), binary.BigEndian.Uint32(head[4:])
-	if size > ir.MaxRanks || rank >= size {
-		return nil, fmt.Errorf("%w: rank %d of %d", errStranger, rank, size)
-	}
-	return readHelloRest(r, &hello{rank: int(rank), size: int(size)})
+// report is one report of a rank to its parent.
+type report struct {
+	kind byte
+	come []entry
+	rank int
+	why  string
 }
 
-func readHelloRest(r io.Reader, h *hello) (*hello, error) {
-	job, err := readBytes(r, MaxJob)
-	var door, addr []byte
-	if err == nil {
-		door, err = readBytes(r, maxText)
+func appendCome(b []byte, come []entry) []byte {
+	b = binary.BigEndian.AppendUint32(append(b, reportCome), uint32(len(come)))
+	for i := range come {
+		e := &come[i]
+		b = binary.BigEndian.AppendUint32(b, uint32(e.rank))
+		b = contact.AppendBytes(contact.AppendBytes(b, e.addr), e.blob)
 	}
-	if err == nil {
-		addr, err = readBytes(r, maxText)
+	return b
+}
+
+// appendAbout appends a report of a kind with a rank and a status.
+func appendAbout(b []byte, kind byte, rank int, why string) []byte {
+	return contact.AppendStatus(binary.BigEndian.AppendUint32(append(b, kind), uint32(rank)), why)
+}
+
+func appendFault(b []byte, why string) []byte {
+	return contact.AppendStatus(append(b, reportFault), why)
+}
+
+// readReport reads a report of a child, which speaks for itself and the ranks below it, among size
+// ranks.
+func readReport(from io.Reader, child, size int) (r report, err error) {
+	var kind [1]byte
+	if _, err := io.ReadFull(from, kind[:]); err != nil {
+		return r, err
 	}
-	if err == nil {
-		h.blob, err = readBytes(r, MaxBlob)
+	r.kind = kind[0]
+	switch r.kind {
+	case reportReady, reportAlive:
+	case reportCome:
+		r.come, err = readCome(from, child, size)
+	case reportGone, reportQuit:
+		if r.rank, err = readRank(from, child, size); err == nil {
+			r.why, err = contact.ReadStatus(from)
+		}
+	case reportFault:
+		r.why, err = contact.ReadStatus(from)
+	default:
+		err = fmt.Errorf("a report of kind %d", r.kind)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errStranger, err)
+	return r, err
+}
+
+func readRank(r io.Reader, child, size int) (int, error) {
+	u, err := contact.ReadUint32(r)
+	if err == nil && (int64(u) >= int64(size) || !inSubtree(int(u), child)) {
+		err = fmt.Errorf("it speaks for rank %d", u)
 	}
-	h.job, h.door, h.addr = string(job), string(door), string(addr)
-	return h, nil
+	return int(u), err
+}
+
+func readCome(r io.Reader, child, size int) (come []entry, err error) {
+	n, err := contact.ReadUint32(r)
+	if err == nil && int64(n) > int64(size) {
+		err = fmt.Errorf("%d ranks come at once", n)
+	}
+	for ; err == nil && n > 0; n-- {
+		var e entry
+		var addr []byte
+		if e.rank, err = readRank(r, child, size); err == nil {
+			addr, err = contact.ReadBytes(r, contact.MaxText)
+		}
+		if err == nil {
+			e.blob, err = contact.ReadBytes(r, MaxBlob)
+		}
+		e.addr = string(addr)
+		come = append(come, e)
+	}
+	return come, err
+}
+
+func appendTable(b []byte, t *Meeting) []byte {
+	n := 2 + len(t.ID) + len(t.seed)
+	for i := range t.Addrs {
+		n += 2 + len(t.Addrs[i]) + 2 + len(t.Blobs[i])
+	}
+	b = append(append(contact.AppendStatus(slices.Grow(b, n), ""), t.ID[:]...), t.seed[:]...)
+	for i := range t.Addrs {
+		b = contact.AppendBytes(contact.AppendBytes(b, t.Addrs[i]), t.Blobs[i])
+	}
+	return b
 }
 
 // readTable reads what follows the table's status.
@@ -176,11 +211,11 @@ func readTable(r io.Reader, size int) (*Meeting, error) {
 		return nil, err
 	}
 	for range size {
-		addr, err := readBytes(r, maxText)
+		addr, err := contact.ReadBytes(r, contact.MaxText)
 		if err != nil {
 			return nil, err
 		}
-		blob, err := readBytes(r, MaxBlob)
+		blob, err := contact.ReadBytes(r, MaxBlob)
 		if err != nil {
 			return nil, err
 		}

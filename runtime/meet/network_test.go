@@ -2,7 +2,6 @@ package meet
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // names is a Resolver that knows a host only after a while.
@@ -33,15 +30,22 @@ func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 // named finds the doors of a simulated network by name.
 type named struct {
 	Network
-	tcp tcpNetwork
+	names *names
 }
 
 func (n *named) Dial(ctx context.Context, addr string) (net.Conn, error) {
-	addrs, err := n.tcp.resolve(ctx, addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
-	return n.Network.Dial(ctx, addrs[0])
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return n.Network.Dial(ctx, net.JoinHostPort(ip.String(), port))
+	}
+	ips, err := n.names.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	return n.Network.Dial(ctx, net.JoinHostPort(ips[0].String(), port))
 }
 
 // A name that becomes known a minute late keeps no rank from joining.
@@ -52,7 +56,7 @@ func TestLateNames(t *testing.T) {
 			h.come(t.Context(), rank, func(c *Config) {
 				if rank > 0 {
 					c.Coordinator = "hello-0.hello:7777"
-					c.Network = &named{c.Network, tcpNetwork{clock: clock.System{}, resolver: dns, apart: true}}
+					c.Network = &named{c.Network, dns}
 				}
 				if h.known {
 					doors := c.Doors
@@ -85,39 +89,10 @@ func TestNamesThatNeverCome(t *testing.T) {
 	})
 }
 
-// A host name that stands for the loopback interface leads nowhere from other hosts: it is refused,
-// and the error contains the name, unless all ranks are on one host, or the name has another
-// address too.
+// A host name that stands for the loopback interface is refused by all ranks, if they are apart.
 func TestLoopbackNames(t *testing.T) {
-	here, away := netip.MustParseAddr("127.0.1.1"), netip.MustParseAddr("192.0.2.7")
-	for _, c := range []struct {
-		addr  string
-		apart bool
-		found []netip.Addr
-		want  []string
-	}{
-		{"node0:7", false, []netip.Addr{here}, []string{"127.0.1.1:7"}},
-		{"node0:7", true, []netip.Addr{here, away}, []string{"192.0.2.7:7"}},
-		{"node0:7", true, []netip.Addr{away}, []string{"192.0.2.7:7"}},
-		{"node0:7", true, []netip.Addr{here}, nil},
-		{"node0:7", true, []netip.Addr{netip.IPv6Loopback()}, nil},
-		{"127.0.0.1:7", true, nil, nil},
-		{"[::ffff:127.0.0.1]:7", true, nil, nil},
-		{"192.0.2.7:7", true, nil, []string{"192.0.2.7:7"}},
-		{":7", true, nil, []string{":7"}},
-		{"[192.0.2.7,fd00::7,127.0.0.1]:7", true, nil, []string{"192.0.2.7:7", "[fd00::7]:7"}},
-		{"192.0.2.7,10.0.0.7:7", false, nil, []string{"192.0.2.7:7", "10.0.0.7:7"}},
-	} {
-		n := tcpNetwork{clock: clock.System{}, resolver: &names{addrs: c.found}, apart: c.apart}
-		got, err := n.resolve(t.Context(), c.addr)
-		require.Equal(t, c.want, got, c.addr)
-		if c.want == nil {
-			require.ErrorContains(t, err, "on this host, which the ranks of other hosts cannot reach")
-			require.ErrorContains(t, err, hostIn(c.addr)+" is ")
-		}
-	}
 	for rank := range 2 {
-		_, _, err := Meet(t.Context(), Config{Rank: rank, Size: 2, Apart: true, Coordinator: "node0:7", Resolver: &names{addrs: []netip.Addr{here}}})
+		_, _, err := Meet(t.Context(), Config{Rank: rank, Size: 2, Apart: true, Coordinator: "node0:7", Resolver: &names{addrs: []netip.Addr{netip.MustParseAddr("127.0.1.1")}}})
 		require.ErrorContains(t, err, "node0 is 127.0.1.1 on this host", "rank %d", rank)
 	}
 }
@@ -142,22 +117,4 @@ func TestLoopbackAddressBesideOthers(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		}
 	}
-}
-
-// The attempts of a dial begin at different addresses of a host: an address that leads nowhere does
-// not keep the others from being tried.
-func TestDialTriesAllAddresses(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	n := tcpNetwork{clock: clock.System{}, limit: dialLimit,
-		resolver: &names{addrs: []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}}}
-	conn, err := n.Dial(t.Context(), net.JoinHostPort("node0", port)) // nothing listens at 127.0.0.2
-	require.NoError(t, err)
-	require.NoError(t, conn.Close())
-	n.resolver = &names{addrs: nil}
-	_, err = n.Dial(t.Context(), "node0:7")
-	require.True(t, errors.As(err, new(*net.DNSError)))
 }

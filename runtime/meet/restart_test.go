@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // A process that dies while others are still missing, and is started again, joins; its host may
@@ -45,7 +47,7 @@ func TestRestartedRankIsFasterThanItsEnd(t *testing.T) {
 		}
 		h.come(t.Context(), 5, nil)
 		h.met()
-		require.Less(t, h.ends[0], helloTime+2*time.Second)
+		require.Less(t, h.ends[0], contact.HelloTime+2*time.Second)
 	})
 }
 
@@ -98,7 +100,7 @@ func TestRankThatIsThereTwice(t *testing.T) {
 		h.wg.Add(1)
 		go func() {
 			defer h.wg.Done()
-			time.Sleep(helloTime)
+			time.Sleep(contact.HelloTime)
 			h.come(t.Context(), 7, nil) // too late for all
 			h.quit[7]()
 		}()

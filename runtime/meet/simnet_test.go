@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // simnet is a network in the virtual time of a testing/synctest bubble. Every host has one link to
@@ -60,7 +62,7 @@ func (h *simhost) kill(vanished bool) {
 	for _, c := range h.mine {
 		c.in.end(net.ErrClosed, 0)
 		if vanished {
-			c.out.end(os.NewSyscallError("read", syscall.ETIMEDOUT), aliveIdle+aliveCount*aliveInterval)
+			c.out.end(os.NewSyscallError("read", syscall.ETIMEDOUT), contact.AliveIdle+contact.AliveCount*contact.AliveInterval)
 		} else {
 			c.out.end(io.EOF, h.net.latency)
 		}

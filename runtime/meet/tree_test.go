@@ -17,16 +17,21 @@ func TestTree(t *testing.T) {
 		rank := rapid.IntRange(0, size-1).Draw(t, "rank")
 		n, direct := 0, 0
 		for other := range size {
-			if isBelow(other, rank) {
+			if inSubtree(other, rank) {
 				n++
 			}
-			if other > 0 && above(other) == rank {
+			if other > 0 && parentOf(other) == rank {
 				direct++
 			}
 		}
-		require.Equal(t, n, countBelow(rank, size))
+		require.Equal(t, n, subtreeSize(rank, size))
 		require.LessOrEqual(t, direct, fanOut)
-		require.Equal(t, direct > 0, hasBelow(rank, size))
+		require.Equal(t, direct > 0, hasChildren(rank, size))
+		first, end := childrenOf(rank, size)
+		require.Equal(t, direct, end-first)
+		for other := first; other < end; other++ {
+			require.Equal(t, rank, parentOf(other))
+		}
 	})
 }
 

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // told keeps a rank's warnings: one line each, with the time that it has waited.
@@ -83,7 +81,7 @@ func TestWaitingRanksSayWhyRankZeroDoesNotAnswer(t *testing.T) {
 	}{
 		"nobody listens": {func(h *hall) Network { return h.net.host(1) }, nil, 1, "rank 1 of 2 waits: rank 0 has not come: reach the coordinator at node0:7777: "},
 		"unknown name": {func(h *hall) Network {
-			return &named{h.net.host(1), tcpNetwork{clock: clock.System{}, resolver: unknown}}
+			return &named{h.net.host(1), unknown}
 		}, nil, 1, "rank 1 of 2 waits: rank 0 has not come: reach the coordinator at node0:7777: lookup node0: no such host"},
 		"no answer": {func(*hall) Network { return mute{} }, nil, 1, "rank 1 of 2 waits: rank 0 has not answered yet at node0:7777"},
 		"rank 0's own name": {func(*hall) Network { return nil }, unknown, 0,

@@ -1,4 +1,4 @@
-package meet
+package lobby
 
 import (
 	"testing"
@@ -37,9 +37,9 @@ func TestDoubt(t *testing.T) {
 	} {
 		d := new(doubt)
 		for _, p := range c.probes {
-			d.take(p.rate, p.lossy)
+			d.record(p.rate, p.lossy)
 		}
-		require.Equal(t, c.open, d.open(), name)
+		require.Equal(t, c.open, d.undecided(), name)
 		require.Equal(t, c.rate, d.rate(), name)
 	}
 }

@@ -1,15 +1,15 @@
-package meet
+package lobby
 
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // A host may want to know how fast its guests' networks are before it chooses a party. It sends
@@ -35,13 +35,13 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 		return
 	}
 	h.mu.Lock()
-	all := slices.Clone(h.here)
+	all := slices.Clone(h.waiting)
 	h.mu.Unlock()
 	n := min(probe(len(all)), firstProbe)
 	if n <= 0 || len(all) < 2 {
 		return
 	}
-	m := &measurement{h: h, until: h.cfg.Clock.Now().Add(measureTime), link: make(chan struct{}, 1)}
+	m := &measurement{h: h, until: h.clock.Now().Add(measureTime), link: make(chan struct{}, 1)}
 	var measuring sync.WaitGroup
 	for _, v := range all {
 		if v.guest.Rate > 0 {
@@ -49,13 +49,13 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 		}
 		over := m.turn()
 		measuring.Go(func() {
-			h.rate(v, m.probe(ctx, v, n, over))
+			h.setRate(v, m.probe(ctx, v, n, over))
 			again, _ := v.sent()
 			v.lossy = again > 0
 		})
 	}
 	measuring.Wait()
-	h.settle(ctx, m, all)
+	h.settleDoubts(ctx, m, all)
 }
 
 // sent returns the system's data about what it has sent to a guest; see [tcpopt.Sent].
@@ -66,8 +66,8 @@ func (v *visitor) sent() (again int, rate float64) {
 	return again, rate
 }
 
-// rate records a guest's rate. Only the goroutine that measures the guest calls it.
-func (h *Lobby) rate(v *visitor, rate float64) {
+// setRate records a guest's rate. Only the goroutine that measures the guest calls it.
+func (h *Lobby) setRate(v *visitor, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v.guest.Rate = rate
@@ -87,13 +87,13 @@ type measurement struct {
 // The turn ends by itself when it takes twice as long as others take.
 func (m *measurement) turn() (over func(measured bool)) {
 	m.link <- struct{}{}
-	began := m.h.cfg.Clock.Now()
+	began := m.h.clock.Now()
 	end := sync.OnceFunc(func() { <-m.link })
-	timer := m.h.cfg.Clock.AfterFunc(m.patience(), end)
+	timer := m.h.clock.AfterFunc(m.patience(), end)
 	return func(measured bool) {
 		if timer.Stop() && measured {
 			m.mu.Lock()
-			m.took = append(m.took, m.h.cfg.Clock.Now().Sub(began))
+			m.took = append(m.took, m.h.clock.Now().Sub(began))
 			m.mu.Unlock()
 		}
 		end()
@@ -114,7 +114,7 @@ func (m *measurement) patience() time.Duration {
 // if it cannot be measured.
 func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(measured bool)) (rate float64) {
 	defer func() { over(rate > 0) }()
-	if ctx.Err() != nil || !m.h.cfg.Clock.Now().Before(m.until) {
+	if ctx.Err() != nil || !m.h.clock.Now().Before(m.until) {
 		return 0
 	}
 	there, ok := m.send(ctx, v, 0)
@@ -147,17 +147,17 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 		return probeTime, true
 	}
 	late := make(chan struct{})
-	began := m.h.cfg.Clock.Now()
-	defer m.h.cfg.Clock.AfterFunc(probeTime, func() { close(late) }).Stop()
+	began := m.h.clock.Now()
+	defer m.h.clock.AfterFunc(probeTime, func() { close(late) }).Stop()
 	v.asked.Add(1)
-	v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
+	v.conn.SetWriteDeadline(time.Now().Add(contact.FarewellTime))
 	if _, err := v.conn.Write(appendProbe(nil, n)); err != nil {
 		v.conn.Close() // its usher records that it is gone
 		return 0, false
 	}
 	select {
 	case _, ok = <-v.heard:
-		return m.h.cfg.Clock.Now().Sub(began), ok
+		return m.h.clock.Now().Sub(began), ok
 	case <-late:
 		v.late = true
 		return probeTime, true
@@ -172,7 +172,7 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 // what is lost several times.
 func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
 	over := make(chan struct{})
-	defer m.h.cfg.Clock.AfterFunc(m.until.Sub(m.h.cfg.Clock.Now()), func() { close(over) }).Stop()
+	defer m.h.clock.AfterFunc(m.until.Sub(m.h.clock.Now()), func() { close(over) }).Stop()
 	select {
 	case _, ok := <-v.heard:
 		v.late = !ok
@@ -183,22 +183,9 @@ func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
 	return false
 }
 
-// appendProbe appends a probe of n meaningless bytes.
-func appendProbe(b []byte, n int) []byte {
-	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), noRank)
-	b = binary.BigEndian.AppendUint32(b, uint32(n))
-	return append(b, make([]byte, n)...)
-}
-
-// appendWelcome appends the first message to a guest that has been let in.
-func appendWelcome(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), welcome)
-	return binary.BigEndian.AppendUint32(b, 0)
-}
-
 // makeRoom makes a connection buffer whole probes, whether the guest reads them or not.
 func makeRoom(conn net.Conn) {
-	if c := tcpOf(conn); c != nil {
-		_ = c.SetWriteBuffer(probeBuffer) // if this fails, a probe may have to wait, at most for farewellTime
+	if c := contact.TCPConn(conn); c != nil {
+		_ = c.SetWriteBuffer(probeBuffer) // if this fails, a probe may have to wait, at most for contact.FarewellTime
 	}
 }

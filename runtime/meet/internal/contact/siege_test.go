@@ -1,4 +1,4 @@
-package meet
+package contact
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // siege is the number of forgeries: all in the heavy tests, else a twentieth.
@@ -20,19 +19,18 @@ func siege(all int) int { return heavy.Or(all/20, all) }
 // Nothing from one meeting, or from anywhere else, opens another meeting.
 func TestSiegeOfHandshakes(t *testing.T) {
 	var says, hears bytes.Buffer
-	cfg := &Config{Key: testKey, mode: seal.Signed}
 	a, b := net.Pipe()
 	done := make(chan error)
 	go func() {
-		talk, err := admitted(cfg, a)
+		talk, err := signed.Admit(a)
 		if err == nil {
-			_, err = readHello(talk)
+			_, err = ReadBytes(talk, MaxText)
 		}
 		done <- err
 	}()
-	talk, err := introduced(cfg, &tape{b, &says, &hears}, "rank 0")
+	talk, err := signed.Introduce(&tape{b, &says, &hears}, "rank 0")
 	require.NoError(t, err)
-	_, err = talk.Write(appendHello(nil, &hello{rank: 1, size: 2, addr: "a:1"}))
+	_, err = talk.Write(AppendBytes(nil, "rank 1 of 2 at a:1"))
 	require.NoError(t, err)
 	require.NoError(t, <-done)
 
@@ -52,16 +50,16 @@ func TestSiegeOfHandshakes(t *testing.T) {
 			}
 			conn := &scripted{in: bytes.NewReader(said)}
 			if side == "rank 0" {
-				_, err = admitted(cfg, conn)
+				_, err = signed.Admit(conn)
 			} else {
-				_, err = introduced(cfg, conn, "rank 0")
+				_, err = signed.Introduce(conn, "rank 0")
 			}
 			if err == nil {
 				t.Fatalf("forgery %d opens a meeting to %s", n, side)
 			}
-			var version *versionError
-			var mode *modeError
-			if side == "rank 0" && !errors.Is(err, errStranger) && !errors.As(err, &version) && !errors.As(err, &mode) {
+			var version *VersionError
+			var mode *ModeError
+			if side == "rank 0" && !errors.Is(err, ErrStranger) && !errors.As(err, &version) && !errors.As(err, &mode) {
 				t.Fatalf("forgery %d: %v", n, err)
 			}
 		}

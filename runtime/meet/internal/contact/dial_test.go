@@ -1,4 +1,4 @@
-package meet
+package contact
 
 import (
 	"context"

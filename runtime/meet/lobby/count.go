@@ -1,11 +1,11 @@
-package meet
+package lobby
 
 import (
 	"errors"
 	"sync"
 )
 
-// ErrNobody: a host waits for no more guests, and none is here.
+// ErrNobody is wrapped by the error of Host when it waits for no more guests and none has come.
 var ErrNobody = errors.New("nobody has come")
 
 // Count is how many guests a host waits for. Any goroutine may change it at any time.
@@ -15,7 +15,7 @@ type Count struct {
 	changed chan struct{} // closed with each change
 }
 
-// NewCount returns a count of n guests.
+// NewCount returns a count of n guests. With 0, the guests that have come are enough.
 func NewCount(n int) *Count { return &Count{n: n, changed: make(chan struct{})} }
 
 // Less lowers the count by one guest, which will not come. If enough guests have come then, they
@@ -37,8 +37,8 @@ func (c *Count) change(to func(int) int) {
 	c.changed = make(chan struct{})
 }
 
-// now returns the count, and a channel that is closed when it changes.
-func (c *Count) now() (int, <-chan struct{}) {
+// current returns the count, and a channel that is closed when it changes.
+func (c *Count) current() (int, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n, c.changed

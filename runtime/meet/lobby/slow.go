@@ -1,4 +1,4 @@
-package meet
+package lobby
 
 import (
 	"context"
@@ -16,8 +16,8 @@ const (
 	lossTakes  = 1.35                  // if every probe of a network had losses, its real rate is taken to be this many times the measured one (docs/notes/performance.md, "Slow and lossy")
 )
 
-// settle measures guests that seem slow again, until it is clear whether they are.
-func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
+// settleDoubts measures guests that seem slow again, until it is clear whether they are.
+func (h *Lobby) settleDoubts(ctx context.Context, m *measurement, all []*visitor) {
 	var measuring sync.WaitGroup
 	middle, upper := ratesOf(all)
 	for _, v := range all {
@@ -25,7 +25,7 @@ func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 		if v.lossy {
 			limit = upper // the median guest may have lost packets, too
 		}
-		measuring.Go(func() { h.recheck(ctx, m, v, limit/suspect) })
+		measuring.Go(func() { h.measureAgain(ctx, m, v, limit/suspect) })
 	}
 	measuring.Wait()
 	if !slices.ContainsFunc(all, func(v *visitor) bool { return v.lossy && v.guest.Rate > 0 && v.guest.Rate <= upper/suspect }) {
@@ -34,8 +34,8 @@ func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 	for _, v := range all { // then compare with the others: losses alone may have halved the rates
 		if known := v.guest.Rate; v.lossy && known > upper/suspect {
 			measuring.Go(func() {
-				h.recheck(ctx, m, v, upper/2)
-				h.rate(v, max(known, v.guest.Rate))
+				h.measureAgain(ctx, m, v, upper/2)
+				h.setRate(v, max(known, v.guest.Rate))
 			})
 		}
 	}
@@ -58,15 +58,15 @@ func ratesOf(all []*visitor) (middle, upper float64) {
 	return rates[len(rates)/2], rates[len(rates)*3/4]
 }
 
-// recheck measures a guest again that is slower than limit. It sends as much as a connection takes,
+// measureAgain measures a guest again that is slower than limit. It sends as much as a connection takes,
 // since after a loss TCP sends little at a time, and short probes only show that. A part of the
 // last probe may have passed at once, as shaped links allow, and so may a part of the first one
 // here if some time has passed: neither counts. A guest with hardly any new measurement when the
 // time is over counts as not measured: if it is slow, that shows soon enough during the transfer.
-func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit float64) {
-	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
+func (h *Lobby) measureAgain(ctx context.Context, m *measurement, v *visitor, limit float64) {
+	d, end := new(doubt), h.clock.Now().Add(doubtTime)
 	last := 0.0 // the rate that the window allowed last
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate <= limit && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate <= limit && (d.undecided() || h.clock.Now().Before(end)); n++ {
 		if v.late && !m.hearLate(ctx, v) {
 			return
 		}
@@ -75,7 +75,7 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 		resent, window := v.sent()
 		if again == 0 {
 			if d.n+d.lossy < doubts {
-				h.rate(v, 0)
+				h.setRate(v, 0)
 			}
 			return
 		}
@@ -83,8 +83,8 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 			if least := min(last, window); resent > 0 && least > limit {
 				again = max(again, least) // a loss has shrunk the window, whatever the network carries
 			}
-			d.take(again, resent != before)
-			h.rate(v, d.rate())
+			d.record(again, resent != before)
+			h.setRate(v, d.rate())
 		}
 		last = window
 	}
@@ -97,7 +97,8 @@ type doubt struct {
 	worst, best float64
 }
 
-func (d *doubt) take(rate float64, lossy bool) {
+// record adds a measurement.
+func (d *doubt) record(rate float64, lossy bool) {
 	d.best = max(d.best, rate)
 	if lossy {
 		d.lossy++
@@ -117,7 +118,7 @@ func (d *doubt) rate() float64 {
 	return d.best
 }
 
-// open reports whether another measurement is needed.
-func (d *doubt) open() bool {
+// undecided reports whether another measurement is needed.
+func (d *doubt) undecided() bool {
 	return d.n+d.lossy < mostDoubts && (d.n < doubts || d.best > alike*d.worst)
 }

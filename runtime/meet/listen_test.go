@@ -6,23 +6,22 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // inBubble runs f in virtual time.
 func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
 // saysHello returns the first message of a rank without a key.
-func saysHello(h *hello) []byte { return appendHello(appendOpening(nil, seal.Plain), h) }
+func saysHello(h *hello) []byte { return appendHello(contact.AppendOpening(nil, seal.Plain), h) }
 
 // Processes that are no ranks of this job and version are turned away and counted; those that speak
 // the protocol get the reason. The ranks meet.
@@ -51,7 +50,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 		const extra = 100
 		h := open(t, t.Context(), 3)
 		var silent []net.Conn
-		for range 3 + spareGuests + extra {
+		for range 3 + spareStrangers + extra {
 			silent = append(silent, h.connect())
 		}
 		begun := time.Now()
@@ -80,7 +79,7 @@ func TestSlowStrangersHaveABoundedTime(t *testing.T) {
 			_, err = conn.Write(says[i : i+1])
 			time.Sleep(time.Second / 2)
 		}
-		require.LessOrEqual(t, time.Since(begun), helloTime+time.Second)
+		require.LessOrEqual(t, time.Since(begun), contact.HelloTime+time.Second)
 		h.come(t.Context(), 1, nil)
 		h.wg.Wait()
 		require.NoError(t, errors.Join(h.errs...))
@@ -233,27 +232,6 @@ func TestCoordinatorThatGoes(t *testing.T) {
 		require.ErrorContains(t, h.errs[1], "rank 0 has not come: reach the coordinator at 10.0.0.0:7777: ")
 		require.ErrorIs(t, h.errs[1], context.DeadlineExceeded)
 	})
-}
-
-// A problem of this host alone is an error at once.
-func TestHopelessDials(t *testing.T) {
-	dial := func(ip string, errno error) error {
-		return &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 7}, Err: os.NewSyscallError("connect", errno)}
-	}
-	for _, c := range []struct {
-		err  error
-		want bool
-	}{
-		{dial("127.0.0.1", unix.ENETUNREACH), true},
-		{dial("::1", unix.EADDRNOTAVAIL), true},
-		{dial("192.0.2.1", unix.ENETUNREACH), false},
-		{dial("127.0.0.1", unix.ECONNREFUSED), false},
-		{dial("192.0.2.1", unix.EMFILE), true},
-		{os.NewSyscallError("socket", unix.ENFILE), true},
-		{errors.New("nobody listens there"), false},
-	} {
-		require.Equal(t, c.want, hopeless(fmt.Errorf("reach: %w", c.err)), "%v", c.err)
-	}
 }
 
 func TestJobNamesAreBounded(t *testing.T) {

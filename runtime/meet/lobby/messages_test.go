@@ -1,4 +1,4 @@
-package meet
+package lobby
 
 import (
 	"bufio"
@@ -9,21 +9,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
+
+// helloOfRank is what rank 1 of 2 says, behind its opening, where ranks meet.
+var helloOfRank = []byte("\x00\x00\x00\x01\x00\x00\x00\x02\x00\x01j\x00\x00\x00\x03a:1\x00\x00")
 
 // FuzzGuest: every guest that is read can be written.
 func FuzzGuest(f *testing.F) {
-	spell := func(g *Guest) []byte {
-		return appendBytes(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), g.Name), g.Word)
-	}
-	f.Add(spell(&Guest{Name: "node7", Word: "no multicast"}))
-	f.Add(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"}))
+	f.Add(appendGuest(nil, &Guest{Name: "node7", Word: "no multicast"}))
+	f.Add(helloOfRank)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := readGuest(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
-		again, err := readGuest(bytes.NewReader(spell(&g)))
+		again, err := readGuest(bytes.NewReader(appendGuest(nil, &g)))
 		if err != nil {
 			require.Greater(t, max(len(g.Name), len(g.Word)-MaxWord+MaxName), MaxName, "replaced letters are longer")
 			return
@@ -37,7 +39,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add(appendPlace(nil, &Place{Rank: 1, Size: 2, Job: "j", Note: "tcp"}))
 	f.Add(appendPlace(appendProbe(appendProbe(nil, 0), 100), &Place{Rank: 1, Size: 2}))
 	f.Add(appendPlace(appendWelcome(nil), &Place{Rank: 1, Size: 2}))
-	f.Add(appendStatus(nil, "all that were expected have come"))
+	f.Add(contact.AppendStatus(nil, "all that were expected have come"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)), io.Discard, func() {})
 		if err != nil {
@@ -49,17 +51,15 @@ func FuzzPlace(f *testing.F) {
 	})
 }
 
-// A rank at a lobby, and a guest where ranks meet, are recognized as such.
-func TestGuestsAreNoRanks(t *testing.T) {
-	_, err := readGuest(bytes.NewReader(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"})))
+// A rank at a lobby is recognized as such.
+func TestRanksAreNoGuests(t *testing.T) {
+	_, err := readGuest(bytes.NewReader(helloOfRank))
 	require.EqualError(t, err, "ranks do not meet yet: processes without one are waited for")
-	_, err = readHello(bytes.NewReader(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), "node7")))
-	require.ErrorIs(t, err, errStranger)
 }
 
 // A probe that is too long is an error, and takes no memory.
 func TestProbeOfAnyLength(t *testing.T) {
-	long := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(appendStatus(nil, ""), noRank), 1<<31)
+	long := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(contact.AppendStatus(nil, ""), noRank), 1<<31)
 	_, err := readPlace(bufio.NewReader(bytes.NewReader(long)), io.Discard, func() {})
 	require.EqualError(t, err, "the host sends a probe of 2147483648 bytes")
 }
