@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// sum sets the outcome when all processes have ended.
-func (m *measurement) sum(o *outcome, c *course) {
-	m.count(o)
-	m.told(o)
+// setOutcome sets the outcome when all processes have ended.
+func (m *measurement) setOutcome(o *outcome, c *course) {
+	m.addUsage(o)
+	m.readReport(o)
 	have := m.verified(c)
 	for i := 1; i <= c.Hosts; i++ {
 		switch {
@@ -61,8 +61,8 @@ func (m *measurement) verified(c *course) []error {
 	return wrong
 }
 
-// count adds up the use of processors, memory and links.
-func (m *measurement) count(o *outcome) {
+// addUsage adds up the use of processors, memory and links.
+func (m *measurement) addUsage(o *outcome) {
 	add := func(all []*process, cpu *float64, memory *int64) {
 		for _, p := range all {
 			seconds, most := p.usage()
@@ -85,8 +85,8 @@ func (m *measurement) count(o *outcome) {
 	}
 }
 
-// told reads the output of schedgen.
-func (m *measurement) told(o *outcome) {
+// readReport reads what schedgen reports of its cast.
+func (m *measurement) readReport(o *outcome) {
 	var said struct {
 		Transport string
 		Seconds   float64
@@ -96,12 +96,10 @@ func (m *measurement) told(o *outcome) {
 	}
 }
 
-// execute runs a command of the preparation.
-func execute(ctx context.Context, words []string) error {
+// runPreparation runs a command of the preparation.
+func runPreparation(ctx context.Context, words []string) error {
 	if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, out)
 	}
 	return nil
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
