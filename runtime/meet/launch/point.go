@@ -66,23 +66,15 @@ func meetUnknown(context.Context, *Position) (MeetingPoint, error) {
 	return MeetingPoint{}, errors.New(advice)
 }
 
-// meetFlux finds the meeting point of tasks of flux run without PMI (-o pmi=off), which know only the
-// job's number.
-func meetFlux(ctx context.Context, p *Position) (MeetingPoint, error) {
-	return p.meetByJob(ctx, "FLUX_JOB_ID")
-}
-
-func meetPALS(ctx context.Context, p *Position) (MeetingPoint, error) {
-	return p.meetByJob(ctx, "PALS_APID")
-}
-
-// meetByJob finds the meeting point for launchers that name the job but no host: ranks of one host meet
-// by the job's name.
-func (p *Position) meetByJob(ctx context.Context, name string) (MeetingPoint, error) {
-	if !p.together() || p.getenv(name) == "" {
-		return meetUnknown(ctx, p)
+// meetByJob returns how ranks meet if a launcher names the job, in a variable, and no host: ranks of
+// one host meet by the job's name.
+func meetByJob(name string) func(context.Context, *Position) (MeetingPoint, error) {
+	return func(ctx context.Context, p *Position) (MeetingPoint, error) {
+		if !p.together() || p.getenv(name) == "" {
+			return meetUnknown(ctx, p)
+		}
+		return meetLocal(ctx, p, p.job(name))
 	}
-	return meetLocal(ctx, p, p.job(name))
 }
 
 // Ports that follow from a job's name are below the range that systems use for outgoing

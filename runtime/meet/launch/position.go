@@ -60,9 +60,10 @@ var launchers = []launcher{
 	{rank: "RANK", size: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", meet: meetTorch},
 	// A batch script also has a rank and a number of tasks, but is no task.
 	{rank: "SLURM_PROCID", size: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, hosts: []string{"SLURM_STEP_NUM_NODES"}, twin: "PMIX_RANK", claims: taskOfSlurm, mark: "SLURM_STEP_ID", outer: true, quiet: true, meet: meetSlurm},
-	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetFlux},
+	// flux run without PMI (-o pmi=off).
+	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetByJob("FLUX_JOB_ID")},
 	// PALS itself does not always set the size; Cray's PMI does.
-	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetPALS},
+	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetByJob("PALS_APID")},
 	// jsrun of LSF, which also sets the variables of Open MPI for programs of Spectrum MPI.
 	{rank: "JSM_NAMESPACE_RANK", size: []string{"JSM_NAMESPACE_SIZE"}, local: "JSM_NAMESPACE_LOCAL_SIZE", outer: true, quiet: true, meet: meetUnknown},
 	// Kubernetes does not set the size: the author of the job does.
