@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/words"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // MaxReceivers is the greatest number of receivers of a cast.

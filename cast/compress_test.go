@@ -24,20 +24,6 @@ func wordy(seed uint64, n int) []byte {
 	return b.Bytes()[:n]
 }
 
-// inParts writes text in parts of some length.
-func inParts(text []byte, part int) Source {
-	return func(_ context.Context, w io.Writer) error {
-		for rest := text; len(rest) > 0; {
-			n := min(part, len(rest))
-			if _, err := w.Write(rest[:n]); err != nil {
-				return err
-			}
-			rest = rest[n:]
-		}
-		return nil
-	}
-}
-
 // TestCompressed checks that decompression restores the data. The compressed bytes do not depend on
 // how the data were split into writes, so a later round may continue in the middle.
 func TestCompressed(t *testing.T) {
@@ -48,11 +34,11 @@ func TestCompressed(t *testing.T) {
 		}
 		var raw, packed atomic.Int64
 		var first, tail, got bytes.Buffer
-		require.NoError(t, Compressed(inParts(text, part("part")), &raw, &packed)(t.Context(), &first))
+		require.NoError(t, Compressed(parts(text, part("part")), &raw, &packed)(t.Context(), &first))
 		require.EqualValues(t, len(text), raw.Load())
 		require.EqualValues(t, first.Len(), packed.Load())
 		from := rapid.IntRange(0, first.Len()).Draw(t, "from")
-		require.NoError(t, Tail(Compressed(inParts(text, part("other part")), nil, nil), int64(from))(t.Context(), &tail))
+		require.NoError(t, Tail(Compressed(parts(text, part("other part")), nil, nil), int64(from))(t.Context(), &tail))
 		require.True(t, bytes.Equal(first.Bytes()[from:], tail.Bytes()))
 		sink := Decompressed(func(_ context.Context, r io.Reader) error {
 			_, err := got.ReadFrom(r)
@@ -65,7 +51,7 @@ func TestCompressed(t *testing.T) {
 
 func TestDecompressedFails(t *testing.T) {
 	var packed bytes.Buffer
-	require.NoError(t, Compressed(inParts(wordy(1, 1<<20), 1<<20), nil, nil)(t.Context(), &packed))
+	require.NoError(t, Compressed(parts(wordy(1, 1<<20), 1<<20), nil, nil)(t.Context(), &packed))
 	all := func(_ context.Context, r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
 	none := func(context.Context, io.Reader) error { return nil }
 	cut := bytes.NewReader(packed.Bytes()[:packed.Len()/2])
@@ -88,7 +74,7 @@ func (f brokenReader) Read([]byte) (int, error) { return 0, f.err }
 // FuzzDecompressed: whatever comes takes bounded memory and no panic.
 func FuzzDecompressed(f *testing.F) {
 	var packed bytes.Buffer
-	require.NoError(f, Compressed(inParts(wordy(1, 1000), 1000), nil, nil)(context.Background(), &packed))
+	require.NoError(f, Compressed(parts(wordy(1, 1000), 1000), nil, nil)(context.Background(), &packed))
 	f.Add(packed.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
 		_ = Decompressed(func(_ context.Context, r io.Reader) error { // what goes wrong does not matter

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast/block"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // roundNote is what the sender tells a party.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/cast/block"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // drawLacks draws what some receivers lack.

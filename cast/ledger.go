@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // guestWord is what a receiver tells the sender about itself when it comes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/internal/words"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 const (

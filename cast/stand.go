@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // A sender calls a receiver that stands on a host by a connection, which it keeps for the cast:

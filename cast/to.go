@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast/remote"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // keyLen is the length of a key that is drawn for one cast, in bytes.

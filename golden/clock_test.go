@@ -32,16 +32,16 @@ var machineTimers = []struct{ in, reason string }{
 		"a suite's patience with a manager that hangs is the machine's time, whatever clock the manager has"},
 	{"runtime/membership/etcdtest.*",
 		"a process that is started takes its time from the machine"},
-	{"runtime/internal/rendezvous.hear", ofDescriptors},
-	{"runtime/internal/rendezvous.farewell", ofDescriptors},
-	{"runtime/internal/rendezvous.finish", ofDescriptors},
-	{"runtime/internal/rendezvous.watch", ofDescriptors},
-	{"runtime/internal/rendezvous.usher", ofDescriptors},
-	{"runtime/internal/rendezvous.dismiss", ofDescriptors},
-	{"runtime/internal/rendezvous.Host", ofDescriptors},
-	{"runtime/internal/rendezvous.send", ofDescriptors},
-	{"runtime/internal/rendezvous.Met", ofDescriptors},
-	{"runtime/launch.tellOne", ofDescriptors},
+	{"runtime/meet.receive", ofDescriptors},
+	{"runtime/meet.finish", ofDescriptors},
+	{"runtime/meet.quitInTime", ofDescriptors},
+	{"runtime/meet/internal/contact.Farewell", ofDescriptors},
+	{"runtime/meet/lobby.usher", ofDescriptors},
+	{"runtime/meet/lobby.dismiss", ofDescriptors},
+	{"runtime/meet/lobby.giveOut", ofDescriptors},
+	{"runtime/meet/lobby.send", ofDescriptors},
+	{"runtime/meet/lobby.Met", ofDescriptors},
+	{"runtime/meet/launch.answerOne", ofDescriptors},
 }
 
 const ofDescriptors = "package net, which waits for descriptors, compares their deadlines with the machine's time"
@@ -144,8 +144,8 @@ func (T) b(ctx context.Context) { context.WithTimeout(ctx, 2*time.Minute); conte
 func TestEntitled(t *testing.T) {
 	for in, want := range map[string]string{
 		"runtime/clock.Now":                    "reads the machine's time",
-		"runtime/internal/rendezvous.hear":     "descriptor",
-		"runtime/internal/rendezvous.hearsay":  "",
+		"runtime/meet.receive":                 "descriptor",
+		"runtime/meet.receiver":                "",
 		"runtime/internal/stream.hear":         "",
 		"runtime/transporttest.awaitAll":       "patience",
 		"runtime/transporttest/helper.patient": "",

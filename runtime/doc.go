@@ -36,7 +36,7 @@
 // transport moves frames (package runtime/wire): over memory (runtime/mem), shared memory
 // (runtime/shm), TCP (runtime/tcp), or UDP multicast with TCP for reliable frames (runtime/mcast).
 // The program chooses the transport and the place where ranks meet, or the environment does
-// (runtime/launch).
+// (runtime/meet/launch).
 //
 // Config chooses among the algorithms of package schedule. [Comm.Use] takes any other schedule,
 // read from a file or compiled to Go.

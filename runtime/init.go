@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,8 +17,7 @@ import (
 
 // built holds the programs to run and the files to send.
 type built struct {
-	dir      string
-	schedgen string
+	tool.Programs
 	payloads map[int]*payload // by size
 }
 
@@ -29,22 +27,12 @@ type payload struct {
 	sum  string // SHA-256, hexadecimal
 }
 
-func build(ctx context.Context, stderr io.Writer) (*built, error) {
-	dir, err := tool.Build(ctx, stderr, "cast", "./cmd/schedgen")
-	if err != nil {
-		return nil, err
-	}
-	return &built{dir, filepath.Join(dir, "schedgen"), map[int]*payload{}}, nil
-}
-
-func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
-
 // payload returns a file of the given size, which no tool can compress.
 func (b *built) payload(bytes int) (*payload, error) {
 	if p := b.payloads[bytes]; p != nil {
 		return p, nil
 	}
-	dir := filepath.Join(b.dir, fmt.Sprint(bytes))
+	dir := b.Path(fmt.Sprint(bytes))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}

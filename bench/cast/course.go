@@ -26,9 +26,9 @@ func newCourse(c cell) *course {
 	return &course{cell: c, at: make([]time.Duration, c.Hosts+1), lost: map[int]error{}}
 }
 
-// over reports whether the measurement is over. It does not wait for a host that has failed or must
+// isOver reports whether the measurement is over. It does not wait for a host that has failed or must
 // fail.
-func (c *course) over() bool { return c.running == 0 && len(c.lacking()) == 0 }
+func (c *course) isOver() bool { return c.running == 0 && len(c.lacking()) == 0 }
 
 // lacking returns the hosts that should have the file, do not have it yet and may still get it.
 func (c *course) lacking() (hosts []int) {
@@ -73,12 +73,12 @@ func (m *measurement) follow(ctx context.Context, c *course, came <-chan int, de
 	struck := make(chan error, 1)
 	go func() { struck <- m.strike(ctx) }()
 	var late <-chan time.Time
-	for !c.over() {
+	for !c.isOver() {
 		select {
 		case host := <-came:
 			c.at[host] = time.Since(began)
 		case e := <-ends:
-			c.note(e, time.Since(began))
+			c.recordEnd(e, time.Since(began))
 			if c.running == 0 && late == nil {
 				late = time.After(linger)
 			}
@@ -96,12 +96,12 @@ func (m *measurement) follow(ctx context.Context, c *course, came <-chan int, de
 			struck = nil
 		}
 	}
-	m.settle()
+	m.awaitReceivers()
 	return nil
 }
 
-// note records the end of a process.
-func (c *course) note(e end, now time.Duration) {
+// recordEnd records the end of a process.
+func (c *course) recordEnd(e end, now time.Duration) {
 	if !e.sender {
 		if e.err != nil {
 			c.lost[e.i] = e.err
@@ -114,9 +114,9 @@ func (c *course) note(e end, now time.Duration) {
 	}
 }
 
-// settle waits briefly for receivers that end by themselves, so that their use of processors is
+// awaitReceivers waits briefly for receivers that end by themselves, so that their use of processors is
 // known.
-func (m *measurement) settle() {
+func (m *measurement) awaitReceivers() {
 	if m.plan.stays {
 		return
 	}

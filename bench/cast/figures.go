@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
 // figure holds the rounds of a tool in a cell.
@@ -32,14 +34,8 @@ func (r *report) figures() (all []*figure) {
 
 // compare orders cells, so that the cells of a section of the report are consecutive.
 func (c cell) compare(o cell) int {
-	order := func(c cell) []int {
-		rate := int(c.Rate)
-		if rate == 0 {
-			rate = int(^uint(0) >> 1)
-		}
-		return []int{c.Bytes, slices.Index(faults, c.Fault), rate, c.PerMille, c.Hosts}
-	}
-	return slices.Compare(order(c), order(o))
+	return cmp.Or(cmp.Compare(c.Bytes, o.Bytes), cmp.Compare(slices.Index(faults, c.Fault), slices.Index(faults, o.Fault)),
+		units.CompareRates(c.Rate, o.Rate), cmp.Compare(c.PerMille, o.PerMille), cmp.Compare(c.Hosts, o.Hosts))
 }
 
 // median returns the median of a quantity over the rounds, or the lower one of two medians. It
@@ -68,8 +64,8 @@ func (f *figure) failure() string {
 	return ""
 }
 
-// own reports whether the tool is schedgen, with or without a forced transport.
-func (f *figure) own() bool { return strings.HasPrefix(f.tool, ours) }
+// isOurs reports whether the tool is schedgen, with or without a forced transport.
+func (f *figure) isOurs() bool { return strings.HasPrefix(f.tool, ours) }
 
 // ours is schedgen without a forced transport.
 const ours = "schedgen"
@@ -94,7 +90,7 @@ func lines(all []*figure) (out []*line) {
 func (l *line) fastest() (best *figure) {
 	for _, c := range contenders {
 		f := l.by[c.name]
-		if f != nil && !f.own() && f.seconds() > 0 && (best == nil || f.seconds() < best.seconds()) {
+		if f != nil && !f.isOurs() && f.seconds() > 0 && (best == nil || f.seconds() < best.seconds()) {
 			best = f
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // inside reads a measurement, makes it, and writes its outcome.
@@ -94,7 +96,7 @@ func (m *measurement) run(ctx context.Context) (o *outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.sum(o, course)
+	m.setOutcome(o, course)
 	return o, nil
 }
 
@@ -111,7 +113,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 		}
 	}
 	for _, words := range m.plan.prepare {
-		if err := execute(ctx, words); err != nil {
+		if err := runPreparation(ctx, words); err != nil {
 			return err
 		}
 	}
@@ -167,7 +169,7 @@ func (m *measurement) explain(err error) string {
 	if errors.Is(err, errLate) {
 		return fmt.Sprintf("did not end after %g s", m.Budget.Seconds())
 	}
-	return oneLine(err.Error())
+	return tool.OneLine(err)
 }
 
 // stop ends all processes and waits for them.

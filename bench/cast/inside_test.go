@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 func TestTables(t *testing.T) {
@@ -24,8 +26,8 @@ func TestTables(t *testing.T) {
 	_, _, err = parseCounters(counters, "v33")
 	require.EqualError(t, err, "no counters of v33")
 	const sockets = "  sl  local_address rem_address   st\n   0: 00000000:2328 00000000:0000 07 …\n"
-	require.True(t, socket{"udp", 9000}.in(sockets))
-	require.False(t, socket{"udp", 9001}.in(sockets))
+	require.True(t, socket{"udp", 9000}.isIn(sockets))
+	require.False(t, socket{"udp", 9001}.isIn(sockets))
 }
 
 // TestCourse checks that a course is over when the senders have ended and no receiver is awaited.
@@ -33,12 +35,12 @@ func TestCourse(t *testing.T) {
 	c := newCourse(cell{Hosts: 3, Fault: faultDies})
 	c.running = 1
 	require.Equal(t, []int{1, 2}, c.lacking())
-	c.note(end{i: 1, err: io.EOF}, time.Second)
-	c.note(end{i: 3, err: io.EOF}, time.Second)
+	c.recordEnd(end{i: 1, err: io.EOF}, time.Second)
+	c.recordEnd(end{i: 3, err: io.EOF}, time.Second)
 	c.at[2] = time.Second
-	require.False(t, c.over())
-	c.note(end{sender: true, err: io.ErrUnexpectedEOF}, 2*time.Second)
-	require.True(t, c.over())
+	require.False(t, c.isOver())
+	c.recordEnd(end{sender: true, err: io.ErrUnexpectedEOF}, 2*time.Second)
+	require.True(t, c.isOver())
 	require.Equal(t, 2*time.Second, c.ended)
 	require.Equal(t, io.ErrUnexpectedEOF, c.senders)
 	require.Equal(t, []int{1, 2, 3}, newCourse(cell{Hosts: 3, Fault: faultSlow}).lacking())
@@ -92,7 +94,7 @@ func network(t *testing.T) *built {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make networks")
 	}
-	return &built{dir: t.TempDir(), schedgen: filepath.Join(t.TempDir(), "schedgen"), payloads: map[int]*payload{}}
+	return &built{tool.Programs{Dir: t.TempDir()}, map[int]*payload{}}
 }
 
 // TestMeasure checks that a measurement records the outcome of a tool, whatever the tool does, and
@@ -125,7 +127,7 @@ func TestMeasure(t *testing.T) {
 func TestTools(t *testing.T) {
 	t.Parallel()
 	b := network(t)
-	require.NoError(t, execute(t.Context(), []string{"go", "build", "-o", b.schedgen, "../../cmd/schedgen"}))
+	require.NoError(t, runPreparation(t.Context(), []string{"go", "build", "-o", b.Path("schedgen"), "../../cmd/schedgen"}))
 	o := &options{budget: time.Minute}
 	for _, name := range []string{ours, "udpcast", "uftp", "scp"} {
 		if err := missing(&options{losses: []int{0}, tools: []string{name}}); err != nil {

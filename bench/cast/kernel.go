@@ -42,11 +42,11 @@ func parseCounters(text, device string) (received, sent int64, err error) {
 // bound reports whether a process's network namespace has a socket with the port.
 func (s socket) bound(pid int) (bool, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, s.protocol))
-	return err == nil && s.in(string(text)), err
+	return err == nil && s.isIn(string(text)), err
 }
 
-// in reports whether a table of the system has the port.
-func (s socket) in(table string) bool {
+// isIn reports whether a table of the system has the port.
+func (s socket) isIn(table string) bool {
 	port := fmt.Sprintf(":%04X", s.port)
 	for line := range strings.Lines(table) {
 		if f := strings.Fields(line); len(f) > 2 && strings.HasSuffix(f[1], port) {

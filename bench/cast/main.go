@@ -53,12 +53,13 @@ func measureAll(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b, err := build(ctx, stderr)
+	programs, err := tool.Build(ctx, stderr, "cast", "./cmd/schedgen")
 	if err != nil {
 		return err
 	}
-	defer b.remove()
-	about, all := append(tool.About(ctx), r.kept()...), o.trials()
+	defer programs.Remove()
+	b := &built{programs, map[int]*payload{}}
+	about, all := append(tool.About(ctx), r.aboutKept()...), o.trials()
 	for i, t := range all {
 		if r.known(t) {
 			continue
@@ -70,9 +71,9 @@ func measureAll(ctx context.Context, args []string, stderr io.Writer) error {
 		}
 		row.Others = others
 		fmt.Fprintf(stderr, "%d of %d: %v: %v\n", i+1, len(all), t, &row.outcome)
-		if err := errors.Join(r.append(row), r.write(about, o)); err != nil {
+		if err := errors.Join(r.append(row), r.writeFiles(about, o)); err != nil {
 			return err
 		}
 	}
-	return r.write(about, o)
+	return r.writeFiles(about, o)
 }

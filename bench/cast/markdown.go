@@ -32,8 +32,8 @@ with them, or another tool is faster.
 - scp: one to each host, all at the same time, with aes128-gcm.
 `
 
-// write writes the table and the picture of the report.
-func (r *report) write(about []string, o *options) error {
+// writeFiles writes the table and the picture of the report.
+func (r *report) writeFiles(about []string, o *options) error {
 	all := lines(r.figures())
 	return errors.Join(
 		tool.Replace(o.file(".md"), func(w io.Writer) error { return writeMarkdown(w, about, all) }),
@@ -42,11 +42,7 @@ func (r *report) write(about []string, o *options) error {
 
 func writeMarkdown(w io.Writer, about []string, all []*line) error {
 	var b bytes.Buffer
-	fmt.Fprint(&b, "# A file to many hosts\n\n")
-	for _, line := range about {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	fmt.Fprintf(&b, "\n%s", disclosure)
+	tool.WriteHead(&b, "A file to many hosts", about, disclosure)
 	for section := range sections(all) {
 		writeTimes(&b, section)
 	}
@@ -96,7 +92,7 @@ func writeTimes(w io.Writer, section []*line) {
 	fmt.Fprintf(w, "| loss | hosts | wire | %s | best other / %s |\n", strings.Join(names, " | "), ours)
 	fmt.Fprintf(w, "|--:|--:|--:|%s--:|\n", strings.Repeat("--:|", len(names)))
 	for _, l := range section {
-		fmt.Fprintf(w, "| %s | %d | %s |", units.Loss(l.PerMille), l.Hosts, spell(l.wire()))
+		fmt.Fprintf(w, "| %s | %d | %s |", units.Loss(l.PerMille), l.Hosts, units.Seconds(l.wire()))
 		for _, name := range names {
 			text := l.by[name].time()
 			if name == ours && l.missed() {
@@ -119,9 +115,9 @@ func (f *figure) time() string {
 		}
 		return "failed"
 	}
-	text := spell(f.seconds())
+	text := units.Seconds(f.seconds())
 	if f.Fault != faultNone {
-		return text + " / " + spell(f.median(func(r *row) float64 { return r.Ended }))
+		return text + " / " + units.Seconds(f.median(func(r *row) float64 { return r.Ended }))
 	}
 	if f.Rate > 0 {
 		text += fmt.Sprintf(" (%.2f)", f.seconds()/f.wire())
@@ -165,11 +161,11 @@ func (f *figure) writeCost(w io.Writer) {
 		return number("%.0f", func(r *row) float64 { return float64(of(r)) / mib })
 	}
 	last := f.rows[len(f.rows)-1]
-	fmt.Fprintf(w, "| %v | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", f.cell, f.tool, spell(f.seconds()),
+	fmt.Fprintf(w, "| %v | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", f.cell, f.tool, units.Seconds(f.seconds()),
 		number("%.2f", func(r *row) float64 { return r.SenderCPU }), number("%.2f", func(r *row) float64 { return r.ReceiversCPU }),
 		inMiB(func(r *row) int64 { return r.SenderMemory }), inMiB(func(r *row) int64 { return r.ReceiversMemory }),
 		inMiB(func(r *row) int64 { return r.Sent }), inMiB(func(r *row) int64 { return r.Received }),
-		spell(f.median(func(r *row) float64 { return r.Told })), last.Way, last.Store, number("%.2f", func(r *row) float64 { return r.Others }))
+		units.Seconds(f.median(func(r *row) float64 { return r.Told })), last.Way, last.Store, number("%.2f", func(r *row) float64 { return r.Others }))
 }
 
 // writeFailures writes the reasons for missing results.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +45,8 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Func("hosts", "`numbers` of hosts that receive, 2 to 249 (default 5,15,40)", tool.List(&o.hosts, tool.Number(2, netns.MaxHosts-1)))
 	f.Func("rates", "`rates` of the links (default 100mbit,1gbit,"+units.Unlimited+")", tool.List(&o.rates, units.ParseRate))
 	f.Func("loss", "`shares` of the frames to each host that are lost (default 0,1%,5%)", tool.List(&o.losses, units.ParseLoss))
-	f.Func("faults", "faults of one host, measured without loss (`list`, default "+strings.Join(faults, ",")+")", tool.List(&o.faults, oneOf(faults)))
-	f.Func("tools", "`tools` (default "+strings.Join(toolNames(), ",")+")", tool.List(&o.tools, oneOf(toolNames())))
+	f.Func("faults", "faults of one host, measured without loss (`list`, default "+strings.Join(faults, ",")+")", tool.List(&o.faults, tool.OneOf(faults)))
+	f.Func("tools", "`tools` (default "+strings.Join(toolNames(), ",")+")", tool.List(&o.tools, tool.OneOf(toolNames())))
 	f.IntVar(&o.rounds, "rounds", 0, "measurements of each tool in each cell; 0: 3, and 1 above 64 MiB")
 	f.DurationVar(&o.budget, "budget", 0, "longest `time` of a measurement; 0: six times the time of the wire, and half a minute")
 	f.IntVar(&o.nice, "nice", 0, "nice value of the measured processes, -20 to 19")
@@ -76,16 +75,6 @@ func (o *options) check(rest []string) error {
 		return errors.New("nothing to measure: faults are measured without loss, and none is slow where links have no limit")
 	}
 	return nil
-}
-
-// oneOf returns a function that reads one of the given words.
-func oneOf(words []string) func(string) (string, error) {
-	return func(text string) (string, error) {
-		if !slices.Contains(words, text) {
-			return "", fmt.Errorf("%q is none of %s", text, strings.Join(words, ", "))
-		}
-		return text, nil
-	}
 }
 
 // file returns the name of a file of the results.

@@ -42,16 +42,16 @@ func (b *built) measure(ctx context.Context, o *options, t trial) (_ *row, err e
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(b.dir, "trial-")
+	dir, err := os.MkdirTemp(b.Dir, "trial-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // b.remove tries again
+	defer func() { _ = os.RemoveAll(dir) }() // Remove tries again
 	if err := os.Mkdir(filepath.Join(dir, "hosts"), 0o755); err != nil {
 		return nil, err
 	}
 	row := &row{trial: t, Store: storeFor(t.cell)}
-	j := job{t, dir, p.name, p.sum, b.schedgen, row.Store, o.budgetOf(t.cell), o.nice}
+	j := job{t, dir, p.name, p.sum, b.Path("schedgen"), row.Store, o.budgetOf(t.cell), o.nice}
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 		o := &options{out: dir, name: "cast"}
 		r, err := openReport(o)
 		require.NoError(t, err)
-		require.Empty(t, r.kept())
+		require.Empty(t, r.aboutKept())
 		for range rapid.IntRange(0, 5).Draw(t, "rows") {
 			require.NoError(t, r.append(drawRow(t)))
 		}
@@ -44,7 +44,7 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 		again, err := openReport(o)
 		require.NoError(t, err)
 		require.Equal(t, r, again)
-		require.Equal(t, len(again.rows) > 0, len(again.kept()) > 0)
+		require.Equal(t, len(again.rows) > 0, len(again.aboutKept()) > 0)
 		for _, row := range again.rows {
 			require.True(t, again.known(row.trial))
 			next := row.trial
@@ -57,9 +57,9 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 }
 
 func TestBadResults(t *testing.T) {
-	head := strings.Join(columns, ",") + "\n"
+	head := strings.Join(table.Names(), ",") + "\n"
 	good := "1,2,0,0,none,scp,1,0,memory,,0,1,1,0,0,0,0,0,0,0,\n"
-	rows, err := parseCSV(strings.NewReader(head + good))
+	rows, err := table.Read(strings.NewReader(head + good))
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	for text, want := range map[string]string{
@@ -70,7 +70,7 @@ func TestBadResults(t *testing.T) {
 		head + strings.Replace(good, "0,memory", "NaN,memory", 1): `others: "NaN": is no time`,
 		head + good + strings.Replace(good, ",1,1,", ",1,x,", 1):  "line 3: healthy_s",
 	} {
-		_, err := parseCSV(strings.NewReader(text))
+		_, err := table.Read(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -117,7 +117,7 @@ func TestPublishedPicture(t *testing.T) {
 	text, err := os.Open(results + ".csv")
 	require.NoError(t, err)
 	defer text.Close()
-	rows, err := parseCSV(text)
+	rows, err := table.Read(text)
 	require.NoError(t, err)
 	var b strings.Builder
 	require.NoError(t, writeSVG(&b, lines((&report{rows: rows}).figures())))
@@ -130,7 +130,7 @@ func TestClaims(t *testing.T) {
 	text, err := os.Open("../results/cast.csv")
 	require.NoError(t, err)
 	defer text.Close()
-	rows, err := parseCSV(text)
+	rows, err := table.Read(text)
 	require.NoError(t, err)
 	var faster []cell
 	multiples := map[string][2]float64{} // multiples of one copy on the wire: the least and the greatest

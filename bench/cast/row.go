@@ -4,7 +4,8 @@ package main
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
 // row is one measurement.
@@ -46,18 +47,9 @@ func (o *outcome) String() string {
 	if o.Failed != "" {
 		return o.Failed
 	}
-	text := fmt.Sprintf("%s s", spell(o.Ended))
+	text := fmt.Sprintf("%s s", units.Seconds(o.Ended))
 	if o.Healthy > 0 {
-		text += fmt.Sprintf(", files after %s s", spell(o.Healthy))
+		text += fmt.Sprintf(", files after %s s", units.Seconds(o.Healthy))
 	}
 	return text
-}
-
-// spell spells a time with three digits.
-func spell(seconds float64) string {
-	if seconds <= 0 {
-		return "-"
-	}
-	digits := 2 - int(math.Floor(math.Log10(seconds)))
-	return fmt.Sprintf("%.*f", max(0, digits), seconds)
 }

@@ -123,8 +123,12 @@ func (p *panel) bars(b *bytes.Buffer, names []string) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n", (left+x)/2, plotFloor+18, hosts)
 		x += groupGap / 2
 		if i+1 == len(p.lines) || l.PerMille != p.lines[i+1].PerMille {
+			loss := "no loss"
+			if l.PerMille > 0 {
+				loss = units.Loss(l.PerMille) + " of the frames lost"
+			}
 			fmt.Fprintf(b, `<path d="M%.1f %gH%.1f" stroke="#888"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n",
-				begin+groupGap/2, plotFloor+26, x-groupGap/2, (begin+x)/2, plotFloor+44, lossWords(l.PerMille))
+				begin+groupGap/2, plotFloor+26, x-groupGap/2, (begin+x)/2, plotFloor+44, loss)
 			x += lossGap
 			begin = x
 		}
@@ -139,17 +143,10 @@ func (p *panel) bar(b *bytes.Buffer, f *figure, wire, x, width float64) {
 	}
 	y := p.y(m)
 	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %s s, %.2f ×</title></rect>`+"\n",
-		x, y, width*0.92, plotFloor-y, colors[f.tool], f.tool, spell(f.seconds()), m)
+		x, y, width*0.92, plotFloor-y, colors[f.tool], f.tool, units.Seconds(f.seconds()), m)
 	if f.tool == ours {
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="end" font-size="12" font-weight="bold" fill="%s">%.2f</text>`+"\n", x+width*0.92, y-4, colors[ours], m)
 	}
-}
-
-func lossWords(perMille int) string {
-	if perMille == 0 {
-		return "no loss"
-	}
-	return units.Loss(perMille) + " of the frames lost"
 }
 
 // rateWords spells a rate for people.

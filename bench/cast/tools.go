@@ -130,7 +130,7 @@ func udpcast(more ...string) func(*place) *plan {
 		sender := append([]string{"udp-sender", "--file", p.source, "--min-receivers", fmt.Sprint(p.Hosts), "--full-duplex",
 			"--rexmit-hello-interval", "100"}, common...)
 		if p.Rate > 0 {
-			sender = append(sender, "--max-bitrate", fmt.Sprintf("%dk", told(p.Rate)))
+			sender = append(sender, "--max-bitrate", fmt.Sprintf("%dk", rateForTool(p.Rate)))
 		}
 		pl := &plan{ready: socket{"udp", 9000}, senders: [][]string{append(sender, more...)}}
 		for i := 1; i <= p.Hosts; i++ {
@@ -140,16 +140,16 @@ func udpcast(more ...string) func(*place) *plan {
 	}
 }
 
-// told returns the rate in kbit/s for tools that need it. It is below the rate of the link, which
+// rateForTool returns the rate in kbit/s for tools that need it. It is below the rate of the link, which
 // leaves room for repairs and answers.
-func told(rate int64) int64 { return rate * 95 / 100 / 1000 }
+func rateForTool(rate int64) int64 { return rate * 95 / 100 / 1000 }
 
 // uftp returns the plan of uftp. Its flags give the rate of the links, set the first time for
 // answers to a tenth of a second in place of half a second, and make it fill its datagrams.
 func uftp(p *place) *plan {
 	rate := int64(-1) // as fast as the interface allows
 	if p.Rate > 0 {
-		rate = told(p.Rate)
+		rate = rateForTool(p.Rate)
 	}
 	pl := &plan{
 		ready: socket{"udp", 1044}, stays: true,

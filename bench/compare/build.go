@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,8 +15,7 @@ import (
 // built holds the programs to run: schedgen and, for each peer that is installed, its launcher and
 // its micro-benchmark. The launcher of a missing peer is "".
 type built struct {
-	dir                      string
-	schedgen                 string
+	tool.Programs
 	openMPI, microOpenMPI    string
 	mpich, microMPICH, yield string
 }
@@ -38,28 +36,24 @@ func install(ctx context.Context, stderr io.Writer) error {
 
 // build compiles schedgen, and the micro-benchmark for each peer that is installed. It leaves out
 // the other peers.
-func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
+func build(ctx context.Context, stderr io.Writer) (*built, error) {
 	root, err := tool.ModuleRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := new(built)
-	if b.dir, err = tool.Build(ctx, stderr, "compare", "./cmd/schedgen"); err != nil {
+	if b.Programs, err = tool.Build(ctx, stderr, "compare", "./cmd/schedgen"); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			b.remove()
-		}
-	}()
-	b.schedgen = filepath.Join(b.dir, "schedgen")
-	return b, b.peers(ctx, filepath.Join(root, "bench", "mpi"), stderr)
+	if err := b.compilePeers(ctx, filepath.Join(root, "bench", "mpi"), stderr); err != nil {
+		b.Remove()
+		return nil, err
+	}
+	return b, nil
 }
 
-func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
-
-// peers compiles the micro-benchmarks of the peers.
-func (b *built) peers(ctx context.Context, source string, stderr io.Writer) error {
+// compilePeers compiles the micro-benchmarks of the peers.
+func (b *built) compilePeers(ctx context.Context, source string, stderr io.Writer) error {
 	micro := filepath.Join(source, "micro.c")
 	for _, p := range []struct {
 		name          string
@@ -71,7 +65,7 @@ func (b *built) peers(ctx context.Context, source string, stderr io.Writer) erro
 			fmt.Fprintf(stderr, "without %s (--install installs it): %v\n", p.name, err)
 			continue
 		}
-		*p.launcher, *p.exe = launcher, filepath.Join(b.dir, "micro."+p.name)
+		*p.launcher, *p.exe = launcher, b.Path("micro."+p.name)
 		// The compiler takes MPI_STATUSES_IGNORE for an array that is too short.
 		if err := tool.Execute(ctx, stderr, compiler, "-std=c11", "-O2", "-Wno-stringop-overflow", "-o", *p.exe, micro); err != nil {
 			return err
@@ -80,6 +74,6 @@ func (b *built) peers(ctx context.Context, source string, stderr io.Writer) erro
 	if b.mpich == "" {
 		return nil
 	}
-	b.yield = filepath.Join(b.dir, "yield.so")
+	b.yield = b.Path("yield.so")
 	return tool.Execute(ctx, stderr, "mpicc.mpich", "-O2", "-shared", "-fPIC", "-o", b.yield, filepath.Join(source, "yield.c"), "-ldl")
 }

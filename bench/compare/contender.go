@@ -92,7 +92,7 @@ func (b *built) ourContenders(c cell) []contender {
 			if transport == "tcp" && casts || transport == "mcast" && !casts && !rooted || isTwin(c, choice) {
 				continue
 			}
-			out = append(out, b.our(c, transport, choice))
+			out = append(out, b.ourContender(c, transport, choice))
 		}
 	}
 	return out
@@ -143,8 +143,8 @@ func isTwin(c cell, choice choice) bool {
 // oneChunk is the largest number of bytes that are one chunk over any transport.
 const oneChunk = 4 << 10
 
-func (b *built) our(c cell, transport string, choice choice) contender {
-	args := []string{b.schedgen, "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}
+func (b *built) ourContender(c cell, transport string, choice choice) contender {
+	args := []string{b.Path("schedgen"), "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}
 	if c.op != opBarrier {
 		args = append(args, "--size", strconv.Itoa(c.bytes)+"B")
 	}

@@ -5,109 +5,83 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// columns are the columns of the CSV. Times are in microseconds: statistics over iterations of the
-// maximum over ranks. mean_us, median_us and p99_us are medians over runs, and the last three
-// columns hold the values of every run.
-var columns = []string{
-	"wire", "op", "ranks", "bytes", "side", "contender", "status", "iterations", "runs",
-	"mean_us", "min_mean_us", "max_mean_us", "median_us", "p99_us", "means_us", "medians_us", "p99s_us",
-}
+// table is the form of the CSV. Times are in microseconds: statistics over iterations of the maximum
+// over ranks. mean_us, median_us and p99_us are medians over runs, and the last three columns hold
+// the values of every run.
+var table = tool.Table[row]{What: "a comparison", Columns: []tool.Column[row]{
+	tool.Text("wire", func(r *row) *string { return &r.wire }),
+	tool.Text("op", func(r *row) *string { return &r.op }),
+	tool.Whole("ranks", func(r *row) *int { return &r.ranks }),
+	tool.Whole("bytes", func(r *row) *int { return &r.bytes }),
+	tool.Text("side", func(r *row) *string { return &r.side }),
+	tool.Text("contender", func(r *row) *string { return &r.contender }),
+	tool.Text("status", func(r *row) *string { return &r.status }),
+	tool.Whole("iterations", func(r *row) *int { return &r.iterations }),
+	tool.Computed("runs", func(r *row) string { return strconv.Itoa(len(r.runs)) }),
+	tool.Computed("mean_us", func(r *row) string { return micros(r.mean()) }),
+	tool.Computed("min_mean_us", func(r *row) string { least, _ := r.bounds(); return micros(least) }),
+	tool.Computed("max_mean_us", func(r *row) string { _, most := r.bounds(); return micros(most) }),
+	tool.Computed("median_us", func(r *row) string { return micros(r.middle()) }),
+	tool.Computed("p99_us", func(r *row) string { return micros(median(r.values(p99))) }),
+	{Name: "means_us", Write: func(r *row) string { return micros(r.means()...) }, Read: readMeans},
+	perRun("medians_us", func(t *timing) *float64 { return &t.median }),
+	perRun("p99s_us", p99),
+}}
 
-func (r *results) writeCSV(w io.Writer) error {
-	return tool.WriteCSV(w, func(yield func([]string) bool) {
-		for i := -1; i < len(r.rows); i++ {
-			record := columns
-			if i >= 0 {
-				record = r.rows[i].record()
+func p99(t *timing) *float64 { return &t.p99 }
+
+// perRun returns a column of the value of each run. The means come before, and say how many runs
+// there are.
+func perRun(name string, of func(*timing) *float64) tool.Column[row] {
+	return tool.Column[row]{Name: name,
+		Write: func(r *row) string { return micros(r.values(of)...) },
+		Read: func(text string, r *row) error {
+			values, err := parseMicros(text)
+			if err == nil && len(values) != len(r.runs) {
+				err = errors.New("the runs differ in number")
 			}
-			if !yield(record) {
-				return
+			if err != nil {
+				return err
 			}
-		}
-	})
+			for i, x := range values {
+				*of(&r.runs[i]) = x
+			}
+			return nil
+		}}
 }
 
-func (r *row) record() []string {
-	least, most := math.NaN(), math.NaN()
-	if len(r.runs) > 0 {
-		least, most = slices.Min(r.means()), slices.Max(r.means())
+// readMeans reads the mean of each run.
+func readMeans(text string, r *row) error {
+	values, err := parseMicros(text)
+	for _, x := range values {
+		r.runs = append(r.runs, timing{mean: x})
 	}
-	return []string{
-		r.wire, r.op, strconv.Itoa(r.ranks), strconv.Itoa(r.bytes), r.side, r.contender, r.status,
-		strconv.Itoa(r.iterations), strconv.Itoa(len(r.runs)),
-		micro(r.mean()), micro(least), micro(most), micro(r.middle()), micro(median(r.p99s())),
-		micros(r.means()), micros(r.medians()), micros(r.p99s()),
-	}
+	return err
 }
 
-func micro(x float64) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	return tool.Float(x, 3)
-}
-
-func micros(values []float64) string {
+// micros returns the text of times, of which NaN is unknown.
+func micros(values ...float64) string {
 	var out []string
 	for _, x := range values {
-		out = append(out, micro(x))
+		text := ""
+		if !math.IsNaN(x) {
+			text = tool.Float(x, 3)
+		}
+		out = append(out, text)
 	}
 	return strings.Join(out, ";")
 }
 
-// readCSV reads a file that writeCSV has written.
-func readCSV(name string) (*results, error) {
-	return tool.ReadFile(name, parseCSV)
-}
-
-func parseCSV(in io.Reader) (*results, error) {
-	r := new(results)
-	err := tool.ReadCSV(in, columns, "a comparison", func(record []string) error {
-		row, err := parseRow(record)
-		if err == nil {
-			r.rows = append(r.rows, row)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func parseRow(f []string) (row, error) {
-	r := row{cell: cell{wire: f[0], op: f[1]}, side: f[4], contender: f[5], status: f[6]}
-	fields := tool.NewFields(columns, f)
-	r.ranks, r.bytes, r.iterations = fields.Int(2), fields.Int(3), fields.Int(7)
-	errs := [4]error{3: fields.Err()}
-	var lists [3][]float64
-	for i := range lists {
-		lists[i], errs[i] = parseMicros(f[14+i])
-	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return r, err
-	}
-	if len(lists[0]) != len(lists[1]) || len(lists[0]) != len(lists[2]) {
-		return r, errors.New("the runs differ in number")
-	}
-	for i := range lists[0] {
-		r.runs = append(r.runs, timing{lists[0][i], lists[1][i], lists[2][i]})
-	}
-	return r, nil
-}
-
-func parseMicros(text string) ([]float64, error) {
+func parseMicros(text string) (values []float64, err error) {
 	if text == "" {
 		return nil, nil
 	}
-	var out []float64
 	for part := range strings.SplitSeq(text, ";") {
 		x, err := strconv.ParseFloat(part, 64)
 		if err == nil && !(x > 0 && x < math.MaxFloat64) {
@@ -116,7 +90,30 @@ func parseMicros(text string) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, x)
+		values = append(values, x)
 	}
-	return out, nil
+	return values, nil
+}
+
+func (r *results) writeCSV(w io.Writer) error {
+	return table.Write(w, func(yield func(*row) bool) {
+		for i := range r.rows {
+			if !yield(&r.rows[i]) {
+				return
+			}
+		}
+	})
+}
+
+// readResults reads a file that writeCSV has written.
+func readResults(name string) (*results, error) {
+	rows, err := table.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r := new(results)
+	for _, row := range rows {
+		r.rows = append(r.rows, *row)
+	}
+	return r, nil
 }

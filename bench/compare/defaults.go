@@ -63,7 +63,7 @@ func (r *results) standards() (out []standard) {
 	for _, v := range r.verdicts() {
 		var rows []row
 		for _, o := range r.rows {
-			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: inner(&o)}) { // older results have rows of algorithms that do the same
+			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: withoutTransport(&o)}) { // older results have rows of algorithms that do the same
 				rows = append(rows, o)
 			}
 		}
@@ -120,19 +120,21 @@ func (r *results) standardTable(b *bytes.Buffer) {
 		"in %d of %d cells (%.0f %%) within %.0f %%:\n\n| | P | transport | choice | µs | best | µs | ratio |\n|---|---|---|---|---|---|---|---|\n",
 		good, len(all), 100*float64(good)/float64(len(all)), 100*(near-1))
 	for _, s := range all {
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s | %s |\n", what(s.cell), s.ranks, s.transport, s.words(), inner(s.best), digits(s.best.mean()), s.mark())
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s | %s |\n", opAndSize(s.cell), s.ranks, s.transport, s.choiceAndTime(), withoutTransport(s.best), digits(s.best.mean()), s.ratioByNear())
 	}
 }
 
-func (s *standard) words() string {
+// choiceAndTime returns two columns: the choice and its time.
+func (s *standard) choiceAndTime() string {
 	if s.row == nil {
 		_, name, _ := strings.Cut(standardName(s.cell, s.transport), " ")
 		return name + " | not measured"
 	}
-	return inner(s.row) + " | " + digits(s.row.mean())
+	return withoutTransport(s.row) + " | " + digits(s.row.mean())
 }
 
-func (s *standard) mark() string {
+// ratioByNear returns the ratio, in bold if the choice is not near the best.
+func (s *standard) ratioByNear() string {
 	switch {
 	case s.row == nil:
 		return "-"
@@ -142,8 +144,8 @@ func (s *standard) mark() string {
 	return ratio(s.ratio)
 }
 
-// inner returns the name of a contender without its transport.
-func inner(r *row) string {
+// withoutTransport returns the name of a contender without its transport.
+func withoutTransport(r *row) string {
 	_, name, _ := strings.Cut(r.contender, " ")
 	return name
 }

@@ -24,7 +24,7 @@ func TestGoals(t *testing.T) {
 		{cell{wire: wireShm, op: opBarrier, ranks: 32}, 0.99, "0.99"},
 	} {
 		v := verdict{cell: test.cell, ratio: test.ratio}
-		require.Equal(t, test.want, marked(&v), "%v", test.cell)
+		require.Equal(t, test.want, ratioByGoal(&v), "%v", test.cell)
 		var b bytes.Buffer
 		ratioTable(&b, []verdict{v})
 		require.Contains(t, b.String(), " "+test.want+" |\n")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // The raw limits are the times of the system without any library, between processes in Go, with
@@ -54,12 +56,12 @@ func measureLimits(ctx context.Context, o *options, stderr io.Writer) []row {
 			if ctx.Err() != nil {
 				return rows
 			}
-			times, err := once(ctx, &l)
+			times, err := measureLimit(ctx, &l)
 			if err != nil {
-				r.note(err)
+				r.status = tool.OneLine(err)
 				break
 			}
-			r.runs = append(r.runs, summarize(times))
+			r.runs = append(r.runs, timingOf(times))
 		}
 		fmt.Fprintf(stderr, "%s: %s µs %s\n", l.name, digits(r.mean()), r.status)
 		rows = append(rows, r)
@@ -67,7 +69,8 @@ func measureLimits(ctx context.Context, o *options, stderr io.Writer) []row {
 	return rows
 }
 
-func once(ctx context.Context, l *limit) ([]float64, error) {
+// measureLimit makes one measurement of a limit.
+func measureLimit(ctx context.Context, l *limit) ([]float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limitTime, fmt.Errorf("not finished after %v", limitTime))
 	defer cancel()
 	times, err := l.measure(ctx, l)
@@ -77,7 +80,8 @@ func once(ctx context.Context, l *limit) ([]float64, error) {
 	return times, err
 }
 
-func summarize(times []float64) timing {
+// timingOf returns the statistics of times in microseconds.
+func timingOf(times []float64) timing {
 	sorted := slices.Sorted(slices.Values(times))
 	sum := 0.0
 	for _, t := range sorted {
@@ -105,8 +109,8 @@ func startChild(ctx context.Context, args ...string) (*child, error) {
 	return c, c.cmd.Start()
 }
 
-// end ends the child, which has reported its results before.
-func (c *child) end() error {
+// stop ends the child, which has reported its results before.
+func (c *child) stop() error {
 	_ = c.cmd.Process.Kill() // it may have ended
 	var exit *exec.ExitError
 	if err := c.cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -144,7 +148,7 @@ func exchangeTCP(ctx context.Context, l *limit) (_ []float64, err error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	defer func() { err = errors.Join(err, c.end()) }()
+	defer func() { err = errors.Join(err, c.stop()) }()
 	conn, err := listener.Accept()
 	if err := errors.Join(err, listener.Close()); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func exchangeFlags(ctx context.Context, l *limit) (_ []float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.end()) }()
+	defer func() { err = errors.Join(err, c.stop()) }()
 	var times []float64
 	for i := range total {
 		start := time.Now()

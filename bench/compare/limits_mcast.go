@@ -21,7 +21,7 @@ func multicast(ctx context.Context, l *limit) (_ []float64, err error) {
 	var children []*child
 	defer func() {
 		for _, c := range children {
-			err = errors.Join(err, c.end())
+			err = errors.Join(err, c.stop())
 		}
 	}()
 	for range l.ranks - 1 {
@@ -31,7 +31,7 @@ func multicast(ctx context.Context, l *limit) (_ []float64, err error) {
 		}
 		children = append(children, c)
 	}
-	if _, err := last(children); err != nil { // each child reports that it has joined
+	if _, err := latestTime(children); err != nil { // each child reports that it has joined
 		return nil, err
 	}
 	conn, err := multicastSender(ctx, group)
@@ -50,7 +50,7 @@ func sendEach(conn net.Conn, children []*child, l *limit) ([]float64, error) {
 		if _, err := conn.Write(buf); err != nil {
 			return nil, err
 		}
-		end, err := last(children)
+		end, err := latestTime(children)
 		if err != nil {
 			return nil, fmt.Errorf("datagram %d: %w", i, err)
 		}
@@ -61,8 +61,8 @@ func sendEach(conn net.Conn, children []*child, l *limit) ([]float64, error) {
 	return times, nil
 }
 
-// last reads one time from each child and returns the latest.
-func last(children []*child) (int64, error) {
+// latestTime reads one time from each child and returns the latest.
+func latestTime(children []*child) (int64, error) {
 	var latest int64
 	var buf [8]byte
 	for _, c := range children {

@@ -60,7 +60,7 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	var stored *results
 	if o.against != "" {
-		if stored, err = readCSV(o.against); err != nil {
+		if stored, err = readResults(o.against); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 // obtain measures, or reads stored results. With an error it returns the results before the error.
 func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error) {
 	if o.measured != "" {
-		return readCSV(o.measured)
+		return readResults(o.measured)
 	}
 	if o.install {
 		if err := install(ctx, stderr); err != nil {
@@ -89,7 +89,7 @@ func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error)
 	if err != nil {
 		return nil, err
 	}
-	defer b.remove()
+	defer b.Remove()
 	r := &results{about: b.about(ctx, o)}
 	if err := measureCells(ctx, o, b, r, stderr); err != nil {
 		return r, err

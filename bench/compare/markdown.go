@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // disclosure describes the comparison and the settings of the peers.
@@ -31,11 +33,7 @@ processes of one machine; operations are separated by a barrier that is not time
 
 func (r *results) writeMarkdown(w io.Writer, name string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# schedgen beside MPI: %s\n\n", name)
-	for _, line := range r.about {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	fmt.Fprintf(&b, "\n%s", disclosure)
+	tool.WriteHead(&b, "schedgen beside MPI: "+name, r.about, disclosure)
 	all := r.verdicts()
 	for _, wire := range []string{wireTCP, wireShm} {
 		of := slices.DeleteFunc(slices.Clone(all), func(v verdict) bool { return v.wire != wire })
@@ -71,28 +69,29 @@ func ratioTable(b *bytes.Buffer, all []verdict) {
 		if i > 0 && all[i-1].op == v.op && all[i-1].bytes == v.bytes {
 			continue
 		}
-		fmt.Fprintf(b, "| %s |", what(v.cell))
+		fmt.Fprintf(b, "| %s |", opAndSize(v.cell))
 		for _, p := range ranks {
 			at := slices.IndexFunc(all, func(o verdict) bool { return o.op == v.op && o.bytes == v.bytes && o.ranks == p })
 			if at < 0 || math.IsNaN(all[at].ratio) {
 				fmt.Fprint(b, " - |")
 			} else {
-				fmt.Fprintf(b, " %s |", marked(&all[at]))
+				fmt.Fprintf(b, " %s |", ratioByGoal(&all[at]))
 			}
 		}
 		fmt.Fprintln(b)
 	}
 }
 
-func marked(v *verdict) string {
+// ratioByGoal returns the ratio of a cell, with the goal if it is missed.
+func ratioByGoal(v *verdict) string {
 	if v.missed() {
 		return fmt.Sprintf("**%.2f** > %.1f", v.ratio, goal(v.cell))
 	}
 	return fmt.Sprintf("%.2f", v.ratio)
 }
 
-// what returns the operation with its size.
-func what(c cell) string {
+// opAndSize returns the operation with its size.
+func opAndSize(c cell) string {
 	if c.op == opBarrier {
 		return c.op
 	}
@@ -103,7 +102,7 @@ func detailTable(b *bytes.Buffer, all []verdict) {
 	fmt.Fprint(b, "\n| | P | ours | min–max | algorithm | best peer | min–max | which | ratio | by round | of medians |\n")
 	fmt.Fprint(b, "|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, v := range all {
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s–%s | %s |\n", what(v.cell), v.ranks, times(v.ours), times(v.peer),
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s–%s | %s |\n", opAndSize(v.cell), v.ranks, times(v.ours), times(v.peer),
 			ratio(v.ratio), ratio(v.lo), ratio(v.hi), ratio(v.medians))
 	}
 }

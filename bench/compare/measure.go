@@ -9,8 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // timing is the result of one measurement in microseconds: statistics over its iterations of the
@@ -54,7 +55,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	for part := range bytes.Lines(p) {
 		c.line = append(c.line, part...)
 		if part[len(part)-1] == '\n' {
-			c.end()
+			c.endLine()
 		}
 		if len(c.line) > maxKept {
 			c.line = c.line[:0] // no result is that long
@@ -63,7 +64,8 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (c *capture) end() {
+// endLine takes a whole line.
+func (c *capture) endLine() {
 	if t, ok := c.parse(strings.TrimSpace(string(c.line))); ok && c.result == nil {
 		c.result = &t
 		c.found()
@@ -86,37 +88,29 @@ func measure(ctx context.Context, c *contender, iterations int, limit time.Durat
 	args := c.command(iterations, limit)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), c.env...)
-	// The program and its children are in their own process group, so that all can be ended.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = linger
 	var timer *time.Timer
 	out := &capture{parse: c.parse, found: func() { timer = time.AfterFunc(linger, cancel) }}
 	cmd.Stdout, cmd.Stderr = out, out
-	err := cmd.Run()
+	err := tool.RunGroup(cmd, linger)
 	if timer != nil {
 		timer.Stop()
-	}
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends children that are left, if any
 	}
 	if out.result != nil {
 		return *out.result, nil
 	}
-	return timing{}, failed(ctx, err, out)
+	return timing{}, noResult(ctx, err, out)
 }
 
-// failed returns the reason why there is no result.
-func failed(ctx context.Context, err error, out *capture) error {
+// noResult returns the reason why there is no result.
+func noResult(ctx context.Context, err error, out *capture) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil:
 		err = errors.New("it printed no result")
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out.rest)), "\n")
-	if first == "" {
-		return err
+	if first := tool.FirstLineOf(string(out.rest)); first != "" {
+		return fmt.Errorf("%w: %s", err, first)
 	}
-	return fmt.Errorf("%w: %s", err, first)
+	return err
 }

@@ -4,10 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // options are the values of the flags.
@@ -26,57 +26,23 @@ type options struct {
 	cells    []cell
 }
 
-// list is a flag with several values, separated by commas.
-type list struct {
-	values []string
-	known  []string // possible values; nil: numbers
-}
-
-func (l *list) String() string { return strings.Join(l.values, ",") }
-
-// Set parses the values.
-func (l *list) Set(text string) error {
-	l.values = strings.Split(text, ",")
-	for _, v := range l.values {
-		if l.known != nil && !slices.Contains(l.known, v) {
-			return fmt.Errorf("%q is none of %s", v, strings.Join(l.known, ", "))
-		}
-		if n, err := strconv.Atoi(v); l.known == nil && (err != nil || n < 1 || n > maxNumber) {
-			return fmt.Errorf("%q is not in 1..%d", v, maxNumber)
-		}
-	}
-	return nil
-}
-
 // maxNumber is the largest number of ranks or bytes.
 const maxNumber = 1 << 30
-
-func (l *list) numbers() []int {
-	var out []int
-	for _, v := range l.values {
-		n, _ := strconv.Atoi(v) // never fails: Set has checked it
-		out = append(out, n)
-	}
-	return out
-}
 
 func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	wires := &list{values: []string{wireTCP, wireShm}, known: []string{wireTCP, wireShm}}
-	ops := &list{values: operations(), known: operations()}
-	ranks := &list{values: []string{"2", "4", "8", "16", "32"}}
-	sizes := &list{values: []string{"2", "2048", "65536", "524288"}}
-	blocks := []string{"8", "1024", "65536", "1048576"}
-	vectors := []string{"8", "2048", "65536", "1048576", "16777216"}
+	wires, ops := []string{wireTCP, wireShm}, operations()
+	ranks, sizes := []int{2, 4, 8, 16, 32}, []int{2, 2 << 10, 64 << 10, 512 << 10}
+	blocks, vectors := []int{8, 1 << 10, 64 << 10, 1 << 20}, []int{8, 2 << 10, 64 << 10, 1 << 20, 16 << 20}
 	f.BoolVar(&o.quick, "quick", false, "P = 2, 4, 8; 2 B, 64 KiB, 512 KiB, blocks and vectors of 8 B and 64 KiB; fewer iterations")
 	f.BoolVar(&o.install, "install", false, "install Open MPI, MPICH and a C compiler with apt-get first")
 	f.BoolVar(&o.limits, "limits", true, "also measure the raw limits of the system")
-	f.Var(wires, "wire", "only over these: tcp (schedgen: TCP and multicast), shm")
-	f.Var(ops, "op", "only these operations")
-	f.Var(ranks, "p", "only these numbers of ranks")
-	f.Var(sizes, "size", "only these sizes of a message, or of a block, in bytes (default for blocks 8,1024,65536,1048576, for folded vectors 8,2048,65536,1048576,16777216)")
+	f.Func("wire", "only over these: tcp (schedgen: TCP and multicast), shm (default "+strings.Join(wires, ",")+")", tool.List(&wires, tool.OneOf(wires)))
+	f.Func("op", "only these operations (default "+strings.Join(ops, ",")+")", tool.List(&ops, tool.OneOf(ops)))
+	f.Func("p", "only these numbers of ranks (default 2,4,8,16,32)", tool.List(&ranks, tool.Number(1, maxNumber)))
+	f.Func("size", "only these sizes of a message, or of a block, in bytes (default 2,2048,65536,524288, for blocks 8,1024,65536,1048576, for folded vectors 8,2048,65536,1048576,16777216)", tool.List(&sizes, tool.Number(1, maxNumber)))
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
 	f.IntVar(&o.keep, "keep", 3, "after the first round keep only the best `N` of schedgen's algorithms over each transport; 0: all")
 	f.DurationVar(&o.limit, "limit", 20*time.Second, "longest time of one measurement")
@@ -91,35 +57,28 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	given := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
 	if o.quick {
-		narrow(given, "p", ranks, "2", "4", "8")
-		narrow(given, "size", sizes, "2", "65536", "524288")
-		blocks, vectors = []string{"8", "65536"}, []string{"8", "65536"}
+		if !given["p"] {
+			ranks = []int{2, 4, 8}
+		}
+		if !given["size"] {
+			sizes = []int{2, 64 << 10, 512 << 10}
+		}
+		blocks, vectors = []int{8, 64 << 10}, []int{8, 64 << 10}
 	}
 	if given["size"] {
-		blocks, vectors = sizes.values, sizes.values
+		blocks, vectors = sizes, sizes
 	}
-	o.finish(given["output"])
-	o.cells = cells(wires.values, ops.values, ranks.numbers(), sizes.numbers(), (&list{values: blocks}).numbers(), (&list{values: vectors}).numbers())
-	return o, o.check(f.Args())
-}
-
-// narrow sets the values of --quick for flags that are not given.
-func narrow(given map[string]bool, name string, l *list, values ...string) {
-	if !given[name] {
-		l.values = values
-	}
-}
-
-func (o *options) finish(outputGiven bool) {
 	if o.name == "" {
 		o.name = "full"
 		if o.quick {
 			o.name = "quick"
 		}
 	}
-	if !outputGiven && (o.against != "" || o.measured != "") {
+	if !given["output"] && (o.against != "" || o.measured != "") {
 		o.output = "" // stored results stay
 	}
+	o.cells = cells(wires, ops, ranks, sizes, blocks, vectors)
+	return o, o.check(f.Args())
 }
 
 func (o *options) check(rest []string) error {

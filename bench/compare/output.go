@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // writeAll prints the table, and writes the files.
@@ -25,20 +26,9 @@ func writeAll(o *options, r *results, stdout io.Writer) error {
 	for extension, write := range map[string]func(io.Writer) error{
 		"csv": r.writeCSV, "md": markdown, "svg": r.writeSVG,
 	} {
-		if err := writeFile(filepath.Join(o.output, o.name+"."+extension), write); err != nil {
+		if err := tool.Replace(filepath.Join(o.output, o.name+"."+extension), write); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,25 +29,31 @@ func (r *row) transport() string {
 	return name
 }
 
-func (r *row) note(err error) { r.status = strings.Join(strings.Fields(err.Error()), " ") }
-
 // mean returns the median over runs of the mean over iterations, in microseconds, or NaN without a
 // run.
 func (r *row) mean() float64 { return median(r.means()) }
 
 // middle returns the median over runs of the median over iterations, in microseconds.
-func (r *row) middle() float64 { return median(r.medians()) }
+func (r *row) middle() float64 {
+	return median(r.values(func(t *timing) *float64 { return &t.median }))
+}
 
-func (r *row) means() []float64   { return pick(r.runs, func(t timing) float64 { return t.mean }) }
-func (r *row) medians() []float64 { return pick(r.runs, func(t timing) float64 { return t.median }) }
-func (r *row) p99s() []float64    { return pick(r.runs, func(t timing) float64 { return t.p99 }) }
+func (r *row) means() []float64 { return r.values(func(t *timing) *float64 { return &t.mean }) }
 
-func pick(runs []timing, of func(timing) float64) []float64 {
-	var out []float64
-	for _, t := range runs {
-		out = append(out, of(t))
+// values returns one value of each run.
+func (r *row) values(of func(*timing) *float64) (out []float64) {
+	for i := range r.runs {
+		out = append(out, *of(&r.runs[i]))
 	}
 	return out
+}
+
+// bounds returns the least and the largest mean of a run, or NaN without a run.
+func (r *row) bounds() (least, most float64) {
+	if len(r.runs) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	return slices.Min(r.means()), slices.Max(r.means())
 }
 
 func median(values []float64) float64 {
@@ -59,8 +64,6 @@ func median(values []float64) float64 {
 	half := len(sorted) / 2
 	return (sorted[half] + sorted[len(sorted)-1-half]) / 2
 }
-
-func compareFloats(a, b float64) int { return cmp.Compare(a, b) }
 
 // verdict compares schedgen's best contender with the best peer in a cell, by their means.
 type verdict struct {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // means returns a row whose runs have these means.
@@ -79,9 +81,12 @@ func TestCSVReadsWhatItWrites(t *testing.T) {
 		}
 		var b bytes.Buffer
 		require.NoError(t, r.writeCSV(&b))
-		got, err := parseCSV(&b)
+		got, err := table.Read(&b)
 		require.NoError(t, err)
-		require.Equal(t, r.rows, got.rows)
+		require.Len(t, got, len(r.rows))
+		for i := range got {
+			require.Equal(t, &r.rows[i], got[i])
+		}
 	})
 }
 
@@ -92,16 +97,16 @@ func TestCSVRefuses(t *testing.T) {
 	for what, c := range map[string]struct{ old, new, want string }{
 		"other columns": {"wire,op", "wire,po", "these are not the columns"},
 		"no number":     {",4,2,", ",x,2,", "line 2: ranks: \"x\": strconv.ParseInt"},
-		"no time":       {"20.000;30.000", "20.000;-3", `line 3: "-3" is no time`},
+		"no time":       {"20.000;30.000", "20.000;-3.000", `line 3: means_us: "20.000;-3.000;10.000": "-3.000" is no time`},
 		"not a number":  {"20.000;30.000", "20.000;NaN", `"NaN" is no time`},
 		"runs missing":  {"20.000;30.000;10.000", "20.000;30.000", "the runs differ in number"},
 		"field missing": {"tcp,bcast,4,2,ours,slow", "bcast,4,2,ours,slow", "wrong number of fields"},
 	} {
 		require.Contains(t, good, c.old, what)
-		_, err := parseCSV(strings.NewReader(strings.Replace(good, c.old, c.new, 1)))
+		_, err := table.Read(strings.NewReader(strings.Replace(good, c.old, c.new, 1)))
 		require.ErrorContains(t, err, c.want, what)
 	}
-	_, err := parseCSV(strings.NewReader(""))
+	_, err := table.Read(strings.NewReader(""))
 	require.ErrorIs(t, err, io.EOF)
 }
 
@@ -179,7 +184,7 @@ func TestCompareFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, r *results) string {
 		name = filepath.Join(dir, name)
-		require.NoError(t, writeFile(name, r.writeCSV))
+		require.NoError(t, tool.Replace(name, r.writeCSV))
 		return name
 	}
 	stored := write("stored.csv", sample())
@@ -209,7 +214,7 @@ func TestCells(t *testing.T) {
 	full, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
 	require.Len(t, full.cells, 2*5*(1+3*4+4*4)+2*5*(4*5+2)) // vectors of 16 MiB are measured at up to four ranks
-	b := &built{schedgen: "schedgen", openMPI: "mpirun", mpich: "mpirun"}
+	b := &built{openMPI: "mpirun", mpich: "mpirun"}
 	for _, c := range full.cells {
 		require.Positive(t, c.iterations(true))
 		sides := map[string]int{}

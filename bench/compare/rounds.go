@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // measureCells measures all cells, one after the other. It continues after a failure.
@@ -44,13 +47,13 @@ func measureCell(ctx context.Context, o *options, c cell, all []contender) []row
 				continue
 			}
 			if over {
-				rows[i].note(fmt.Errorf("the cell's time was over after round %d", round))
+				rows[i].status = fmt.Sprintf("the cell's time was over after round %d", round)
 				out[i] = true
 				continue
 			}
 			t, err := measure(ctx, &all[i], rows[i].iterations, o.limit)
 			if out[i] = err != nil; err != nil {
-				rows[i].note(err)
+				rows[i].status = tool.OneLine(err)
 			} else {
 				rows[i].runs = append(rows[i].runs, t)
 			}
@@ -75,7 +78,7 @@ func drop(all []contender, rows []row, out []bool, keep int) {
 		if keep == 0 || len(of) <= keep {
 			continue
 		}
-		slices.SortStableFunc(of, func(a, b int) int { return compareFloats(rows[a].mean(), rows[b].mean()) })
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(rows[a].mean(), rows[b].mean()) })
 		for _, i := range of[keep:] {
 			out[i] = !all[i].own
 		}

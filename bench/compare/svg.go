@@ -50,20 +50,20 @@ func panelsOf(all []verdict) []*panel {
 	for _, v := range all {
 		key := cell{wire: v.wire, op: v.op, bytes: v.bytes}
 		if len(out) == 0 || key != last {
-			out = append(out, &panel{title: v.wire + ", " + what(v.cell)})
+			out = append(out, &panel{title: v.wire + ", " + opAndSize(v.cell)})
 			last = key
 		}
 		p := out[len(out)-1]
 		p.points = append(p.points, v)
 	}
 	for _, p := range out {
-		p.scale()
+		p.setScales()
 	}
 	return out
 }
 
-// scale finds the bounds of the scales. Those of times are powers of ten.
-func (p *panel) scale() {
+// setScales finds the bounds of the scales. Those of times are powers of ten.
+func (p *panel) setScales() {
 	p.minP, p.maxP = math.Inf(1), math.Inf(-1)
 	p.minTime, p.maxTime = math.Inf(1), math.Inf(-1)
 	for _, v := range p.points {
@@ -105,12 +105,12 @@ func (p *panel) draw(b *bytes.Buffer) {
 	for _, v := range p.points {
 		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%d</text>`+"\n", p.x(v.ranks), panelHeight-marginLow+13, v.ranks)
 	}
-	p.line(b, colorPeer, func(v *verdict) *row { return v.peer })
-	p.line(b, colorOurs, func(v *verdict) *row { return v.ours })
+	p.drawLine(b, colorPeer, func(v *verdict) *row { return v.peer })
+	p.drawLine(b, colorOurs, func(v *verdict) *row { return v.ours })
 }
 
-// line joins the medians over runs of one side.
-func (p *panel) line(b *bytes.Buffer, color string, of func(*verdict) *row) {
+// drawLine joins the medians over runs of one side.
+func (p *panel) drawLine(b *bytes.Buffer, color string, of func(*verdict) *row) {
 	var path bytes.Buffer
 	for i := range p.points {
 		r := of(&p.points[i])

@@ -83,7 +83,7 @@ func (r *results) wireTable(b *bytes.Buffer) {
 	var keys []key
 	for i := range r.rows {
 		row := &r.rows[i]
-		if k := (key{inner(row), row.ranks}); row.side == ours && movesBlocks(row.op) && !slices.Contains(keys, k) {
+		if k := (key{withoutTransport(row), row.ranks}); row.side == ours && movesBlocks(row.op) && !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 func main() {
@@ -35,10 +36,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *rounds, *link); err != nil {
-		fmt.Fprintln(os.Stderr, "exact:", err)
-		os.Exit(2)
-	}
+	tool.Exit("exact", run(ctx, os.Stdout, *rounds, *link))
 }
 
 // An operation is one call. Exact ones stand behind the rounded ones that they are compared with.

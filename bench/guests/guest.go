@@ -27,7 +27,7 @@ type guest struct {
 	link   net.Conn      // to the switch
 	port   net.Conn      // to the program inside
 	from   *gob.Decoder
-	to     *teller
+	to     *sender
 	outputs
 
 	mu    sync.Mutex
@@ -71,7 +71,7 @@ func (m *machine) start(number int, to outputs) (*guest, error) {
 	}
 	g := &guest{
 		number: number, qemu: cmd, ended: make(chan struct{}),
-		link: link, port: port, from: gob.NewDecoder(port), to: newTeller(port), outputs: to,
+		link: link, port: port, from: gob.NewDecoder(port), to: newSender(port), outputs: to,
 	}
 	go g.wait()
 	return g, nil
@@ -117,12 +117,12 @@ func (g *guest) killAsAsked(k kill) {
 // kill ends a guest at once, like a failing machine, if its command runs.
 func (g *guest) kill() {
 	if g.become(killed) == killed {
-		g.end()
+		g.killEmulator()
 	}
 }
 
-// end ends qemu.
-func (g *guest) end() { _ = g.qemu.Process.Kill() } // it may have ended already
+// killEmulator ends the guest, whatever it does.
+func (g *guest) killEmulator() { _ = g.qemu.Process.Kill() } // it may have ended already
 
 // become changes the state if the command is running, and returns the new state.
 func (g *guest) become(s state) state {
@@ -165,7 +165,7 @@ func (g *guest) boot() error {
 
 // command runs the command to its end. The error says how it failed.
 func (g *guest) command(m message, results *results) error {
-	code, err := 0, g.to.tell(m)
+	code, err := 0, g.to.send(m)
 	if err == nil {
 		code, err = g.output(results)
 	}
@@ -194,7 +194,7 @@ func (g *guest) output(results *results) (int, error) {
 		case stderr:
 			_, err = g.stderr.Write(m.Data)
 		case file:
-			err = results.add(g.number, m.Name, m.Data)
+			err = results.appendTo(g.number, m.Name, m.Data)
 		case exited:
 			return m.Code, nil
 		default:

@@ -30,11 +30,11 @@ type files struct {
 // modules, the files that Soft-RoCE needs, and the programs.
 func initramfs(ctx context.Context, o *options, image *debian.Image) ([]cpio.Entry, error) {
 	f := &files{image: image, there: map[string]bool{}}
-	if err := f.system(ctx, o.guests); err != nil {
+	if err := f.addSystem(ctx, o.guests); err != nil {
 		return nil, err
 	}
 	for _, name := range o.programs() {
-		if err := f.program(ctx, name, guestProgram(name)); err != nil {
+		if err := f.addProgram(ctx, name, guestProgram(name)); err != nil {
 			return nil, err
 		}
 	}
@@ -53,13 +53,13 @@ func (o *options) programs() []string {
 // guestProgram returns the path that a file of the host has in guests.
 func guestProgram(file string) string { return path.Join(programsDir, filepath.Base(file)) }
 
-// system adds the files that do not depend on the command.
-func (f *files) system(ctx context.Context, guests int) error {
+// addSystem adds the files that do not depend on the command.
+func (f *files) addSystem(ctx context.Context, guests int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := f.program(ctx, self, "/init"); err != nil {
+	if err := f.addProgram(ctx, self, "/init"); err != nil {
 		return err
 	}
 	for name, at := range map[string]string{"busybox": busybox, "ip": "/sbin/ip", "rdma": "/sbin/rdma"} {
@@ -67,21 +67,21 @@ func (f *files) system(ctx context.Context, guests int) error {
 		if err != nil {
 			return err
 		}
-		if err := f.program(ctx, file, at); err != nil {
+		if err := f.addProgram(ctx, file, at); err != nil {
 			return err
 		}
 	}
 	for _, m := range f.image.Modules {
-		if err := f.copy(m, path.Join(modulesDir, filepath.Base(m)), 0o644); err != nil {
+		if err := f.addFile(m, path.Join(modulesDir, filepath.Base(m)), 0o644); err != nil {
 			return err
 		}
 	}
 	for _, dir := range []string{"proc", "sys", "dev", "tmp", "root", "out"} {
 		f.entries = append(f.entries, cpio.Entry{Name: dir, Mode: fs.ModeDir | 0o755})
 	}
-	f.text("etc/hosts", hostsFile(guests))
-	f.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
-	f.text("etc/group", "root:x:0:\n")
+	f.addText("etc/hosts", hostsFile(guests))
+	f.addText("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
+	f.addText("etc/group", "root:x:0:\n")
 	return f.providers(ctx)
 }
 
@@ -98,7 +98,7 @@ func (f *files) providers(ctx context.Context) error {
 		for _, file := range found {
 			at, err := filepath.Rel(f.image.Root, file)
 			if err == nil {
-				err = f.program(ctx, file, "/"+at)
+				err = f.addProgram(ctx, file, "/"+at)
 			}
 			if err != nil {
 				return err
@@ -108,13 +108,13 @@ func (f *files) providers(ctx context.Context) error {
 	return nil
 }
 
-// program adds the host's file at a path of the guest, and the libraries that
+// addProgram adds the host's file at a path of the guest, and the libraries that
 // it needs.
-func (f *files) program(ctx context.Context, file, at string) error {
+func (f *files) addProgram(ctx context.Context, file, at string) error {
 	if found, err := exec.LookPath(file); err == nil {
 		file = found
 	}
-	if err := f.copy(file, at, 0o755); err != nil {
+	if err := f.addFile(file, at, 0o755); err != nil {
 		return err
 	}
 	libraries, err := debian.Libraries(ctx, f.image.Root, file)
@@ -122,7 +122,7 @@ func (f *files) program(ctx context.Context, file, at string) error {
 		return err
 	}
 	for _, l := range libraries {
-		if err := f.copy(l, libraryPath(l), 0o755); err != nil {
+		if err := f.addFile(l, libraryPath(l), 0o755); err != nil {
 			return err
 		}
 	}
@@ -139,8 +139,8 @@ func libraryPath(file string) string {
 	return file
 }
 
-// copy adds the host's file at a path of the guest, once.
-func (f *files) copy(file, at string, mode fs.FileMode) error {
+// addFile adds the host's file at a path of the guest, once.
+func (f *files) addFile(file, at string, mode fs.FileMode) error {
 	name := strings.TrimPrefix(at, "/")
 	if f.there[name] {
 		return nil
@@ -154,7 +154,7 @@ func (f *files) copy(file, at string, mode fs.FileMode) error {
 	return nil
 }
 
-func (f *files) text(name, body string) {
+func (f *files) addText(name, body string) {
 	f.entries = append(f.entries, cpio.Entry{Name: name, Mode: 0o644, Body: []byte(body)})
 }
 

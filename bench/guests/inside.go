@@ -161,20 +161,20 @@ func waitFor(pattern string) (string, error) {
 // serve runs the one command that the host sends. The command leaves its files in the directory
 // results.
 func serve(port io.ReadWriter, results string) error {
-	t := newTeller(port)
-	if err := t.tell(message{Kind: ready}); err != nil {
+	t := newSender(port)
+	if err := t.send(message{Kind: ready}); err != nil {
 		return err
 	}
 	var m message
 	if err := gob.NewDecoder(port).Decode(&m); err != nil {
 		return fmt.Errorf("wait for the command: %w", err)
 	}
-	return t.tell(execute(t, m, results))
+	return t.send(execute(t, m, results))
 }
 
 // execute runs the command of m, sends its output and the files that it leaves in the directory
 // results, and returns the last message.
-func execute(t *teller, m message, results string) message {
+func execute(t *sender, m message, results string) message {
 	cmd := exec.Command(m.Args[0], m.Args[1:]...)
 	cmd.Env = append(os.Environ(), m.Env...)
 	cmd.Stdout, cmd.Stderr = stream{t, stdout}, stream{t, stderr}
@@ -200,7 +200,7 @@ func exitCode(s *os.ProcessState) int {
 }
 
 // sendFiles sends all files below dir in pieces.
-func sendFiles(t *teller, dir string) error {
+func sendFiles(t *sender, dir string) error {
 	return fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -217,7 +217,7 @@ func sendFiles(t *teller, dir string) error {
 				return nil
 			}
 			if err == nil {
-				err = t.tell(message{Kind: file, Name: name, Data: piece[:n]})
+				err = t.send(message{Kind: file, Name: name, Data: piece[:n]})
 			}
 			if err != nil {
 				return err

@@ -32,7 +32,7 @@ func (l *lines) Write(data []byte) (int, error) {
 			end = len(l.begun)
 			l.begun = append(l.begun, '\n')
 		}
-		if err := l.put(l.begun[:end+1]); err != nil {
+		if err := l.writeLine(l.begun[:end+1]); err != nil {
 			return 0, err
 		}
 		l.begun = append(l.begun[:0], l.begun[end+1:]...)
@@ -46,10 +46,10 @@ func (l *lines) flush() error {
 	}
 	line := append(l.begun, '\n')
 	l.begun = nil
-	return l.put(line)
+	return l.writeLine(line)
 }
 
-func (l *lines) put(line []byte) error {
+func (l *lines) writeLine(line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, seen := range l.seen {

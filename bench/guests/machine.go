@@ -97,7 +97,7 @@ func (m *machine) args(guest int) []string {
 		"-append", strings.Join(m.kernelArgs(guest), " "),
 		"-serial", "stdio",
 		"-netdev", fmt.Sprintf("dgram,id=net,local.type=fd,local.str=%d", linkFD),
-		"-device", fmt.Sprintf("virtio-net-pci,netdev=net,romfile=,mac=%s,host_mtu=%d", macOf(guest), m.options.mtu),
+		"-device", fmt.Sprintf("virtio-net-pci,netdev=net,romfile=,mac=52:54:00:78:00:%02x,host_mtu=%d", guest+1, m.options.mtu),
 		"-chardev", fmt.Sprintf("socket,id=port,fd=%d", portFD),
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=schedgen",
 	}
@@ -117,8 +117,6 @@ func (m *machine) kernelArgs(guest int) []string {
 }
 
 func guestName(guest int) string { return fmt.Sprintf("guest%d", guest) }
-
-func macOf(guest int) string { return fmt.Sprintf("52:54:00:78:00:%02x", guest+1) }
 
 // addressOf returns the IPv4 address of a guest on eth0.
 func addressOf(guest string) string {

@@ -28,15 +28,15 @@ type message struct {
 	Code      int
 }
 
-// teller sends messages for several goroutines.
-type teller struct {
+// sender sends messages for several goroutines.
+type sender struct {
 	mu sync.Mutex
 	to *gob.Encoder
 }
 
-func newTeller(w io.Writer) *teller { return &teller{to: gob.NewEncoder(w)} }
+func newSender(w io.Writer) *sender { return &sender{to: gob.NewEncoder(w)} }
 
-func (t *teller) tell(m message) error {
+func (t *sender) send(m message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.to.Encode(m)
@@ -44,12 +44,12 @@ func (t *teller) tell(m message) error {
 
 // stream is a command's output on its way to the host.
 type stream struct {
-	to   *teller
+	to   *sender
 	kind string
 }
 
 func (s stream) Write(data []byte) (int, error) {
-	if err := s.to.tell(message{Kind: s.kind, Data: data}); err != nil {
+	if err := s.to.send(message{Kind: s.kind, Data: data}); err != nil {
 		return 0, err
 	}
 	return len(data), nil

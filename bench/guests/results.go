@@ -35,8 +35,8 @@ func openResults(dir string, guests int) (*results, error) {
 	return &results{root}, nil
 }
 
-// add appends a piece to a guest's file. It refuses a name that leads out of the directory.
-func (r *results) add(guest int, name string, data []byte) (err error) {
+// appendTo appends a piece to a guest's file. It refuses a name that leads out of the directory.
+func (r *results) appendTo(guest int, name string, data []byte) (err error) {
 	if r.root == nil {
 		return nil
 	}

@@ -15,10 +15,10 @@ func TestResults(t *testing.T) {
 	for range 2 { // the second run replaces the files of the first
 		r, err := openResults(dir, 2)
 		require.NoError(t, err)
-		require.NoError(t, r.add(1, "sub/log", []byte("one ")))
-		require.NoError(t, r.add(1, "sub/log", []byte("two")))
+		require.NoError(t, r.appendTo(1, "sub/log", []byte("one ")))
+		require.NoError(t, r.appendTo(1, "sub/log", []byte("two")))
 		for _, name := range []string{"../../x", "../guest0/x", "/x", ""} {
-			require.ErrorContains(t, r.add(1, name, nil), "leads elsewhere")
+			require.ErrorContains(t, r.appendTo(1, name, nil), "leads elsewhere")
 		}
 		require.NoError(t, r.close())
 	}
@@ -28,7 +28,7 @@ func TestResults(t *testing.T) {
 
 	none, err := openResults("", 2)
 	require.NoError(t, err)
-	require.NoError(t, none.add(0, "x", nil))
+	require.NoError(t, none.appendTo(0, "x", nil))
 	require.NoError(t, none.close())
 	_, err = openResults("/dev/null/x", 2)
 	require.ErrorContains(t, err, "--out")

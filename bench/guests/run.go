@@ -37,7 +37,7 @@ func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, results.close()) }()
 	h := newHosts(o, out, errs)
-	defer func() { err = errors.Join(err, h.end()) }()
+	defer func() { err = errors.Join(err, h.stop()) }()
 	began := time.Now()
 	if err := h.boot(ctx, m); err != nil {
 		return err
@@ -144,11 +144,11 @@ func (h *hosts) boot(ctx context.Context, m *machine) error {
 			}
 		})
 	}
-	return h.each(ctx, h.options.boot, "not up", (*guest).boot)
+	return h.forEach(ctx, h.options.boot, "not up", (*guest).boot)
 }
 
-// end ends all guests and waits for their processes and goroutines.
-func (h *hosts) end() error {
+// stop ends all guests and waits for their processes and goroutines.
+func (h *hosts) stop() error {
 	h.kill()
 	for _, g := range h.guests {
 		<-g.ended
@@ -165,14 +165,14 @@ func (h *hosts) end() error {
 
 func (h *hosts) kill() {
 	for _, g := range h.guests {
-		g.end()
+		g.killEmulator()
 	}
 }
 
-// each does something with all guests at the same time and waits for all. It ends all guests if
+// forEach does something with all guests at the same time and waits for all. It ends all guests if
 // that takes longer than bound, if ctx ends, or if something other than a command fails. If a
 // command fails, it ends them after a grace period. late describes a guest that is not done.
-func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do func(*guest) error) error {
+func (h *hosts) forEach(ctx context.Context, bound time.Duration, late string, do func(*guest) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, h.kill)()
@@ -230,7 +230,7 @@ func (h *hosts) commands(ctx context.Context, results *results) error {
 	for _, k := range h.options.kills {
 		h.guests[k.guest].killAsAsked(k)
 	}
-	err := h.each(ctx, h.options.timeout, "the command has not ended", func(g *guest) error {
+	err := h.forEach(ctx, h.options.timeout, "the command has not ended", func(g *guest) error {
 		return g.command(h.options.startMessage(g.number), results)
 	})
 	for _, k := range h.options.kills {

@@ -79,9 +79,9 @@ func fake(how string, args []string) error {
 		_, err := port.WriteString("\x03\x04\x00no message of ours")
 		return err
 	case "failed":
-		return errors.Join(newTeller(port).tell(message{Kind: failed, Data: []byte("no device")}))
+		return errors.Join(newSender(port).send(message{Kind: failed, Data: []byte("no device")}))
 	}
-	return newTeller(port).tell(message{Kind: how})
+	return newSender(port).send(message{Kind: how})
 }
 
 // outcome is the output of a run and its error.
@@ -120,7 +120,7 @@ func tryUntil(ctx context.Context, t *testing.T, how string, o options, command 
 	if err == nil {
 		err = h.commands(ctx, results)
 	}
-	require.NoError(t, h.end())
+	require.NoError(t, h.stop())
 	require.NoError(t, results.close())
 	return outcome{out.String(), errs.String(), err}
 }
@@ -259,5 +259,5 @@ func TestEmulatorThatCannotBeStarted(t *testing.T) {
 	h := newHosts(&options{guests: 2}, nil, nil)
 	err := h.boot(t.Context(), &machine{emulator: "/no/such/emulator", options: h.options})
 	require.ErrorContains(t, err, "start guest0: fork/exec /no/such/emulator")
-	require.NoError(t, h.end())
+	require.NoError(t, h.stop())
 }

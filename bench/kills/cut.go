@@ -72,7 +72,7 @@ func runCut(ctx context.Context, o *options, transport, work string, random *ran
 	members, err := start(ctx, o, transport, work)
 	defer func() {
 		cancel()
-		end(members)
+		waitForEnd(members)
 		for rank := range members {
 			_ = netns.Execute([]string{"ip link delete " + netns.Port(rank)}) // it may have gone with the host
 		}
@@ -94,7 +94,7 @@ func runCut(ctx context.Context, o *options, transport, work string, random *ran
 	for i, side := range sides {
 		part := &outcome{killed: sides[1-i], at: at}
 		for _, rank := range side {
-			t, err := members[rank].hear(rank)
+			t, err := members[rank].readTestament(rank)
 			if err != nil {
 				return nil, err
 			}

@@ -142,28 +142,28 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 		t := tally{transport: name, stop: o.stop}
 		random := rand.New(rand.NewPCG(o.seed, uint64(len(name))))
 		for i := range o.kills {
-			parts, err := o.run(ctx, name, o.works[i%len(o.works)], random)
+			parts, err := o.runOnce(ctx, name, o.works[i%len(o.works)], random)
 			if err != nil {
 				return true, fmt.Errorf("%s, run %d: %w", name, i, err)
 			}
 			t.runs++
 			for _, r := range parts {
-				for _, why := range t.count(r) {
+				for _, why := range t.addOutcome(r) {
 					fmt.Fprintf(stderr, "%s, run %d (%s): %s\n", name, i, o.works[i%len(o.works)], why)
 				}
 			}
 		}
 		fmt.Fprintln(stdout, t.row())
-		failed = failed || t.bad()
+		failed = failed || t.broken()
 	}
 	return failed, nil
 }
 
-// run makes one run. With --cut each of the two parts has an outcome.
-func (o *options) run(ctx context.Context, transport, work string, random *rand.Rand) ([]*outcome, error) {
+// runOnce makes one run. With --cut each of the two parts has an outcome.
+func (o *options) runOnce(ctx context.Context, transport, work string, random *rand.Rand) ([]*outcome, error) {
 	if o.cut {
 		return runCut(ctx, o, transport, work, random)
 	}
-	r, err := run(ctx, o, transport, work, random)
+	r, err := runKills(ctx, o, transport, work, random)
 	return []*outcome{r}, err
 }

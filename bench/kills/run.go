@@ -51,22 +51,22 @@ type member struct {
 	stderr bytes.Buffer
 }
 
-// end waits for the processes of ranks, which were killed or have said what there is to say.
-func end(members []*member) {
+// waitForEnd waits for the processes of ranks, which were killed or have said what there is to say.
+func waitForEnd(members []*member) {
 	for _, m := range members {
 		_ = m.in.Close()
 		_ = m.cmd.Wait()
 	}
 }
 
-// run starts the ranks, kills some, and collects the reports of the others.
-func run(ctx context.Context, o *options, transport, work string, random *rand.Rand) (*outcome, error) {
+// runKills starts the ranks, kills some, and collects the reports of the others.
+func runKills(ctx context.Context, o *options, transport, work string, random *rand.Rand) (*outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	members, err := start(ctx, o, transport, work)
 	defer func() {
 		cancel()
-		end(members)
+		waitForEnd(members)
 	}()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 		if slices.Contains(r.killed, rank) {
 			continue
 		}
-		t, err := m.hear(rank)
+		t, err := m.readTestament(rank)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 		}
 	}
 	for _, rank := range r.killed {
-		t, err := members[rank].hear(rank)
+		t, err := members[rank].readTestament(rank)
 		if err != nil {
 			return nil, err
 		}
@@ -118,8 +118,8 @@ func (o *options) signal() syscall.Signal {
 	return syscall.SIGKILL
 }
 
-// hear returns the report of the rank at its end.
-func (m *member) hear(rank int) (t testament, err error) {
+// readTestament returns the report of the rank at its end.
+func (m *member) readTestament(rank int) (t testament, err error) {
 	t.Rank = rank
 	if !m.lines.Scan() {
 		t.silent = true

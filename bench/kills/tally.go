@@ -18,8 +18,8 @@ type tally struct {
 	after                   []time.Duration
 }
 
-// count adds a run and returns its errors.
-func (t *tally) count(r *outcome) (wrong []string) {
+// addOutcome adds a run and returns its errors.
+func (t *tally) addOutcome(r *outcome) (wrong []string) {
 	var named []int
 	var answers string
 	for i := range r.survivors {
@@ -62,9 +62,9 @@ func (t *tally) count(r *outcome) (wrong []string) {
 	return wrong
 }
 
-// bad reports whether a promise was broken. If ranks are killed one by one, others may name the
+// broken reports whether a promise was broken. If ranks are killed one by one, others may name the
 // first before the next is killed.
-func (t *tally) bad() bool {
+func (t *tally) broken() bool {
 	return t.hung > 0 || t.same < t.survivors || t.went < t.survivors || t.told < t.back
 }
 

@@ -111,12 +111,6 @@ func compareCells(a, b cell) int {
 		}
 		return len(algorithms)
 	}
-	order := func(c cell) []int {
-		rate := int(c.rate)
-		if rate == 0 {
-			rate = int(^uint(0) >> 1)
-		}
-		return []int{rate, c.bytes, c.perMille, c.hosts}
-	}
-	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.algorithm, b.algorithm), slices.Compare(order(a), order(b)))
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.algorithm, b.algorithm), units.CompareRates(a.rate, b.rate),
+		cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.perMille, b.perMille), cmp.Compare(a.hosts, b.hosts))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
@@ -92,19 +93,19 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := new(report)
 		for range rapid.IntRange(0, 5).Draw(t, "rows") {
-			r.settle(drawRow(t))
+			r.put(drawRow(t))
 		}
 		var text bytes.Buffer
 		require.NoError(t, r.writeCSV(&text))
-		got, err := parseCSV(&text)
+		got, err := table.Read(&text)
 		require.NoError(t, err)
-		require.Equal(t, r, got)
+		require.Equal(t, r.rows, got)
 		require.NoError(t, r.writeMarkdown(io.Discard, nil))
 	})
 }
 
 func TestBadResults(t *testing.T) {
-	good := strings.Join(columns, ",") + "\n"
+	good := strings.Join(table.Names(), ",") + "\n"
 	for text, want := range map[string]string{
 		"":                              "EOF",
 		"a,b\n":                         "wrong number of fields",
@@ -113,7 +114,7 @@ func TestBadResults(t *testing.T) {
 		good + "x,0,0,1,-2,1,0,0,0,0,0,,0,0,0,\n":  `"-2": is negative`,
 		good + "x,0,0,1,2,1,0,0,NaN,0,0,,0,0,0,\n": `min_s: "NaN": is no time`,
 	} {
-		_, err := parseCSV(strings.NewReader(text))
+		_, err := table.Read(strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)
 	}
 	r, err := readReport(filepath.Join(t.TempDir(), "none.csv"))
@@ -126,11 +127,11 @@ func TestMarkdown(t *testing.T) {
 	free := c
 	free.rate = 0
 	r := new(report)
-	r.settle(&row{cell: free, measured: outcome{times: times{0.01, 0.012, 0.03}}})
-	r.settle(&row{cell: c, measured: outcome{times: times{0.05, 0.0512, 0.1}}, predicted: outcome{times: times{0.04, 0.0461, 0.05}}})
+	r.put(&row{cell: free, measured: outcome{times: times{0.01, 0.012, 0.03}}})
+	r.put(&row{cell: c, measured: outcome{times: times{0.05, 0.0512, 0.1}}, predicted: outcome{times: times{0.04, 0.0461, 0.05}}})
 	late := c
 	late.hosts = 3
-	r.settle(&row{cell: late, measured: outcome{failed: "not finished after 1m0s"}})
+	r.put(&row{cell: late, measured: outcome{failed: "not finished after 1m0s"}})
 	var b strings.Builder
 	require.NoError(t, r.writeMarkdown(&b, []string{"about"}))
 	_, tables, _ := strings.Cut(b.String(), "## ")
@@ -155,7 +156,7 @@ func TestMarkdown(t *testing.T) {
 // started.
 func TestLimit(t *testing.T) {
 	shell := func(limit time.Duration, line string) (times, error) {
-		return run(t.Context(), limit, []string{"sh", "-c", line}, nil, parseTimes)
+		return timesBy(t.Context(), limit, []string{"sh", "-c", line}, nil, parseTimes)
 	}
 	_, err := shell(50*time.Millisecond, "sleep 1000 & wait")
 	require.EqualError(t, err, "not finished after 50ms")
@@ -201,9 +202,9 @@ func TestResumes(t *testing.T) {
 	done := outcome{times: times{1, 2, 3}}
 	full := &row{cell: cell{"bcast/chain", 1e6, 0, 1, 3}, iterations: 1, measured: done, predicted: outcome{failed: "late"}}
 	o := &options{limit: time.Minute}
-	require.False(t, o.fill(t.Context(), nil, full))
+	require.False(t, o.fill(t.Context(), tool.Programs{}, full))
 	o.only, o.again = onlyPredict, true
-	require.True(t, o.fill(t.Context(), nil, full))
+	require.True(t, o.fill(t.Context(), tool.Programs{}, full))
 	require.Equal(t, done, full.measured)
 	require.True(t, full.predicted.good())
 }
@@ -227,7 +228,7 @@ func TestOrder(t *testing.T) {
 	r := new(report)
 	for _, algorithm := range []string{"allgather/ring", "allgather/mcast", "bcast/symmetric"} {
 		for _, rate := range []int64{0, 100e6} {
-			r.settle(&row{cell: cell{algorithm, rate, 0, 1, 5}})
+			r.put(&row{cell: cell{algorithm, rate, 0, 1, 5}})
 		}
 	}
 	var got []string

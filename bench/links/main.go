@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
@@ -49,41 +50,41 @@ func links(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b, err := build(ctx, stderr)
+	programs, err := tool.Build(ctx, stderr, "links", "./cmd/schedgen", "./bench/netns")
 	if err != nil {
 		return err
 	}
-	defer b.remove()
+	defer programs.Remove()
 	for i, c := range o.cells() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		row := r.row(c)
-		if !o.fill(ctx, b, row) {
+		row := r.rowOf(c)
+		if !o.fill(ctx, programs, row) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err // an interrupted measurement is not a result
 		}
 		fmt.Fprintf(stderr, "%d of %d: %v: %v\n", i+1, len(o.cells()), c, row)
-		r.settle(row)
-		if err := o.write(ctx, r); err != nil {
+		r.put(row)
+		if err := o.writeFiles(ctx, r); err != nil {
 			return err
 		}
 	}
-	return o.write(ctx, r)
+	return o.writeFiles(ctx, r)
 }
 
 // fill makes the measurement and the prediction that the row lacks. It reports whether it has made
 // any.
-func (o *options) fill(ctx context.Context, b *built, r *row) (done bool) {
-	if o.measures() && (o.again || r.measured.empty()) {
+func (o *options) fill(ctx context.Context, programs tool.Programs, r *row) (done bool) {
+	if o.only != onlyPredict && (o.again || r.measured.empty()) {
 		r.iterations = o.iterationsOf(r.cell)
 		r.others = o.waitForQuiet(ctx)
-		r.measured = outcomeOf(b.measure(ctx, o, r))
+		r.measured = outcomeOf(measure(ctx, programs, o, r))
 		done = true
 	}
-	if o.predicts() && (o.again || r.predicted.empty()) {
+	if o.only != onlyMeasure && (o.again || r.predicted.empty()) {
 		if r.iterations == 0 {
 			r.iterations = o.iterationsOf(r.cell)
 		}
@@ -91,4 +92,15 @@ func (o *options) fill(ctx context.Context, b *built, r *row) (done bool) {
 		done = true
 	}
 	return done
+}
+
+// waitForQuiet waits until other work uses at most the share --quiet of the cores, but no longer
+// than --patience. It returns the share at the end, or a negative number if the share is unknown.
+func (o *options) waitForQuiet(ctx context.Context) (share float64) {
+	for end := time.Now().Add(o.patience); ; {
+		share = tool.Busy(ctx)
+		if share <= o.quiet || ctx.Err() != nil || time.Now().After(end) {
+			return share
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
@@ -31,45 +32,37 @@ takes at least three tenths as long where links are without limit. There the pre
 
 func (r *report) writeMarkdown(w io.Writer, about []string) error {
 	var b bytes.Buffer
-	fmt.Fprint(&b, "# Collective operations on links\n\n")
-	for _, line := range about {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	fmt.Fprintf(&b, "\n%s", disclosure)
+	tool.WriteHead(&b, "Collective operations on links", about, disclosure)
 	algorithm, rate := "", int64(-1)
 	for _, row := range r.rows {
 		if row.algorithm != algorithm || row.rate != rate {
 			algorithm, rate = row.algorithm, row.rate
-			head(&b, row)
+			fmt.Fprintf(&b, "\n## %s, %s\n\n", algorithm, units.Rate(rate))
+			fmt.Fprint(&b, "| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |\n")
+			fmt.Fprint(&b, "|---|--:|--:|--:|--:|---|--:|--:|--:|---|\n")
 		}
-		r.line(&b, row)
+		r.writeRow(&b, row)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func head(w io.Writer, of *row) {
-	fmt.Fprintf(w, "\n## %s, %s\n\n", of.algorithm, units.Rate(of.rate))
-	fmt.Fprint(w, "| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |\n")
-	fmt.Fprint(w, "|---|--:|--:|--:|--:|---|--:|--:|--:|---|\n")
-}
-
-func (r *report) line(w io.Writer, of *row) {
+func (r *report) writeRow(w io.Writer, of *row) {
 	m, p := &of.measured, &of.predicted
 	measured, spread := m.failed, "-"
 	if m.good() {
-		measured, spread = seconds(m.median), seconds(m.min)+"–"+seconds(m.max)
+		measured, spread = units.Seconds(m.median), units.Seconds(m.min)+"–"+units.Seconds(m.max)
 	}
 	predicted := p.failed
 	if p.good() {
-		predicted = seconds(p.median)
+		predicted = units.Seconds(p.median)
 	}
 	limit := ""
 	if r.byCores(of) {
 		limit = "cores"
 	}
 	fmt.Fprintf(w, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", units.Size(of.bytes), units.Loss(of.perMille), of.hosts,
-		seconds(of.wire()), orDash(measured), spread, ratio(m.median, of.wire()), orDash(predicted), ratio(m.median, p.median), limit)
+		units.Seconds(of.wire()), orDash(measured), spread, ratio(m.median, of.wire()), orDash(predicted), ratio(m.median, p.median), limit)
 }
 
 func orDash(text string) string {

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
@@ -26,51 +26,37 @@ type times struct{ min, median, max float64 }
 // linger is the time that a program may take to end after it was told to.
 const linger = 5 * time.Second
 
-// command returns the program that measures a cell, and its arguments.
-func (b *built) command(o *options, r *row) []string {
+// measure measures a cell.
+func measure(ctx context.Context, programs tool.Programs, o *options, r *row) (times, error) {
 	rate := ""
 	if r.rate > 0 {
 		rate = units.Rate(r.rate)
 	}
-	return append(append([]string{}, o.prefix...), b.netns, "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
+	args := append(append([]string{}, o.prefix...), programs.Path("netns"), "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
 		"--burst", strconv.Itoa(burst(r.rate)),
 		"--loss", strconv.FormatFloat(float64(r.perMille)/1000, 'f', -1, 64), "--",
-		b.schedgen, "rank", r.collective(), "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
+		programs.Path("schedgen"), "rank", r.collective(), "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
 		"--algorithm", r.algorithm, "--size", fmt.Sprintf("%dB", r.bytes), "--iterations", strconv.Itoa(r.iterations),
 		"--timeout", o.limit.String(), "--json")
+	return timesBy(ctx, o.limit, args, nil, parseTimes)
 }
 
-func (b *built) measure(ctx context.Context, o *options, r *row) (times, error) {
-	return run(ctx, o.limit, b.command(o, r), nil, parseTimes)
-}
-
-// run runs a program and returns its output. It ends the program if it takes too long.
-func run(ctx context.Context, limit time.Duration, args []string, input []byte, parse func([]byte) (times, error)) (times, error) {
+// timesBy runs a program and parses its output. It ends the program if it takes too long.
+func timesBy(ctx context.Context, limit time.Duration, args []string, input []byte, parse func([]byte) (times, error)) (times, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not finished after %v", limit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// The program and its children are in their own process group, so that all can be ended.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = linger
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends children that are left, if any
-	}
+	err := tool.RunGroup(cmd, linger)
 	switch {
 	case ctx.Err() != nil:
 		return times{}, context.Cause(ctx)
 	case err != nil:
-		return times{}, fmt.Errorf("%w: %s", err, firstLine(errs.String()+out.String()))
+		return times{}, fmt.Errorf("%w: %s", err, tool.FirstLineOf(errs.String()+out.String()))
 	}
 	return parse(out.Bytes())
-}
-
-func firstLine(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
 }
 
 // parseTimes reads the output of schedgen rank --json.

@@ -114,9 +114,6 @@ func (o *options) check(rest []string) error {
 	return nil
 }
 
-func (o *options) measures() bool { return o.only != onlyPredict }
-func (o *options) predicts() bool { return o.only != onlyMeasure }
-
 // file returns the name of a file of the results.
 func (o *options) file(extension string) string { return filepath.Join(o.output, o.name+extension) }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// write writes the results and replaces earlier files.
-func (o *options) write(ctx context.Context, r *report) error {
+// writeFiles writes the results and replaces earlier files.
+func (o *options) writeFiles(ctx context.Context, r *report) error {
 	if err := os.MkdirAll(o.output, 0o777); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}

@@ -117,7 +117,7 @@ func predict(ctx context.Context, limit time.Duration, r *row) (times, error) {
 	if err != nil {
 		return times{}, fmt.Errorf("find this program: %w", err)
 	}
-	return run(ctx, limit, []string{self, childVerb}, text, func(out []byte) (t times, err error) {
+	return timesBy(ctx, limit, []string{self, childVerb}, text, func(out []byte) (t times, err error) {
 		_, err = fmt.Fscan(bytes.NewReader(out), &t.min, &t.median, &t.max)
 		return t, err
 	})

@@ -4,9 +4,10 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
+	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
 // row holds the results of a cell.
@@ -27,7 +28,7 @@ type outcome struct {
 
 func outcomeOf(t times, err error) outcome {
 	if err != nil {
-		return outcome{failed: strings.Join(strings.Fields(err.Error()), " ")}
+		return outcome{failed: tool.OneLine(err)}
 	}
 	return outcome{times: t}
 }
@@ -38,7 +39,7 @@ func (o *outcome) good() bool  { return o.median > 0 }
 func (o outcome) String() string {
 	switch {
 	case o.good():
-		return fmt.Sprintf("%s s", seconds(o.median))
+		return fmt.Sprintf("%s s", units.Seconds(o.median))
 	case o.failed != "":
 		return o.failed
 	}
@@ -52,8 +53,8 @@ func (r *row) String() string {
 // report holds all rows, in the order of compareCells.
 type report struct{ rows []*row }
 
-// row returns a copy of the row of a cell, or a new row.
-func (r *report) row(c cell) *row {
+// rowOf returns a copy of the row of a cell, or a new row.
+func (r *report) rowOf(c cell) *row {
 	if found := r.find(c); found != nil {
 		known := *found
 		return &known
@@ -69,8 +70,8 @@ func (r *report) find(c cell) *row {
 	return r.rows[i]
 }
 
-// settle stores a row at its place.
-func (r *report) settle(known *row) {
+// put stores a row at its place.
+func (r *report) put(known *row) {
 	r.rows = slices.DeleteFunc(r.rows, func(o *row) bool { return o.cell == known.cell })
 	r.rows = append(r.rows, known)
 	slices.SortFunc(r.rows, func(a, b *row) int { return compareCells(a.cell, b.cell) })
@@ -86,15 +87,6 @@ func (r *report) byCores(of *row) bool {
 	free.rate = 0
 	f := r.find(free)
 	return of.rate == 0 || f != nil && f.measured.good() && of.measured.good() && f.measured.median >= coreShare*of.measured.median
-}
-
-// seconds spells a time with three digits.
-func seconds(s float64) string {
-	if s <= 0 {
-		return "-"
-	}
-	digits := 2 - int(math.Floor(math.Log10(s)))
-	return fmt.Sprintf("%.*f", max(0, digits), s)
 }
 
 func ratio(a, b float64) string {

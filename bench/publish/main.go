@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -33,10 +34,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *rounds, *part); err != nil {
-		fmt.Fprintln(os.Stderr, "publish:", err)
-		os.Exit(2)
-	}
+	tool.Exit("publish", run(ctx, os.Stdout, *rounds, *part))
 }
 
 // cell is what is measured: each publisher publishes messages of the given length.

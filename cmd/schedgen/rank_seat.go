@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
-	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

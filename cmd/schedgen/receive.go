@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/internal/words"
-	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // receiveCmd is the verb receive, which receives a cast from another host.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
-	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/segment"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -45,7 +45,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}
 	t.sink.t, t.first.t = t, t
 	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
-	c.Prepare = func(m *rendezvous.Meeting) error { return t.prepare(ctx, m) }
+	c.Prepare = func(m *meet.Meeting) error { return t.prepare(ctx, m) }
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
 		err = t.chooseWait()
@@ -83,7 +83,7 @@ func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(ctx context.Context, m *rendezvous.Meeting) error {
+func (t *Transport) prepare(ctx context.Context, m *meet.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err

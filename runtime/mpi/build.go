@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,7 +42,7 @@ func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
 		return nil, err
 	}
 	h := sha256.New()
-	for _, name := range sortedNames(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%s %d\n%s", name, len(files[name]), files[name])
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n%v", cc, about, command, Choices())
@@ -87,15 +88,6 @@ func findCompiler(cc string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no C compiler (%s)", strings.Join(names, ", "))
-}
-
-func sortedNames(files map[string][]byte) []string {
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // literal returns a text as a C string literal.

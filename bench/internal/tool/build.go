@@ -36,22 +36,32 @@ func ModuleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(mod), nil
 }
 
+// Programs is a temporary directory with compiled programs.
+type Programs struct{ Dir string }
+
+// Path returns the path of a program, or of another file in the directory.
+func (p Programs) Path(name string) string { return filepath.Join(p.Dir, name) }
+
+// Remove removes the directory. The system removes it in the end if this fails.
+func (p Programs) Remove() { _ = os.RemoveAll(p.Dir) }
+
 // Build compiles packages of this module, such as "./cmd/schedgen", into a new temporary directory
-// for the given command. Each program has the name of its package. The caller removes the directory.
-func Build(ctx context.Context, stderr io.Writer, command string, packages ...string) (dir string, err error) {
+// for the given command. Each program has the name of its package. The caller removes the programs.
+func Build(ctx context.Context, stderr io.Writer, command string, packages ...string) (p Programs, err error) {
 	root, err := ModuleRoot(ctx)
 	if err != nil {
-		return "", err
+		return p, err
 	}
-	if dir, err = os.MkdirTemp("", "schedgen-"+command+"-"); err != nil {
-		return "", fmt.Errorf("build: %w", err)
+	if p.Dir, err = os.MkdirTemp("", "schedgen-"+command+"-"); err != nil {
+		return p, fmt.Errorf("build: %w", err)
 	}
 	for _, pkg := range packages {
-		if err := Execute(ctx, stderr, "go", "build", "-C", root, "-o", filepath.Join(dir, filepath.Base(pkg)), pkg); err != nil {
-			return "", errors.Join(err, os.RemoveAll(dir))
+		if err := Execute(ctx, stderr, "go", "build", "-C", root, "-o", p.Path(filepath.Base(pkg)), pkg); err != nil {
+			p.Remove()
+			return p, err
 		}
 	}
-	return dir, nil
+	return p, nil
 }
 
 // Exit prints the error of a command to standard error and ends the process with code 2. It returns

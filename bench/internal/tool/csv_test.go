@@ -3,39 +3,52 @@ package tool
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestFields writes records, reads them back, and checks which fields are refused.
-func TestFields(t *testing.T) {
-	columns := []string{"bytes", "seconds"}
-	for _, c := range []struct {
-		bytes, seconds, err string
-	}{
-		{"5", Float(1.5, 3), ""},
-		{"0", "-1.000", ""},
-		{"-1", "1", `line 2: bytes: "-1": is negative`},
-		{"x", "1", `line 2: bytes: "x": strconv.ParseInt: parsing "x": invalid syntax`},
-		{"1", "NaN", `line 2: seconds: "NaN": is no time`},
-		{"1", "-2", `line 2: seconds: "-2": is no time`},
+type sample struct {
+	bytes   int64
+	seconds float64
+	why     string
+}
+
+var samples = Table[sample]{"a test", []Column[sample]{
+	Whole("bytes", func(s *sample) *int64 { return &s.bytes }),
+	Time("seconds", 3, func(s *sample) *float64 { return &s.seconds }),
+	Computed("rate", func(s *sample) string { return Float(float64(s.bytes)/s.seconds, 1) }),
+	Text("why", func(s *sample) *string { return &s.why }),
+}}
+
+// TestTable writes rows and reads them back.
+func TestTable(t *testing.T) {
+	want := []*sample{{5, 1.5, ""}, {0, -1, "no, \"room\""}}
+	var b bytes.Buffer
+	require.NoError(t, samples.Write(&b, slices.Values(want)))
+	require.Equal(t, "bytes,seconds,rate,why\n5,1.500,3.3,\n0,-1.000,-0.0,\"no, \"\"room\"\"\"\n", b.String())
+	require.NoError(t, samples.Append(&b, want[0]))
+	got, err := samples.Read(&b)
+	require.NoError(t, err)
+	require.Equal(t, append(want, want[0]), got)
+}
+
+// TestBadTables checks which records are refused.
+func TestBadTables(t *testing.T) {
+	const head = "bytes,seconds,rate,why\n"
+	for text, want := range map[string]string{
+		"":                   "EOF",
+		"bytes,seconds\n":    "record on line 1: wrong number of fields",
+		"a,b,c,d\n":          "line 1: these are not the columns of a test",
+		head + "-1,1,,\n":    `line 2: bytes: "-1": is negative`,
+		head + "x,1,,\n":     `line 2: bytes: "x": strconv.ParseInt: parsing "x": invalid syntax`,
+		head + "1,NaN,,\n":   `line 2: seconds: "NaN": is no time`,
+		head + "1,-2,,\n":    `line 2: seconds: "-2": is no time`,
+		head + "-1,-2,,\n":   "line 2: bytes: \"-1\": is negative\nseconds: \"-2\": is no time",
+		head + "1,1,,\n1,\n": "record on line 3: wrong number of fields",
 	} {
-		var b bytes.Buffer
-		require.NoError(t, WriteCSV(&b, slices.Values([][]string{columns, {c.bytes, c.seconds}})))
-		var record []string
-		err := ReadCSV(&b, columns, "a test", func(r []string) error {
-			record = slices.Clone(r)
-			f := NewFields(columns, r)
-			f.Int64(0)
-			f.Time(1)
-			return f.Err()
-		})
-		require.Equal(t, []string{c.bytes, c.seconds}, record)
-		if c.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, c.err)
-		}
+		_, err := samples.Read(strings.NewReader(text))
+		require.EqualError(t, err, want, text)
 	}
 }

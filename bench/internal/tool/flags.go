@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,5 +32,15 @@ func Number(least, most int) func(string) (int, error) {
 			return 0, fmt.Errorf("%q is not in %d..%d", text, least, most)
 		}
 		return n, nil
+	}
+}
+
+// OneOf returns a function that accepts one of the given words.
+func OneOf(words []string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		if !slices.Contains(words, text) {
+			return "", fmt.Errorf("%q is none of %s", text, strings.Join(words, ", "))
+		}
+		return text, nil
 	}
 }

@@ -3,6 +3,7 @@
 package units
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -74,6 +75,14 @@ func ParseRate(text string) (int64, error) {
 	return 0, fmt.Errorf("%q is no rate, such as 100mbit, 1gbit or %s", text, Unlimited)
 }
 
+// CompareRates orders rates. No rate is as fast as 0, which is without limit.
+func CompareRates(a, b int64) int {
+	if (a == 0) != (b == 0) {
+		return cmp.Compare(b, a) // the limited one first
+	}
+	return cmp.Compare(a, b)
+}
+
 // Loss spells a number of lost frames per thousand, such as "1 %".
 func Loss(perMille int) string {
 	return strconv.FormatFloat(float64(perMille)/10, 'f', -1, 64) + " %"
@@ -108,4 +117,13 @@ func Wire(bytes int, rate int64) float64 {
 		onLink += rest + frameBytes - payloadBytes
 	}
 	return float64(onLink) * 8 / float64(rate)
+}
+
+// Seconds spells a time in seconds with three digits. A time that is not positive is unknown: "-".
+func Seconds(s float64) string {
+	if s <= 0 {
+		return "-"
+	}
+	digits := 2 - int(math.Floor(math.Log10(s)))
+	return fmt.Sprintf("%.*f", max(0, digits), s)
 }

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -37,4 +38,19 @@ func TestSpelling(t *testing.T) {
 		require.ErrorContains(t, err, "is no loss", text)
 	}
 	require.Equal(t, "2.5 %", Loss(25))
+}
+
+func TestSeconds(t *testing.T) {
+	for x, want := range map[float64]string{0: "-", -1: "-", 0.01234: "0.0123", 1: "1.00", 12.345: "12.3", 999: "999", 12345: "12345"} {
+		require.Equal(t, want, Seconds(x))
+	}
+}
+
+func TestCompareRates(t *testing.T) {
+	ordered := []int64{1, 5, 0}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			require.Equal(t, cmp.Compare(i, j), CompareRates(a, b), "%d, %d", a, b)
+		}
+	}
 }

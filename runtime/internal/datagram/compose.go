@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 // publish puts the card before the caller's blob, and runs the caller's Prepare after this
@@ -13,7 +13,7 @@ import (
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
-	cfg.Prepare = func(m *rendezvous.Meeting) error {
+	cfg.Prepare = func(m *meet.Meeting) error {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
 		for rank, b := range m.Blobs {
 			if len(b) < cardLen {
@@ -21,9 +21,9 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 			}
 			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
 		}
-		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards, Session: m.Session}, clock.OrSystem(cfg.Clock))
+		err := t.prepare(&meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards, Session: m.Session}, clock.OrSystem(cfg.Clock))
 		if err == nil && theirs != nil {
-			err = theirs(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
+			err = theirs(&meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
 		}
 		return err
 	}

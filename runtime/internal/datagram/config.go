@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -31,8 +31,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case len(c.TCP.Blob) > rendezvous.MaxBlob-cardLen:
-		return fmt.Errorf("TCP.Blob has %d bytes, at most %d are allowed", len(c.TCP.Blob), rendezvous.MaxBlob-cardLen)
+	case len(c.TCP.Blob) > meet.MaxBlob-cardLen:
+		return fmt.Errorf("TCP.Blob has %d bytes, at most %d are allowed", len(c.TCP.Blob), meet.MaxBlob-cardLen)
 	case c.Family != 0 && c.Family != 4 && c.Family != 6:
 		return fmt.Errorf("family %d is neither 4 nor 6", c.Family)
 	case c.MTU < 0 || c.MTU > 1<<16:

@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 // The card of this transport needs room in the blob.
 func TestBlobTooLong(t *testing.T) {
 	_, err := Join(t.Context(), Config{TCP: stream.Config{
-		Options: stream.Options{Size: 1, Coordinator: "127.0.0.1:1"}, Blob: make([]byte, rendezvous.MaxBlob),
+		Options: stream.Options{Size: 1, Coordinator: "127.0.0.1:1"}, Blob: make([]byte, meet.MaxBlob),
 	}})
 	require.ErrorContains(t, err, "TCP.Blob")
 }

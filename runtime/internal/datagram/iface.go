@@ -13,7 +13,7 @@ type endpoint struct {
 	addr   netip.Addr
 }
 
-// chooseEndpoint finds the interface. coordinator is the address of the rendezvous.
+// chooseEndpoint finds the interface. coordinator is the address where ranks meet.
 func chooseEndpoint(cfg *Config, coordinator string) (*endpoint, error) {
 	ifi, err := chooseInterface(cfg, coordinator)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -138,7 +138,7 @@ func coordinatorOf(cfg *Config) (string, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
+func (t *Transport) prepare(m *meet.Meeting, c clock.Clock) error {
 	t.groups.clock = c
 	d, err := gather(m.Blobs)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -23,7 +23,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string
 	trs := joinedEach(t, 2, func(rank int, c *Config) {
 		if rank == 0 {
-			c.TCP.Prepare = func(m *rendezvous.Meeting) error { addrs = m.Addrs; return nil }
+			c.TCP.Prepare = func(m *meet.Meeting) error { addrs = m.Addrs; return nil }
 		}
 	})
 	tr, s := trs[0], &tally{}
@@ -54,7 +54,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 		conn, err := net.Dial("tcp", addrs[0])
 		require.NoError(t, err)
 		greeting := binary.BigEndian.AppendUint32(nil, 0x5CED6E01)
-		greeting = append(append(greeting, rendezvous.Version, byte(wire.LaneOps), 0, 0), id[:]...)
+		greeting = append(append(greeting, meet.Version, byte(wire.LaneOps), 0, 0), id[:]...)
 		greeting = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(greeting, 1), 2)
 		frame := append(binary.BigEndian.AppendUint16(nil, 0x5C9D), byte(wire.FrameSlot))
 		_, err = conn.Write(append(append(greeting, proof...), append(frame, make([]byte, 29)...)...))

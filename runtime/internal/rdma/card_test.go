@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 func someCards() []card {
@@ -58,7 +58,7 @@ func TestCardsThatDoNotFit(t *testing.T) {
 // A rank's card must fit into the message that ranks exchange when they meet.
 func TestCardFits(t *testing.T) {
 	c := card{}
-	require.LessOrEqual(t, len(c.encode()), rendezvous.MaxBlob)
+	require.LessOrEqual(t, len(c.encode()), meet.MaxBlob)
 }
 
 func TestDrawGroup(t *testing.T) {

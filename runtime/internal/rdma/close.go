@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -35,7 +35,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	t.work(linger, (*pair).unsaid)
 	err := errors.Join(t.park.watch.Modify(false, false), t.way.puts.Close(bye, linger), t.release())
 	if len(late) > 0 {
-		err = errors.Join(fmt.Errorf("verbs: close: not everything could be sent to %s in time", rendezvous.RankList(late)), err)
+		err = errors.Join(fmt.Errorf("verbs: close: not everything could be sent to %s in time", meet.RankList(late)), err)
 	}
 	return err
 }

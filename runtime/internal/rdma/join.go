@@ -10,8 +10,8 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 // Config says how a rank finds the others, and which port it uses.
@@ -130,7 +130,7 @@ func (t *Transport) card(random io.Reader) (*card, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(m *rendezvous.Meeting) error {
+func (t *Transport) prepare(m *meet.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -187,7 +187,7 @@ func (t *Transport) guest(fd int, read []byte) *conn {
 }
 
 // admit takes in a connection that has arrived while the ranks met.
-func (a *acceptor) admit(e *rendezvous.Early) {
+func (a *acceptor) admit(e *meet.Early) {
 	fd, err := takeConn(e.Conn)
 	if err != nil {
 		return // it is broken already
@@ -220,7 +220,7 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		return false
 	}
 	c.w += n
-	if t.listener.others != nil && rendezvous.IsOpening(c.buf[:c.w]) {
+	if t.listener.others != nil && meet.IsOpening(c.buf[:c.w]) {
 		t.handOver(c)
 		return true
 	}
@@ -248,7 +248,7 @@ func (t *Transport) handOver(c *inbound) {
 	c.fd = -1
 	t.closeConn(c.conn)
 	if conn, err := connOf(fd); err == nil { // otherwise it is broken, and the guest comes again
-		t.listener.others(rendezvous.Begun(conn, read))
+		t.listener.others(meet.Begun(conn, read))
 	}
 }
 

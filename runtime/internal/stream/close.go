@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -56,7 +56,7 @@ func (t *Transport) part(linger time.Duration) error {
 	t.work(linger, ackPause, (*conn).unconfirmed)
 	t.Poll(nobody{}) // takes connections that have arrived meanwhile
 	if len(late) > 0 {
-		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rendezvous.RankList(late))
+		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", meet.RankList(late))
 	}
 	return nil
 }

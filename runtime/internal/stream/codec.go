@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -48,7 +48,7 @@ const greetingLen = recordLen + seal.TagLen
 const (
 	frameMagic    = 0x5C9D
 	greetingMagic = 0x5CED6E01
-	wireVersion   = rendezvous.Version
+	wireVersion   = meet.Version
 
 	kindGoodbye = wire.FrameKind(0xFF)
 	kindEnd     = wire.FrameKind(0xFE)

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 // dialTimeout is the default time for a first connection: as long as a connected rank may be silent
@@ -21,7 +21,7 @@ import (
 const dialTimeout = 30 * time.Second
 
 // MaxJob is the greatest length of a job's name in bytes.
-const MaxJob = rendezvous.MaxJob
+const MaxJob = meet.MaxJob
 
 // MinKey and MaxKey are the least and the greatest length of a key in bytes.
 const (
@@ -48,11 +48,11 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Config says how a rank finds the other ranks, and what it tells them; see [rendezvous.Config].
+// Config says how a rank finds the other ranks, and what it tells them; see [meet.Config].
 type Config struct {
 	Options
 	Blob    []byte
-	Prepare func(*rendezvous.Meeting) error
+	Prepare func(*meet.Meeting) error
 	Sparse  bool // most puts are signals
 }
 
@@ -66,12 +66,12 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 }
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
-	var share *rendezvous.Share
+	var share *meet.Share
 	switch {
 	case cfg.Share && cfg.Listener == nil:
 		return nil, errors.New("there is no listener to be shared")
 	case cfg.Share:
-		share = &rendezvous.Share{}
+		share = &meet.Share{}
 		binary.BigEndian.PutUint32(share.Later[:], greetingMagic)
 	case cfg.Listener != nil:
 		defer cfg.Listener.Close()
@@ -86,7 +86,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.DialTimeout < 0 {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
-	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
+	m, l, err := meet.Meet(ctx, meet.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
 		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,

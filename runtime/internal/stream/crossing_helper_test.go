@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -74,7 +74,7 @@ func newCrossing(t testing.TB, edits ...func(*Options)) *crossing {
 		tr.dialer.attempt = func(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
 			select {
 			case <-gate:
-				return rendezvous.Dial(ctx, c, addr, limit)
+				return meet.Dial(ctx, c, addr, limit)
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 // dialer connects in the background.
@@ -31,7 +31,7 @@ type dialer struct {
 }
 
 func newDialer(c clock.Clock, timeout time.Duration) *dialer {
-	d := &dialer{clock: c, timeout: timeout, attempt: rendezvous.Dial}
+	d := &dialer{clock: c, timeout: timeout, attempt: meet.Dial}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }

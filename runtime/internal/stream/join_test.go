@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/porttest"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/meet"
 )
 
 func leave(t testing.TB, trs []*stream.Transport) {
@@ -37,7 +37,7 @@ func TestBlobsReachAllRanks(t *testing.T) {
 	var blobs [4][][]byte
 	trs, errs := tryJoin(t, 4, func(rank int, c *stream.Config) {
 		c.Blob = []byte{byte(rank), 7}
-		c.Prepare = func(m *rendezvous.Meeting) error {
+		c.Prepare = func(m *meet.Meeting) error {
 			mu.Lock()
 			defer mu.Unlock()
 			prepared++
@@ -146,7 +146,7 @@ func TestMisfitsFailAll(t *testing.T) {
 	t.Run("prepare", func(t *testing.T) {
 		for guilty := range 3 {
 			trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) {
-				c.Prepare = func(*rendezvous.Meeting) error {
+				c.Prepare = func(*meet.Meeting) error {
 					if rank == guilty {
 						return errors.New("no paper")
 					}
@@ -256,7 +256,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 	addr := l.Addr().String()
 	hello := func(rank, size uint32) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 0x5CED0001)
-		b = binary.BigEndian.AppendUint16(b, rendezvous.Version)
+		b = binary.BigEndian.AppendUint16(b, meet.Version)
 		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, rank), size)
 	}
 	guests := [][]byte{

@@ -11,8 +11,8 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -40,7 +40,7 @@ type Transport struct {
 var _ wire.Transport = (*Transport)(nil)
 
 // newTransport returns the transport of a meeting. It takes listenFD over.
-func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport, error) {
+func newTransport(cfg *Config, m *meet.Meeting, listenFD int) (*Transport, error) {
 	r, err := reactor.New()
 	if err != nil {
 		closeFD(listenFD)

@@ -149,7 +149,7 @@ func (d dialer) open(ctx context.Context, addr string, r *request) (l *line, sto
 	if err != nil {
 		return nil, nil, err
 	}
-	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // a connection to itself, as in rendezvous
+	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // a connection to itself, as in meet
 		conn.Close()
 		return nil, nil, fmt.Errorf("nobody listens at %s: %w", addr, unix.ECONNREFUSED)
 	}

@@ -55,7 +55,7 @@ type communicator struct {
 // listens.
 var (
 	lock      sync.Mutex
-	comms     [most]*communicator
+	comms     [maxOpen]*communicator
 	listeners = make(map[string]net.Listener) // keyed by the answer of sg_go_listen
 )
 
@@ -65,14 +65,14 @@ const (
 	joinStopped = -2
 )
 
-// most is the greatest number of open communicators.
-const most = 64
+// maxOpen is the greatest number of open communicators.
+const maxOpen = 64
 
 // complain writes err to the standard error.
 func complain(err error) { fmt.Fprintln(os.Stderr, "schedgen:", err) }
 
-// text copies s to C memory with room for n bytes, and reports whether it fits.
-func text(s string, to *C.char, n C.int) bool {
+// copyText copies s to C memory with room for n bytes, and reports whether it fits.
+func copyText(s string, to *C.char, n C.int) bool {
 	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), int(n))
 	if len(s) >= len(room) {
 		return false
@@ -104,7 +104,7 @@ func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	where := net.JoinHostPort(addresses, port) + " " + rand.Text()
-	if !text(where, to, n) {
+	if !copyText(where, to, n) {
 		_ = l.Close() // no other rank knows of it
 		complain(fmt.Errorf("this host has too many addresses: %s", addresses))
 		return -1
@@ -144,7 +144,7 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progres
 	number := slices.Index(comms[:], nil)
 	if number < 0 {
 		_ = comm.Close() // it has performed no operation
-		complain(fmt.Errorf("more than %d communicators", most))
+		complain(fmt.Errorf("more than %d communicators", maxOpen))
 		return joinFailed
 	}
 	comms[number] = &communicator{comm: comm}

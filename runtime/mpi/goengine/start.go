@@ -31,7 +31,7 @@ func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_n
 		defer c.requests.mu.Unlock() // a caller that finds no request finds the note
 		over = true
 		delete(c.requests.open, token)
-		put(note, (*uintptr)(unsafe.Pointer(ended)))
+		pushNote(note, (*uintptr)(unsafe.Pointer(ended)))
 	}
 	r, err := c.comm.Start(context.Background(), do)
 	if err != nil {
@@ -48,8 +48,8 @@ func sg_go_start(number C.int, call *C.struct_sg_go_call, note *C.struct_sg_go_n
 	return 0
 }
 
-// put adds a note to the front of a list. The library may free the note as soon as it is there.
-func put(note *C.struct_sg_go_note, first *uintptr) {
+// pushNote adds a note to the front of a list. The library may free the note as soon as it is there.
+func pushNote(note *C.struct_sg_go_note, first *uintptr) {
 	for {
 		next := atomic.LoadUintptr(first)
 		note.next = C.uintptr_t(next)

@@ -89,12 +89,12 @@ func (a *archive) parents(dir string) {
 func (a *archive) record(name string, mode int, body []byte) {
 	const links, unused = 1, 0
 	a.inode++
-	a.add(fmt.Appendf(nil, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
+	a.writePadded(fmt.Appendf(nil, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
 		a.inode, mode, unused, unused, links, unused, len(body), unused, unused, unused, unused, len(name)+1, unused, name))
-	a.add(body)
+	a.writePadded(body)
 }
 
-func (a *archive) add(data []byte) {
+func (a *archive) writePadded(data []byte) {
 	_, _ = a.w.Write(data) // Flush returns the error
 	a.written += int64(len(data))
 	pad := -a.written & 3

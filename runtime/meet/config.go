@@ -1,0 +1,132 @@
+package meet
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
+)
+
+// Config says how a rank meets the other ranks.
+type Config struct {
+	Rank, Size int
+
+	// Job is the name of this rank's job, at most MaxJob bytes: ranks of other jobs are turned
+	// away. It is no secret.
+	Job string
+
+	// Key, if not empty, is a secret of all ranks of the job, of seal.MinKey to seal.MaxKey bytes:
+	// no process joins without proving it. Encrypt also asks for confidentiality.
+	Key     []byte
+	Encrypt bool
+
+	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
+	// comma-separated list of addresses. Not all of them need to lead there.
+	Coordinator string
+	// Doors, if it is not nil, returns the "host:port" where a rank waits for its children in the
+	// tree (tree.go). It must be the same function at all ranks. No rank then waits for others than
+	// these. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
+	Doors func(rank int) string
+	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Meet
+	// closes it.
+	Listener net.Listener
+	// Share, if not nil, keeps Listener open: Meet returns it as this rank's listener for later
+	// connections.
+	Share *Share
+	// Apart says that the ranks are on several hosts: a loopback address is then no valid address
+	// of a rank.
+	Apart bool
+	// Bind is the host at which this rank accepts connections; empty means the address from which
+	// it reaches the coordinator.
+	Bind string
+
+	// Blob is sent to all ranks, at most MaxBlob bytes.
+	Blob []byte
+	// Prepare, if not nil, is called when all ranks have arrived. Meet returns only after every
+	// rank has prepared itself; an error of one fails all.
+	Prepare func(*Meeting) error
+
+	// Network is the network between the ranks; nil means TCP. Resolver finds hosts for TCP; nil
+	// means the system's.
+	Network  Network
+	Resolver Resolver
+
+	// Rand is the source of rank 0 for the communicator's identity; nil means the system's
+	// generator.
+	Rand io.Reader
+	// Clock is the clock of pauses; nil means the system's. Deadlines of connections always use the
+	// system's clock.
+	Clock clock.Clock
+
+	// Log, if not nil, gets what this rank waits for when it waits long; see package notice.
+	Log *slog.Logger
+
+	decode      func(r io.Reader, size int) (*Meeting, error) // reads the table; readTable except in tests of many ranks
+	credentials contact.Credentials                           // of Key and Encrypt
+}
+
+// Network is a rank's way to the other ranks: the system's network, or a simulated one.
+type Network = contact.Network
+
+// Resolver finds the addresses of a host; see [net.Resolver].
+type Resolver = contact.Resolver
+
+// Meeting is what all ranks know about each other.
+type Meeting struct {
+	ID    [16]byte // the communicator's identity
+	Addrs []string // by rank: "host:port" where it accepts connections
+	Blobs [][]byte // by rank
+	// Session is the ranks' shared secret: a process that did not meet them cannot know it.
+	Session *seal.Session
+	seed    [seal.SeedLen]byte
+
+	// Early are connections for later that have arrived already, if the listener is shared. The
+	// caller of Meet must close them.
+	Early []Early
+	// Refused is how many connections this rank has turned away: of strangers, and of ranks of
+	// other jobs and versions.
+	Refused uint64
+}
+
+// fill checks c and puts the defaults in.
+func (c *Config) fill() (err error) {
+	if c.credentials, err = contact.NewCredentials(c.Key, c.Encrypt); err != nil {
+		return err
+	}
+	switch {
+	case c.Size < 1 || c.Size > ir.MaxRanks:
+		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)
+	case c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case len(c.Job) > MaxJob:
+		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)
+	case len(c.Blob) > MaxBlob:
+		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
+	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil):
+		return errors.New("no coordinator address")
+	}
+	if _, ok := c.Listener.(contact.Deadliner); c.Share != nil && !ok {
+		return fmt.Errorf("a listener cannot be shared that cannot be told to stop accepting: %T", c.Listener)
+	}
+	c.Clock = clock.OrSystem(c.Clock)
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Resolver == nil {
+		c.Resolver = net.DefaultResolver
+	}
+	if c.Network == nil {
+		c.Network = &contact.TCP{Clock: c.Clock, Resolver: c.Resolver, Apart: c.Apart, Limit: contact.DialLimit, Log: c.Log, Who: fmt.Sprintf("rank %d of %d", c.Rank, c.Size)}
+	}
+	if c.decode == nil {
+		c.decode = readTable
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+// Package meet lets the ranks of a job meet. Rank 0, the coordinator, learns that all others have
+// come. Then all ranks learn each other's addresses, each other's blobs, and the communicator's
+// identity, which rank 0 draws. Transports call [Meet].
+//
+// Everything by which processes find each other is in this package and those below it:
+//
+//   - A process gets its rank from a launcher (package launch), or is a guest of a lobby, where a
+//     host gives out ranks (package lobby).
+//   - A rank listens at its door, if it has one, for the ranks below it in the tree (listen.go). It
+//     is their host (host.go). Rank 0 also tells ranks where to go, and makes the table of all
+//     (root.go).
+//   - A rank joins the rank above it, as a guest (join.go).
+//   - If a rank does not come, rank 0 says which one, and all ranks get this error (absent.go).
+//
+// # The tree
+//
+// Ranks meet in a tree (tree.go). A rank waits at its door for its children and represents all
+// ranks below it at its parent. When all have come, rank 0 sends a table down the tree. Each rank
+// prepares itself and says so up the tree, and rank 0 says down the tree that all are prepared.
+//
+// If all doors are known ([Config.Doors]), rank 0 has only as many connections as the tree has
+// branches. Otherwise every rank asks rank 0 once where its parent waits. Everything else goes
+// through the tree in both cases.
+//
+// # Strangers
+//
+// A rank says hello with its job, number, number of ranks and version. A connection that speaks
+// nonsense, belongs to another job or speaks another version is turned away and counted, and the
+// others go on. A connection has five seconds for its hello. If too many connections have not said
+// theirs, the oldest makes room. A rank with another number of ranks fails the meeting at every
+// rank. With a key, both sides prove it first, and everything that follows is sealed (package
+// contact).
+//
+// # Ranks that are started again
+//
+// Until all ranks have come, a process may die and be started again, also on another host, and also
+// rank 0. Its parent notices the end of the connection and forgets that rank and those below it;
+// these come again. If a rank comes while its earlier process is connected, the earlier process is
+// asked whether it lives. If it answers, two processes have one rank, and the meeting fails at
+// every rank with both addresses. If it does not answer within five seconds, it is replaced.
+//
+// From when all have come until all are prepared, a death fails the meeting at every rank.
+//
+// # Time
+//
+// A rank whose time is over says so up the tree. Rank 0 then tells all ranks that are there which
+// ranks have not come, and which have gone and not come again. A rank that cannot reach its parent
+// tries again until its time is over. It gives up at once for a reason of its own host, such as a
+// loopback interface that is down.
+package meet

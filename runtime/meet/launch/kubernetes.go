@@ -1,0 +1,58 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// meetKubernetes finds the meeting point of the pods of an indexed job. The job's template has put the
+// pods below a headless service, so that pod number i of job J has the name J-i.SERVICE, and has
+// set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has its own addresses, so the port is free,
+// and no pod reaches another pod's loopback interface.
+func meetKubernetes(ctx context.Context, p *Position) (m MeetingPoint, err error) {
+	m.Coordinator, m.Apart = p.getenv("SCHEDGEN_COORDINATOR"), true
+	if m.Coordinator == "" {
+		return m, errors.New("set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT, the first pod's name below the job's headless service and a port")
+	}
+	host, port, err := net.SplitHostPort(m.Coordinator)
+	if err != nil {
+		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: %w", m.Coordinator, err)
+	}
+	m.Doors = doorsOfPods(host, port, p.getenv("HOSTNAME"), p.Rank)
+	if p.Rank > 0 && m.Doors == nil {
+		return m, nil
+	}
+	// If the coordinator is an address, listen there. Otherwise listen at all addresses: the pod's
+	// name may become known late, and the addresses are the pod's alone.
+	at := ":" + port
+	if _, err := netip.ParseAddr(host); err == nil {
+		at = m.Coordinator
+	}
+	var lc net.ListenConfig
+	if m.Listener, err = lc.Listen(ctx, "tcp", at); err != nil {
+		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: wait at its port: %w", m.Coordinator, err)
+	}
+	return m, nil
+}
+
+// doorsOfPods returns where each pod waits: the first pod's name with the pod's own number. It
+// returns nil unless this pod's name shows that pods have such names.
+func doorsOfPods(first, port, own string, rank int) func(int) string {
+	name, service, _ := strings.Cut(first, ".")
+	job, numbered := strings.CutSuffix(name, "-0")
+	own, _, _ = strings.Cut(own, ".")
+	if !numbered || own != job+"-"+strconv.Itoa(rank) {
+		return nil
+	}
+	if service != "" {
+		service = "." + service
+	}
+	return func(rank int) string {
+		return net.JoinHostPort(job+"-"+strconv.Itoa(rank)+service, port)
+	}
+}

@@ -1,0 +1,98 @@
+package meet
+
+import (
+	"cmp"
+	"context"
+	"net"
+)
+
+// Meet returns when all ranks have met and are prepared, or when ctx ends, which fails it
+// everywhere; all then name the ranks that have not arrived. The listener is where this rank
+// accepts later connections; a rank that is alone has none.
+//
+// Until all have arrived, a process may go, be started again and come again, including rank 0's.
+func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
+	if cfg.Listener != nil && cfg.Share == nil {
+		defer cfg.Listener.Close()
+	}
+	if err := cfg.fill(); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case cfg.Size == 1:
+		m, err := meetAlone(&cfg)
+		return m, nil, err
+	case cfg.Rank == 0:
+		return meetFirst(ctx, &cfg)
+	}
+	return meetOther(ctx, &cfg)
+}
+
+func meetAlone(cfg *Config) (*Meeting, error) {
+	m := &Meeting{Addrs: []string{""}, Blobs: [][]byte{cfg.Blob}}
+	if err := drawID(cfg, &m.ID); err != nil {
+		return nil, err
+	}
+	drawSeed(m)
+	if err := deriveSession(cfg, m); err != nil {
+		return nil, err
+	}
+	return m, prepare(cfg, m)
+}
+
+func prepare(cfg *Config, m *Meeting) error {
+	if cfg.Prepare == nil {
+		return nil
+	}
+	return cfg.Prepare(m)
+}
+
+// meetFirst is rank 0's part.
+func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	n := newNode(cfg)
+	if err := drawID(cfg, &n.id); err != nil {
+		return nil, nil, err
+	}
+	door, err := listenAtDoor(ctx, cfg, cfg.Coordinator)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, addr, err := listenForLater(ctx, cfg, cmp.Or(cfg.Bind, hostOf(door.Addr())))
+	if err != nil {
+		door.Close()
+		return nil, nil, err
+	}
+	n.roster.add(entry{0, addr, cfg.Blob})
+	n.openDoor(door)
+	m, err := n.run(ctx, nil)
+	return finish(cfg, m, data, err)
+}
+
+// meetOther is the part of the other ranks.
+func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	n := newNode(cfg)
+	if cfg.Doors != nil && hasChildren(cfg.Rank, cfg.Size) {
+		door, err := listenAtDoor(ctx, cfg, cfg.Doors(cfg.Rank))
+		if err != nil {
+			return nil, nil, err
+		}
+		n.openDoor(door)
+	}
+	joining, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	j := &joiner{n: n, ctx: joining}
+	n.wg.Go(j.run)
+	m, err := n.run(ctx, giveUp)
+	return finish(cfg, m, j.data, err)
+}
+
+// finish closes the listener if there is no meeting.
+func finish(cfg *Config, m *Meeting, data net.Listener, err error) (*Meeting, net.Listener, error) {
+	if err == nil {
+		return m, data, nil
+	}
+	if data != nil && cfg.Share == nil {
+		data.Close()
+	}
+	return nil, nil, err
+}
