@@ -6,6 +6,8 @@
 // So a schedule is monotone: the same slots end up set in whatever order the network delivers. A
 // single fixpoint therefore covers every interleaving, and package verify proves schedules with it.
 //
+// The package imports no other package of the module.
+//
 // # Exchange forms
 //
 // The package reads and writes two forms of the same content. The JSON form is for other programs
@@ -46,5 +48,55 @@
 // range. They accept a schedule that does the wrong thing, such as a barrier that releases ranks
 // early.
 //
-// The package imports no other package of the module.
+// # JSON
+//
+// A rank in JSON, with recovery, which the header announces:
+//
+//	{"rank":4,"signals":2,"rules":[
+//	 {"when":["c0","s0","s1"],"do":[{"op":"put","slot":"s2","to":0}]}],"done":["c0","s0","s1"],
+//	 "ask":[1,0],"report":{"to":0,"from":[5,6]},"twice":[{"op":"put","slot":"s2","to":0}]}
+//
+// A message of several slots, which take other names at the destination, and a fold:
+//
+//	{"op":"put","slots":["x3","x4"],"to":3,"as":["v0","v1"]}
+//	{"op":"fold","slot":"v1","of":["x0","v0"]}
+//
+// Empty fields are left out. [WriteJSON] writes the first form that can express a schedule:
+//
+//	schedgen/1   broadcasts, anycasts, and barriers without chunks, all without recovery
+//	schedgen/2   these with recovery
+//	schedgen/3   barriers that multicast: "chunks":1, a chunk of no bytes that no rank holds at first
+//	schedgen/4   all other collectives, messages of several slots, and folds; in the header
+//	             "recovery", and "root":0 for a collective without a root; "values", a rank's number
+//	             of partial results
+//
+// # Blocks
+//
+// A collective moves blocks among P ranks ([Collective]):
+//
+//	                      blocks  held at enter             wanted at the end
+//	bcast, anycast        1       the root, or origin: all  all ranks: all
+//	scatter               P       the root: all             rank r: block r
+//	gather                P       rank r: block r           the root: all
+//	allgather             P       rank r: block r           all ranks: all
+//	alltoall              P²      rank s: s·P … s·P+P-1     rank d: s·P+d for all s
+//	reduce, allreduce     1       nothing                   the root; all ranks: all
+//	reduce-scatter        P       nothing                   rank r: block r
+//	scan, exscan          P       nothing                   rank r: block r, folded up to r; before r,
+//	                                                        and rank 0 wants nothing
+//	anyreduce             2       the origin: block 0, the  all ranks: both; block 1 is the folded
+//	                              question                  answers
+//	barrier               none
+//
+// A block has F chunks: block b is the chunks b·F … b·F+F-1, and chunks= counts all. Done lists the
+// wanted chunks that the rank does not hold, ascending, and then what else the rank waits for.
+//
+// # Folds
+//
+// Slot x<k> is part k of a rank's contribution. A rule that uses it waits for enter, and in an
+// anyreduce also for every chunk of the question. Slot v<i> is a partial result, numbered by its
+// rank. It has one writer. "fold D = A B …" makes D, a v or a c, of ((A·B)·C)…, from left to right,
+// or copies A if there is no B. It takes no round. Chunk k is folded from x<k> in a reduce-scatter,
+// and chunk f of a block from x<f> in other collectives. x and v are never multicast, asked for or
+// repaired.
 package ir

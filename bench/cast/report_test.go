@@ -124,8 +124,7 @@ func TestPublishedPicture(t *testing.T) {
 	golden(t, "../"+results+".svg", b.String())
 }
 
-// TestClaims checks the published results against what docs/cast.md and docs/performance.md say of
-// the picture.
+// TestClaims checks the published results against what docs/performance.md says of the picture.
 func TestClaims(t *testing.T) {
 	text, err := os.Open("../results/cast.csv")
 	require.NoError(t, err)
