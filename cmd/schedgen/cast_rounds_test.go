@@ -174,7 +174,7 @@ func TestCastResumes(t *testing.T) {
 			t.Parallel()
 			path, text := randomFile(t, 12<<20)
 			one, two := t.TempDir(), t.TempDir()
-			sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--resume")
+			sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--limit", "3MiB/s", "--resume")
 			at := sender.address()
 			first := startCast(t, "receive", "--from", at, "--to", one, "--name", "first", "--resume")
 			second := startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume")
