@@ -6,7 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// arrivals are the pieces of a receiver by their numbers: which have come, which are under way, and which are announced.
+// arrivals are the pieces of a receiver by their numbers: which have come, which are under way, and
+// which are announced.
 type arrivals struct {
 	origin  uint64 // the first piece over the communicator that there is now
 	next    uint64 // the piece whose broadcast is started next
@@ -26,7 +27,8 @@ type flight struct {
 // startable reports whether a broadcast may be started.
 func (a *arrivals) startable() bool { return len(a.lengths) > 0 && len(a.open) < window }
 
-// confirms reports whether a barrier comes before the next broadcast: with it the rank confirms those before.
+// confirms reports whether a barrier comes before the next broadcast: with it the rank confirms
+// those before.
 func (a *arrivals) confirms() bool { return a.next%stride == 0 && a.next > a.origin }
 
 // fit returns as much of p as the next piece takes.
@@ -64,7 +66,8 @@ func (a *arrivals) came(f flight, h head) (fresh bool) {
 	return fresh
 }
 
-// again goes on over another communicator, with what the sender says of the piece that is first there.
+// again goes on over another communicator, with what the sender says of the piece that is first
+// there.
 func (a *arrivals) again(begin resume) error {
 	if begin.From > a.have || begin.Length == 0 && !a.ended {
 		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, a.have)

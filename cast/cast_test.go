@@ -340,7 +340,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// A sender makes so many pieces at most, however much there is to send and however slowly it is taken.
+// A sender makes so many pieces at most, however much there is to send and however slowly it is
+// taken.
 func TestBounded(t *testing.T) {
 	f, ended := newFeed(t.Context(), parts(make([]byte, 2*most*size), 1<<20), size)
 	for range 2*most - ahead {

@@ -11,7 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// A nil context is an error of every call, which closes its communicator as with others; nothing is left.
+// A nil context is an error of every call, which closes its communicator as with others; nothing is
+// left.
 func TestNilContexts(t *testing.T) {
 	var none context.Context
 	sink := func(ctx context.Context, r io.Reader) error {

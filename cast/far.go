@@ -7,24 +7,30 @@ import (
 	"time"
 )
 
-// A receiver may be slow for other reasons than its disk: its link is, or its processor is busy. Then the others wait for it, and
-// all get what is sent at its rate. What each could do shows in the first long piece over a communicator, which nobody waits for
-// yet: it comes to each as fast as the network brings it. Receivers report that rate, and the one of each window.
+// A receiver may be slow for other reasons than its disk: its link is, or its processor is busy.
+// Then the others wait for it, and all get what is sent at its rate. What each could do shows in
+// the first long piece over a communicator, which nobody waits for yet: it comes to each as fast as
+// the network brings it. Receivers report that rate, and the one of each window.
 //
 // A receiver is slow if, for farWindows in a row,
-//   - what comes to it has come about as fast as its first piece, between farLess of that and farMore;
-//   - its first piece has come SlowRatio times slower than that of the others: in a chain, of the one before it; else, in the median;
-//   - what comes to others comes SlowRatio times slower than their first pieces: in a chain, to all that are before it; else, to half of the others.
+//   - what comes to it has come about as fast as its first piece, between farLess of that and
+//     farMore;
+//   - its first piece has come SlowRatio times slower than that of the others: in a chain, of the
+//     one before it; else, in the median;
+//   - what comes to others comes SlowRatio times slower than their first pieces: in a chain, to all
+//     that are before it; else, to half of the others.
 //
-// So nobody is left out where all are equally slow, the sender included. In a chain the first piece is slow for all behind the slow one, so the
-// first of them is taken. In a tree it is slow for who waits until those below have it, so the last is taken, for which nobody below can be the reason.
+// So nobody is left out where all are equally slow, the sender included. In a chain the first piece
+// is slow for all behind the slow one, so the first of them is taken. In a tree it is slow for who
+// waits until those below have it, so the last is taken, for which nobody below can be the reason.
 const (
 	farWindows = 2
 	farLess    = 0.25
 	farMore    = 2
 )
 
-// start measures the rate at which the first long piece comes; behind a pause, that of the faster of two.
+// start measures the rate at which the first long piece comes; behind a pause, that of the faster
+// of two.
 type start struct {
 	from   uint64    // the piece behind which all have paused; 0: none yet over the communicator
 	pieces int       // that have come; behind a pause, that and those that have come
@@ -108,7 +114,8 @@ func lastFar(all []stint) int {
 // idles reports whether what comes could come much faster.
 func (w *stint) idles() bool { return w.First >= SlowRatio*w.Rate }
 
-// drags reports whether it comes about as fast as it can, which is much slower than to others, and does not wait for the disk.
+// drags reports whether it comes about as fast as it can, which is much slower than to others, and
+// does not wait for the disk.
 func (w *stint) drags(others float64) bool {
 	return SlowRatio*w.First <= others && w.Rate >= farLess*w.First && w.Rate <= farMore*w.First && w.Waited < slowShare
 }
@@ -123,14 +130,17 @@ func mean(windows []stint) (m stint) {
 	return m
 }
 
-// What could come to each may change. If for staleWindows in a row what comes to all comes SlowRatio times slower than their first pieces, and
-// no disk is the reason, one of them or the sender has become slow. Then all pause until the last of the pieces
-// that are announced has come to everybody, and measure anew by the two that follow. The first comes later to
-// who leaves the barrier before others, or stands behind others in a chain; the second waits in a chain at the one before the slow one. So the faster counts. Where it
-// says nothing, as it may after losses, all comes slower than that again, and is measured once more.
+// What could come to each may change. If for staleWindows in a row what comes to all comes
+// SlowRatio times slower than their first pieces, and no disk is the reason, one of them or the
+// sender has become slow. Then all pause until the last of the pieces that are announced has come
+// to everybody, and measure anew by the two that follow. The first comes later to who leaves the
+// barrier before others, or stands behind others in a chain; the second waits in a chain at the one
+// before the slow one. So the faster counts. Where it says nothing, as it may after losses, all
+// comes slower than that again, and is measured once more.
 const staleWindows = 3
 
-// stale reports whether that is so; then what is reported counts again when it was measured behind that piece.
+// stale reports whether that is so; then what is reported counts again when it was measured behind
+// that piece.
 func (p *pace) stale(behind uint64) bool {
 	if len(p.recent) < 2 {
 		return false
@@ -153,7 +163,8 @@ func (p *pace) stale(behind uint64) bool {
 // begin is for a communicator that there is now.
 func (p *pace) begin() { p.recent, p.from = nil, 0 }
 
-// pauses reports whether all pause behind the next piece. It is the last that is announced, since others may have begun already.
+// pauses reports whether all pause behind the next piece. It is the last that is announced, since
+// others may have begun already.
 func (s *sender) pauses() bool {
 	if !s.pausing && s.o.stale != nil {
 		s.pausing = s.o.stale(s.announced - 1)

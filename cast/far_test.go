@@ -15,7 +15,8 @@ const longer = 512 << 10
 
 const chain, tree = "bcast/chain", "bcast/mcast-acktree"
 
-// leftOut casts so many pieces over networks with rates, and returns who was left out since its own is slow, and after how long all is over.
+// leftOut casts so many pieces over networks with rates, and returns who was left out since its own
+// is slow, and after how long all is over.
 func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind []int, took time.Duration) {
 	w := newWorld(join(t, len(o.Rates), o, algorithm))
 	w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, algorithm == chain, longer, longer
@@ -26,7 +27,8 @@ func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind 
 	return w.behind(t, want, errSlowHost), time.Since(began)
 }
 
-// One to which the network is ten times slower than to the others is left out, and they go on at their speed; nobody else is.
+// One to which the network is ten times slower than to the others is left out, and they go on at
+// their speed; nobody else is.
 func TestSlowNetworkIsLeftOut(t *testing.T) {
 	const fast = 10 * longer // bytes a second
 	for name, c := range map[string]struct {
@@ -62,7 +64,8 @@ func TestSlowNetworkIsLeftOut(t *testing.T) {
 	}
 }
 
-// One to which the network becomes slow while it casts is left out; nobody is if it becomes slow to all, or to the sender.
+// One to which the network becomes slow while it casts is left out; nobody is if it becomes slow to
+// all, or to the sender.
 func TestNetworkBecomesSlow(t *testing.T) {
 	const fast, later = 10 * longer, 3 * time.Second
 	for name, c := range map[string]struct {

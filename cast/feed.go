@@ -24,8 +24,8 @@ type piece struct {
 	last   bool
 }
 
-// newFeed starts a goroutine that has source write. It ends when source does, which is told by closing full; ended
-// is closed then.
+// newFeed starts a goroutine that has source write. It ends when source does, which is told by
+// closing full; ended is closed then.
 func newFeed(ctx context.Context, source Source, size int) (f *feed, ended <-chan struct{}) {
 	f = &feed{ctx: ctx, size: size, full: make(chan *piece, ahead), free: make(chan *piece, most+1)}
 	over := make(chan struct{})

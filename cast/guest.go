@@ -83,7 +83,8 @@ func readOrder(r io.Reader) (*order, error) {
 	return o, nil
 }
 
-// receive receives as the sender orders. packed is the copy of the program, which it closes, or nil.
+// receive receives as the sender orders. packed is the copy of the program, which it closes, or
+// nil.
 func (o *order) receive(ctx context.Context, packed *os.File, out, errs io.Writer, tell func(Event)) error {
 	stop := func() {}
 	switch {

@@ -10,8 +10,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Intake is where what is sent goes at a receiver: a sink, which takes one stream. It may come over several communicators, one after the other: a receiver that
-// was left out, or parted from the sender, goes on where it has stopped.
+// Intake is where what is sent goes at a receiver: a sink, which takes one stream. It may come over
+// several communicators, one after the other: a receiver that was left out, or parted from the
+// sender, goes on where it has stopped.
 type Intake struct {
 	clock clock.Clock
 	in    *inlet
@@ -26,12 +27,12 @@ type Intake struct {
 	done  bool  // the sink has taken all
 }
 
-// errNoContext is the error of a call whose context is nil, and the cause of the end of a sink that is
-// started under one.
+// errNoContext is the error of a call whose context is nil, and the cause of the end of a sink that
+// is started under one.
 var errNoContext = fmt.Errorf("%w: the context is nil", runtime.ErrInput)
 
-// NewIntake starts a sink, which ends when ctx does, and at once if that is nil. Its times are those of
-// c; nil is the system's.
+// NewIntake starts a sink, which ends when ctx does, and at once if that is nil. Its times are
+// those of c; nil is the system's.
 func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
 	if ctx == nil {
 		ended, end := context.WithCancelCause(context.Background())
@@ -48,7 +49,8 @@ func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
 // Have returns how many bytes of the stream have come. It is not to be called inside Receive.
 func (t *Intake) Have() int64 { return t.have }
 
-// Close gives the sink up, unless it has ended, and returns when it has. The error is the sink's, unless it is that it was given up.
+// Close gives the sink up, unless it has ended, and returns when it has. The error is the sink's,
+// unless it is that it was given up.
 func (t *Intake) Close() error {
 	t.stop(context.Canceled)
 	if t.sunk {
@@ -61,11 +63,13 @@ func (t *Intake) Close() error {
 	return nil
 }
 
-// Receive takes part in what rank 0 sends, which begins where o.From says in the stream. It closes comm. It returns nil if the sink has: all is where it
-// belongs. After an error of the sink Receive goes on for the sake of the others, and returns the error in the end.
+// Receive takes part in what rank 0 sends, which begins where o.From says in the stream. It closes
+// comm. It returns nil if the sink has: all is where it belongs. After an error of the sink Receive
+// goes on for the sake of the others, and returns the error in the end.
 //
-// If the sender is lost, or takes this rank for lost, the error is ErrParted, and if this rank is too slow for the others ErrSlow: then the sink waits for
-// more, by another Receive. After any other there is no more to come.
+// If the sender is lost, or takes this rank for lost, the error is ErrParted, and if this rank is
+// too slow for the others ErrSlow: then the sink waits for more, by another Receive. After any
+// other there is no more to come.
 func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptions) error {
 	switch {
 	case ctx == nil:
@@ -92,7 +96,8 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	return t.ended(failed, err)
 }
 
-// ended returns how it has ended, with err, of which failed is the part that has ended the sink, too.
+// ended returns how it has ended, with err, of which failed is the part that has ended the sink,
+// too.
 func (t *Intake) ended(failed, err error) error {
 	t.stop(cmp.Or(failed, context.Canceled))
 	if !t.sunk {

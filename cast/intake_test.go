@@ -14,7 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// Receivers that are parted from the sender at any moment go on with another one, over another communicator, and get nothing twice.
+// Receivers that are parted from the sender at any moment go on with another one, over another
+// communicator, and get nothing twice.
 func TestGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, 4).Draw(t, "ranks")

@@ -47,8 +47,8 @@ type joiner struct {
 	held   *unpack.Held // the data that this host has; nil before the comparison
 }
 
-// ReceiveFrom receives a cast from the sender at o.From, together with other receivers. It waits for
-// the sender until ctx ends, and returns how much was received.
+// ReceiveFrom receives a cast from the sender at o.From, together with other receivers. It waits
+// for the sender until ctx ends, and returns how much was received.
 func ReceiveFrom(ctx context.Context, o JoinOptions) (totals unpack.Totals, err error) {
 	if o.Name == "" {
 		o.Name = HostName()

@@ -36,11 +36,12 @@ func noteOf(text string) (n roundNote, err error) {
 }
 
 const (
-	// spareShare is the part of what a host lacks that it may get beyond that, and spareBlocks what it may get in any case, so that it is
-	// served together with others.
+	// spareShare is the part of what a host lacks that it may get beyond that, and spareBlocks what
+	// it may get in any case, so that it is served together with others.
 	spareShare  = 4
 	spareBlocks = 8
-	// mostGroups bounds the rounds of those that lack different things: the last of them is for all that are left.
+	// mostGroups bounds the rounds of those that lack different things: the last of them is for all
+	// that are left.
 	mostGroups = 8
 )
 
@@ -52,8 +53,8 @@ type lacks struct {
 	groups int                   // that were served
 }
 
-// learn takes note of what a receiver has answered to a survey, or to an outline. If it lacks nothing by
-// an outline, it needs no survey.
+// learn takes note of what a receiver has answered to a survey, or to an outline. If it lacks
+// nothing by an outline, it needs no survey.
 func (l *lacks) learn(id string, answer []byte, outline bool) error {
 	set, err := block.Parse(answer)
 	if err != nil {
@@ -89,8 +90,8 @@ func (l *lacks) unseen(all []lobby.Guest) (chosen []int, some bool) {
 	return chosen, len(chosen) > 0
 }
 
-// unknown returns who would resume and has not compared what it has, and what one of them lacks by size and
-// time, nil for all.
+// unknown returns who would resume and has not compared what it has, and what one of them lacks by
+// size and time, nil for all.
 func (l *lacks) unknown(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	for i := range all {
 		w := wordOf(&all[i])
@@ -107,8 +108,8 @@ func (l *lacks) unknown(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	return chosen, lacked
 }
 
-// group returns who is served together next, and what one of them lacks: the first of all, and others of whom none gets
-// much that it does not lack.
+// group returns who is served together next, and what one of them lacks: the first of all, and
+// others of whom none gets much that it does not lack.
 func (l *lacks) group(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	l.groups++
 	least := int64(0)

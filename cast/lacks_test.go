@@ -72,8 +72,9 @@ func TestCastLacksUnknown(t *testing.T) {
 	require.Nil(t, lacked)
 }
 
-// In a quick cast all compare sizes and times first. Those that lack something by these compare contents
-// then, of the files of which one of them lacks some block; who lacks nothing is served at once.
+// In a quick cast all compare sizes and times first. Those that lack something by these compare
+// contents then, of the files of which one of them lacks some block; who lacks nothing is served at
+// once.
 func TestCastLacksQuick(t *testing.T) {
 	var l lacks
 	var all []lobby.Guest

@@ -76,13 +76,13 @@ const (
 )
 
 // algorithms are those of the broadcasts, by transport. With bcast/mcast-chain no piece would wait
-// for a multicast that comes late, but where packets are lost, the pieces along the chain would then
-// hold up the rest.
+// for a multicast that comes late, but where packets are lost, the pieces along the chain would
+// then hold up the rest.
 var algorithms = map[string]string{Chain: "bcast/chain", Multicast: "bcast/mcast-acktree"}
 
 // spins are the empty polls before a host sleeps: the core has hashes to compute, and the data that
-// TCP brings are worth a wake-up. With multicast there are a few polls, in which the host yields the
-// core: where hosts share cores, datagrams for all of them come meanwhile.
+// TCP brings are worth a wake-up. With multicast there are a few polls, in which the host yields
+// the core: where hosts share cores, datagrams for all of them come meanwhile.
 var spins = map[string]int{Chain: -1, Multicast: 32}
 
 // join connects a host that has a place with the others, as the sender's note says. l says where it

@@ -15,8 +15,8 @@ const (
 	settledPieces = 4
 )
 
-// saveMemory returns show, and makes this process take less memory as soon as its buffers exist. The
-// user's GOGC has precedence.
+// saveMemory returns show, and makes this process take less memory as soon as its buffers exist.
+// The user's GOGC has precedence.
 func saveMemory(alone bool, show func(Progress)) func(Progress) {
 	if !alone || os.Getenv("GOGC") != "" {
 		return show

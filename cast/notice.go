@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A sender or receiver waits in silence for firstNotice. Then a line says what it waits for. Further
-// lines follow, each after twice as long as the one before, up to mostNotice.
+// A sender or receiver waits in silence for firstNotice. Then a line says what it waits for.
+// Further lines follow, each after twice as long as the one before, up to mostNotice.
 const (
 	firstNotice = 2 * time.Second
 	mostNotice  = time.Minute

@@ -11,18 +11,20 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// Source writes what is to be sent. It returns when all is written, and soon after ctx has ended or a write has failed.
+// Source writes what is to be sent. It returns when all is written, and soon after ctx has ended or
+// a write has failed.
 type Source func(ctx context.Context, w io.Writer) error
 
-// Sink takes what comes, up to the end of r. Nil means that all is where it belongs. It returns soon after ctx
-// has ended or a read has failed.
+// Sink takes what comes, up to the end of r. Nil means that all is where it belongs. It returns
+// soon after ctx has ended or a read has failed.
 type Sink func(ctx context.Context, r io.Reader) error
 
 // Digest identifies what is sent.
 type Digest = record.Digest
 
-// Tree is the source of a file or a directory. It sends the blocks in lacked, or all if that is nil. See
-// [pack.Origin.Tree]. If the origin has changed since an earlier cast of it, the cast fails.
+// Tree is the source of a file or a directory. It sends the blocks in lacked, or all if that is
+// nil. See [pack.Origin.Tree]. If the origin has changed since an earlier cast of it, the cast
+// fails.
 func Tree(o *pack.Origin, lacked *block.Set) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Tree(ctx, w, lacked) }
 }
@@ -33,8 +35,8 @@ func Survey(o *pack.Origin, lacked *block.Set) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w, lacked) }
 }
 
-// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is that of a
-// survey.
+// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is
+// that of a survey.
 func Outline(o *pack.Origin) Source { return o.Outline }
 
 // Compare is the sink of a survey. It says in held what is there below dir.
@@ -45,8 +47,8 @@ func Compare(dir unpack.Dir, held **unpack.Held) Sink {
 	}
 }
 
-// Stream is the source of all that in gives, whose length nobody knows. It sets *digest, unless that is
-// nil, when all has been read.
+// Stream is the source of all that in gives, whose length nobody knows. It sets *digest, unless
+// that is nil, when all has been read.
 func Stream(in io.Reader, digest *Digest) Source {
 	return func(ctx context.Context, w io.Writer) error {
 		got, err := pack.Stream(ctx, w, in)
@@ -57,8 +59,8 @@ func Stream(in io.Reader, digest *Digest) Source {
 	}
 }
 
-// Into is the sink of what Tree and Stream send. It says in totals, unless that is nil, how much it was,
-// and its digest.
+// Into is the sink of what Tree and Stream send. It says in totals, unless that is nil, how much it
+// was, and its digest.
 func Into(t unpack.Target, totals *unpack.Totals) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		got, err := unpack.Unpack(ctx, r, t)
@@ -91,7 +93,8 @@ type Options struct {
 
 const defaultSilence = 10 * time.Second
 
-// SendOptions say how the rank of a communicator that sends works. The zero value of a field stands for its default.
+// SendOptions say how the rank of a communicator that sends works. The zero value of a field stands
+// for its default.
 type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
 	Rate     float64        // bytes a second that the networks take, as far as is known: where that is little, little is under way; default not known

@@ -22,10 +22,12 @@ var (
 	errSlowHost = fmt.Errorf("the others wait for it, its network or the host is much slower than theirs: %w", ErrSlow)
 )
 
-// A receiver whose disk is slow holds up the others. Each reports, once in a window, how long the broadcasts have waited for its
-// sink, and how fast the sink is while it has something to do. The sender compares. A receiver is slow if for slowWindows in a row the broadcasts have waited for
-// it slowShare of the time at least, and its sink is SlowRatio times slower than the one in the middle of all, of which it is none. So where all
-// are equally slow, or one is half as fast as the others, or rests for a while, nobody is left out.
+// A receiver whose disk is slow holds up the others. Each reports, once in a window, how long the
+// broadcasts have waited for its sink, and how fast the sink is while it has something to do. The
+// sender compares. A receiver is slow if for slowWindows in a row the broadcasts have waited for it
+// slowShare of the time at least, and its sink is SlowRatio times slower than the one in the middle
+// of all, of which it is none. So where all are equally slow, or one is half as fast as the others,
+// or rests for a while, nobody is left out.
 const (
 	paceWindow  = 2 * time.Second
 	slowShare   = 0.5
@@ -63,7 +65,8 @@ func (m *meter) piece(bytes int) {
 // again measures anew what comes behind a pause, which is over.
 func (m *meter) again(from uint64) { m.start = start{from: from, pieces: 1, since: m.clock.Now()} }
 
-// wait measures how long the broadcasts wait; it is called when that begins, and returns what is called when it ends.
+// wait measures how long the broadcasts wait; it is called when that begins, and returns what is
+// called when it ends.
 func (m *meter) wait() func() {
 	began := m.clock.Now()
 	return func() { m.waited += m.clock.Now().Sub(began) }
@@ -127,8 +130,8 @@ func (p *pace) slow() (slowest int) {
 	return slowest
 }
 
-// The others are said to wait for a receiver if its sink had them do so for heldShare of its last window. No more than
-// mostSlow are named.
+// The others are said to wait for a receiver if its sink had them do so for heldShare of its last
+// window. No more than mostSlow are named.
 const (
 	heldShare = 0.25
 	mostSlow  = 3

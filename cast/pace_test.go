@@ -57,7 +57,8 @@ func (w *world) behind(t *testing.T, want []byte, why error) (ranks []int) {
 	return ranks
 }
 
-// One that was left out since its disk is slow goes on where it has stopped, with what was on its way to the disk.
+// One that was left out since its disk is slow goes on where it has stopped, with what was on its
+// way to the disk.
 func TestSlowGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fast = 20 * size // bytes a second
@@ -91,7 +92,8 @@ func TestSlowGoesOn(t *testing.T) {
 	})
 }
 
-// One whose disk is ten times slower than those of the others is left out, and they go on at their speed; nobody else is.
+// One whose disk is ten times slower than those of the others is left out, and they go on at their
+// speed; nobody else is.
 func TestSlowIsLeftOut(t *testing.T) {
 	const fast = 20 * size // bytes a second
 	for name, c := range map[string]struct {
@@ -133,7 +135,8 @@ func TestSlowIsLeftOut(t *testing.T) {
 	}
 }
 
-// The sender names who holds up the others, the slowest first, and at most three; of those that keep up nobody is named.
+// The sender names who holds up the others, the slowest first, and at most three; of those that
+// keep up nobody is named.
 func TestProgressNamesTheSlowest(t *testing.T) {
 	const fast = 20 * size // bytes a second
 	for name, c := range map[string]struct {
@@ -176,7 +179,8 @@ func TestProgressNamesTheSlowest(t *testing.T) {
 	require.Equal(t, []Slow{{5, 25}, {3, 35}, {1, 45}}, p.holding())
 }
 
-// Where networks are slow pieces are short; what is not known, and what is fast, makes no difference.
+// Where networks are slow pieces are short; what is not known, and what is fast, makes no
+// difference.
 func TestPieceFor(t *testing.T) {
 	for rate, want := range map[float64]int{0: 1 << 20, 1e9: 1 << 20, 12.5e6: 1 << 20, 2.1e6: 1 << 20, 2e6: 1 << 19, 1.25e6: 1 << 19, 125e3: 1 << 15, 1: 1 << 15} {
 		require.Equal(t, want, pieceFor(rate), "%v bytes a second", rate)

@@ -14,9 +14,9 @@ import (
 //
 // and behind these, in piece 0 alone, zeros up to firstLen bytes. Integers are big-endian.
 //
-// To take part in a broadcast a rank must know its length. That of piece 0 is fixed, and each
-// piece announces up to two that follow those announced before, until window are announced; from then on it
-// announces one. So the receivers know of each piece while those before it are under way, and at
+// To take part in a broadcast a rank must know its length. That of piece 0 is fixed, and each piece
+// announces up to two that follow those announced before, until window are announced; from then on
+// it announces one. So the receivers know of each piece while those before it are under way, and at
 // the end there is none too many.
 const (
 	pieceMagic = 0x5ced0ca5
@@ -30,14 +30,16 @@ const (
 	bufs   = 16 // pieces that a receiver has: under way, and to be written
 )
 
-// A piece is to take no longer than pieceTime: who is much slower than others shows by the pieces, and they by the windows of which a receiver tells. Where
-// packets are lost a network seems slower than it is, so this is some times what one of pieceLen takes at 100 Mbit/s.
+// A piece is to take no longer than pieceTime: who is much slower than others shows by the pieces,
+// and they by the windows of which a receiver tells. Where packets are lost a network seems slower
+// than it is, so this is some times what one of pieceLen takes at 100 Mbit/s.
 const (
 	pieceTime  = 0.5      // seconds
 	leastPiece = 32 << 10 // bytes
 )
 
-// pieceFor returns the length of pieces for as many bytes a second as the least of some rates, of which 0 says nothing.
+// pieceFor returns the length of pieces for as many bytes a second as the least of some rates, of
+// which 0 says nothing.
 func pieceFor(rates ...float64) int {
 	n := pieceLen
 	for _, rate := range rates {
@@ -48,8 +50,8 @@ func pieceFor(rates ...float64) int {
 	return n
 }
 
-// most is how many pieces a sender holds at most: those between two confirmations and behind them, those that are announced,
-// those that are read ahead, and the one that is being filled.
+// most is how many pieces a sender holds at most: those between two confirmations and behind them,
+// those that are announced, those that are read ahead, and the one that is being filled.
 const most = 2*stride + 2*window + ahead + 1
 
 // The flags of a piece.

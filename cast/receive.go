@@ -38,7 +38,8 @@ type slowness struct {
 	leave context.CancelCauseFunc // is called otherwise
 }
 
-// Receive takes part in what rank 0 sends: sink gets it. It is all of [Intake] for one communicator.
+// Receive takes part in what rank 0 sends: sink gets it. It is all of [Intake] for one
+// communicator.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
 	if ctx == nil {
 		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
@@ -64,7 +65,8 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// leftOut returns why this rank is to go on over another communicator, if failed has ended this one, with err; nil if it is not.
+// leftOut returns why this rank is to go on over another communicator, if failed has ended this
+// one, with err; nil if it is not.
 func (r *receiver) leftOut(failed, err error) error {
 	parted := errors.Is(failed, errSender) || errors.Is(failed, errAlone)
 	switch {
@@ -85,7 +87,8 @@ func (r *receiver) hear(ctx context.Context) {
 	r.roll = hear(ctx, &r.wg, comm, func(a *account) { r.listen(ctx, comm, a) })
 }
 
-// receive takes all that is still to come over the communicator that there is now, and says how it has ended.
+// receive takes all that is still to come over the communicator that there is now, and says how it
+// has ended.
 func (r *receiver) receive(ctx context.Context) error {
 	for !r.pieces.ended {
 		if err := r.piece(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// ErrParted is what the error of Receive wraps if the sender is gone, or goes on without this rank: it may be
-// that the two have not reached each other for a while.
+// ErrParted is what the error of Receive wraps if the sender is gone, or goes on without this rank:
+// it may be that the two have not reached each other for a while.
 var ErrParted = errors.New("parted from the sender")
 
 var (
@@ -27,11 +27,12 @@ func (e *partedError) Unwrap() []error { return []error{e.error, ErrParted} }
 // leaveTime bounds how long a rank whose context has ended stays for the sake of the others.
 const leaveTime = 5 * time.Second
 
-// shrink returns a communicator of the ranks that are left after err, which has failed comm. If none is lost
-// the error would come again, and is returned.
+// shrink returns a communicator of the ranks that are left after err, which has failed comm. If
+// none is lost the error would come again, and is returned.
 //
-// A rank whose ctx ends while they agree goes on until they have, and leaves what they have made then: who leaves
-// between the two agreements of Shrink is counted in, and fails what they have made.
+// A rank whose ctx ends while they agree goes on until they have, and leaves what they have made
+// then: who leaves between the two agreements of Shrink is counted in, and fails what they have
+// made.
 func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, error) {
 	if ctx.Err() != nil || errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || comm.Err() == nil {
 		return nil, err

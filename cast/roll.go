@@ -23,8 +23,8 @@ type roll struct {
 	fresh chan struct{}
 }
 
-// hear begins to listen over comm, until that is closed or has failed, or ctx has ended. Every rank listens: what a rank says goes to
-// all, and who takes nothing holds it up.
+// hear begins to listen over comm, until that is closed or has failed, or ctx has ended. Every rank
+// listens: what a rank says goes to all, and who takes nothing holds it up.
 func hear(ctx context.Context, wg *sync.WaitGroup, comm *runtime.Comm, tell func(*account)) *roll {
 	r := &roll{
 		comm: comm, tell: tell, parts: make([]*account, comm.Size()), said: make([][]*account, comm.Size()),
@@ -74,10 +74,11 @@ func (r *roll) take(msg runtime.Message) {
 	}
 }
 
-// call has all ranks tell each other their accounts, and returns them, by rank. All have been told of mine then.
+// call has all ranks tell each other their accounts, and returns them, by rank. All have been told
+// of mine then.
 //
-// Only the sender needs most of them. They come all at once and not each by a broadcast of its own, of which every one may
-// have to wait for what is lost. A rank that is gone shows in the barrier.
+// Only the sender needs most of them. They come all at once and not each by a broadcast of its own,
+// of which every one may have to wait for what is lost. A rank that is gone shows in the barrier.
 func (r *roll) call(ctx context.Context, mine account) ([]*account, error) {
 	mine.Roll = true
 	if err := mine.publish(ctx, r.comm); err != nil {

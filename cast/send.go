@@ -40,11 +40,12 @@ type sender struct {
 	bytes     int64
 }
 
-// Send sends what source writes to all other ranks, which call Receive, and says how it has ended at each. comm's
-// rank 0 calls it. It closes comm.
+// Send sends what source writes to all other ranks, which call Receive, and says how it has ended
+// at each. comm's rank 0 calls it. It closes comm.
 //
-// That receivers fail is no error of Send, unless all do before all is sent, or one does and SendOptions.Strict asks for it. The error of
-// the source is, and that ctx has ended. The report is there also with an error, but not if the rank is not 0 or ctx is nil.
+// That receivers fail is no error of Send, unless all do before all is sent, or one does and
+// SendOptions.Strict asks for it. The error of the source is, and that ctx has ended. The report is
+// there also with an error, but not if the rank is not 0 or ctx is nil.
 func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions) (report *Report, err error) {
 	if ctx == nil {
 		return nil, errors.Join(fmt.Errorf("send: %w", errNoContext), comm.Close())
@@ -99,7 +100,8 @@ func (s *sender) run(ctx context.Context) error {
 	return nil
 }
 
-// send sends all that is left to be sent over the communicator that there is now, and hears how it has ended.
+// send sends all that is left to be sent over the communicator that there is now, and hears how it
+// has ended.
 func (s *sender) send(ctx context.Context) error {
 	for !s.ended || s.next < s.end() {
 		if err := s.piece(ctx); err != nil {
@@ -222,7 +224,8 @@ func (s *sender) piece(ctx context.Context) error {
 	return nil
 }
 
-// seal writes the head of a piece, which announces those before until, and whether all pause behind it.
+// seal writes the head of a piece, which announces those before until, and whether all pause behind
+// it.
 func (s *sender) seal(p *piece, until uint64, pause bool) {
 	h := head{number: p.number, length: len(p.buf) - headLen}
 	if pause {
@@ -270,8 +273,8 @@ func (s *sender) load(ctx context.Context, until uint64) error {
 	return nil
 }
 
-// breakOff makes the last piece that is announced the last of all. There is one that is not broadcast yet, or is made
-// here, where none has been announced.
+// breakOff makes the last piece that is announced the last of all. There is one that is not
+// broadcast yet, or is made here, where none has been announced.
 func (s *sender) breakOff(why error) {
 	s.stop()
 	s.broken, s.ended = why, true
@@ -284,7 +287,8 @@ func (s *sender) breakOff(why error) {
 	s.held[len(s.held)-1].last = true
 }
 
-// check waits until all have the pieces that they had to have before the last barrier, and starts the next one.
+// check waits until all have the pieces that they had to have before the last barrier, and starts
+// the next one.
 func (s *sender) check(ctx context.Context) (err error) {
 	if s.confirm != nil {
 		if err := s.confirm.Wait(ctx); err != nil {

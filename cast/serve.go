@@ -24,22 +24,27 @@ const (
 	// regroupTime is how long the sender waits for receivers of a round that have not met: a receiver
 	// that lives enters again at once.
 	regroupTime = 5 * time.Second
-	// restTime is how long those are waited for that come again behind a round: the disk of one that is slow may have to end a write.
+	// restTime is how long those are waited for that come again behind a round: the disk of one
+	// that is slow may have to end a write.
 	restTime = 30 * time.Second
 	// mostMeetings is the greatest number of times that a party tries to meet.
 	mostMeetings = 4
-	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and mostQuiet how long at most. Until --silence is over it may come
-	// again, and gets the rest behind them. A sign of life may stand behind quietBytes of what is sent; on links of less than quietRate bytes a second behind more.
+	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and
+	// mostQuiet how long at most. Until --silence is over it may come again, and gets the rest
+	// behind them. A sign of life may stand behind quietBytes of what is sent; on links of less
+	// than quietRate bytes a second behind more.
 	leastQuiet = 500 * time.Millisecond
 	mostQuiet  = 3 * time.Second
 	quietBytes = 3e6
 	quietRate  = 1e6
-	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones some of what stands in
-	// queues is taken for lost, and the chain takes less.
+	// mcastRate is how many bytes a second networks must take at least to be multicast to, where
+	// the sender may choose: on slower ones some of what stands in queues is taken for lost, and
+	// the chain takes less.
 	mcastRate = 100e3
 )
 
-// server serves receivers in rounds. A receiver that comes during a round is served in the next one.
+// server serves receivers in rounds. A receiver that comes during a round is served in the next
+// one.
 type server struct {
 	*Options
 	l        *net.TCPListener
@@ -75,9 +80,9 @@ type round struct {
 	rate    float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
 }
 
-// Serve sends the payload to receivers that come to l by themselves, first when as many have come as
-// expect says, or after o.Wait. With 0, all that come within o.Wait are served. It leaves l open. A nil
-// result says that the cast has not begun; see To.
+// Serve sends the payload to receivers that come to l by themselves, first when as many have come
+// as expect says, or after o.Wait. With 0, all that come within o.Wait are served. It leaves l
+// open. A nil result says that the cast has not begun; see To.
 func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Options) (*Result, error) {
 	events := newEvents(o.Events)
 	out, err := serve(ctx, l, comers(l, expect, events), p, &o, events)
@@ -87,8 +92,8 @@ func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Op
 	return out, err
 }
 
-// serve sends to those that come at l, first when as many have come as are awaited. It returns nil if
-// the cast has not begun.
+// serve sends to those that come at l, first when as many have come as are awaited. It returns nil
+// if the cast has not begun.
 func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload, o *Options, events *events) (*Result, error) {
 	in, err := lobby.Open(l, o.lobby())
 	if err != nil {
@@ -117,7 +122,8 @@ func (s *server) closing(err error) string {
 	return "the cast is over"
 }
 
-// digest returns what identifies all that is sent, or ok = false as long as not all of it has been read.
+// digest returns what identifies all that is sent, or ok = false as long as not all of it has been
+// read.
 func (s *server) digest() (d Digest, ok bool) {
 	if s.payload.streams() {
 		return s.streamed, s.streamed != Digest{}
@@ -126,8 +132,8 @@ func (s *server) digest() (d Digest, ok bool) {
 	return d, ok
 }
 
-// confirm takes a receiver for one that has all only if the digest of what it has, which it tells in the
-// end, is that of what was sent in the first round.
+// confirm takes a receiver for one that has all only if the digest of what it has, which it tells
+// in the end, is that of what was sent in the first round.
 func (s *server) confirm(outcomes []Outcome) {
 	want, whole := s.digest()
 	for i := range outcomes {
@@ -185,7 +191,8 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 	}
 }
 
-// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
+// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it
+// lacks.
 func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 	r := new(round)
 	choose := func(all []lobby.Guest) ([]int, string) {
@@ -237,7 +244,8 @@ func (s *server) waits() string {
 	return text
 }
 
-// from returns where in the stream those of all that are chosen begin, who lack some blocks, nil for all: behind what all of them have got of it.
+// from returns where in the stream those of all that are chosen begin, who lack some blocks, nil
+// for all: behind what all of them have got of it.
 func (s *server) from(all []lobby.Guest, chosen []int, lacked *block.Set) int64 {
 	if lacked != nil {
 		return 0 // it is a stream of its own
@@ -258,8 +266,8 @@ func (s *server) returns(all []lobby.Guest, chosen []int) bool {
 	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Silent })
 }
 
-// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever. One of them may have
-// been silent before, and has lived.
+// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one
+// that gives no sign of life; 0: for ever. One of them may have been silent before, and has lived.
 func (s *server) quiet(rate float64, before bool) time.Duration {
 	switch {
 	case !s.behind(), rate < quietRate:
@@ -297,8 +305,9 @@ func (s *server) next() (want *lobby.Count, stop func()) {
 	return want, s.until(want, left)
 }
 
-// wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
-// The network of the one in the middle takes so many bytes a second, 0 if that is not known.
+// wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one
+// to which the network is slow would lose most of it. The network of the one in the middle takes so
+// many bytes a second, 0 if that is not known.
 func (s *server) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rate float64) string {
 	s.guests.full()
 	if s.auto() && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Behind || s.rates.knows(&all[i]) })) {
@@ -345,7 +354,8 @@ func (s *server) chain(why error) {
 	s.events.notice("", fmt.Sprintf("transport: tcp, since %v", why))
 }
 
-// meet connects this host with a party. If that cannot multicast after all, the next one goes along the chain.
+// meet connects this host with a party. If that cannot multicast after all, the next one goes along
+// the chain.
 func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) {
 	meeting, stop := round.Meeting(ctx)
 	defer stop()
@@ -366,7 +376,8 @@ func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) 
 	return nil, err
 }
 
-// send serves a party, and returns how many of it come again, and how many may that have given no sign of life.
+// send serves a party, and returns how many of it come again, and how many may that have given no
+// sign of life.
 func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (again, silent int, err error) {
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport

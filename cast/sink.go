@@ -43,7 +43,8 @@ func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
 // takes reports whether the sink gets more of what comes.
 func (r *receiver) takes() bool { return r.why == nil && r.out == nil && !r.sunk }
 
-// hand gives the sink what is new to it of a piece, and tells the sender now and then how this rank keeps up.
+// hand gives the sink what is new to it of a piece, and tells the sender now and then how this rank
+// keeps up.
 func (r *receiver) hand(ctx context.Context, piece []byte, length int) error {
 	known := int(min(r.known, int64(length)))
 	r.known -= int64(known)
@@ -87,8 +88,8 @@ func (r *receiver) finish(ctx context.Context) error {
 	}
 }
 
-// buffer returns room for a piece. It returns nil if there is none and a piece is under way, for which to wait in its place. It waits
-// for the sink no longer than Patience.
+// buffer returns room for a piece. It returns nil if there is none and a piece is under way, for
+// which to wait in its place. It waits for the sink no longer than Patience.
 func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	if !r.sunk {
 		select {
@@ -124,7 +125,8 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	return r.spare(r.most(), r.o.piece), nil
 }
 
-// most returns how many pieces this rank has at most: when it is left out its sink goes on with those that it has, and others pass through.
+// most returns how many pieces this rank has at most: when it is left out its sink goes on with
+// those that it has, and others pass through.
 func (r *receiver) most() int {
 	if r.out != nil {
 		return bufs + window

@@ -22,8 +22,8 @@ import (
 //	receiver  "come", and in the end "done", or "failed REASON"
 //	receiver  or at once "busy"
 //
-// The receiver enters the lobby at the address from which the call came, at PORT, where both prove the
-// key. So a stranger who calls only learns that somebody stands there.
+// The receiver enters the lobby at the address from which the call came, at PORT, where both prove
+// the key. So a stranger who calls only learns that somebody stands there.
 
 // StandPort is the port at which receivers stand, unless they are told another one.
 const StandPort = "7718"

@@ -37,8 +37,8 @@ func stand(t *testing.T, o JoinOptions) string {
 	return l.Addr().String()
 }
 
-// Receivers stand on their hosts and get one cast after the other. One with another key, a busy one, and
-// something else are named with their reasons.
+// Receivers stand on their hosts and get one cast after the other. One with another key, a busy
+// one, and something else are named with their reasons.
 func TestStand(t *testing.T) {
 	t.Parallel()
 	key, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)

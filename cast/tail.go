@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// Tail is the source of what source writes behind the first from bytes: for receivers that have those. It must write the same each time.
+// Tail is the source of what source writes behind the first from bytes: for receivers that have
+// those. It must write the same each time.
 func Tail(source Source, from int64) Source {
 	if from == 0 {
 		return source

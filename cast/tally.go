@@ -80,7 +80,8 @@ func lossOf(err error) string {
 	return err.Error()
 }
 
-// slow returns a receiver that is to be left out, once, and whether it is to leave; 0 if there is none.
+// slow returns a receiver that is to be left out, once, and whether it is to leave; 0 if there is
+// none.
 func (t *tally) slow() (rank int, leave bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +95,8 @@ func (t *tally) slow() (rank int, leave bool) {
 	return rank, leave
 }
 
-// stale reports whether it is not known any more what the networks of the receivers could do, so that they are to measure anew behind a piece.
+// stale reports whether it is not known any more what the networks of the receivers could do, so
+// that they are to measure anew behind a piece.
 func (t *tally) stale(behind uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,8 +143,8 @@ func (t *tally) stopped() error {
 	return t.why
 }
 
-// result returns the outcomes. A receiver that has said nothing does not have all, for that reason, and
-// one that only knows that the sender has given up is told why.
+// result returns the outcomes. A receiver that has said nothing does not have all, for that reason,
+// and one that only knows that the sender has given up is told why.
 func (t *tally) result(reason string) []Outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,10 +29,10 @@ type HostOptions struct {
 	Call string
 }
 
-// To sends the payload to hosts, on which it starts receivers by ssh. It listens for them at l, which
-// it leaves open. If o has no key, To draws one. A nil result says that the cast has not begun; a
-// result with an error, that it has ended early. A receiver that fails is an error in neither case:
-// the result has its reason.
+// To sends the payload to hosts, on which it starts receivers by ssh. It listens for them at l,
+// which it leaves open. If o has no key, To draws one. A nil result says that the cast has not
+// begun; a result with an error, that it has ended early. A receiver that fails is an error in
+// neither case: the result has its reason.
 func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o HostOptions) (*Result, error) {
 	if len(o.Key) == 0 {
 		if o.Call != "" {

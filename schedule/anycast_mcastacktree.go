@@ -3,8 +3,8 @@ package schedule
 // anycastMcastAckTree is the reliable multicast of paper 002, §3, as the paper means it: any rank
 // multicasts at any time, and no rank has posted a receive. Acknowledgements climb the binomial
 // tree rooted at the sender, so that several senders load different links. For one origin, the
-// programs are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements
-// and the same two repairs.
+// programs are those of bcast/mcast-acktree from that root with one chunk: the same
+// acknowledgements and the same two repairs.
 //
 // A receiver that has lost the multicast does not know that there was one, so only
 // acknowledgements reveal losses (§3): the missing one of a child to its parent, and the one of a

@@ -1,7 +1,7 @@
 // Package block numbers the blocks of what is cast, and says which of them a host lacks.
 //
-// A file is cut into blocks of Len bytes, of which the last may be shorter. The blocks of all files of a tree are numbered from 0, in the order in
-// which the files are sent; an empty file has none.
+// A file is cut into blocks of Len bytes, of which the last may be shorter. The blocks of all files
+// of a tree are numbered from 0, in the order in which the files are sent; an empty file has none.
 package block
 
 import (
@@ -17,14 +17,17 @@ const (
 	Len = 1 << 20
 	// PrintLen is the length of a print, in bytes.
 	PrintLen = 16
-	// Most is how many blocks a set tells apart: those of 128 TiB in large files. All behind them are lacked.
+	// Most is how many blocks a set tells apart: those of 128 TiB in large files. All behind them
+	// are lacked.
 	Most = 1 << 27
-	// maxText is the longest text of a set, in bytes. What would be longer says that all blocks are lacked.
+	// maxText is the longest text of a set, in bytes. What would be longer says that all blocks are
+	// lacked.
 	maxText = 1 << 20
 )
 
-// Print tells a block from others: the first half of its SHA-256. Nobody finds a block with the print of a given one in fewer
-// than 2^127 attempts or so. Who makes both may find two in 2^64: then a file comes out wrong, which its whole SHA-256 shows.
+// Print tells a block from others: the first half of its SHA-256. Nobody finds a block with the
+// print of a given one in fewer than 2^127 attempts or so. Who makes both may find two in 2^64:
+// then a file comes out wrong, which its whole SHA-256 shows.
 type Print [PrintLen]byte
 
 // PrintOf returns the print of a block.
@@ -42,7 +45,8 @@ func Count(size int64) int64 {
 	return n
 }
 
-// Set is which blocks a host lacks: of those that it knows of some, and all others. A nil *Set is that of a host that lacks all.
+// Set is which blocks a host lacks: of those that it knows of some, and all others. A nil *Set is
+// that of a host that lacks all.
 type Set struct {
 	have []uint64 // a bit for each block that is there
 	n    int64    // blocks that are known of
@@ -117,8 +121,8 @@ func Union(a, b *Set) *Set {
 	return u
 }
 
-// Text spells a set: the lengths of runs of blocks that are lacked and that are not, in turn, as varints. There is one text of each set, and the
-// empty text is that of nil.
+// Text spells a set: the lengths of runs of blocks that are lacked and that are not, in turn, as
+// varints. There is one text of each set, and the empty text is that of nil.
 func (s *Set) Text() []byte {
 	var b []byte
 	if s == nil {

@@ -21,7 +21,8 @@ func drawName() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringMatching(`[a-c]{1,3}`), rapid.SampledFrom([]string{" ", "..a", "a.", "-", "é", "\n", "\xff", strings.Repeat("x", MaxName)}))
 }
 
-// drawAttributes draws attributes of an entry, or nothing. Those of a file may have the next number.
+// drawAttributes draws attributes of an entry, or nothing. Those of a file may have the next
+// number.
 func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
 	if !rapid.Bool().Draw(t, "attributes") {
 		return nil
@@ -116,8 +117,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// The digest is the same for a tree that is sent as a whole, in part, and as a survey, and another for
-// any other tree. An end with the digest of another tree is an error at both sides.
+// The digest is the same for a tree that is sent as a whole, in part, and as a survey, and another
+// for any other tree. An end with the digest of another tree is an error at both sides.
 func TestDigest(t *testing.T) {
 	sum := Record{Kind: Sum, Sum: [SumLen]byte{7}}
 	file := func(name string, mode fs.FileMode, time, size int64, holes bool) Record {
@@ -295,8 +296,8 @@ func TestDepth(t *testing.T) {
 	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 directories inside each other")
 }
 
-// leads follows a target as a system would if any name in it were a link to any directory below the top: it returns
-// the highest place that may be reached, in directories below the top.
+// leads follows a target as a system would if any name in it were a link to any directory below the
+// top: it returns the highest place that may be reached, in directories below the top.
 func leads(target string, depth int) int {
 	if strings.HasPrefix(target, "/") {
 		return -1
@@ -331,7 +332,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzReader: whatever the bytes are, what is read of them is what a Writer writes, and they are what it writes of that.
+// FuzzReader: whatever the bytes are, what is read of them is what a Writer writes, and they are
+// what it writes of that.
 func FuzzReader(f *testing.F) {
 	var b bytes.Buffer
 	w := NewWriter(&b)

@@ -13,8 +13,8 @@
 //	host  runs the program, which calls [Greet]
 //
 // From then on the standard streams are the program's. Nobody sends before the other side has
-// spoken, so a shell that reads ahead takes nothing away from the program. When the connection ends,
-// the program's standard input ends: the program must end then, too.
+// spoken, so a shell that reads ahead takes nothing away from the program. When the connection
+// ends, the program's standard input ends: the program must end then, too.
 //
 // A host that has got its copy may pass it on ([ServeCopies]) to hosts that fetch it. These compare
 // its SHA-256 with the one that they have been told by ssh.

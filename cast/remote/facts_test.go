@@ -142,7 +142,8 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// Lines come whole however they are written, long ones in parts, and the last that says something is remembered.
+// Lines come whole however they are written, long ones in parts, and the last that says something
+// is remembered.
 func TestLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", "", " ", strings.Repeat("x", maxLine-1), strings.Repeat("y", maxLine), strings.Repeat("z", 2*maxLine+1)})).Draw(t, "lines")

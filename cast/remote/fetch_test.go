@@ -47,8 +47,8 @@ func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) neti
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// A host gets its copy from another one. If that has something else, less, or is not there, the copy
-// comes from here.
+// A host gets its copy from another one. If that has something else, less, or is not there, the
+// copy comes from here.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	p := self(t)

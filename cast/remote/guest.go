@@ -17,8 +17,8 @@ const packedName = "packed"
 
 // Greet is for the program on the host to call first: with its standard output, and its last
 // argument. It removes the copy that the program is, whose process goes on without a name, and says
-// that the program runs. packed is the file from which the copy was unpacked, for ServeCopies; it is
-// nil if there is none. The caller closes it.
+// that the program runs. packed is the file from which the copy was unpacked, for ServeCopies; it
+// is nil if there is none. The caller closes it.
 func Greet(out io.Writer, dir string) (packed *os.File, err error) {
 	if dir != "" {
 		if packed, err = leave(dir); err != nil {

@@ -94,8 +94,8 @@ func (p *Program) CopyBytes() (int64, error) {
 // room returns how many KiB a host needs for a copy, packed and unpacked.
 func (p *Program) room() int64 { return (p.size + p.packedSize + 1<<20) >> 10 }
 
-// Programs are programs that do the same on a host. A host that has one of them installed runs that,
-// and any other gets a copy of the first that is made for it.
+// Programs are programs that do the same on a host. A host that has one of them installed runs
+// that, and any other gets a copy of the first that is made for it.
 type Programs struct {
 	Args []string // arguments of the program, followed by the directory of the copy, or "" if it is installed
 	All  []*Program

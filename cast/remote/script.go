@@ -11,8 +11,8 @@ var script string
 // login is what the user's login shell is to run. All shells read it alike.
 const login = "exec sh"
 
-// scriptFor is what the shell reads: the words are the script's arguments, the names of the programs
-// with blanks between them, and their own arguments.
+// scriptFor is what the shell reads: the words are the script's arguments, the names of the
+// programs with blanks between them, and their own arguments.
 func scriptFor(names string, args []string) string {
 	var b strings.Builder
 	b.WriteString("set -- " + quote(names))

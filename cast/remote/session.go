@@ -180,8 +180,8 @@ func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Dura
 // Fetched reports whether the host has fetched its copy.
 func (s *Session) Fetched() bool { return s.fetched }
 
-// Shares reads the address at which the program, which was told to, passes on its copy ([Share]). It
-// returns false if it does not, or if the host's address is not known.
+// Shares reads the address at which the program, which was told to, passes on its copy ([Share]).
+// It returns false if it does not, or if the host's address is not known.
 func (s *Session) Shares() (netip.AddrPort, bool) {
 	line, err := readLine(s.out)
 	word, ok := strings.CutPrefix(line, sharing)

@@ -19,8 +19,8 @@ import (
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 )
 
-// parrot is the program that tests start: this test program under another name. It says its arguments, repeats what it is told, and ends
-// when its input ends.
+// parrot is the program that tests start: this test program under another name. It says its
+// arguments, repeats what it is told, and ends when its input ends.
 const parrot = "schedgen-parrot"
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,8 @@ func bin(t *testing.T) string {
 	return dir
 }
 
-// here is a client that connects to this host, whatever it is told, with an environment of "NAME=value"s.
+// here is a client that connects to this host, whatever it is told, with an environment of
+// "NAME=value"s.
 func here(env ...string) string { return "env " + strings.Join(env, " ") + " sh -c 'exec sh'" }
 
 // converse has the parrot repeat a word.
@@ -96,7 +97,8 @@ func empty(t *testing.T, dir string) {
 	require.Empty(t, left)
 }
 
-// Whatever the login shell is, a program is copied, runs, and is gone at once; or the one that is there runs.
+// Whatever the login shell is, a program is copied, runs, and is gone at once; or the one that is
+// there runs.
 func TestLoginShells(t *testing.T) {
 	t.Parallel()
 	var hosts []*sshdtest.Host
@@ -232,7 +234,8 @@ func TestCopyThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// Programs may not run in the directory for temporary files: the copy is put elsewhere. Without gzip it comes as it is.
+// Programs may not run in the directory for temporary files: the copy is put elsewhere. Without
+// gzip it comes as it is.
 func TestCopyElsewhere(t *testing.T) {
 	t.Parallel()
 	home, mount, tools := t.TempDir(), t.TempDir(), t.TempDir()
@@ -255,7 +258,8 @@ func TestCopyElsewhere(t *testing.T) {
 	require.EqualError(t, s.Wait(), "bye")
 }
 
-// The directory for temporary files may be a link, and have blanks in its name; only the program's own file is removed.
+// The directory for temporary files may be a link, and have blanks in its name; only the program's
+// own file is removed.
 func TestCopyBehindLink(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "it's $here")

@@ -19,9 +19,9 @@ const (
 // sharing begins the line by which a program says at which port it passes on its copy.
 const sharing = "schedgen-remote shares "
 
-// Share passes on packed, the copy of the program ([Greet]), at a port, or at another one if that is
-// taken, and says so on the program's standard output. It takes over packed, which may be nil. The
-// caller stops it before something else listens at the port.
+// Share passes on packed, the copy of the program ([Greet]), at a port, or at another one if that
+// is taken, and says so on the program's standard output. It takes over packed, which may be nil.
+// The caller stops it before something else listens at the port.
 func Share(out io.Writer, packed *os.File, port uint16) (stop func()) {
 	l, at := listenAt(packed, port)
 	if _, err := fmt.Fprintf(out, "%s%d\n", sharing, at); err != nil && l != nil {
@@ -75,7 +75,8 @@ func ServeCopies(l net.Listener, packed *os.File) {
 	}
 }
 
-// serveCopy writes the packed copy. A host that goes away, or takes nothing, gets it from elsewhere.
+// serveCopy writes the packed copy. A host that goes away, or takes nothing, gets it from
+// elsewhere.
 func serveCopy(conn net.Conn, packed *os.File) {
 	info, err := packed.Stat()
 	if err != nil {

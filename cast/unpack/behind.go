@@ -3,8 +3,9 @@ package unpack
 // behindLen is how much of a file is handed to the disk at a time while more comes, in bytes.
 const behindLen = 8 << 20
 
-// behind hands what was written of a file to the disk while more comes. Systems may keep gigabytes in memory before they begin by themselves, and
-// all of that would be left to be waited for in the end. It waits for nothing itself: while the disk takes some, what is written collects.
+// behind hands what was written of a file to the disk while more comes. Systems may keep gigabytes
+// in memory before they begin by themselves, and all of that would be left to be waited for in the
+// end. It waits for nothing itself: while the disk takes some, what is written collects.
 type behind struct {
 	from, to int64 // a stretch that was written, and not handed over
 	over     chan struct{}

@@ -18,7 +18,8 @@ func (s sluggish) Begin(at, n int64) {
 	<-s.taken
 }
 
-// What was written is handed to the disk while more comes, each byte once, in long stretches, and nobody waits for the disk.
+// What was written is handed to the disk while more comes, each byte once, in long stretches, and
+// nobody waits for the disk.
 func TestBehind(t *testing.T) {
 	s := sluggish{nil, make(chan [2]int64, 1), make(chan struct{})}
 	var b behind

@@ -20,7 +20,8 @@ type Dir interface {
 	Enter(name string) (Dir, error)
 	// Create makes a file that is not there, for this user alone.
 	Create(name string) (File, error)
-	// Resume opens a file for this user alone, and says whether it was made. Nobody else resumes it until it is closed.
+	// Resume opens a file for this user alone, and says whether it was made. Nobody else resumes it
+	// until it is closed.
 	Resume(name string) (f File, fresh bool, err error)
 	// Open opens a file that is there, to read it.
 	Open(name string) (File, error)
@@ -53,10 +54,11 @@ type File interface {
 	Reserve(size int64) error
 	Chmod(mode fs.FileMode) error
 	Chown(uid, gid int) error
-	// SetExtended gives the file the access lists of a, the other extended attributes, or both, as a says
-	// which are all, and removes others of these kinds.
+	// SetExtended gives the file the access lists of a, the other extended attributes, or both, as
+	// a says which are all, and removes others of these kinds.
 	SetExtended(a *record.Attributes) error
-	// Begin has the system begin to hand a stretch that was written to the disk, and may wait for that. What goes wrong Sync says.
+	// Begin has the system begin to hand a stretch that was written to the disk, and may wait for
+	// that. What goes wrong Sync says.
 	Begin(at, n int64)
 	// Sync returns once what was written would survive a crash.
 	Sync() error

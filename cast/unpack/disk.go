@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// disk has files and directories given to the disk side by side: for many it takes little longer than for one.
-// What follows that is done in the order in which they were given.
+// disk has files and directories given to the disk side by side: for many it takes little longer
+// than for one. What follows that is done in the order in which they were given.
 type disk struct{ waits []wait }
 
 // wait is for one of them.
@@ -19,8 +19,9 @@ type wait struct {
 // sideBySide is how many are given to the disk at a time: each has a file open.
 const sideBySide = 32
 
-// give has sync called beside what comes next, and then, with its error, when all that was given before is done. A
-// nil sync is for what only has to wait for that. It returns what has gone wrong with any that was given before.
+// give has sync called beside what comes next, and then, with its error, when all that was given
+// before is done. A nil sync is for what only has to wait for that. It returns what has gone wrong
+// with any that was given before.
 func (d *disk) give(sync func() error, then func(err error) error) error {
 	over := make(chan error, 1)
 	if sync != nil {

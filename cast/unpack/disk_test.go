@@ -60,8 +60,8 @@ func (f gatheringFile) Sync() error {
 	}
 }
 
-// Files are given to the disk side by side, those of several directories, too. Each directory gets its time when its files are
-// there.
+// Files are given to the disk side by side, those of several directories, too. Each directory gets
+// its time when its files are there.
 func TestSideBySide(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	const files = 70

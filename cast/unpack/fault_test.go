@@ -124,7 +124,8 @@ func (f faultyFile) Close() error {
 	return err
 }
 
-// Whichever call of the system fails: it is told, every file that is there is whole, and nothing else is.
+// Whichever call of the system fails: it is told, every file that is there is whole, and nothing
+// else is.
 func TestFaults(t *testing.T) {
 	from := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(from, "d"), 0o755))

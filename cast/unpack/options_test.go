@@ -94,7 +94,8 @@ func unpackInto(t testing.TB, r io.Reader, to string, target unpack.Target) (unp
 	return unpack.Unpack(t.Context(), r, target)
 }
 
-// cast finds what it cannot send before it sends anything, names each entry once, and sends the rest.
+// cast finds what it cannot send before it sends anything, names each entry once, and sends the
+// rest.
 func TestSkipped(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"a": "a", "bin/python": "-> /usr/bin/python3", "bin/x": "x", "up": "-> ../z", "in": "-> a", "z": "z"})
@@ -412,8 +413,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestDelete checks that a receiver deletes entries that the sender lacks once everything has come. It
-// keeps excluded and skipped entries, and follows no link.
+// TestDelete checks that a receiver deletes entries that the sender lacks once everything has come.
+// It keeps excluded and skipped entries, and follows no link.
 func TestDelete(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside"})

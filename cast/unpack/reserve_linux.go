@@ -29,7 +29,8 @@ func reserveIn(fd int, size int64) error {
 	if int64(fs.Type) != unix.TMPFS_MAGIC {
 		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	}
-	// Memory lies in no pieces, and what is reserved of it is filled with zeros at once: 1 GiB takes a quarter of a second, for which all others would wait.
+	// Memory lies in no pieces, and what is reserved of it is filled with zeros at once: 1 GiB
+	// takes a quarter of a second, for which all others would wait.
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In memory nothing is filled with zeros to reserve it, and too little room is known at once all the same.
+// In memory nothing is filled with zeros to reserve it, and too little room is known at once all
+// the same.
 func TestReserveInMemory(t *testing.T) {
 	const shared = "/dev/shm"
 	var fs unix.Statfs_t

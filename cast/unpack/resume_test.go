@@ -31,7 +31,8 @@ func compare(t require.TestingT, from, to string) *unpack.Held {
 	return held
 }
 
-// resumed casts what is lacked, of which so many bytes come, all if that is negative. It returns how many there were.
+// resumed casts what is lacked, of which so many bytes come, all if that is negative. It returns
+// how many there were.
 func resumed(t require.TestingT, from, to string, lacked *block.Set, held *unpack.Held, come int) (int, error) {
 	var b bytes.Buffer
 	require.NoError(t, pack.At(from).Tree(context.Background(), &b, lacked))
@@ -67,8 +68,8 @@ func drawFile(t *rapid.T, path string) {
 	require.NoError(t, os.Chtimes(path, epoch, epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "time")))))
 }
 
-// Whatever a host has, of an earlier version and of a cast that has broken off anywhere, it comes to have what is sent; and what it has is not
-// sent again.
+// Whatever a host has, of an earlier version and of a cast that has broken off anywhere, it comes
+// to have what is sent; and what it has is not sent again.
 func TestResume(t *testing.T) {
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -135,7 +136,8 @@ func TestUnchangedStays(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o644), after.Mode())
 }
 
-// If what is sent or what is there changes between the survey and the cast, that is an error, and no file is wrong.
+// If what is sent or what is there changes between the survey and the cast, that is an error, and
+// no file is wrong.
 func TestChangesMeanwhile(t *testing.T) {
 	for name, change := range map[string]struct {
 		at   func(from, to string) string

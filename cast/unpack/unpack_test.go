@@ -315,7 +315,8 @@ func TestStream(t *testing.T) {
 	require.ErrorIs(t, err, unpack.ErrFiles)
 }
 
-// small reports whether files are claimed to be small: it is the sender's to say how large they are, and the disk's to refuse.
+// small reports whether files are claimed to be small: it is the sender's to say how large they
+// are, and the disk's to refuse.
 func small(input []byte) bool {
 	for r := record.NewReader(bytes.NewReader(input)); ; {
 		rec, err := r.Next()
@@ -328,7 +329,8 @@ func small(input []byte) bool {
 	}
 }
 
-// FuzzUnpack: whatever comes, nothing outside of the directory is touched, and nothing that is not whole is left.
+// FuzzUnpack: whatever comes, nothing outside of the directory is touched, and nothing that is not
+// whole is left.
 func FuzzUnpack(f *testing.F) {
 	from := f.TempDir()
 	require.NoError(f, os.Mkdir(filepath.Join(from, "d"), 0o755))

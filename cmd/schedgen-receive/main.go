@@ -1,5 +1,6 @@
-// Command schedgen-receive is the part of schedgen that receives a cast. "schedgen cast" copies it to
-// hosts that do not have it, because it is a fraction of schedgen's size. Nobody need start it by hand:
+// Command schedgen-receive is the part of schedgen that receives a cast. "schedgen cast" copies it
+// to hosts that do not have it, because it is a fraction of schedgen's size. Nobody need start it
+// by hand:
 //
 //	schedgen-receive --version
 //	schedgen-receive guest DIR     receive what the sender orders on the standard input

@@ -266,8 +266,8 @@ func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload,
 	return plan.print(std, c.JSON)
 }
 
-// patientReader reads from what may not answer for long, such as a terminal. When ctx ends a read that
-// is under way is left behind: the process is about to end.
+// patientReader reads from what may not answer for long, such as a terminal. When ctx ends a read
+// that is under way is left behind: the process is about to end.
 type patientReader struct {
 	ctx context.Context
 	r   io.Reader

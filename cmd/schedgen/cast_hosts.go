@@ -113,8 +113,8 @@ func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	return all, nil
 }
 
-// isFile returns an error if an argument that stands for a host is a file here: somebody who wants to
-// send two files would send one to the other.
+// isFile returns an error if an argument that stands for a host is a file here: somebody who wants
+// to send two files would send one to the other.
 func (h *castHosts) isFile(arg string, hosts []string) error {
 	if _, err := os.Lstat(arg); err != nil || len(hosts) != 1 || hosts[0] != arg {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/internal/version"
 )
 
-// receiverName is the file's name of the small receiver, cmd/schedgen-receive. One for another system
-// or processor has -GOOS-GOARCH behind it.
+// receiverName is the file's name of the small receiver, cmd/schedgen-receive. One for another
+// system or processor has -GOOS-GOARCH behind it.
 const receiverName = "schedgen-receive"
 
 // programs returns what hosts may run: a receiver, if there is one, and this program.

@@ -52,7 +52,8 @@ func (p *castProgress) show(at cast.Progress) {
 	_ = p.bar.Set64(at.Bytes)
 }
 
-// describe returns what stands before the bar: as many of the slowest hosts are named as there is room for.
+// describe returns what stands before the bar: as many of the slowest hosts are named as there is
+// room for.
 func (p *castProgress) describe(at cast.Progress) string {
 	text := p.doing
 	if at.Failed > 0 {
@@ -70,8 +71,8 @@ func (p *castProgress) describe(at cast.Progress) string {
 	return text
 }
 
-// squeeze returns a name and what is said of it, or the name alone, or its begin, in no more than so many columns, or nothing
-// if those are too few.
+// squeeze returns a name and what is said of it, or the name alone, or its begin, in no more than
+// so many columns, or nothing if those are too few.
 func squeeze(name, said string, columns int) string {
 	const least = 12
 	switch n := []rune(name); {

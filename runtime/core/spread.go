@@ -110,8 +110,8 @@ type below struct {
 	lacks    []uint64 // message, modulo the window -> it has asked for it, in vain so far
 }
 
-// kept returns the greatest length in bytes of a message whose memory the ring uses again: so a ring
-// never holds more than a window.
+// kept returns the greatest length in bytes of a message whose memory the ring uses again: so a
+// ring never holds more than a window.
 func (s *spread) kept() int { return s.PublishBytes / s.PublishWindow }
 
 func (s *spread) init() {

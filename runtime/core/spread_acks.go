@@ -8,10 +8,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank acknowledges what has come to it when all below it have acknowledged, when it is much, when
-// it is asked, and at the latest after a quarter of the base timeout. A rank with others below it
-// needs no timer of its own, since theirs run. The timeout of the rank above grows with the level of
-// the rank below, whose acknowledgement takes as many cycles (paper 002, section 3.3.4).
+// A rank acknowledges what has come to it when all below it have acknowledged, when it is much,
+// when it is asked, and at the latest after a quarter of the base timeout. A rank with others below
+// it needs no timer of its own, since theirs run. The timeout of the rank above grows with the
+// level of the rank below, whose acknowledgement takes as many cycles (paper 002, section 3.3.4).
 
 // timer is a timer that the next tick starts.
 type timer struct {
@@ -251,8 +251,8 @@ func (s *spread) expect(st *stream) {
 	}
 }
 
-// overdue asks a rank below whose acknowledgement is late, unless it has acknowledged what there was
-// when the timeout began.
+// overdue asks a rank below whose acknowledgement is late, unless it has acknowledged what there
+// was when the timeout began.
 func (s *spread) overdue(st *stream, b *below) {
 	if b.here < b.mark {
 		s.question(st, b, st.next)
@@ -260,7 +260,8 @@ func (s *spread) overdue(st *stream, b *below) {
 	s.expect(st)
 }
 
-// question tells a rank below that the messages below seq exist, and asks for their acknowledgement.
+// question tells a rank below that the messages below seq exist, and asks for their
+// acknowledgement.
 func (s *spread) question(st *stream, b *below, seq uint64) {
 	if !b.waits || b.here >= seq || b.asked >= seq {
 		return

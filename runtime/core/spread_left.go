@@ -2,11 +2,12 @@ package core
 
 // A rank that leaves breaks no tree: the rank above it in each tree takes its place. That one has
 // kept every message that not all ranks below have acknowledged. It asks them, and they acknowledge
-// to it and ask it for what they lack. Whether it or they hear of the leaving first does not matter.
+// to it and ask it for what they lack. Whether it or they hear of the leaving first does not
+// matter.
 //
 // An origin has no rank above it, and the one above another rank may leave at the same time. So
-// before a rank leaves it puts what is not acknowledged to those below. What a rank still lacks when
-// nobody is left above it cannot come any more, and fails the communicator.
+// before a rank leaves it puts what is not acknowledged to those below. What a rank still lacks
+// when nobody is left above it cannot come any more, and fails the communicator.
 //
 // So all ranks must hear when one leaves, and it tells them all, if there were any messages.
 

@@ -247,8 +247,8 @@ func TestAcknowledgementsClimb(t *testing.T) {
 }
 
 // A rank that gets an acknowledgement which it cannot match asks the rank above it, unless the
-// multicast is only late. The rank above, which has lost the multicast too, asks in turn, and passes
-// on what it gets.
+// multicast is only late. The rank above, which has lost the multicast too, asks in turn, and
+// passes on what it gets.
 func TestUnmatchedAcknowledgement(t *testing.T) {
 	e := newEther(t, 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
 	e.cores[0].Publish([]byte("hello"))

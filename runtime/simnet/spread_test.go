@@ -41,8 +41,8 @@ func TestMulticastMessages(t *testing.T) {
 	}
 }
 
-// Ranks that close as soon as they have their messages break no tree of acknowledgements: the others
-// get all messages, whatever is lost.
+// Ranks that close as soon as they have their messages break no tree of acknowledgements: the
+// others get all messages, whatever is lost.
 func TestMulticastMessagesOfThoseThatLeave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)

@@ -1,5 +1,6 @@
-// Package sshdtest starts OpenSSH's server on the loopback address, with keys of its own, for tests. Each of its hosts
-// is an alias of the client's configuration, and has a home, a login shell and a PATH of its own.
+// Package sshdtest starts OpenSSH's server on the loopback address, with keys of its own, for
+// tests. Each of its hosts is an alias of the client's configuration, and has a home, a login shell
+// and a PATH of its own.
 package sshdtest
 
 import (
@@ -34,8 +35,8 @@ type Server struct {
 	dir   string
 }
 
-// Start starts a server of so many hosts. It ends, and all that has been started by it, with the test. Without the server's program the test
-// is skipped.
+// Start starts a server of so many hosts. It ends, and all that has been started by it, with the
+// test. Without the server's program the test is skipped.
 func Start(t testing.TB, hosts ...*Host) *Server {
 	t.Helper()
 	program := find(t, "sshd")
@@ -88,7 +89,8 @@ func (s *Server) write(t testing.TB, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
-// serverConfig: a host is a port. What a client asks for is run by the host's login shell, as the server would.
+// serverConfig: a host is a port. What a client asks for is run by the host's login shell, as the
+// server would.
 func (s *Server) serverConfig(ports []int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "HostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\nMaxStartups 100\nPermitRootLogin yes\n",

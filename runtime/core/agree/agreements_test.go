@@ -139,8 +139,8 @@ func (c *club) inOrder() (next []int) {
 	return next
 }
 
-// The remaining ranks agree on one outcome for each of several agreements in a row, in every order of
-// messages and for all deaths meanwhile.
+// The remaining ranks agree on one outcome for each of several agreements in a row, in every order
+// of messages and for all deaths meanwhile.
 func TestAgreementsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 12).Draw(t, "ranks")
