@@ -49,11 +49,11 @@ func TestNotice(t *testing.T) {
 
 func TestSenderNews(t *testing.T) {
 	s := &senderNews{at: "node0:7717"}
-	require.Equal(t, "nobody has answered at node0:7717 so far", s.words())
+	require.Equal(t, "nobody has answered at node0:7717 so far", s.describe())
 	s.note(errors.New("lookup node0: no such host"))
-	require.Equal(t, "the sender at node0:7717 cannot be reached so far: lookup node0: no such host", s.words())
+	require.Equal(t, "the sender at node0:7717 cannot be reached so far: lookup node0: no such host", s.describe())
 	s.note(nil)
-	require.Equal(t, "the sender at node0:7717 has let this host in, and waits for others or serves them", s.words())
+	require.Equal(t, "the sender at node0:7717 has let this host in, and waits for others or serves them", s.describe())
 }
 
 // A line names some hosts of many.
@@ -63,5 +63,5 @@ func TestCrewWords(t *testing.T) {
 		c.hosts = append(c.hosts, &crewHost{name: fmt.Sprint("node", i), state: []hostState{hostRuns, hostOpens, hostEnded, hostCopies, hostWaits}[min(i, 4)]})
 	}
 	require.Equal(t, "1 of 9 hosts have come; node4, node5, node6, node7, node8: its turn to be connected to has not come; node1: ssh has not connected; node3: it gets a copy of schedgen",
-		c.words([]string{"node0"}))
+		c.describe([]string{"node0"}))
 }

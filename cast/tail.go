@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Tail is the source of what source writes behind the first from bytes: for receivers that have
-// those. It must write the same each time.
+// Tail returns the source of all bytes of source after the first from, for receivers that have
+// these. source must write the same bytes each time.
 func Tail(source Source, from int64) Source {
 	if from == 0 {
 		return source
@@ -24,7 +24,7 @@ func Tail(source Source, from int64) Source {
 	}
 }
 
-// tail writes to w what comes behind the next skip bytes.
+// tail discards skip bytes, and writes all later bytes to w.
 type tail struct {
 	ctx  context.Context
 	w    io.Writer

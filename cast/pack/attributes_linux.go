@@ -26,7 +26,7 @@ func readExtended(f *os.File, acl, xattr bool) (all []record.Extended, err error
 	return all, nil
 }
 
-// maxNames is the most that Linux returns for the names of all attributes of a file, in bytes.
+// maxNames is the greatest length of the names of all attributes of a file in Linux, in bytes.
 const maxNames = 64 << 10
 
 func extendedOf(fd int, acl, xattr bool) (all []record.Extended, err error) {
@@ -43,7 +43,7 @@ func extendedOf(fd int, acl, xattr bool) (all []record.Extended, err error) {
 	return nil, err
 }
 
-// readNamed reads those of some attributes that are sent.
+// readNamed reads the named attributes that are sent.
 func readNamed(fd int, names []string, acl, xattr bool) (all []record.Extended, err error) {
 	slices.Sort(names)
 	left := record.MaxValues

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxHost is the longest name of a host, in bytes.
+// maxHost is the greatest length of a host's name in bytes.
 const maxHost = 255
 
-// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an
-// ssh:// address.
+// CheckHost returns an error unless ssh can take host as a name, an alias, user@host or an ssh://
+// address.
 func CheckHost(host string) error {
 	switch {
 	case host == "":
@@ -26,8 +26,8 @@ func CheckHost(host string) error {
 	return nil
 }
 
-// ReadHosts reads hosts, or sets of them ([Groups.Expand]), one a line. Empty lines and comments
-// behind a # are left out. An error names the line.
+// ReadHosts reads hosts or sets of hosts ([Groups.Expand]), one a line. It ignores empty lines and
+// comments, which begin with #. An error names the line.
 func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 	var hosts []string
 	seen := map[string]int{}
