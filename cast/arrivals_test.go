@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pieces come in order; over another communicator some come again, and one that has come counts
-// once.
+// Pieces come in order. Over another communicator some come again, and each counts once.
 func TestArrivals(t *testing.T) {
 	a := arrivals{lengths: []int{firstLen}}
 	buf := make([]byte, pieceLen)

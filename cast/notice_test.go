@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The words come after 2, 6, 14, 30, 62 seconds and then every minute, and none after stop.
+// Lines come after 2, 6, 14, 30 and 62 seconds, then every minute, and none after stop.
 func TestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // lines are told in goroutines of their own
+		var mu sync.Mutex // lines come from other goroutines
 		var out bytes.Buffer
 		asked := 0
 		stop := waitingFor(func(line string) {
@@ -56,7 +56,7 @@ func TestSenderNews(t *testing.T) {
 	require.Equal(t, "the sender at node0:7717 has let this host in, and waits for others or serves them", s.describe())
 }
 
-// A line names some hosts of many.
+// A line names a few of many hosts.
 func TestCrewWords(t *testing.T) {
 	c := &crew{}
 	for i := range 9 {

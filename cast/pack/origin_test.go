@@ -32,14 +32,14 @@ func planted(t *testing.T) (dir string) {
 	return dir
 }
 
-// passes are what a sender may read in a round.
+// passes holds the passes that a sender may make.
 var passes = map[string]func(ctx context.Context, o *Origin, w io.Writer) error{
 	"all":    func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nil) },
 	"some":   func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nothing()) },
 	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w, nil) },
 }
 
-// nothing is what a host lacks that has all.
+// nothing returns the set of a host that lacks no block.
 func nothing() *block.Set {
 	s := new(block.Set)
 	for range 10 {
@@ -133,7 +133,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}
 }
 
-// touching changes something when the first data of a file are written.
+// touching is a writer that changes a file when the first data of a file are written.
 type touching struct {
 	io.Writer
 	change func() error
@@ -197,7 +197,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 }
 
-// A pass that breaks off fixes what it has read: a later one goes on to fix what is behind.
+// A pass that breaks off records what it has read, and a later pass records the rest.
 func TestPassBreaksOff(t *testing.T) {
 	for cut := range 400 {
 		dir := planted(t)
@@ -205,7 +205,7 @@ func TestPassBreaksOff(t *testing.T) {
 		err := o.Tree(t.Context(), &short{cut}, nil)
 		_, _, ok := o.Digest()
 		require.True(t, ok || err != nil)
-		seen := o.seen.n // all, if only the end is missing
+		seen := o.seen.n // everything, if only the end is missing
 		require.NoError(t, o.Tree(t.Context(), io.Discard, nil))
 		require.Equal(t, 5, o.seen.n)
 		if err == nil {
@@ -221,7 +221,7 @@ func TestPassBreaksOff(t *testing.T) {
 	t.Fatal("all was never written")
 }
 
-// Entries are found again by their numbers, however many there are.
+// Entries are found by their numbers, in lists of any length.
 func TestSightings(t *testing.T) {
 	var l sightings
 	for i := range uint64(3*chunkLen + 1) {
@@ -235,7 +235,7 @@ func TestSightings(t *testing.T) {
 	require.False(t, l.later(6, 5))
 }
 
-// short takes so many bytes.
+// short is a writer that takes left bytes and then fails.
 type short struct{ left int }
 
 func (w *short) Write(b []byte) (int, error) {

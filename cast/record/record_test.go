@@ -16,12 +16,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawName draws a name, most of which can be.
+// drawName draws a name, which is mostly valid.
 func drawName() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringMatching(`[a-c]{1,3}`), rapid.SampledFrom([]string{" ", "..a", "a.", "-", "é", "\n", "\xff", strings.Repeat("x", MaxName)}))
 }
 
-// drawAttributes draws attributes of an entry, or nothing. Those of a file may have the next
+// drawAttributes draws attributes of an entry, or none. A file's attributes may have the next
 // number.
 func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
 	if !rapid.Bool().Draw(t, "attributes") {
@@ -44,7 +44,7 @@ func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
 	return []Record{{Kind: Attr, Attributes: a}}
 }
 
-// drawEntries draws what is in a directory, with all that is below it.
+// drawEntries draws the entries of a directory, and everything below them.
 func drawEntries(t *rapid.T, depth int) []Record { return drawBelow(t, depth, new(uint32)) }
 
 func drawBelow(t *rapid.T, depth int, links *uint32) (all []Record) {
@@ -97,7 +97,7 @@ func drawFile(t *rapid.T, file Record) []Record {
 	return append(append([]Record{file}, parts...), sum)
 }
 
-// What a Writer takes a Reader returns.
+// A Reader returns the records that a Writer has written.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEntries(t, 0)
@@ -117,8 +117,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// The digest is the same for a tree that is sent as a whole, in part, and as a survey, and another
-// for any other tree. An end with the digest of another tree is an error at both sides.
+// The digest of a tree is the same if it is sent as a whole, in part, or as a survey. Other trees
+// have other digests. An end with the digest of another tree is an error at both sides.
 func TestDigest(t *testing.T) {
 	sum := Record{Kind: Sum, Sum: [SumLen]byte{7}}
 	file := func(name string, mode fs.FileMode, time, size int64, holes bool) Record {
@@ -176,7 +176,7 @@ func TestDigest(t *testing.T) {
 	require.ErrorIs(t, err, ErrDigest)
 }
 
-// A stream that is cut off anywhere is an error.
+// A stream that ends early at any byte is an error.
 func TestCutOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
@@ -196,7 +196,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// Records that do not fit are refused by both sides, in the same words.
+// Both sides refuse invalid records with the same error.
 func TestGrammar(t *testing.T) {
 	file := Record{Kind: File, Name: "f", Size: 3, Mode: 0o644}
 	data := func(n int) Record { return Record{Kind: Data, Data: make([]byte, n)} }
@@ -297,7 +297,7 @@ func TestDepth(t *testing.T) {
 }
 
 // leads follows a target as a system would if any name in it were a link to any directory below the
-// top: it returns the highest place that may be reached, in directories below the top.
+// top. It returns the least depth below the top that may be reached.
 func leads(target string, depth int) int {
 	if strings.HasPrefix(target, "/") {
 		return -1
@@ -309,14 +309,14 @@ func leads(target string, depth int) int {
 		case "..":
 			at--
 		default:
-			at = 0 // at worst it is a link to the top
+			at = 0 // at worst, the name is a link to the top
 		}
 		lowest = min(lowest, at)
 	}
 	return lowest
 }
 
-// FuzzTarget: a target that is taken stays below the top, whatever is there.
+// FuzzTarget checks that an accepted target stays below the top, whatever exists there.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{"a", "../a", "./../..", "a/..", "/", "..//b", "..."} {
 		f.Add(s, 1)
@@ -332,8 +332,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzReader: whatever the bytes are, what is read of them is what a Writer writes, and they are
-// what it writes of that.
+// FuzzReader checks that a Writer accepts all records that a Reader returns, and that it writes the
+// same bytes.
 func FuzzReader(f *testing.F) {
 	var b bytes.Buffer
 	w := NewWriter(&b)

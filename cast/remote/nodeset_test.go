@@ -68,7 +68,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A range has the numbers that a loop has.
+// A range expands to the numbers of a loop.
 func TestExpandRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.IntRange(0, 2000).Draw(t, "from")
@@ -84,7 +84,7 @@ func TestExpandRange(t *testing.T) {
 	})
 }
 
-// FuzzExpand: what is expanded is hosts, each once, or an error.
+// FuzzExpand checks that Expand returns distinct hosts or an error.
 func FuzzExpand(f *testing.F) {
 	f.Add("node[01-40],@a,r[1-2]n[1,3-9/2]", "a: b[1-3]\nc: @a")
 	f.Add("[", "a:@a")
