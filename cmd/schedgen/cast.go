@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/internal/words"
 )
 
-// castCmd is the verb cast: what this host has is sent to others.
+// castCmd is the verb cast, which sends files or a stream of this host to others.
 type castCmd struct {
 	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
 	Host []string `arg:"" optional:"" help:"Further files, with a slash in their names, and hosts to send to, as ssh calls them: names, aliases, user@host."`
@@ -36,7 +36,7 @@ type castCmd struct {
 	castKey
 	castNews
 
-	files []string   // that are sent
+	files []string   // files to send
 	lines *castLines // nil: the cast has not begun
 }
 
@@ -139,7 +139,7 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	return hosts, errors.Join(c.castLink.check(), c.castNews.check())
 }
 
-// expected says for which receivers a sender without ssh waits.
+// expected describes the receivers for which a sender without ssh waits.
 func (c *castCmd) expected() string {
 	if c.Expect == 0 {
 		return fmt.Sprintf("receivers that come within %v", c.Wait)
@@ -147,7 +147,7 @@ func (c *castCmd) expected() string {
 	return words.Count(int64(c.Expect), "receiver", "receivers")
 }
 
-// Run sends.
+// Run sends, and prints the result.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	hosts, err := c.check(std.In)
 	if err != nil {
@@ -209,7 +209,7 @@ func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o c
 	return result, err
 }
 
-// hostOptions returns how receivers run on the hosts.
+// hostOptions returns the options of receivers on hosts.
 func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.HostOptions {
 	h := cast.HostOptions{Options: o, Programs: programs, SSH: c.ssh(), To: c.To, Exec: c.Exec, Then: c.Then, Delete: c.Delete}
 	if c.Call {
@@ -218,12 +218,12 @@ func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.Ho
 	return h
 }
 
-// ssh returns how hosts are reached.
+// ssh returns the configuration of ssh.
 func (c *castCmd) ssh() remote.Config {
 	return remote.Config{SSH: c.SSH, Connect: c.ConnectTimeout, Keep: c.Install}
 }
 
-// payload returns what is sent.
+// payload returns the files or the stream to send.
 func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error) {
 	if c.What == "-" {
 		return cast.FromReader(c.What, &patientReader{ctx: ctx, r: std.In}), nil
@@ -235,17 +235,17 @@ func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error)
 	return await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
 }
 
-// skipped tells that an entry is not sent.
+// skipped prints that an entry is not sent.
 func (c *castCmd) skipped(std stdio, why error) {
 	line := fmt.Sprintf("skipped: %v", why)
-	if c.lines == nil { // nothing else is printed meanwhile
+	if c.lines == nil { // nothing else prints at the same time
 		fmt.Fprintln(std.Err, line)
 		return
 	}
 	c.lines.warn(line)
 }
 
-// rehearse says what would be sent, and to which hosts.
+// rehearse prints what would be sent, and to which hosts.
 func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std stdio) (err error) {
 	plan := &castPlan{What: p.Name, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
 	if len(hosts) > 0 && !c.Call {
@@ -266,8 +266,8 @@ func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload,
 	return plan.print(std, c.JSON)
 }
 
-// patientReader reads from what may not answer for long, such as a terminal. When ctx ends a read
-// that is under way is left behind: the process is about to end.
+// patientReader reads from a file that may block for long, such as a terminal. When ctx ends, Read
+// returns, although the read of the file is still under way. The process is about to end.
 type patientReader struct {
 	ctx context.Context
 	r   io.Reader

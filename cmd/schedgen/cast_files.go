@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// castFiles are the flags that say which files are sent, and what of them.
+// castFiles holds the flags that say which files are sent, and which of their properties.
 type castFiles struct {
 	Exclude    []string `sep:"none" placeholder:"PATTERN" help:"Leave out entries that match, as rsync does: *.o, /build, cache/. The first --exclude or --include that matches decides."`
 	Include    []string `sep:"none" placeholder:"PATTERN" help:"Send entries that match, although a later --exclude matches, too."`
@@ -35,7 +35,7 @@ type castFiles struct {
 	modes *pack.Modes
 }
 
-// AfterApply takes note of the order of --exclude and --include.
+// AfterApply records the order of --exclude and --include.
 func (f *castFiles) AfterApply(k *kong.Context) error {
 	exclude, include := f.Exclude, f.Include
 	for _, p := range k.Path {
@@ -52,7 +52,7 @@ func (f *castFiles) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// check checks the flags of a cast of files or of a stream.
+// check checks the flags for a cast of files, or of a stream.
 func (f *castFiles) check(stream bool) (err error) {
 	if stream {
 		if flag := f.ofFiles(); flag != "" {
@@ -79,7 +79,7 @@ func (f *castFiles) check(stream bool) (err error) {
 	return nil
 }
 
-// ofFiles names a flag that is set and is about files, "" if there is none.
+// ofFiles returns the name of a flag about files that is set, or "" if there is none.
 func (f *castFiles) ofFiles() string {
 	for _, flag := range []struct {
 		name string
@@ -96,7 +96,7 @@ func (f *castFiles) ofFiles() string {
 	return ""
 }
 
-// options returns which files are sent. skip is told what is skipped.
+// options returns the options of the files to send. skip is called for each skipped entry.
 func (f *castFiles) options(skip func(path string, why error)) (o pack.Options, err error) {
 	o = pack.Options{
 		Modes: f.modes, Owner: f.Owner, NumericIDs: f.NumericIDs, Special: f.Setuid, HardLinks: f.HardLinks, ACL: f.ACLs, Xattr: f.Xattrs,
@@ -112,7 +112,7 @@ func (f *castFiles) options(skip func(path string, why error)) (o pack.Options, 
 	return o, err
 }
 
-// compress returns when what is sent is compressed.
+// compress returns when data are compressed.
 func (f *castFiles) compress() cast.Compress {
 	switch f.Compress {
 	case "on":
@@ -123,8 +123,8 @@ func (f *castFiles) compress() cast.Compress {
 	return cast.CompressSlow
 }
 
-// sources returns the words that name files, and those that name hosts. A word with a slash is a
-// file. So is one that is a file here, if hosts are named in another way.
+// sources splits the arguments into files and hosts. An argument with a slash is a file. If flags
+// name the hosts, an existing file is a file, too.
 func (c *castCmd) sources() (files, hosts []string) {
 	files = []string{c.What}
 	elsewhere := len(c.Nodes) > 0 || c.Hosts != "" || c.Serve
@@ -139,7 +139,7 @@ func (c *castCmd) sources() (files, hosts []string) {
 	return files, hosts
 }
 
-// receiveAccept are the flags of what a receiver takes from a sender that it does not know.
+// receiveAccept holds the flags that say what a receiver accepts from a sender.
 type receiveAccept struct {
 	Owner  bool `help:"Take users and groups, if the sender sends them; needs root."`
 	Setuid bool `help:"Take setuid, setgid and sticky, if the sender sends them."`

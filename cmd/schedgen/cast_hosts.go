@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/cast/remote"
 )
 
-// castHosts are the flags of hosts on which receivers run.
+// castHosts holds the flags about hosts on which receivers run.
 type castHosts struct {
 	Nodes   []string `name:"nodes" short:"w" sep:"none" placeholder:"HOSTS" help:"Hosts, such as node[01-40],@gpu: ranges in brackets, and groups."`
 	Without []string `short:"x" sep:"none" placeholder:"HOSTS" help:"Hosts to leave out, in the same form."`
@@ -26,7 +26,7 @@ type castHosts struct {
 	castStart
 }
 
-// castStart are the flags that say how receivers are started.
+// castStart holds the flags that say how receivers are started.
 type castStart struct {
 	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
 	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"A host that cannot be connected to within this time fails; default 15s."`
@@ -35,10 +35,10 @@ type castStart struct {
 	Call           bool          `help:"Call receivers that stand on the hosts (schedgen receive --listen), without ssh. HOST:PORT names a port other than 7718."`
 }
 
-// groupFiles are where ClusterShell has its groups.
+// groupFiles are the paths of ClusterShell's groups files.
 var groupFiles = []string{"/etc/clustershell/groups.d/local.cfg", "/etc/clustershell/groups"}
 
-// groups reads the file of groups, nil if there is none.
+// groups reads the file of groups. It returns nil if there is none.
 func (h *castHosts) groups() (*remote.Groups, error) {
 	files := groupFiles
 	if h.Groups != "" {
@@ -62,8 +62,8 @@ func (h *castHosts) groups() (*remote.Groups, error) {
 	return nil, nil
 }
 
-// names returns all hosts that are named: as arguments, by -w and in the file. A host that is named
-// twice is a mistake, except in -w, where sets may overlap.
+// names returns the hosts of the arguments, of -w and of the file. A host that is named twice is an
+// error, except in -w, where sets may overlap.
 func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	g, err := h.groups()
 	if err != nil {
@@ -113,8 +113,8 @@ func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	return all, nil
 }
 
-// isFile returns an error if an argument that stands for a host is a file here: somebody who wants
-// to send two files would send one to the other.
+// isFile returns an error if an argument in the place of a host is an existing file. Otherwise a
+// user who wants to send two files would send one to a host with the other's name.
 func (h *castHosts) isFile(arg string, hosts []string) error {
 	if _, err := os.Lstat(arg); err != nil || len(hosts) != 1 || hosts[0] != arg {
 		return nil
@@ -122,7 +122,7 @@ func (h *castHosts) isFile(arg string, hosts []string) error {
 	return fmt.Errorf("%q is a file here, and stands where a host is named: if it is a host, name it with -w", arg)
 }
 
-// inFile returns the hosts of the file, or of the standard input.
+// inFile returns the hosts in the file, or in the standard input.
 func (h *castHosts) inFile(in io.Reader, g *remote.Groups) ([]string, error) {
 	switch h.Hosts {
 	case "":
@@ -146,7 +146,7 @@ func (h *castHosts) inFile(in io.Reader, g *remote.Groups) ([]string, error) {
 	return hosts, nil
 }
 
-// idle names a flag that needs hosts, "" if there is none.
+// idle returns the name of a flag that needs hosts, or "" if none is set.
 func (h *castHosts) idle() string {
 	switch {
 	case h.To != "":
@@ -163,7 +163,7 @@ func (h *castHosts) idle() string {
 	return ""
 }
 
-// check checks what is done with what comes.
+// check checks the flags that say what receivers do with the data.
 func (h *castHosts) check(stream bool) error {
 	switch {
 	case h.SSH == "":

@@ -84,7 +84,7 @@ func (c *receiveCmd) check() (err error) {
 	return errors.Join(err, c.castNews.check())
 }
 
-// Run receives a cast and prints how much was received.
+// Run receives a cast, and prints the totals of the data received.
 func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
 		return err
