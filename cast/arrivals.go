@@ -69,7 +69,7 @@ func (a *arrivals) came(f flight, h head) (fresh bool) {
 // again prepares for another communicator, on which the sender begins with the piece in begin.
 func (a *arrivals) again(begin resume) error {
 	if begin.From > a.have || begin.Length == 0 && !a.ended {
-		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, a.have)
+		return fmt.Errorf("the sender continues with piece %d of %d bytes, but only %d pieces have come", begin.From, begin.Length, a.have)
 	}
 	a.origin, a.next, a.lengths = begin.From, begin.From, nil
 	if begin.Length > 0 {

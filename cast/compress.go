@@ -38,7 +38,7 @@ func (s *server) packs(rate float64) bool {
 		case CompressSlow:
 			slow := rate > 0 && rate < zstdRate || s.Limit > 0 && s.Limit < zstdRate
 			if s.packed = slow && !s.payload.streams(); s.packed {
-				s.events.detail("", "files are sent compressed, since zstd is faster than the network")
+				s.events.detail("", "files are compressed, because zstd is faster than the network")
 			}
 		}
 	}

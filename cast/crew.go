@@ -312,10 +312,10 @@ func (c *crew) awaited() *awaited {
 
 // absent says, by the state of a host, why its receiver has not come.
 var absent = [...]string{
-	hostWaits:  "its turn to be connected to has not come",
+	hostWaits:  "it waits for its turn to connect",
 	hostOpens:  "ssh has not connected",
 	hostCopies: "it gets a copy of schedgen",
-	hostRuns:   "its receiver runs and has not come",
+	hostRuns:   "its receiver runs but has not come",
 }
 
 // describe names the hosts that have not come, and says why.
@@ -409,7 +409,7 @@ func (c *crew) at() (netip.AddrPort, error) {
 		a, direct := c.start.at.direct(h.seen)
 		switch {
 		case !direct:
-			return listener, fmt.Errorf("%s does not see this host at an address of its own", h.name)
+			return listener, fmt.Errorf("%s sees this host at an address that is not its own", h.name)
 		case at.IsValid() && a != at:
 			return listener, fmt.Errorf("the hosts see this one at several addresses, %v and %v", at, a)
 		}

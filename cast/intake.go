@@ -78,7 +78,7 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	case comm.Rank() == 0:
 		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
 	case o.From < 0 || o.From > t.have:
-		return errors.Join(fmt.Errorf("receive: what is sent begins with byte %d, and %d have come", o.From, t.have), comm.Close())
+		return errors.Join(fmt.Errorf("receive: the sender begins with byte %d, but only %d bytes have come", o.From, t.have), comm.Close())
 	}
 	o.Patience, o.piece = cmp.Or(o.Patience, defaultPatience), cmp.Or(o.piece, pieceLen)
 	ctx, leave := context.WithCancelCause(ctx)

@@ -94,7 +94,7 @@ func watched(into *bytes.Buffer, came *atomic.Pointer[func(bytes int)]) Sink {
 func TestGoesOnInVain(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.run(Tail(parts(make([]byte, 99), 10), 100))
-	require.EqualError(t, w.err, "send: what is sent has become shorter: 1 bytes of 100 that were sent before are not there")
+	require.EqualError(t, w.err, "send: the source has become shorter: 1 of 100 bytes sent before are missing")
 	w = newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.r.From = 1
 	w.run(parts(make([]byte, 100), 10))

@@ -30,7 +30,7 @@ func (n roundNote) spell() string {
 
 func noteOf(text string) (n roundNote, err error) {
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		return n, fmt.Errorf("what the sender says cannot be read: %w", err)
+		return n, fmt.Errorf("the sender's note cannot be read: %w", err)
 	}
 	return n, nil
 }

@@ -13,14 +13,14 @@ import (
 
 // ErrSlow is the error of a receiver that is left out because it holds up the others. A later
 // communicator may bring the rest.
-var ErrSlow = errors.New("it is served behind them")
+var ErrSlow = errors.New("it is served after them")
 
 // SlowRatio is the factor by which a slow receiver is slower than others.
 const SlowRatio = 5
 
 var (
 	errSlowDisk = fmt.Errorf("its disk is much slower than those of the others: %w", ErrSlow)
-	errSlowHost = fmt.Errorf("the others wait for it, its network or the host is much slower than theirs: %w", ErrSlow)
+	errSlowHost = fmt.Errorf("its network or processor is much slower than those of the others: %w", ErrSlow)
 )
 
 // A receiver whose disk is slow holds up the others. Each receiver reports, once a window, how long

@@ -120,7 +120,7 @@ func (r *roll) next(ctx context.Context, rank int) (*account, error) {
 			if a := r.pop(rank); a != nil {
 				return a, nil
 			}
-			return nil, fmt.Errorf("hear how rank %d stands: %w", rank, r.why)
+			return nil, fmt.Errorf("hear the account of rank %d: %w", rank, r.why)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -72,7 +72,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	if err == nil {
 		err = s.broken
 	}
-	reason := "not told to be done"
+	reason := "it has not reported that it is done"
 	if err != nil {
 		reason = err.Error()
 		err = fmt.Errorf("send: %w", err)

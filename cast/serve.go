@@ -138,7 +138,7 @@ func (s *server) confirm(outcomes []Outcome) {
 	for i := range outcomes {
 		o := &outcomes[i]
 		if o.Done && (!whole || !bytes.Equal(o.Answer, want[:])) {
-			o.Done, o.Reason = false, fmt.Sprintf("it has something else: its digest is %x, that of what was sent %x", o.Answer, want)
+			o.Done, o.Reason = false, fmt.Sprintf("it has other data: its digest is %x, not %x", o.Answer, want)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
 		case silent > 0 && rest > max(0, time.Until(s.deadline)):
-			s.events.notice("", fmt.Sprintf("hosts that do not answer have %v to come again", rest))
+			s.events.notice("", fmt.Sprintf("hosts that do not answer may come again within %v", rest))
 			want, stop = s.back(silent+s.waiting, rest)
 		default:
 			want, stop = s.next()
@@ -235,7 +235,7 @@ func (s *server) waits() string {
 	all, refused := s.in.Here()
 	text := s.guests.describe(namesOf(all))
 	if done := s.served.Load(); done > 0 {
-		text = fmt.Sprintf("%d of %d have all; others may still come", done, max(int64(s.guests.total), done))
+		text = fmt.Sprintf("%d of %d have everything; others may still come", done, max(int64(s.guests.total), done))
 	}
 	if refused != nil {
 		text = fmt.Sprintf("%s; a connection was refused: %v", text, refused)
@@ -370,7 +370,7 @@ func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) 
 	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.auto() && round.Transport == Multicast {
 		s.chain(err)
 	} else if ctx.Err() == nil {
-		s.events.notice("", fmt.Sprintf("the hosts connect once more: %s", named(withoutDetails(err), round.name)))
+		s.events.notice("", fmt.Sprintf("the hosts connect again: %s", named(withoutDetails(err), round.name)))
 	}
 	return nil, err
 }
@@ -452,7 +452,7 @@ func (s *server) behindWords(o *Outcome, silence time.Duration) string {
 	if !o.Silent || silence <= 0 {
 		return o.Reason
 	}
-	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others", silence)
+	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others", silence)
 }
 
 func namesOf(guests []lobby.Guest) (names []string) {
@@ -492,7 +492,7 @@ func (s *server) comparison(r *round) Source {
 }
 
 // errCompared is the reason of a receiver that has not come again after a survey.
-var errCompared = errors.New("lost: it has compared what it has, and has not come again")
+var errCompared = errors.New("lost: it has compared its files and has not come again")
 
 func (s *server) result() *Result {
 	took := time.Duration(0)

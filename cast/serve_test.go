@@ -28,7 +28,7 @@ func TestCastConfirms(t *testing.T) {
 	for _, o := range all[1:] {
 		require.False(t, o.Done)
 	}
-	require.Regexp(t, "^it has something else: its digest is 0+, that of what was sent 010+$", all[1].Reason)
+	require.Regexp(t, "^it has other data: its digest is 0+, not 010+$", all[1].Reason)
 	require.Equal(t, "lost", all[3].Reason)
 	s.streamed = Digest{} // not everything was read
 	all = []Outcome{{Done: true, Answer: make([]byte, 32)}}
@@ -90,5 +90,5 @@ func TestServesSlow(t *testing.T) {
 	require.Zero(t, r.Failed())
 	require.Len(t, r.Receivers, 2)
 	require.Less(t, r.Sent, int64(170<<20))
-	require.Contains(t, said, "slow: its disk is much slower than those of the others: it is served behind them")
+	require.Contains(t, said, "slow: its disk is much slower than those of the others: it is served after them")
 }

@@ -52,7 +52,7 @@ func (r *receiver) hand(ctx context.Context, piece []byte, length int) error {
 		r.in.free <- piece
 		return nil
 	case r.whole:
-		return fmt.Errorf("%w: more comes than there was by an earlier communicator", errPiece)
+		return fmt.Errorf("%w: more data than over an earlier communicator", errPiece)
 	}
 	r.have += int64(length - known)
 	r.in.work <- parcel{piece, piece[headLen+known : headLen+length]}

@@ -18,7 +18,7 @@ func Tail(source Source, from int64) Source {
 			return err
 		}
 		if t.skip > 0 {
-			return fmt.Errorf("what is sent has become shorter: %d bytes of %d that were sent before are not there", t.skip, from)
+			return fmt.Errorf("the source has become shorter: %d of %d bytes sent before are missing", t.skip, from)
 		}
 		return nil
 	}

@@ -21,7 +21,7 @@ func readExtended(f *os.File, acl, xattr bool) (all []record.Extended, err error
 	var failed error
 	err = conn.Control(func(fd uintptr) { all, failed = extendedOf(int(fd), acl, xattr) })
 	if err = errors.Join(err, failed); err != nil {
-		return nil, fmt.Errorf("read its extended attributes: %w", err)
+		return nil, fmt.Errorf("read extended attributes: %w", err)
 	}
 	return all, nil
 }
@@ -60,7 +60,7 @@ func readNamed(fd int, names []string, acl, xattr bool) (all []record.Extended, 
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if left -= n; left < 0 || len(all) == record.MaxExtended {
-			return nil, fmt.Errorf("they are more than %d or have more than %d bytes", record.MaxExtended, record.MaxValues)
+			return nil, fmt.Errorf("more than %d attributes, or more than %d bytes", record.MaxExtended, record.MaxValues)
 		}
 		all = append(all, record.Extended{Name: name, Value: slices.Clone(value[:n])})
 	}

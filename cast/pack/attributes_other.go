@@ -11,5 +11,5 @@ import (
 
 // readExtended returns an error, because only those of Linux are supported.
 func readExtended(*os.File, bool, bool) ([]record.Extended, error) {
-	return nil, errors.New("access lists and extended attributes are sent from Linux alone")
+	return nil, errors.New("only Linux can send access lists and extended attributes")
 }

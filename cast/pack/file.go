@@ -139,7 +139,7 @@ func (p *packer) seal(f *os.File, head *record.Record, was fs.FileInfo, e *entry
 	}
 	switch {
 	case info.Size() != head.Size:
-		return ofSource(&ChangedError{e.path, fmt.Sprintf("while it was read its size went from %d to %d bytes", head.Size, info.Size())})
+		return ofSource(&ChangedError{e.path, fmt.Sprintf("its size changed from %d to %d bytes while it was read", head.Size, info.Size())})
 	case info.ModTime().UnixNano() != head.Time:
 		return ofSource(&ChangedError{e.path, "it was written to while it was read"})
 	}

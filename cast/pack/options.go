@@ -71,7 +71,7 @@ func New(paths []string, o Options) (*Origin, error) {
 		}
 		for _, other := range origin.sources {
 			if s.name != "" && s.name == other.name {
-				return nil, fmt.Errorf("%s and %s would both come as %s", other.path, s.path, s.name)
+				return nil, fmt.Errorf("%s and %s would both be sent as %s", other.path, s.path, s.name)
 			}
 		}
 		origin.sources = append(origin.sources, s)

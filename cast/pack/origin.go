@@ -136,7 +136,7 @@ func (o *Origin) see(number int, attr *record.Attributes, head *record.Record, p
 	case number < o.seen.n:
 		return o.compare(number, mine, path)
 	case o.whole:
-		return &ChangedError{path, "it was not there before"}
+		return &ChangedError{path, "it is new"}
 	}
 	o.seen.add(mine)
 	return nil
@@ -147,15 +147,15 @@ func (o *Origin) compare(number int, mine sighting, path string) error {
 	case was.path == mine.path && was.head == mine.head:
 		return nil
 	case was.path == mine.path:
-		return &ChangedError{path, "its kind, size, time or permissions are not those that it had"}
+		return &ChangedError{path, "its kind, size, time or permissions have changed"}
 	}
 	if !o.whole { // the entries after those seen are not known
-		return &ChangedError{filepath.Dir(path), "its entries are not those that it had"}
+		return &ChangedError{filepath.Dir(path), "its entries have changed"}
 	}
 	if o.seen.later(number, mine.path) {
-		return &ChangedError{filepath.Dir(path), fmt.Sprintf("what came before %s is gone", filepath.Base(path))}
+		return &ChangedError{filepath.Dir(path), fmt.Sprintf("the entry before %s is gone", filepath.Base(path))}
 	}
-	return &ChangedError{path, "it was not there before"}
+	return &ChangedError{path, "it is new"}
 }
 
 // check compares the sum of a file with that of the first pass.
@@ -163,7 +163,7 @@ func (o *Origin) check(number int, sum *record.Record, path string) error {
 	content := binary.BigEndian.Uint64(sum.Sum[:])
 	was := &o.seen.at(number).content
 	if *was != 0 && *was != content {
-		return &ChangedError{path, "its contents are not those that it had"}
+		return &ChangedError{path, "its contents have changed"}
 	}
 	*was = content
 	return nil
@@ -175,7 +175,7 @@ func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 	case entries < o.seen.n:
 		return &ChangedError{o.Path(), fmt.Sprintf("%d of %d entries are gone", o.seen.n-entries, o.seen.n)}
 	case o.whole && end.Sum != o.digest:
-		return &ChangedError{o.Path(), "its digest is not what it was"}
+		return &ChangedError{o.Path(), "its digest has changed"}
 	}
 	if gone := o.counted - int64(entries) - int64(len(o.skipped)-o.skippedThen); !o.whole && o.options.Skip != nil && gone > 0 {
 		o.options.Skip(o.Path(), fmt.Errorf("%s: %w: %d entries that were there when the cast began", o.Path(), ErrVanished, gone))

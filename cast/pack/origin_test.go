@@ -90,11 +90,11 @@ func TestChangedBetweenPasses(t *testing.T) {
 			}
 			return os.Symlink("b", at(dir, "link"))
 		}, "link has changed since the cast began (its kind"},
-		"added first":   {func(dir string) error { return rewrite(dir, "Z", "new") }, "Z has changed since the cast began (it was not there before)"},
-		"added last":    {func(dir string) error { return rewrite(dir, "z", "new") }, "z has changed since the cast began (it was not there before)"},
+		"added first":   {func(dir string) error { return rewrite(dir, "Z", "new") }, "Z has changed since the cast began (it is new)"},
+		"added last":    {func(dir string) error { return rewrite(dir, "z", "new") }, "z has changed since the cast began (it is new)"},
 		"removed first": {func(dir string) error { return os.Remove(at(dir, "a")) }, " has changed since the cast began (what came before link is gone)"},
 		"removed last":  {func(dir string) error { return os.RemoveAll(at(dir, "sub")) }, "/ has changed since the cast began (2 of 4 entries are gone)"},
-		"renamed":       {func(dir string) error { return os.Rename(at(dir, "a"), at(dir, "b")) }, "b has changed since the cast began (it was not there before)"},
+		"renamed":       {func(dir string) error { return os.Rename(at(dir, "a"), at(dir, "b")) }, "b has changed since the cast began (it is new)"},
 		"all gone":      {func(dir string) error { return os.RemoveAll(dir) }, "/ has changed since the cast began (it is gone)"},
 	} {
 		for first, before := range passes {
@@ -180,7 +180,7 @@ func TestChangedWhileRead(t *testing.T) {
 			require.NoError(t, w.err)
 			if c.want == "" {
 				require.NoError(t, err, "what was opened is whole")
-				require.ErrorContains(t, o.Tree(t.Context(), io.Discard, nil), "its contents are not those that it had")
+				require.ErrorContains(t, o.Tree(t.Context(), io.Discard, nil), "its contents have changed")
 				return
 			}
 			require.EqualError(t, err, path+" has changed since the cast began ("+c.want+"): cast it again")

@@ -100,7 +100,7 @@ func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) err
 // It is the first pass of a quick cast.
 func (o *Origin) Outline(ctx context.Context, w io.Writer) error {
 	if !o.options.Quick {
-		return errors.New("an outline of what is not sent quickly")
+		return errors.New("an outline needs a quick origin")
 	}
 	p := newPacker(ctx, w)
 	p.Origin = o

@@ -54,7 +54,7 @@ func (e *entry) open() (f *os.File, err error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: it has become a %v", e.path, kindOf(info.Mode()))
+		err = fmt.Errorf("%s: it is now a %v", e.path, kindOf(info.Mode()))
 	}
 	if err != nil {
 		return nil, errors.Join(within(e.path, err), f.Close())
@@ -84,7 +84,7 @@ func (o *Origin) walk(ctx context.Context, v visitor, probe bool) error {
 			return context.Cause(ctx)
 		}
 		if top.name == last {
-			return fmt.Errorf("%s: the name %s comes from another source, too", top.path, top.name)
+			return fmt.Errorf("%s: another source also has the name %s", top.path, top.name)
 		}
 		last = top.name
 		if top.in != nil {
@@ -205,7 +205,7 @@ func (w *walker) skip(e *entry, why error) error {
 		if errors.As(why, new(*ChangedError)) {
 			return why
 		}
-		return &ChangedError{e.path, fmt.Sprintf("it cannot be read any more: %v", why)}
+		return &ChangedError{e.path, fmt.Sprintf("it can no longer be read: %v", why)}
 	}
 	w.leaveOut(e.path, why)
 	if w.options.Delete {
@@ -305,7 +305,7 @@ func (w *walker) below(e *entry) (err error) {
 	var dir *os.Root
 	switch {
 	case w.depth == record.MaxDepth:
-		err = fmt.Errorf("%s: more than %d directories inside each other", e.path, record.MaxDepth)
+		err = fmt.Errorf("%s: more than %d nested directories", e.path, record.MaxDepth)
 	case e.in == nil:
 		dir, err = os.OpenRoot(e.path)
 	default:

@@ -117,7 +117,7 @@ func (g *grammar) follow(r *Record) error {
 	case g.open != 0:
 		return g.content(r)
 	case g.attr != nil && r.Kind != Directory && r.Kind != File && r.Kind != Link && r.Kind != FreeLink:
-		return fmt.Errorf("%w: a record of kind %q behind attributes", ErrFormat, r.Kind)
+		return fmt.Errorf("%w: a record of kind %q after attributes", ErrFormat, r.Kind)
 	}
 	switch r.Kind {
 	case Directory, File, Link, FreeLink, HardLink, Omission:
@@ -132,14 +132,14 @@ func (g *grammar) follow(r *Record) error {
 		return nil
 	case Up:
 		if len(g.last) == 1 {
-			return fmt.Errorf("%w: it leaves the directory that all is in", ErrFormat)
+			return fmt.Errorf("%w: it leaves the top directory", ErrFormat)
 		}
 		g.last, g.again = g.last[:len(g.last)-1], false
 		return nil
 	case End:
 		return g.end(r)
 	}
-	return fmt.Errorf("%w: a record of kind %q where no file is open", ErrFormat, r.Kind)
+	return fmt.Errorf("%w: a record of kind %q outside of a file", ErrFormat, r.Kind)
 }
 
 // begin checks a record that describes the pass.
@@ -185,7 +185,7 @@ func (g *grammar) attributes(a *Attributes) error {
 		case len(e.Name) > MaxName || e.Name <= last || strings.ContainsRune(e.Name, 0):
 			return fmt.Errorf("%w: the extended attribute %q after %q", ErrFormat, e.Name, last)
 		case IsACL(e.Name) && !a.ACL || !IsACL(e.Name) && !a.Xattr:
-			return fmt.Errorf("%w: the extended attribute %q, where none of its kind should be", ErrFormat, e.Name)
+			return fmt.Errorf("%w: unexpected extended attribute %q", ErrFormat, e.Name)
 		case len(e.Value) > MaxValue || left < 0:
 			return fmt.Errorf("%w: the value of %q has %d bytes", ErrFormat, e.Name, len(e.Value))
 		}
@@ -216,12 +216,12 @@ func (g *grammar) entry(r *Record) error {
 	attr := g.attr
 	g.attr = nil
 	if attr != nil && r.Kind != File && attr.Link != 0 {
-		return fmt.Errorf("%w: %q has a number and is no file", ErrFormat, r.Name)
+		return fmt.Errorf("%w: %q has a number but is not a file", ErrFormat, r.Name)
 	}
 	switch r.Kind {
 	case Directory:
 		if len(g.last) > MaxDepth {
-			return fmt.Errorf("%w: more than %d directories inside each other, at %q", ErrFormat, MaxDepth, r.Name)
+			return fmt.Errorf("%w: more than %d nested directories, at %q", ErrFormat, MaxDepth, r.Name)
 		}
 		g.last = append(g.last, "")
 	case File:
@@ -264,7 +264,7 @@ func (g *grammar) content(r *Record) error {
 		g.left -= min(g.left, block.Len)
 		return nil
 	case g.survey && r.Kind == Print:
-		return fmt.Errorf("%w: a file has more blocks than was said", ErrFormat)
+		return fmt.Errorf("%w: a file has more blocks than announced", ErrFormat)
 	case g.survey && r.Kind != Sum:
 		return fmt.Errorf("%w: a record of kind %q in a survey", ErrFormat, r.Kind)
 	case r.Kind == Sum && g.left == 0:
@@ -276,7 +276,7 @@ func (g *grammar) content(r *Record) error {
 		n = int64(len(r.Data))
 	case r.Kind == Keep && g.open == File:
 	case r.Kind != Hole || !g.holes:
-		return fmt.Errorf("%w: a record of kind %q where data should be", ErrFormat, r.Kind)
+		return fmt.Errorf("%w: a record of kind %q in place of data", ErrFormat, r.Kind)
 	}
 	switch {
 	case n <= 0 || r.Kind == Data && n > MaxSpan:
@@ -284,7 +284,7 @@ func (g *grammar) content(r *Record) error {
 	case g.open == Stream:
 		return nil
 	case n > g.left:
-		return fmt.Errorf("%w: a file has %d bytes more than was said", ErrFormat, n-g.left)
+		return fmt.Errorf("%w: a file has %d bytes more than announced", ErrFormat, n-g.left)
 	}
 	g.left -= n
 	return nil
@@ -293,11 +293,11 @@ func (g *grammar) content(r *Record) error {
 func (g *grammar) end(r *Record) error {
 	switch {
 	case g.attr != nil:
-		return fmt.Errorf("%w: it ends behind attributes", ErrFormat)
+		return fmt.Errorf("%w: it ends after attributes", ErrFormat)
 	case len(g.last) > 1:
-		return fmt.Errorf("%w: it ends inside of a directory", ErrFormat)
+		return fmt.Errorf("%w: it ends inside a directory", ErrFormat)
 	case r.Size != g.entries:
-		return fmt.Errorf("%w: it ends after %d entries and says that there were %d", ErrFormat, g.entries, r.Size)
+		return fmt.Errorf("%w: it ends after %d entries, but announces %d", ErrFormat, g.entries, r.Size)
 	case r.Sum != g.digest():
 		return ErrDigest
 	}

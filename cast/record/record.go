@@ -187,10 +187,10 @@ type Digest [SumLen]byte
 
 // ErrDigest is wrapped by the error for an end with a digest that does not match the records before
 // it. They came in several rounds, and are not from the same tree.
-var ErrDigest = errors.New("what has come is not what was sent: its digest is wrong")
+var ErrDigest = errors.New("the received data are not those that were sent: wrong digest")
 
 // ErrFormat is wrapped by the errors for invalid records.
-var ErrFormat = errors.New("not what a cast is made of")
+var ErrFormat = errors.New("invalid cast data")
 
 // CheckName returns an error that wraps ErrFormat unless name is valid for an entry.
 func CheckName(name string) error {
@@ -227,7 +227,7 @@ func CheckTarget(target string, depth int) error {
 		return err
 	}
 	if target[0] == '/' {
-		return fmt.Errorf("%w: a link leads out of what is sent, to %q", ErrFormat, target)
+		return fmt.Errorf("%w: a link leads out of the top directory, to %q", ErrFormat, target)
 	}
 	ups, named := 0, false
 	for part := range strings.SplitSeq(target, "/") {
@@ -235,7 +235,7 @@ func CheckTarget(target string, depth int) error {
 		case "", ".":
 		case "..":
 			if ups++; named || ups > depth {
-				return fmt.Errorf("%w: a link leads out of what is sent, or may do so, to %q", ErrFormat, target)
+				return fmt.Errorf("%w: a link leads, or may lead, out of the top directory, to %q", ErrFormat, target)
 			}
 		default:
 			named = true

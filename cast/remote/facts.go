@@ -81,7 +81,7 @@ func readFields(r *bufio.Reader) (f Facts, err error) {
 		}
 	}
 	if len(fields) > 0 {
-		return f, errors.New("its shell does not say all of what it was asked")
+		return f, errors.New("its shell does not report everything")
 	}
 	return f, nil
 }

@@ -103,9 +103,9 @@ func TestReadHosts(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a\n-v\n":                          `line 2: host "-v": would be an option of ssh`,
-		"a b":                              `line 1: host "a b": has a blank in it, or what cannot be printed`,
-		"\x1b2J":                           `line 1: host "\x1b2J": has a blank in it, or what cannot be printed`,
-		"a\n\nb\na":                        `line 4: host "a" is there twice, first in line 1`,
+		"a b":                              `line 1: host "a b": has a blank or an unprintable character`,
+		"\x1b2J":                           `line 1: host "\x1b2J": has a blank or an unprintable character`,
+		"a\n\nb\na":                        `line 4: host "a" is named twice, first in line 1`,
 		"a\n" + strings.Repeat("x", 256):   `line 2: host "xxxxxxxxxxxxxxxxxxxx"…: 256 bytes, at most 255 are allowed`,
 		"a\n" + strings.Repeat("x", 70000): "line 2: bufio.Scanner: token too long",
 	} {

@@ -21,7 +21,7 @@ func CheckHost(host string) error {
 	case strings.HasPrefix(host, "-"):
 		return fmt.Errorf("host %q: would be an option of ssh", host)
 	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }):
-		return fmt.Errorf("host %q: has a blank in it, or what cannot be printed", host)
+		return fmt.Errorf("host %q: has a blank or an unprintable character", host)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 		}
 		for _, host := range some {
 			if first, twice := seen[host]; twice {
-				return nil, fmt.Errorf("line %d: host %q is there twice, first in line %d", line, host, first)
+				return nil, fmt.Errorf("line %d: host %q is named twice, first in line %d", line, host, first)
 			}
 			seen[host] = line
 			hosts = append(hosts, host)

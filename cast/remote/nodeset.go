@@ -44,7 +44,7 @@ func ReadGroups(r io.Reader) (*Groups, error) {
 		case !ok || name == "" || strings.ContainsAny(name, " \t,@[]"):
 			return nil, fmt.Errorf("line %d: %q must be GROUP: HOSTS", line, text)
 		case slices.Contains(g.names, name):
-			return nil, fmt.Errorf("line %d: group %q is there twice", line, name)
+			return nil, fmt.Errorf("line %d: group %q is named twice", line, name)
 		}
 		g.names, g.sets[name] = append(g.names, name), strings.TrimSpace(set)
 	}
@@ -211,7 +211,7 @@ func parseRange(text string) (r numbers, err error) {
 	}
 	if stepped {
 		if r.step, err = parseDigits(step); err != nil || r.step == 0 || !ranged {
-			return r, fmt.Errorf("range %q: a step must be a number of at least 1 behind a range", shortened(text))
+			return r, fmt.Errorf("range %q: a step must be a number of at least 1 after a range", shortened(text))
 		}
 	}
 	switch {

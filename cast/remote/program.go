@@ -38,7 +38,7 @@ type Program struct {
 func Self(name, version string) (*Program, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program that runs here: %w", err)
+		return nil, fmt.Errorf("find the running program: %w", err)
 	}
 	return newProgram(path, name, version, goruntime.GOOS, goruntime.GOARCH)
 }
@@ -149,9 +149,9 @@ func (p *Programs) choose(f *Facts) (program *Program, copies bool, err error) {
 // unfit returns the error for a host that no program fits.
 func (p *Programs) unfit(f *Facts) error {
 	own := p.All[len(p.All)-1]
-	err := fmt.Errorf("it is a host of %s %s, and this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
+	err := fmt.Errorf("the host is %s %s, but this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
 	if own.Version == "" {
-		return fmt.Errorf("%w: a %s of a release, the same here and there, must be installed", err, own.Name)
+		return fmt.Errorf("%w: install the same release of %s here and there", err, own.Name)
 	}
 	for _, i := range f.Installed {
 		if i.Name == own.Name && i.Version != "" {

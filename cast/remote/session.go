@@ -251,7 +251,7 @@ func (s *Session) sendCopy(p *Program) error {
 	}
 	from, size, err := p.source(s.Facts.Packer)
 	if err != nil {
-		return fmt.Errorf("read the program that runs here: %w", err)
+		return fmt.Errorf("read the running program: %w", err)
 	}
 	defer from.Close()
 	s.watch.progress() // compressing may have taken a while, which is not the host's fault
@@ -292,7 +292,7 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	case over && code != nil:
 		return fmt.Errorf("ssh: %w", code)
 	case over:
-		return errors.New("it has ended without a word")
+		return errors.New("it ended without a message")
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (u *unpacker) attributes(a *record.Attributes, chown func(uid, gid int) err
 	}
 	if o := a.Owner; o != nil {
 		if err := chown(u.owners.user(o), u.owners.group(o)); err != nil {
-			return fmt.Errorf("give it to %s: %w", spell(o), cause(err))
+			return fmt.Errorf("change its owner to %s: %w", spell(o), cause(err))
 		}
 	}
 	if extend == nil || !a.ACL && !a.Xattr {
@@ -119,7 +119,7 @@ func (u *unpacker) number(a *record.Attributes, path string) {
 func (u *unpacker) hardLink(rec *record.Record) error {
 	old, ok := u.linked[uint32(rec.Size)]
 	if !ok {
-		return u.failed(rec.Name, fmt.Errorf("%w: a further name of a file that has not come", record.ErrFormat))
+		return u.failed(rec.Name, fmt.Errorf("%w: another name of a file that has not come", record.ErrFormat))
 	}
 	if err := u.free(rec.Name); err != nil {
 		return u.failed(rec.Name, err)

@@ -113,7 +113,7 @@ func (d systemDir) Resume(name string) (File, bool, error) {
 	return systemFile{f}, fresh, nil
 }
 
-var errNoFile = errors.New("there is something that is no file")
+var errNoFile = errors.New("it exists and is not a regular file")
 
 // open opens a regular file, and nothing else.
 func (d systemDir) open(name string, how int) (*os.File, error) {
@@ -157,7 +157,7 @@ func lock(f *os.File) error {
 		return err
 	}
 	if errors.Is(locked, unix.EWOULDBLOCK) {
-		return errors.New("another process writes what was kept of it")
+		return errors.New("another process writes its partial file")
 	}
 	return nil // for other errors, the file system has no locks
 }

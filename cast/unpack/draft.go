@@ -22,7 +22,7 @@ type draft struct {
 }
 
 // errChanged says that the sender keeps back data that this host does not have.
-var errChanged = errors.New("what is sent has changed since it was compared: cast it again")
+var errChanged = errors.New("the sender's data have changed since the comparison: cast again")
 
 // draw opens a draft.
 func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
@@ -144,7 +144,7 @@ func (u *unpacker) discard(dir Dir, d *draft) error {
 		return nil
 	}
 	if err := dir.Remove(d.name); err != nil {
-		return fmt.Errorf("remove what is not sent: %w", err)
+		return fmt.Errorf("remove a file that is not sent: %w", err)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (u *unpacker) drop(dir Dir, d *draft) error {
 		return nil
 	}
 	if err := dir.Remove(d.name); err != nil {
-		return fmt.Errorf("remove what is not whole: %w", err)
+		return fmt.Errorf("remove an incomplete file: %w", err)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (u *unpacker) drop(dir Dir, d *draft) error {
 // forget removes the partial file of an earlier cast, because the file is whole now.
 func (u *unpacker) forget(dir Dir, name string) error {
 	if err := dir.Remove(PartialName(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove what was kept: %w", err)
+		return fmt.Errorf("remove a partial file: %w", err)
 	}
 	return nil
 }

@@ -15,5 +15,5 @@ func setExtended(_ *os.File, a *record.Attributes) error {
 	if len(a.Extended) == 0 {
 		return nil
 	}
-	return errors.New("access lists and extended attributes are kept on Linux alone")
+	return errors.New("only Linux can keep access lists and extended attributes")
 }

@@ -215,7 +215,7 @@ func (u *unpacker) stream() error {
 		}
 		u.hash.Write(r.Data)
 		if _, err := u.target.Stream.Write(r.Data); err != nil {
-			return fmt.Errorf("hand the stream on: %w", err)
+			return fmt.Errorf("pass on the stream: %w", err)
 		}
 		u.totals.Bytes += int64(len(r.Data))
 	}

@@ -238,7 +238,7 @@ func TestLinks(t *testing.T) {
 	other := t.TempDir()
 	plant(t, other, map[string]string{"d/g": "new"})
 	_, err = across(t, origin(t, pack.Options{}, other+"/"), to, unpack.Target{Accept: everything})
-	require.ErrorContains(t, err, "write d: there is something that is no directory")
+	require.ErrorContains(t, err, "write d: it exists and is not a directory")
 	require.Equal(t, "deep", planted(t, out)["d/g"])
 
 	to = t.TempDir()
@@ -281,7 +281,7 @@ func TestSources(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "1a", "b": "2b", "dir/": "", "dir/x": "x", "m": "1m", "y/": "", "y/q": "2q", "z": "file z"}, planted(t, to))
 
 	_, err = pack.New([]string{at("one/a"), at("two/../one/a")}, pack.Options{})
-	require.ErrorContains(t, err, "would both come as a")
+	require.ErrorContains(t, err, "would both be sent as a")
 	plant(t, top, map[string]string{"two/a": "2a"})
 	_, err = origin(t, pack.Options{}, at("two/"), at("one/")).Measure(t.Context())
 	require.ErrorContains(t, err, "the name a comes from another source, too")
@@ -332,7 +332,7 @@ func TestHardLinks(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(to, "b")))
 	require.NoError(t, os.Mkdir(filepath.Join(to, "b"), 0o755))
 	_, err = across(t, o, to, unpack.Target{})
-	require.ErrorContains(t, err, "write b: a directory of this name is there")
+	require.ErrorContains(t, err, "write b: a directory of this name exists")
 }
 
 // setuid, setgid and sticky are set if sender and receiver ask for them. The sender's modes change
@@ -545,7 +545,7 @@ func TestDirectoryInTheWay(t *testing.T) {
 	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	head := bytes.IndexByte(b.Bytes(), 'x')
 	_, err := unpackInto(t, io.MultiReader(bytes.NewReader(b.Bytes()[:head]), never{}), to, unpack.Target{})
-	require.EqualError(t, err, "write f: a directory of this name is there")
+	require.EqualError(t, err, "write f: a directory of this name exists")
 }
 
 // never is a reader that must not be read.

@@ -73,7 +73,7 @@ func (u *unpacker) deletes(rec *record.Record) error {
 		return nil
 	}
 	if u.target.Delete == 0 {
-		return fmt.Errorf("%w: to delete what the sender does not have", ErrUnasked)
+		return fmt.Errorf("%w: deletion of entries that the sender does not have", ErrUnasked)
 	}
 	u.prune = &pruner{most: u.target.Delete}
 	if rec.All {
@@ -183,7 +183,7 @@ func (u *unpacker) sweep() error {
 	}
 	p := u.prune
 	if p.count > p.most {
-		return fmt.Errorf("%w: more than %d; none was", ErrTooMany, p.most)
+		return fmt.Errorf("%w: more than %d; none was deleted", ErrTooMany, p.most)
 	}
 	for _, d := range p.doomed {
 		if err := u.sweepIn(d); err != nil {

@@ -199,7 +199,7 @@ func TestResumeAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, fresh)
 	_, _, err = dir.Resume("f")
-	require.EqualError(t, err, "another process writes what was kept of it")
+	require.EqualError(t, err, "another process writes its partial file")
 	require.NoError(t, f.Close())
 	f, fresh, err = dir.Resume("f")
 	require.NoError(t, err)

@@ -60,12 +60,12 @@ type Accept struct {
 
 // Errors of a target that does not fit.
 var (
-	ErrFiles  = errors.New("files come, where a stream was to come")
-	ErrStream = errors.New("a stream comes, where files were to come")
+	ErrFiles  = errors.New("files came in place of a stream")
+	ErrStream = errors.New("a stream came in place of files")
 	// ErrSurvey says that a survey came in place of files or a stream.
-	ErrSurvey = errors.New("a survey comes, where files or a stream were to come")
+	ErrSurvey = errors.New("a survey came in place of files or a stream")
 	// ErrUnasked says that Accept or Delete does not allow an entry.
-	ErrUnasked = errors.New("this was not asked for here")
+	ErrUnasked = errors.New("not accepted at this host")
 	// ErrTooMany says that more entries would be deleted than Delete allows.
 	ErrTooMany = errors.New("too many entries would be deleted")
 	// ErrSum says that the received data are not those that were sent.
@@ -281,7 +281,7 @@ func (u *unpacker) enter(rec *record.Record) error {
 	return nil
 }
 
-var errNoDir = errors.New("there is something that is no directory")
+var errNoDir = errors.New("it exists and is not a directory")
 
 // free returns an error if a directory has the name of a file or a link that follows.
 func (u *unpacker) free(name string) error {
@@ -290,7 +290,7 @@ func (u *unpacker) free(name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && info.IsDir():
-		return errors.New("a directory of this name is there")
+		return errors.New("a directory of this name exists")
 	}
 	return err
 }

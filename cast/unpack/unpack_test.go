@@ -236,7 +236,7 @@ func TestLinkInTheWay(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	_, err := into(t, &b, to)
-	require.ErrorContains(t, err, "write d: there is something that is no directory")
+	require.ErrorContains(t, err, "write d: it exists and is not a directory")
 	require.Equal(t, map[string]string{"a": "old"}, texts(t, outside))
 	require.Equal(t, "new", look(t, to)["a"].text, "the link was replaced by the file")
 }

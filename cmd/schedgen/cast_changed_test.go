@@ -39,7 +39,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 		change func(path string) error
 		want   string
 	}{
-		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions are not those that it had"},
+		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions have changed"},
 		"rewritten": {func(path string) error { // as if by who sets the time back
 			info, err := os.Stat(path)
 			if err == nil {
@@ -52,7 +52,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 				err = os.Rename(path+".again", path)
 			}
 			return err
-		}, "its contents are not those that it had"},
+		}, "its contents have changed"},
 		"removed": {os.Remove, "it is gone"},
 	} {
 		for _, resume := range []bool{false, true} {

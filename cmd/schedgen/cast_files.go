@@ -17,19 +17,19 @@ import (
 // castFiles holds the flags that say which files are sent, and which of their properties.
 type castFiles struct {
 	Exclude    []string `sep:"none" placeholder:"PATTERN" help:"Leave out entries that match, as rsync does: *.o, /build, cache/. The first --exclude or --include that matches decides."`
-	Include    []string `sep:"none" placeholder:"PATTERN" help:"Send entries that match, although a later --exclude matches, too."`
-	Links      bool     `help:"Send all symbolic links as they are, also those that lead out of what is sent; hosts do not follow them. Without it those are skipped."`
-	CopyLinks  bool     `help:"Send what symbolic links lead to in their place."`
-	Owner      bool     `help:"Keep users and groups, by name, or by number where a host has no such name. Hosts need root for that."`
-	NumericIDs bool     `name:"numeric-ids" help:"With --owner: by number alone."`
+	Include    []string `sep:"none" placeholder:"PATTERN" help:"Send entries that match, even if a later --exclude matches, too."`
+	Links      bool     `help:"Also send symbolic links that lead out of the directory, which are skipped otherwise. Hosts do not follow links."`
+	CopyLinks  bool     `help:"Send the targets of symbolic links in place of the links."`
+	Owner      bool     `help:"Keep users and groups, by name, or by number if a host does not know the name. Needs root at the hosts."`
+	NumericIDs bool     `name:"numeric-ids" help:"With --owner: keep numbers only."`
 	Setuid     bool     `help:"Keep setuid, setgid and sticky."`
 	Chmod      string   `placeholder:"MODES" help:"Change permissions, such as D755,F644 or u+rwX,go-w; D is for directories, F for files."`
-	HardLinks  bool     `short:"H" help:"Send a file with several names once, and give it its names."`
+	HardLinks  bool     `short:"H" help:"Keep hard links: send a file with several names only once."`
 	ACLs       bool     `short:"A" name:"acls" help:"Keep access lists (Linux)."`
-	Xattrs     bool     `short:"X" name:"xattrs" help:"Keep other extended attributes (Linux): those of users, and with root at both sides those of the system, except labels."`
-	Delete     int      `placeholder:"N" help:"Delete at each host, once it has all, what is not here in the directories that are sent: at most N entries, and none if there are more. Entries that are excluded or skipped stay."`
-	Update     bool     `help:"Neither read nor send files that have the same size and time at a host; of others send only what it lacks, as with --resume."`
-	Compress   string   `default:"auto" enum:"auto,on,off" placeholder:"WHEN" help:"Compress what is sent by zstd: on, off, or auto, the default: files, if the network is slower than zstd."`
+	Xattrs     bool     `short:"X" name:"xattrs" help:"Keep other extended attributes (Linux): those of users, and, with root at both sides, those of the system except labels."`
+	Delete     int      `placeholder:"N" help:"When a host has everything, delete entries of the sent directories that do not exist here: at most N, and none if there are more. Excluded and skipped entries stay."`
+	Update     bool     `help:"Neither read nor send files that have the same size and time at a host. Send other files as with --resume."`
+	Compress   string   `default:"auto" enum:"auto,on,off" placeholder:"WHEN" help:"Compress by zstd: on, off or auto, the default, which compresses files if the network is slower than zstd."`
 
 	rules []filter.Rule // of Exclude and Include, in their order
 	modes *pack.Modes
@@ -56,7 +56,7 @@ func (f *castFiles) AfterApply(k *kong.Context) error {
 func (f *castFiles) check(stream bool) (err error) {
 	if stream {
 		if flag := f.ofFiles(); flag != "" {
-			return fmt.Errorf("%s: is about files, and a stream is sent", flag)
+			return fmt.Errorf("%s: is for files, but a stream is sent", flag)
 		}
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestCastSkips(t *testing.T) {
 	require.EqualValues(t, 2, end.Skipped)
 	require.Equal(t, 1, strings.Count(said, "app/pipe"), "it is said once")
 	require.True(t, end.Receivers[0].Done)
-	require.Contains(t, end.Receivers[1].Reason, "write conf: a directory of this name is there")
+	require.Contains(t, end.Receivers[1].Reason, "write conf: a directory of this name exists")
 	require.Equal(t, map[string]string{"app/bin/run": "x", "conf": "c"}, reap(t, filepath.Join(good.Home, "data")))
 
 	code, _, said = overSSH(t, s, append(args[:len(args)-2], "-x", "blocked", "--links", "--exclude", "pipe", "--include", "z.log", "--exclude", "*.log")...).wait()
@@ -202,7 +202,7 @@ func TestCastUnasked(t *testing.T) {
 			require.Equal(t, map[string]string{"l": "-> /etc"}, reap(t, to))
 		} else {
 			require.Equal(t, exitNo, code)
-			require.Contains(t, said, "write l: this was not asked for here: a link that may lead out of what is sent")
+			require.Contains(t, said, "write l: not accepted at this host: a link that may lead out of what is sent")
 			require.Empty(t, reap(t, to))
 		}
 		sender.wait()
@@ -240,5 +240,5 @@ func TestCastFilesFlags(t *testing.T) {
 	}
 	code, _, said := startCast(t, "cast", "-", "host", "--exec", "cat", "--owner").wait()
 	require.Equal(t, exitBad, code)
-	require.Contains(t, said, "--owner: is about files, and a stream is sent")
+	require.Contains(t, said, "--owner: is for files, but a stream is sent")
 }

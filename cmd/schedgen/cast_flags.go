@@ -11,10 +11,10 @@ import (
 
 // castLink holds the flags that say how the hosts of a cast reach each other.
 type castLink struct {
-	Transport string `default:"auto" enum:"auto,mcast,tcp" placeholder:"NAME" help:"How receivers are reached: auto, the default, mcast or tcp, see above."`
-	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one of --listen's address."`
+	Transport string `default:"auto" enum:"auto,mcast,tcp" placeholder:"NAME" help:"How the data reach the receivers: auto, the default, mcast or tcp; see above."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the interface of the address of --listen."`
 	TTL       int    `name:"ttl" placeholder:"N" help:"Routers that multicasts may pass, plus 1; default 1, the local network."`
-	Group     string `placeholder:"ADDRESS:PORT" help:"Group of multicasts, such as 239.1.2.3:5000; default one drawn for each round."`
+	Group     string `placeholder:"ADDRESS:PORT" help:"Group of multicasts, such as 239.1.2.3:5000; default a random group for each round."`
 
 	group netip.AddrPort
 }
@@ -37,7 +37,7 @@ func (l *castLink) check() (err error) {
 		set  bool
 	}{{"--interface", l.Interface != ""}, {"--ttl", l.TTL != 0}, {"--group", l.Group != ""}} {
 		if f.set && l.Transport == cast.Chain {
-			return fmt.Errorf("%s: tcp multicasts on none", f.name)
+			return fmt.Errorf("%s: the transport tcp does not multicast", f.name)
 		}
 	}
 	if l.TTL < 0 || l.TTL > 255 {

@@ -15,9 +15,9 @@ import (
 
 // castNews holds the flags that say how much is printed.
 type castNews struct {
-	Verbose bool   `short:"v" help:"Tell each step of each host."`
-	Quiet   bool   `short:"q" help:"Print only what has failed."`
-	LogDir  string `placeholder:"DIR" complete:"directory" help:"Directory for a log of each host, HOST.log, with all that is told of it."`
+	Verbose bool   `short:"v" help:"Print each step of each host."`
+	Quiet   bool   `short:"q" help:"Print failures only."`
+	LogDir  string `placeholder:"DIR" complete:"directory" help:"Directory for a log of each host, HOST.log, with everything that is printed about it."`
 }
 
 func (n *castNews) check() error {

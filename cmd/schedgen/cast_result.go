@@ -206,7 +206,7 @@ type castRate int64
 func (r *castRate) UnmarshalText(text []byte) error {
 	number, ok := strings.CutSuffix(string(text), "/s")
 	if !ok {
-		return fmt.Errorf("%q is no rate: must be a size and /s, such as 200MiB/s", text)
+		return fmt.Errorf("%q is not a rate: must be a size and /s, such as 200MiB/s", text)
 	}
 	var size byteSize
 	if err := size.UnmarshalText([]byte(number)); err != nil {

@@ -39,7 +39,7 @@ func TestCastServesSilent(t *testing.T) {
 			require.NoError(t, all["silent"].cmd.Process.Signal(syscall.SIGCONT))
 			all["silent"].has(filepath.Join(dirs["silent"], "file"), text)
 			o, said := sender.ended(0)
-			require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others\n`, said)
+			require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others\n`, said)
 			require.Len(t, o.Receivers, 3)
 			require.Less(t, o.Sent, int64(2*len(text)-kept/2), "it has kept what it has")
 		})
