@@ -210,7 +210,7 @@ func TestNameOfArgument(t *testing.T) {
 }
 
 // The error names an entry that cannot be sent.
-func TestWhatIsNotSent(t *testing.T) {
+func TestEntriesThatCannotBeSent(t *testing.T) {
 	for want, put := range map[string]func(path string) error{
 		"a named pipe cannot be sent":                         func(path string) error { return syscall.Mkfifo(path, 0o644) },
 		"a link that leads, or may lead, out of what is sent": func(path string) error { return os.Symlink("/etc", path) },

@@ -43,7 +43,7 @@ func TestMulticastMessages(t *testing.T) {
 
 // Ranks that close as soon as they have their messages break no tree of acknowledgements: the
 // others get all messages, whatever is lost.
-func TestMulticastMessagesOfThoseThatLeave(t *testing.T) {
+func TestMulticastMessagesOfLeavingRanks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)
 		sc.Comm.Anycast = "anycast/mcast-acktree"
