@@ -137,7 +137,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Messages that are multicast come once and in order, whatever is lost, late or doubled. Two
+// Multicast messages arrive once and in order, whichever datagrams are lost, late or doubled. Two
 // origins publish at the same time.
 func TestMulticastMessages(t *testing.T) {
 	const name = "anycast/mcast-acktree"

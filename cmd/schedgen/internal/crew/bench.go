@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Operation is what bench times.
+// Operation is an operation that bench times.
 type Operation struct {
 	Name    string
 	Replied bool // ends at the root, when all other ranks have replied that they have the message
