@@ -30,7 +30,7 @@ func TestArrivals(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p, 100+stride-1)
 
-	require.ErrorContains(t, a.again(resume{From: stride + 1, Length: 10}), "piece 9 of 10 bytes, and 8 have come")
+	require.ErrorContains(t, a.again(resume{From: stride + 1, Length: 10}), "piece 9 of 10 bytes, but only 8 pieces have come")
 	require.ErrorContains(t, a.again(resume{From: stride}), "of 0 bytes", "it was not the last")
 	require.NoError(t, a.again(resume{From: stride - 1, Length: 10}))
 	require.False(t, a.confirms(), "the first over a communicator confirms nothing")

@@ -99,7 +99,7 @@ func TestGoesOnInVain(t *testing.T) {
 	w.r.From = 1
 	w.run(parts(make([]byte, 100), 10))
 	for _, err := range w.errs[1:] {
-		require.ErrorContains(t, err, "receive: what is sent begins with byte 1, and 0 have come")
+		require.ErrorContains(t, err, "receive: the sender begins with byte 1, but only 0 bytes have come")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLeft)

@@ -55,7 +55,7 @@ func TestSlowNetworksAreLeftOut(t *testing.T) {
 			for i := range all {
 				require.Equal(t, slices.Contains(c.left, i), r.knows(&all[i]))
 			}
-			require.Equal(t, len(c.left), strings.Count(strings.Join(said, "\n"), "served behind them"))
+			require.Equal(t, len(c.left), strings.Count(strings.Join(said, "\n"), "served after them"))
 		})
 	}
 }

@@ -293,7 +293,7 @@ func TestDepth(t *testing.T) {
 	for range MaxDepth {
 		require.NoError(t, w.Write(&Record{Kind: Directory, Name: "d"}))
 	}
-	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 directories inside each other")
+	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 nested directories")
 }
 
 // leads follows a target as a system would if any name in it were a link to any directory below the

@@ -33,11 +33,11 @@ func TestChoose(t *testing.T) {
 		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Installed: has("bb", ours)}, ours, "rr+", ""},
 		{"the same version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", ours)}, ours, "aa", ""},
 		{"another version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", theirs)}, ours, "",
-			`it is a host of Linux s390x, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
+			`the host is Linux s390x, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
 		{"none for another system", Facts{System: "Darwin", Machine: "x86_64"}, ours, "",
-			`it is a host of Darwin x86_64, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
+			`the host is Darwin x86_64, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
 		{"a version that says nothing", Facts{System: "Darwin", Machine: "arm64", Installed: has("bb", "")}, "", "",
-			"it is a host of Darwin arm64, and this schedgen is for linux/amd64: a schedgen of a release, the same here and there, must be installed"},
+			"the host is Darwin arm64, but this schedgen is for linux/amd64: install the same release of schedgen here and there"},
 	} {
 		p := &Programs{All: []*Program{
 			{Name: "schedgen-receive", Version: c.version, sum: "rr", system: "linux", kind: "amd64"},

@@ -284,7 +284,7 @@ func TestSources(t *testing.T) {
 	require.ErrorContains(t, err, "would both be sent as a")
 	plant(t, top, map[string]string{"two/a": "2a"})
 	_, err = origin(t, pack.Options{}, at("two/"), at("one/")).Measure(t.Context())
-	require.ErrorContains(t, err, "the name a comes from another source, too")
+	require.ErrorContains(t, err, "another source also has the name a")
 	_, err = origin(t, pack.Options{Skip: skips{}.skip}, at("z"), at("none")).Measure(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = pack.New(nil, pack.Options{})
@@ -533,7 +533,7 @@ func TestQuick(t *testing.T) {
 	require.NoError(t, o.Tree(t.Context(), &b, held.Lacked()))
 	require.NoError(t, os.Remove(filepath.Join(to, "d", "same")))
 	_, err = unpack.Unpack(t.Context(), &b, unpack.Target{Dir: dir, Keep: true, Held: held})
-	require.ErrorContains(t, err, "write d/same: what is sent has changed since it was compared")
+	require.ErrorContains(t, err, "write d/same: the sender's data have changed since the comparison")
 }
 
 // A directory with the name of a file is an error before the bytes of the file come.

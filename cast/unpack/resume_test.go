@@ -168,7 +168,7 @@ func TestChangesMeanwhile(t *testing.T) {
 		all.Append(false)
 	}
 	_, err := resumed(t, from+"/", to, all, held, -1)
-	require.ErrorContains(t, err, "what is sent has changed since it was compared")
+	require.ErrorContains(t, err, "the sender's data have changed since the comparison")
 }
 
 // Without Keep, the partial file of an earlier cast is removed once it is useless.

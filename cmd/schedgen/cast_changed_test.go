@@ -201,7 +201,7 @@ func TestCastChangedWhileRead(t *testing.T) {
 			require.NoError(t, <-stopped)
 			require.Zero(t, code, told)
 			o, said := sender.ended(exitNo)
-			require.Contains(t, said, "skipped: "+path+" has changed since the cast began (while it was read its size went from ")
+			require.Contains(t, said, "skipped: "+path+" has changed since the cast began (its size changed from ")
 			require.EqualValues(t, 1, o.Skipped)
 			left, err := os.ReadDir(to)
 			require.NoError(t, err)
