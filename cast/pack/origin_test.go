@@ -154,7 +154,7 @@ func TestChangedWhileRead(t *testing.T) {
 		change func(path string) error
 		want   string
 	}{
-		"grows":   {func(path string) error { return os.Truncate(path, 3<<20) }, "while it was read its size went from 2097152 to 3145728 bytes"},
+		"grows":   {func(path string) error { return os.Truncate(path, 3<<20) }, "its size changed from 2097152 to 3145728 bytes while it was read"},
 		"shrinks": {func(path string) error { return os.Truncate(path, 1<<20) }, "it has become shorter while it was read"},
 		"is written": {func(path string) error {
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
