@@ -62,7 +62,7 @@ var layers = []struct {
 	{"runtime/wire", []string{"ir"},
 		"the messages between communicator and transport stand below both"},
 	{"runtime/survey", nil,
-		"a question at one rank needs the shape of its tree alone, and neither frames nor schedules"},
+		"a question at one rank needs only the shape of its tree, neither frames nor schedules"},
 	{"runtime/core/internal/...", nil,
 		"the time and the form of a state stand below all parts of a core"},
 	{"runtime/core/agree", []string{"runtime/core/internal/encode"},
@@ -70,7 +70,7 @@ var layers = []struct {
 	{"runtime/core/mismatch", []string{"runtime/core/internal/..."},
 		"calls are compared by their fingerprints and described by their words: plans, frames and failures are the core's"},
 	{"runtime/core/presence", []string{"runtime/core/internal/..."},
-		"who is there follows from what is heard, and from the time: frames and failures are the core's"},
+		"presence follows from signs of life and the time: frames and failures are the core's"},
 	{"runtime/core", []string{"ir", "ir/windows", "runtime/machine", "runtime/core/...", "runtime/survey", "runtime/wire"},
 		"a rank's decisions depend on programs and frames; the choice of programs and the transport of frames are above it"},
 	{"runtime/clock", nil,
@@ -84,7 +84,7 @@ var layers = []struct {
 	{"runtime", []string{"ir/...", "schedule/...", "verify", "runtime/machine/...", "runtime/core", "runtime/clock", "runtime/launch", "runtime/wire", "runtime/internal/..."},
 		"transports are given to the runtime, which knows only their interface; Init asks launch for the one that the environment names; Use proves its argument"},
 	{"runtime/launch", []string{"runtime/clock", "runtime/internal/notice", "runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/verbs", "runtime/wire"},
-		"a launcher tells ranks how to reach each other, and nothing of their later work"},
+		"a launcher knows how ranks reach each other, but not their later work"},
 	{"runtime/mpi", []string{"emit/engine", "schedule"},
 		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
 	{"runtime/mpi/goengine", []string{"runtime", "runtime/clock", "runtime/fold", "runtime/hybrid", "runtime/launch", "runtime/mcast", "runtime/mpi", "runtime/tcp", "runtime/wire"},
@@ -104,7 +104,7 @@ var layers = []struct {
 	{"runtime/internal/notice", []string{"runtime/clock"},
 		"a notice gets its text from the code that waits"},
 	{"runtime/internal/rendezvous", []string{"ir", "runtime/clock", "runtime/internal/notice", "runtime/internal/seal", "runtime/internal/tcpopt"},
-		"how ranks meet does not depend on what they say to each other afterwards"},
+		"the meeting of ranks does not depend on their later messages"},
 	{"runtime/lobby", []string{"runtime/clock", "runtime/internal/rendezvous"},
 		"the lobby gives out ranks and knows nothing of their use"},
 	{"runtime/internal/stream", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},
@@ -144,23 +144,23 @@ var layers = []struct {
 	{"runtime/...", []string{"ir", "runtime/..."},
 		"a transport moves slots: packages above it decide their use"},
 	{"cast/block", nil,
-		"what blocks a host lacks is said without knowing what is in them"},
+		"a set of lacked blocks does not depend on the contents of the blocks"},
 	{"cast/filter", nil,
-		"patterns are compared with paths: nothing is read"},
+		"a filter compares patterns with paths, and reads no files"},
 	{"cast/names", nil,
-		"what is in a directory is listed in order, whatever it is for"},
+		"a sorted list of names does not depend on its use"},
 	{"cast/record", []string{"cast/block", "cast/filter"},
-		"a form says nothing of where what it carries comes from"},
+		"an encoding does not depend on the source of its data"},
 	{"cast/pack", []string{"cast/block", "cast/filter", "cast/names", "cast/record"},
-		"who reads a tree knows neither who gets it nor how"},
+		"a reader of trees knows neither the receivers nor the transport"},
 	{"cast/unpack", []string{"cast/block", "cast/filter", "cast/names", "cast/record"},
-		"who writes a tree knows neither who has sent it nor how"},
+		"a writer of trees knows neither the sender nor the transport"},
 	{"cast", []string{"cast/block", "cast/pack", "cast/record", "cast/remote", "cast/unpack", "internal/words", "runtime", "runtime/clock", "runtime/lobby", "runtime/mcast", "runtime/tcp", "runtime/wire"},
 		"a cast to hosts starts receivers, joins them by a transport and sends by broadcasts; the command adds flags and words"},
 	{"cast/remote", nil,
-		"who starts a program on a host knows nothing of what that does"},
+		"the start of a program on a host does not depend on the program's work"},
 	{"cast/remote/sshdtest", []string{"internal/porttest"},
-		"a test's server knows nothing of what is tested"},
+		"a server for tests does not depend on the tested code"},
 	{".", []string{"ir", "runtime", "runtime/fold", "runtime/fold/exact", "runtime/clock", "runtime/core", "runtime/machine", "runtime/wire", "schedule", "schedule/selection"},
 		"the root package adds types to package runtime, which does the work: transports are given to it"},
 	{"cmd/...", []string{"..."},
@@ -182,7 +182,7 @@ var homes = []struct {
 	reason  string
 }{
 	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/membership/etcdtest", "runtime/status", "cmd/..."},
-		"a program that shows its status to nobody has no server in it, and one that asks no etcd no client"},
+		"a program that shows no status has no server in it, and a program without etcd has no client of it"},
 	{[]string{"time", "unsafe"}, []string{".", "internal/heavy", "internal/porttest", "runtime/...", "cast/...", "cmd/...", "examples/...", "bench/..."},
 		"ir, schedule, verify and emit are functions of their arguments; the module's root sees elements of any type as bytes, and has durations in its Config"},
 	{[]string{"net/...", "os/...", "math/rand/...", "syscall"},
@@ -216,11 +216,11 @@ var homes = []struct {
 	{[]string{"golang.org/x/net/..."}, []string{"runtime/internal/datagram"},
 		"only multicast needs more of a socket than the standard library gives"},
 	{[]string{"golang.org/x/sys/..."}, []string{"runtime/...", "cast/pack", "cast/unpack"},
-		"system calls are for the transports, and for files with holes and room that is reserved"},
+		"system calls are for the transports, and for files with holes and reserved space"},
 	{[]string{"github.com/mmcloughlin/avo/..."}, []string{"runtime/fold/internal/asm"},
 		"the writer of assembly is a module of its own: nothing in the product depends on it"},
 	{[]string{"github.com/klauspost/compress/zstd"}, []string{"cast"},
-		"only a sender of files must compress what slow networks get"},
+		"only a sender of files must compress for slow networks"},
 	{[]string{"golang.org/x/time/rate"}, []string{"cast"},
 		"only a sender of files must limit its rate"},
 }
@@ -233,19 +233,19 @@ var impure = []struct {
 }{
 	{"runtime/machine/...",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
-		"the machine takes events in and gives actions out: its clock, its randomness and its locks are its caller's"},
+		"the machine takes events and returns actions: clock, randomness and locks belong to its caller"},
 	{"runtime/core/...",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
 		"the core is stepped: the same one runs under a communicator, on a simulated network and through every order of events"},
 	{"runtime/simnet",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "context", "sync/...", "golang.org/x/sys/..."},
-		"a run depends on its scenario alone: its time and its chance are its own, and it is one goroutine"},
+		"a run depends on its scenario alone: it has its own time and randomness, and is one goroutine"},
 	{"cmd/schedgen/internal/crew",
 		[]string{"github.com/alecthomas/kong", "golang.org/x/term", "github.com/schollz/progressbar/v3", "text/tabwriter"},
 		"flags and printing are the command's: a crew is given a job"},
 	{"runtime/explore",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "sync/...", "golang.org/x/sys/..."},
-		"an exploration has no time and no chance: the same options give the same report"},
+		"an exploration has neither time nor randomness: the same options give the same report"},
 }
 
 // matches reports whether p is within one of the patterns.
@@ -285,7 +285,7 @@ func why(pkg, imported string) string {
 		}
 	}
 	if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
-		return "a package of others that homes does not list: say there where it may be imported and why"
+		return "a package from outside of the module that homes does not list: add it there with a reason"
 	}
 	return ""
 }
@@ -299,7 +299,7 @@ func whyOurs(pkg, imported string) string {
 			return l.reason
 		}
 	}
-	return "a package that layers does not list: say there what it may import and why"
+	return "a package that layers does not list: add it there with a reason"
 }
 
 // imported is one import declaration of a file that is not a test.
@@ -450,7 +450,7 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/internal/fragment", module + "/runtime/internal/seal", "what carries the datagram"},
 	{"runtime/internal/stream", module + "/runtime/tcp", "below the transports"},
 	{"runtime/internal/reactor", module + "/runtime/internal/stream", "its owner acts"},
-	{"runtime/internal/rendezvous", module + "/runtime/wire", "how ranks meet"},
+	{"runtime/internal/rendezvous", module + "/runtime/wire", "the meeting of ranks"},
 	{"runtime/internal/netpoll", module + "/runtime/wire", "depend on their owners"},
 	{"runtime/internal/rendezvous", module + "/runtime/internal/seal", ""},
 	{"runtime/internal/seal", module + "/runtime/wire", "nor their owner"},
@@ -461,7 +461,7 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/mcast", module + "/runtime", ""},
 	{"runtime", module + "/runtime/launch", ""},
 	{"runtime/launch", module + "/runtime/hybrid", ""},
-	{"runtime/launch", module + "/runtime", "how to reach each other"},
+	{"runtime/launch", module + "/runtime", "how ranks reach each other"},
 	{"runtime/mcast", module + "/schedule", "moves slots"},
 	{"runtime/tcp", "golang.org/x/sys/unix", ""},
 	{"runtime/internal/segment", "unsafe", ""},
@@ -494,10 +494,10 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/core/agree", module + "/runtime/core/presence", "made of votes and messages"},
 	{"runtime/core/presence", module + "/runtime/core/internal/moment", ""},
 	{"runtime/core/mismatch", module + "/runtime/wire", "are the core's"},
-	{"runtime/core/presence", module + "/runtime/wire", "from what is heard"},
+	{"runtime/core/presence", module + "/runtime/wire", "signs of life"},
 	{"runtime/explore", module + "/runtime/core", ""},
 	{"runtime/explore", module + "/runtime", "contains no driver"},
-	{"runtime/explore", "time", "no time and no chance"},
+	{"runtime/explore", "time", "neither time nor randomness"},
 	{"runtime/transporttest", "testing", ""},
 	{"runtime/transporttest", module + "/internal/heavy", ""},
 	{"runtime", module + "/internal/heavy", "transports are given"},
@@ -514,10 +514,10 @@ var whys = []struct{ pkg, imported, want string }{
 	{"cast", module + "/runtime", ""},
 	{"cast", module + "/runtime/tcp", ""},
 	{"cast", module + "/verify", "joins them by a transport"},
-	{"cast/record", module + "/cast/pack", "where what it carries comes from"},
-	{"cast/remote", module + "/cast", "nothing of what that does"},
+	{"cast/record", module + "/cast/pack", "the source of its data"},
+	{"cast/remote", module + "/cast", "on the program's work"},
 	{"cast/remote/sshdtest", "testing", ""},
-	{"cast/unpack", module + "/cast", "who has sent it"},
+	{"cast/unpack", module + "/cast", "neither the sender"},
 	{"cast/unpack", "golang.org/x/sys/unix", ""},
 	{"runtime", "golang.org/x/time/rate", "only a sender of files"},
 	{"cmd/schedgen", "github.com/alecthomas/kong", ""},
