@@ -307,7 +307,10 @@ func (c *crew) awaited() *awaited {
 		places[h.name] = i
 	}
 	order := func(a, b string) int { return cmp.Compare(places[a], places[b]) }
-	return &awaited{want: c.want, total: len(c.hosts), came: c.come, full: c.close, at: c.at, order: order, awaitRound: c.awaitRound, describe: c.describe}
+	return &awaited{
+		want: c.want, total: len(c.hosts), at: c.at, order: order,
+		came: c.come, full: c.close, awaitRound: c.awaitRound, describe: c.describe,
+	}
 }
 
 // absent says, by the state of a host, why its receiver has not come.

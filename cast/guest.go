@@ -101,8 +101,9 @@ func (o *order) receive(ctx context.Context, packed *os.File, out, errs io.Write
 		return err
 	}
 	_, err = ReceiveFrom(ctx, JoinOptions{
-		From: at, Link: Link{Key: o.Key}, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name, Resume: o.Resume, Accept: o.Accept, Delete: o.Delete, Compare: o.Compare, Alone: true,
-		Stdout: out, Stderr: errs, Events: tell, meeting: stop,
+		Link: Link{Key: o.Key}, From: at, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name,
+		Resume: o.Resume, Accept: o.Accept, Compare: o.Compare, Delete: o.Delete,
+		Stdout: out, Stderr: errs, Alone: true, Events: tell, meeting: stop,
 	})
 	return err
 }

@@ -85,7 +85,9 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	defer leave(nil)
 	r := &receiver{
 		Intake: t, comm: comm, o: o, rank: comm.Rank(), known: t.have - o.From, bytes: o.From,
-		pieces: arrivals{lengths: []int{firstLen}}, meter: meter{clock: t.clock, idle: &t.in.waited}, slow: slowness{told: make(chan struct{}), leave: leave},
+		pieces: arrivals{lengths: []int{firstLen}},
+		meter:  meter{clock: t.clock, idle: &t.in.waited},
+		slow:   slowness{told: make(chan struct{}), leave: leave},
 	}
 	failed := r.run(ctx)
 	err := errors.Join(failed, r.comm.Close())

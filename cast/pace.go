@@ -84,7 +84,10 @@ func (m *meter) window() *stint {
 		return nil
 	}
 	busy := took - time.Duration(idle-m.before)
-	w := &stint{Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds(), Rate: float64(m.came) / took.Seconds(), First: m.start.rate, From: m.start.from}
+	w := &stint{
+		Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds(),
+		Rate: float64(m.came) / took.Seconds(), First: m.start.rate, From: m.start.from,
+	}
 	m.since, m.waited, m.bytes, m.came, m.before = now, 0, 0, 0, idle
 	return w
 }

@@ -86,7 +86,8 @@ func (r *rates) leaveOut(all []lobby.Guest, chosen []int, bytes int64, limit flo
 				r.slow = map[string]bool{}
 			}
 			r.slow[id] = true
-			tell.notice(g.Name, fmt.Sprintf("its network takes %s/s, those of the others %s/s: it is served after them", words.Bytes(g.Rate), words.Bytes(middle)))
+			tell.notice(g.Name, fmt.Sprintf("its network takes %s/s, those of the others %s/s: it is served after them",
+				words.Bytes(g.Rate), words.Bytes(middle)))
 		}
 		return true
 	})

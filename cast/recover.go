@@ -34,7 +34,8 @@ const leaveTime = 5 * time.Second
 // the new communicator. If it left between the two agreements of Shrink, it would be a member of
 // the new communicator, which would fail.
 func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, error) {
-	if ctx.Err() != nil || errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || comm.Err() == nil {
+	if ctx.Err() != nil || comm.Err() == nil || errors.Is(err, runtime.ErrMismatch) ||
+		errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) {
 		return nil, err
 	}
 	agreeing, over := context.WithCancel(context.WithoutCancel(ctx))

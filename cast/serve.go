@@ -99,7 +99,11 @@ func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload,
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Options: o, l: l, in: in, guests: guests, payload: p, events: events, way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)), deadline: time.Now().Add(o.Wait), stream: rand.Text()}
+	s := &server{
+		Options: o, l: l, in: in, guests: guests, payload: p, events: events,
+		way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)),
+		deadline: time.Now().Add(o.Wait), stream: rand.Text(),
+	}
 	err = spelled(ctx, s.rounds(ctx, guests.want), func(int) string { return "" })
 	waiting := in.Close(s.closing(err))
 	if len(s.ends.list) == 0 {

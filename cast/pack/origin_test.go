@@ -65,7 +65,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}{
 		"nothing":       {func(string) error { return nil }, ""},
 		"same again":    {func(dir string) error { return rewrite(dir, "a", "old a") }, ""},
-		"contents":      {func(dir string) error { return rewrite(dir, "a", "new a") }, "a has changed since the cast began (its contents are not"},
+		"contents":      {func(dir string) error { return rewrite(dir, "a", "new a") }, "a has changed since the cast began (its contents have changed"},
 		"grown":         {func(dir string) error { return rewrite(dir, "sub/b", "old sub/b and more") }, "sub/b has changed since the cast began (its kind, size"},
 		"shrunk":        {func(dir string) error { return rewrite(dir, "sub/b", "old") }, "sub/b has changed since the cast began (its kind, size"},
 		"empty":         {func(dir string) error { return rewrite(dir, "sub/b", "") }, "sub/b has changed since the cast began (its kind, size"},
@@ -92,7 +92,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 		}, "link has changed since the cast began (its kind"},
 		"added first":   {func(dir string) error { return rewrite(dir, "Z", "new") }, "Z has changed since the cast began (it is new)"},
 		"added last":    {func(dir string) error { return rewrite(dir, "z", "new") }, "z has changed since the cast began (it is new)"},
-		"removed first": {func(dir string) error { return os.Remove(at(dir, "a")) }, " has changed since the cast began (what came before link is gone)"},
+		"removed first": {func(dir string) error { return os.Remove(at(dir, "a")) }, " has changed since the cast began (the entry before link is gone)"},
 		"removed last":  {func(dir string) error { return os.RemoveAll(at(dir, "sub")) }, "/ has changed since the cast began (2 of 4 entries are gone)"},
 		"renamed":       {func(dir string) error { return os.Rename(at(dir, "a"), at(dir, "b")) }, "b has changed since the cast began (it is new)"},
 		"all gone":      {func(dir string) error { return os.RemoveAll(dir) }, "/ has changed since the cast began (it is gone)"},
