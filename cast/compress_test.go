@@ -24,7 +24,7 @@ func wordy(seed uint64, n int) []byte {
 	return b.Bytes()[:n]
 }
 
-// inParts returns a source that writes text in parts of some length.
+// inParts writes text in parts of some length.
 func inParts(text []byte, part int) Source {
 	return func(_ context.Context, w io.Writer) error {
 		for rest := text; len(rest) > 0; {

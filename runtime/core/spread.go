@@ -103,11 +103,11 @@ const (
 type below struct {
 	rank     int
 	progress          // of that rank and all below it
-	waits    bool     // this rank knows that those between have left, and has taken their place
+	waits    bool     // this rank knows of the leaving of those between and has taken their place
 	asked    uint64   // the rank has been told that the messages below exist
-	mark     uint64   // number of messages whose acknowledgement late waits for
-	late     timer    // until the rank is asked
-	lacks    []uint64 // message, modulo the window -> whether it has asked for it in vain
+	mark     uint64   // what late waits for
+	late     timer    // until it is told so
+	lacks    []uint64 // message, modulo the window -> it has asked for it, in vain so far
 }
 
 // kept returns the greatest length in bytes of a message whose memory the ring uses again. With
