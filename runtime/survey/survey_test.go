@@ -199,7 +199,8 @@ func TestFirstRefusalCounts(t *testing.T) {
 	})
 }
 
-// A rank whose answer has another length than that of the origin is named, whichever rank finds it.
+// The refusal names a rank whose answer has another length than the origin's, whichever rank
+// notices it.
 func TestOtherLength(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		for ranks := 2; ranks <= 16; ranks++ {
