@@ -121,7 +121,7 @@ type Windows interface {
 	// waits. The reader sees all flags of this rank before it is told of this rank's goodbye.
 	Flag(to, line int, f Flag)
 	// Post writes f to a line of this rank's window, from FlagLines on, for the ranks to, which
-	// read it there. It wakes the waiting ones.
+	// read it there. It wakes the ranks that wait.
 	Post(line int, to []int, f Flag)
 }
 
