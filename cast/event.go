@@ -30,7 +30,7 @@ const (
 	RoundEnds
 )
 
-// Event is news of a cast while it runs.
+// Event is an event of a running cast. Kind determines which of the other fields are used.
 type Event struct {
 	Kind     EventKind
 	Host     string // host of a Notice, a Detail or output; "" for all hosts

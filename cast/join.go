@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// JoinOptions say how a receiver on a host works. The zero value of a field stands for its default.
+// JoinOptions say how a receiver on a host works. The zero value of a field means its default.
 type JoinOptions struct {
 	Link                  // Transport is the sender's choice
 	From    string        // "host:port" of the sender

@@ -17,14 +17,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// The ways in which data reach the hosts.
+// These are the ways in which data reach the hosts.
 const (
 	Auto      = "auto"  // Multicast if there are several hosts and it works at all of them, and else Chain
 	Multicast = "mcast" // UDP multicast; lost parts come by TCP
 	Chain     = "tcp"   // TCP, along a chain of the hosts
 )
 
-// WayOf returns the word for a way in messages.
+// WayOf returns the word for a transport in messages.
 func WayOf(transport string) string {
 	if transport == Multicast {
 		return "multicast"

@@ -119,7 +119,7 @@ type ReceiveOptions struct {
 
 const defaultPatience = 30 * time.Second
 
-// Progress is how far a cast has come.
+// Progress says how far a cast has come.
 type Progress struct {
 	Bytes  int64  // number of bytes broadcast, or received
 	Failed int    // at the sender: number of receivers that are lost or have failed
@@ -132,7 +132,7 @@ type Slow struct {
 	Rate float64 // rate of its sink in bytes a second
 }
 
-// Outcome is how a cast has ended at a receiver.
+// Outcome says how a cast has ended at a receiver.
 type Outcome struct {
 	Rank   int    `json:"rank,omitempty"`
 	Done   bool   `json:"done"`             // the receiver has stored everything
@@ -143,9 +143,9 @@ type Outcome struct {
 	Silent bool   `json:"-"` // it gave no sign of life, and may come again
 }
 
-// Report is how a cast has ended.
+// Report says how a cast has ended.
 type Report struct {
-	Outcomes []Outcome // of ranks 1, 2, …
+	Outcomes []Outcome // by rank, from rank 1 on
 	Bytes    int64     // number of bytes broadcast
 }
 

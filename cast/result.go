@@ -14,7 +14,7 @@ type Result struct {
 	Sent      int64      `json:"sent"`                // bytes broadcast
 	Seconds   float64    `json:"seconds"`             // from the first round to the end
 	Skipped   int64      `json:"skipped,omitempty"`   // entries that could not be sent
-	Setup     *Setup     `json:"setup,omitempty"`     // nil unless ssh started the receivers
+	Setup     *Setup     `json:"setup,omitempty"`     // how To started the receivers; nil for Serve
 	Total     float64    `json:"total,omitempty"`     // seconds from the first connection to the end
 	Error     string     `json:"error,omitempty"`
 	Receivers []Receiver `json:"receivers"`
