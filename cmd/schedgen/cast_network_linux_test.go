@@ -101,7 +101,7 @@ func testSlowNetwork(t *testing.T) {
 	}
 	said := sender.wait(0)
 	require.Regexp(t, `h0: its network takes [0-9.]+ [KM]iB/s, those of the others [0-9.]+ MiB/s: it is served after them`, said)
-	require.Equal(t, 1, strings.Count(said, "behind them"))
+	require.Equal(t, 1, strings.Count(said, "after them"))
 	require.Contains(t, said, "to 3 of 3 receivers by chain")
 }
 
