@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// asks has all ranks answer and learn, and ask one question each at the same time. want is the
+// asks makes all ranks answer and learn, and ask one question each at the same time. want is the
 // value of every result.
 func asks[T any](t *testing.T, op schedgen.Op, answer func(rank int) []T, want []T) {
 	t.Helper()
@@ -133,7 +133,7 @@ func TestAskFoldsInTheOrderOfRanks(t *testing.T) {
 	})
 }
 
-// Wrong calls are errors that say what is wrong, and leave the communicator intact.
+// Wrong calls return errors that name the mistake, and leave the communicator intact.
 func TestAskInput(t *testing.T) {
 	one := func(schedgen.Message) []float64 { return []float64{1} }
 	require.ErrorIs(t, schedgen.Answer(nil, schedgen.Sum, one), schedgen.ErrInput)

@@ -10,9 +10,9 @@ import (
 )
 
 // These are the conditions that errors wrap; test with [errors.Is]. The communicator stays intact
-// after ErrInput, ErrBusy, ErrTooLarge, ErrTooMany, ErrUnanswered and, from Next, ErrPeerLeft. After
-// any other it has failed: every later call returns the same error. Package runtime has the same
-// variables.
+// after ErrInput, ErrBusy, ErrTooLarge, ErrTooMany, ErrUnanswered and, from Next, ErrPeerLeft.
+// After any other it has failed: every later call returns the same error. Package runtime has the
+// same variables.
 var (
 	// ErrInput: an argument or a field of Config is wrong. The call has done nothing, and the rank
 	// may make it again. If other ranks have made their calls and this rank makes no other, all
@@ -116,7 +116,8 @@ type Came struct {
 	Least, Most uint64 // numbers of messages
 }
 
-// Answers says which ranks' answers to question Seq of rank Origin have come to one of the survivors.
+// Answers says which ranks' answers to question Seq of rank Origin have come to one of the
+// survivors.
 type Answers struct {
 	Origin   int
 	Seq      uint64

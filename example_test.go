@@ -423,7 +423,7 @@ func ExampleRequest_Wait() {
 	// barrier: <nil>
 }
 
-// Ranks vote on what one of them proposes, and find out who has the least load. No rank calls
+// Ranks vote on a proposal of one of them, and find the rank with the least load. No rank calls
 // anything for that: each answers when a question comes.
 func ExampleAsk() {
 	run(5, func(ctx context.Context, comm *schedgen.Comm) error {

@@ -8,31 +8,31 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// account is what a rank tells all others: after a loss, and in the end.
+// account is the state of a rank that it tells all others, after a loss and at the end.
 type account struct {
-	Rank   int    `json:"rank"` // in the communicator that the cast began with
+	Rank   int    `json:"rank"` // in the first communicator of the cast
 	Sender bool   `json:"sender,omitempty"`
-	Have   uint64 `json:"have"`             // it has all pieces below this one
-	Done   bool   `json:"done,omitempty"`   // all is where it belongs
-	Reason string `json:"reason,omitempty"` // why it will not be
-	Answer []byte `json:"answer,omitempty"` // what it says to the sender then
-	More   bool   `json:"more,omitempty"`   // of the answer
-	Behind bool   `json:"behind,omitempty"` // it is to be served behind the others
-	Silent bool   `json:"silent,omitempty"` // who is lost has given no sign of life, as far as this rank knows
-	Roll   bool   `json:"roll,omitempty"`   // all tell theirs now
+	Have   uint64 `json:"have"`             // the rank has all pieces below this one
+	Done   bool   `json:"done,omitempty"`   // the rank has written everything
+	Reason string `json:"reason,omitempty"` // why it will not
+	Answer []byte `json:"answer,omitempty"` // its answer to the sender if Done
+	More   bool   `json:"more,omitempty"`   // the answer continues in the next account
+	Behind bool   `json:"behind,omitempty"` // it is served after the others
+	Silent bool   `json:"silent,omitempty"` // as far as this rank knows, the lost ranks have given no sign of life
+	Roll   bool   `json:"roll,omitempty"`   // the account belongs to a roll call
 
-	Window *stint `json:"window,omitempty"` // how it keeps up
-	Slow   int    `json:"slow,omitempty"`   // of the sender: the rank that is left out
-	Leave  bool   `json:"leave,omitempty"`  // and it is to go, not to pass on
+	Window *stint `json:"window,omitempty"` // how the rank keeps up
+	Slow   int    `json:"slow,omitempty"`   // from the sender: the rank that is left out
+	Leave  bool   `json:"leave,omitempty"`  // from the sender: that rank leaves, and does not forward
 }
 
 const (
-	maxReason = 1024     // bytes of the longest reason that is told
-	answerLen = 64 << 10 // bytes of an answer that an account has; a longer one goes on in the next
-	maxAnswer = 16 << 20 // bytes of the longest answer
+	maxReason = 1024     // greatest length of a reason in bytes
+	answerLen = 64 << 10 // greatest part of an answer in one account, in bytes
+	maxAnswer = 16 << 20 // greatest length of an answer in bytes
 )
 
-// publish tells all others, by as many messages as the answer takes.
+// publish sends the account to all other ranks, in as many messages as the answer needs.
 func (a account) publish(ctx context.Context, comm *runtime.Comm) error {
 	rest := a.Answer
 	for a.More = true; a.More; {
@@ -50,7 +50,7 @@ func (a account) publish(ctx context.Context, comm *runtime.Comm) error {
 	return nil
 }
 
-// shorten cuts a reason to what is told.
+// shorten cuts a reason to maxReason bytes.
 func shorten(reason string) string {
 	if len(reason) > maxReason {
 		return reason[:maxReason]
@@ -58,13 +58,13 @@ func shorten(reason string) string {
 	return reason
 }
 
-// resume is what the sender tells all when those that are left begin again.
+// resume tells the remaining ranks where they continue after a loss.
 type resume struct {
-	From   uint64 `json:"from"`   // number of the piece that is broadcast next
-	Length int    `json:"length"` // its bytes, with its head; 0: all have all pieces
+	From   uint64 `json:"from"`   // number of the next piece
+	Length int    `json:"length"` // its length in bytes, with its head; 0: all ranks have all pieces
 }
 
-// agree has the sender tell where all begin again.
+// agree returns where all ranks continue, which the sender decides. Other ranks ignore r.
 func agree(ctx context.Context, comm *runtime.Comm, r resume) (resume, error) {
 	text, err := json.Marshal(&r)
 	if err != nil {

@@ -7,26 +7,25 @@ import (
 	"slices"
 )
 
-// maxAddresses bounds at how many addresses a receiver tries to reach the sender.
+// maxAddresses is the greatest number of addresses at which a receiver tries to reach the sender.
 const maxAddresses = 16
 
-// addresses are where a sender may be reached.
+// addresses are the addresses at which hosts may reach the sender.
 type addresses struct {
 	listener netip.AddrPort
 	own      []netip.Addr // of this host's interfaces
 }
 
-// direct reports whether the address from which a host has seen the sender come is the sender's
-// own, and returns it. If it is not there is a jump host, or a translation of addresses, between
-// the two.
+// direct returns the sender's address as a host sees it, and reports whether it is the sender's
+// own. If it is not, a jump host or a translation of addresses is between the two.
 func (c *addresses) direct(seen string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(seen)
 	a = a.Unmap()
 	return a, err == nil && (a.IsLoopback() || slices.Contains(c.own, a))
 }
 
-// list returns where a host that has seen the sender come from an address may reach it, in the
-// order in which it is to try.
+// list returns the addresses at which a host may reach the sender, in the order in which the host
+// tries them. seen is the sender's address as the host sees it.
 func (c *addresses) list(seen string) []string {
 	if !c.listener.Addr().IsUnspecified() {
 		return []string{c.listener.String()}
@@ -57,7 +56,7 @@ func (c *addresses) list(seen string) []string {
 	return list
 }
 
-// ownAddresses are those of this host's interfaces.
+// ownAddresses returns the addresses of this host's interfaces.
 func ownAddresses() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
-// A host tries first what works most likely, and never more than is useful.
+// A host first tries the address that most likely works, and tries no useless ones.
 func TestAddressesOfSender(t *testing.T) {
 	var own []netip.Addr
 	for _, a := range []string{"127.0.0.1", "::1", "10.0.0.1", "172.17.0.1", "2001:db8::1", "fe80::1"} {
@@ -45,7 +45,7 @@ func TestAddressesOfSender(t *testing.T) {
 	require.Equal(t, "10.0.0.50:7", many.list("10.0.0.50")[0])
 }
 
-// The first address where somebody listens is taken; if there is none each is named.
+// reach returns the first address with a listener. If there is none, the error names each address.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

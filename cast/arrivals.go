@@ -6,12 +6,13 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// arrivals are the pieces of a receiver by their numbers: which have come, which are under way, and which are announced.
+// arrivals holds the state of a receiver's pieces: the pieces that have come, are under way, or are
+// announced.
 type arrivals struct {
-	origin  uint64 // the first piece over the communicator that there is now
-	next    uint64 // the piece whose broadcast is started next
-	have    uint64 // all below have come
-	lengths []int  // of the pieces that are announced, from next on
+	origin  uint64 // first piece over the current communicator
+	next    uint64 // piece whose broadcast starts next
+	have    uint64 // all pieces below this number have come
+	lengths []int  // lengths of the announced pieces in bytes, from next on
 	open    []flight
 	ended   bool // the last piece has come
 }
@@ -26,10 +27,11 @@ type flight struct {
 // startable reports whether a broadcast may be started.
 func (a *arrivals) startable() bool { return len(a.lengths) > 0 && len(a.open) < window }
 
-// confirms reports whether a barrier comes before the next broadcast: with it the rank confirms those before.
+// confirms reports whether a barrier precedes the next broadcast. By entering it, the rank confirms
+// the pieces before.
 func (a *arrivals) confirms() bool { return a.next%stride == 0 && a.next > a.origin }
 
-// fit returns as much of p as the next piece takes.
+// fit returns the part of p that the next piece fills.
 func (a *arrivals) fit(p []byte) ([]byte, error) {
 	if a.lengths[0] > len(p) {
 		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are expected", errPiece, a.lengths[0], len(p))
@@ -43,7 +45,7 @@ func (a *arrivals) started(p []byte, r *runtime.Request) {
 	a.next, a.lengths = a.next+1, a.lengths[1:]
 }
 
-// oldest returns the broadcast that was started first of those under way.
+// oldest returns the earliest broadcast under way.
 func (a *arrivals) oldest() (flight, error) {
 	if len(a.open) == 0 {
 		return flight{}, fmt.Errorf("%w: no piece follows, and it was not the last", errPiece)
@@ -51,10 +53,10 @@ func (a *arrivals) oldest() (flight, error) {
 	return a.open[0], nil
 }
 
-// landed notes that the oldest broadcast is over.
+// landed notes that the oldest broadcast has completed.
 func (a *arrivals) landed() { a.open = append(a.open[:0], a.open[1:]...) }
 
-// came takes note of a piece, and reports whether it has not come before.
+// came records a piece, and reports whether it is new.
 func (a *arrivals) came(f flight, h head) (fresh bool) {
 	a.lengths = append(a.lengths, h.announce...)
 	a.ended = a.ended || h.flags&flagLast != 0
@@ -64,10 +66,10 @@ func (a *arrivals) came(f flight, h head) (fresh bool) {
 	return fresh
 }
 
-// again goes on over another communicator, with what the sender says of the piece that is first there.
+// again prepares for another communicator, on which the sender begins with the piece in begin.
 func (a *arrivals) again(begin resume) error {
 	if begin.From > a.have || begin.Length == 0 && !a.ended {
-		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, a.have)
+		return fmt.Errorf("the sender continues with piece %d of %d bytes, but only %d pieces have come", begin.From, begin.Length, a.have)
 	}
 	a.origin, a.next, a.lengths = begin.From, begin.From, nil
 	if begin.Length > 0 {

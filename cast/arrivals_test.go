@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pieces come in order; over another communicator some come again, and one that has come counts once.
+// Pieces come in order. Over another communicator some come again, and each counts once.
 func TestArrivals(t *testing.T) {
 	a := arrivals{lengths: []int{firstLen}}
 	buf := make([]byte, pieceLen)
@@ -30,7 +30,7 @@ func TestArrivals(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p, 100+stride-1)
 
-	require.ErrorContains(t, a.again(resume{From: stride + 1, Length: 10}), "piece 9 of 10 bytes, and 8 have come")
+	require.ErrorContains(t, a.again(resume{From: stride + 1, Length: 10}), "piece 9 of 10 bytes, but only 8 pieces have come")
 	require.ErrorContains(t, a.again(resume{From: stride}), "of 0 bytes", "it was not the last")
 	require.NoError(t, a.again(resume{From: stride - 1, Length: 10}))
 	require.False(t, a.confirms(), "the first over a communicator confirms nothing")

@@ -15,19 +15,20 @@ import (
 // MaxReceivers is the greatest number of receivers of a cast.
 const MaxReceivers = 4096
 
-// awaited says for which receivers a sender waits.
+// awaited describes the receivers for which a sender waits.
 type awaited struct {
-	want  *lobby.Count                                    // for the first round
-	total int                                             // receivers that are expected; 0: any number
-	came  func(n int)                                     // is told how many wait
-	full  func()                                          // is called when a round begins
-	at    func() (netip.AddrPort, error)                  // the one address of this host where they come, or why there is none
-	order func(a, b string) int                           // compares two names: neighbours in this order are neighbours in a chain
-	later func(want *lobby.Count, served map[string]bool) // is told for whom a later round waits, and who has everything: it stops want when nobody else can come
-	words func(here []string) string                      // says who has come, and who has not and why
+	want       *lobby.Count                                    // for the first round
+	total      int                                             // number of expected receivers; 0: any number
+	came       func(n int)                                     // called with the number of receivers that wait
+	full       func()                                          // called when a round begins
+	at         func() (netip.AddrPort, error)                  // returns this host's address as all receivers see it
+	order      func(a, b string) int                           // compares two names; a chain follows this order
+	awaitRound func(want *lobby.Count, served map[string]bool) // see crew.awaitRound
+	describe   func(here []string) string                      // says which receivers have come, and why others have not
 }
 
-// comers returns the receivers that come by themselves to l. expect is their number, or 0 for any.
+// comers describes receivers that come to l by themselves. expect is their number, or 0 for any
+// number.
 func comers(l *net.TCPListener, expect int, events *events) *awaited {
 	of := ""
 	want := lobby.NewCount(MaxReceivers)
@@ -43,19 +44,20 @@ func comers(l *net.TCPListener, expect int, events *events) *awaited {
 	}
 	say := func(here []string) string {
 		if len(here) == 0 {
-			return fmt.Sprintf("nobody has come to %v: start \"schedgen receive --from HOST:%d --to DIR\" on the hosts", l.Addr(), l.Addr().(*net.TCPAddr).Port)
+			return fmt.Sprintf("no receiver has come to %v: start \"schedgen receive --from HOST:%d --to DIR\" on the hosts",
+				l.Addr(), l.Addr().(*net.TCPAddr).Port)
 		}
 		return fmt.Sprintf("%d%s have come: %s", len(here), of, words.Some(here))
 	}
 	return &awaited{
-		want: want, total: expect, at: at, order: strings.Compare, words: say,
-		came:  func(n int) { events.status(fmt.Sprintf("%d%s have come", n, of)) },
-		full:  func() { events.status("") },
-		later: func(*lobby.Count, map[string]bool) {},
+		want: want, total: expect, at: at, order: strings.Compare, describe: say,
+		came:       func(n int) { events.status(fmt.Sprintf("%d%s have come", n, of)) },
+		full:       func() { events.status("") },
+		awaitRound: func(*lobby.Count, map[string]bool) {},
 	}
 }
 
-// arrange puts those of all that are chosen into an order of names. Ranks follow it.
+// arrange sorts the chosen indexes of all by the guests' names. The ranks follow this order.
 func arrange(all []lobby.Guest, chosen []int, order func(a, b string) int) {
 	slices.SortStableFunc(chosen, func(i, j int) int { return order(all[i].Name, all[j].Name) })
 }

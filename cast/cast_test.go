@@ -34,7 +34,7 @@ func join(t require.TestingT, size int, o mem.Options, algorithm string) []*runt
 	return comms
 }
 
-// text returns so many bytes that nobody guesses.
+// text returns n random bytes.
 func text(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	var key [32]byte
@@ -43,7 +43,7 @@ func text(seed uint64, n int) []byte {
 	return b
 }
 
-// parts is a source that writes b in writes of so many bytes.
+// parts returns a source that writes b in writes of n bytes.
 func parts(b []byte, n int) Source {
 	return func(_ context.Context, w io.Writer) error {
 		for rest := b; len(rest) > 0; {
@@ -57,7 +57,7 @@ func parts(b []byte, n int) Source {
 	}
 }
 
-// all is a sink that keeps what comes.
+// all returns a sink that keeps the data.
 func all(into *bytes.Buffer) Sink {
 	return func(_ context.Context, r io.Reader) error {
 		_, err := into.ReadFrom(r)
@@ -65,7 +65,7 @@ func all(into *bytes.Buffer) Sink {
 	}
 }
 
-// size is how large pieces are in most tests: with small ones few bytes do.
+// size is the length of pieces in most tests. With small pieces, few bytes are enough.
 const size = firstLen
 
 // world is one cast.
@@ -99,13 +99,13 @@ func (w *world) run(source Source) {
 	wg.Wait()
 }
 
-// pausing has all pause behind pieces that are drawn.
+// pausing makes all ranks pause after drawn pieces.
 func pausing(t *rapid.T) func(uint64) bool {
 	every := rapid.SampledFrom([]uint64{0, 1, 3, stride}).Draw(t, "pause")
 	return func(behind uint64) bool { return every > 0 && behind%every == 0 }
 }
 
-// Whatever is sent arrives, among any few ranks, over networks that lose.
+// All data arrive among a few ranks, over networks that lose packets.
 func TestArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(1, 5).Draw(t, "ranks")
@@ -130,7 +130,7 @@ func TestArrives(t *testing.T) {
 	})
 }
 
-// failing is a sink that fails once so many bytes have come.
+// failing returns a sink that fails after a number of bytes.
 func failing(after int64) Sink {
 	return func(_ context.Context, r io.Reader) error {
 		if _, err := io.CopyN(io.Discard, r, after); err != nil {
@@ -140,7 +140,7 @@ func failing(after int64) Sink {
 	}
 }
 
-// A sink that fails, at any moment, stops nobody; the sender knows why.
+// A sink that fails at any moment does not stop other ranks, and the sender knows the reason.
 func TestSinkFails(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
@@ -170,7 +170,7 @@ func TestSinkFails(t *testing.T) {
 	})
 }
 
-// endless is a source that ends with its context, or when nobody takes anything.
+// endless is a source that ends when its context ends or a write fails.
 func endless(_ context.Context, w io.Writer) error {
 	b := make([]byte, 100_000)
 	for {
@@ -180,7 +180,7 @@ func endless(_ context.Context, w io.Writer) error {
 	}
 }
 
-// Strict: the first that fails ends the cast, for all.
+// With Strict, the first rank that fails ends the cast for all.
 func TestStrict(t *testing.T) {
 	w := newWorld(join(t, 4, mem.Options{}, "bcast/chain"))
 	w.o.Strict = true
@@ -199,7 +199,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// When all have failed nothing more is sent.
+// Once all receivers have failed, the sender sends no more.
 func TestAllFail(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.sink = func(int) Sink { return failing(20 * size) }
@@ -208,7 +208,7 @@ func TestAllFail(t *testing.T) {
 	require.Equal(t, 2, w.report.Failed())
 }
 
-// Ranks that go, at any moments, are named, and the others get all.
+// Ranks that leave at any moment are named, and the other ranks get everything.
 func TestRanksGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
@@ -245,7 +245,7 @@ func TestRanksGo(t *testing.T) {
 	})
 }
 
-// leaving is the sink of a rank whose program is interrupted once so many bytes have come.
+// leaving returns the sink of a rank whose program is interrupted after a number of bytes.
 func leaving(after int64, leave context.CancelCauseFunc) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		if _, err := io.CopyN(io.Discard, r, after); err != nil {
@@ -259,7 +259,7 @@ func leaving(after int64, leave context.CancelCauseFunc) Sink {
 
 var errLeft = errors.New("Ctrl-C")
 
-// If the sender goes, all know.
+// If the sender leaves, all ranks get an error.
 func TestSenderGoes(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -285,7 +285,7 @@ func TestSenderGoes(t *testing.T) {
 	}
 }
 
-// An error of the source ends the cast, wherever it comes.
+// An error of the source ends the cast at any point.
 func TestSourceFails(t *testing.T) {
 	for _, after := range []int{0, 1, firstLen, size, 5*size + 1, 20 * size} {
 		w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
@@ -306,7 +306,7 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// A sink that takes nothing is given up after Patience, and the others go on.
+// A sink that takes nothing is given up after Patience, and the other ranks continue.
 func TestSlowSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
@@ -328,7 +328,7 @@ func TestSlowSink(t *testing.T) {
 	})
 }
 
-// Limit is kept to, but for the piece that the limiter begins with.
+// The rate stays within Limit, except for the first piece.
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(join(t, 2, mem.Options{}, "bcast/chain"))
@@ -340,7 +340,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// A sender makes so many pieces at most, however much there is to send and however slowly it is taken.
+// A sender allocates no more than most pieces, for any amount of data and any slow receiver.
 func TestBounded(t *testing.T) {
 	f, ended := newFeed(t.Context(), parts(make([]byte, 2*most*size), 1<<20), size)
 	for range 2*most - ahead {
@@ -354,7 +354,7 @@ func TestBounded(t *testing.T) {
 	require.LessOrEqual(t, f.made, most)
 }
 
-// What receivers say in the end comes to the sender, with whom it is from; who fails says nothing.
+// The answers of receivers come to the sender. A receiver that fails does not answer.
 func TestAnswers(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.r.Answer = func() []byte { return []byte("an answer") }
@@ -378,7 +378,7 @@ func TestRoles(t *testing.T) {
 	require.ErrorContains(t, err, "only rank 0 can")
 }
 
-// A piece that was changed anywhere is not taken.
+// A piece with a changed byte is refused.
 func TestPiece(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := head{number: rapid.Uint64Range(1, 1<<40).Draw(t, "number"), flags: rapid.SampledFrom([]byte{0, flagLast, flagLast | flagBroken, flagPause}).Draw(t, "flags")}
@@ -397,7 +397,7 @@ func TestPiece(t *testing.T) {
 	})
 }
 
-// FuzzPiece: what is not a piece is an error that says so, also where the checksum is right.
+// FuzzPiece checks that other bytes than a piece are an error, even with a right checksum.
 func FuzzPiece(f *testing.F) {
 	h := head{number: 3, length: 4, announce: []int{pieceLen, headLen}}
 	b := append(make([]byte, headLen), "text"...)
@@ -418,7 +418,7 @@ func FuzzPiece(f *testing.F) {
 	})
 }
 
-// mend gives bytes the magic and the checksum that they should have.
+// mend sets the magic and the checksum of a piece.
 func mend(b []byte) {
 	sealed := append([]byte(nil), b...)
 	(&head{}).seal(sealed)

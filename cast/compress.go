@@ -10,12 +10,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Compress says when what is sent is compressed.
+// Compress says when a sender compresses the data.
 type Compress int
 
 const (
-	// CompressSlow compresses if the networks of the receivers, or the limit of the sender, are
-	// known to take less than zstd gives.
+	// CompressSlow compresses files if the network or the sender's limit is known to be slower than
+	// zstd.
 	CompressSlow Compress = iota
 	// CompressAlways always compresses.
 	CompressAlways
@@ -23,12 +23,12 @@ const (
 	CompressNever
 )
 
-// zstdRate is how many bytes a second zstd compresses in any case, beside all else that a sender
-// does.
+// zstdRate is a rate, in bytes a second, that zstd reaches on any host beside the other work of a
+// sender.
 const zstdRate = 60e6
 
-// packs reports whether what is sent is compressed. It is decided once, before the first round of
-// files: a host that is left out goes on in the middle.
+// packs reports whether the sender compresses the data. It decides once, before the first round of
+// files, because a host that is left out continues in the middle of the stream.
 func (s *server) packs(rate float64) bool {
 	if !s.chosen {
 		s.chosen = true
@@ -38,21 +38,22 @@ func (s *server) packs(rate float64) bool {
 		case CompressSlow:
 			slow := rate > 0 && rate < zstdRate || s.Limit > 0 && s.Limit < zstdRate
 			if s.packed = slow && !s.payload.streams(); s.packed {
-				s.events.detail("", "files are sent compressed, since zstd is faster than the network")
+				s.events.detail("", "files are compressed, because zstd is faster than the network")
 			}
 		}
 	}
 	return s.packed
 }
 
-// packWindow is how far back compressed data refer, in bytes. Sender and receiver hold a few of it.
+// packWindow is the window size of zstd in bytes. Sender and receiver hold a few windows in memory.
 const packWindow = 1 << 20
 
-// Compressed is the source of what source writes, compressed by zstd. It writes the same each time
-// if source does. raw and packed, unless they are nil, count the bytes before and after.
+// Compressed returns a source of the data of source, compressed by zstd. The compressed data are
+// the same each time if those of source are. raw and packed count the bytes before and after
+// compression; either may be nil.
 func Compressed(source Source, raw, packed *atomic.Int64) Source {
 	return func(ctx context.Context, w io.Writer) (err error) {
-		// More than one goroutine would cut the blocks where time says.
+		// With several goroutines, the compressed data would depend on timing.
 		z, err := zstd.NewWriter(counting{w, packed}, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 		if err != nil {
@@ -65,8 +66,8 @@ func Compressed(source Source, raw, packed *atomic.Int64) Source {
 	}
 }
 
-// Decompressed is the sink of what Compressed has compressed. Its memory is bounded, whatever
-// comes.
+// Decompressed returns a sink that decompresses data of Compressed and passes them to sink. Its
+// memory is bounded for any input.
 func Decompressed(sink Sink) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow))
@@ -84,7 +85,7 @@ func Decompressed(sink Sink) Sink {
 	}
 }
 
-// unpacking says of errors what they are about.
+// unpacking adds context to the errors of a decompressor.
 type unpacking struct{ r io.Reader }
 
 func (u unpacking) Read(b []byte) (int, error) {
@@ -95,10 +96,10 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// counting counts what is written.
+// counting counts the bytes that are written.
 type counting struct {
 	w io.Writer
-	n *atomic.Int64 // nil: nobody counts
+	n *atomic.Int64 // may be nil
 }
 
 func (c counting) Write(b []byte) (int, error) {

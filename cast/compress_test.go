@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wordy returns text of many words that come again.
+// wordy returns text with many repeated words.
 func wordy(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var b bytes.Buffer
@@ -71,13 +71,13 @@ type brokenReader struct{ err error }
 
 func (f brokenReader) Read([]byte) (int, error) { return 0, f.err }
 
-// FuzzDecompressed: whatever comes takes bounded memory and no panic.
+// FuzzDecompressed checks that any input takes bounded memory and causes no panic.
 func FuzzDecompressed(f *testing.F) {
 	var packed bytes.Buffer
 	require.NoError(f, Compressed(parts(wordy(1, 1000), 1000), nil, nil)(context.Background(), &packed))
 	f.Add(packed.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
-		_ = Decompressed(func(_ context.Context, r io.Reader) error { // what goes wrong does not matter
+		_ = Decompressed(func(_ context.Context, r io.Reader) error { // errors do not matter
 			_, err := io.Copy(io.Discard, io.LimitReader(r, 8<<20))
 			return err
 		})(t.Context(), bytes.NewReader(input))

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// A nil context is an error of every call, which closes its communicator as with others; nothing is left.
+// Every call with a nil context returns an error and closes its communicator.
 func TestNilContexts(t *testing.T) {
 	var none context.Context
 	sink := func(ctx context.Context, r io.Reader) error {

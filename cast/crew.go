@@ -18,55 +18,56 @@ import (
 )
 
 const (
-	// maxOpening is how many connections are opened at a time. A server refuses some of those that
-	// have not logged in yet when they are ten (MaxStartups), and a jump host is the server of all.
+	// maxOpening is the greatest number of connections that are opened at a time. An ssh server
+	// refuses connections when ten have not logged in yet (MaxStartups), and one jump host may
+	// serve all.
 	maxOpening = 8
-	// comeTime bounds how long receivers that run take to come.
+	// comeTime is the longest time that running receivers may take to come.
 	comeTime = 30 * time.Second
-	// endTime bounds how long receivers take to end after the cast.
+	// endTime is the longest time that receivers may take to end after the cast.
 	endTime = 10 * time.Second
 )
 
-// errLate is the reason of a receiver that has not come, or not ended, in time.
+// errLate is the error of a receiver that has not come, or has not ended, in time.
 var errLate = errors.New("its receiver has not come in time")
 
-// crew is the receivers that are started by ssh, or called.
+// crew holds the receivers that are started by ssh, or called.
 type crew struct {
 	start  *launch
 	events *events
-	gate   chan struct{}           // holds one for each connection that is being opened
-	stop   context.CancelCauseFunc // ends all, and the cast
-	ended  chan struct{}           // closed when all have ended
+	gate   chan struct{}           // holds an element for each connection that is being opened
+	stop   context.CancelCauseFunc // ends all receivers and the cast
+	ended  chan struct{}           // closed when all receivers have ended
 	began  time.Time
-	// spreads say from where hosts get each program.
+	// spreads decide from where hosts get each program.
 	spreads map[*remote.Program]*spread
 
 	mu    sync.Mutex
-	want  *lobby.Count // of the round that is to begin
+	want  *lobby.Count // of the next round
 	hosts []*crewHost  // in the order in which they were named
 	here  int          // receivers that have come
-	over  bool         // nobody is waited for any more
-	late  *time.Timer  // runs when all that could be started have been
+	over  bool         // the cast waits for no more receivers
+	late  *time.Timer  // runs once no more hosts are being started
 
-	served map[string]bool // who has all
+	served map[string]bool // whether a host has everything, by name
 }
 
-// launch says how receivers are started.
+// launch says how the crew starts receivers.
 type launch struct {
 	programs *remote.Programs
 	ssh      remote.Config
-	order    order // without addresses and name
+	order    order // without the addresses and the name
 	at       addresses
 	strict   bool
-	call     string // port of receivers that stand on their hosts and are called, "" if they are started by ssh
+	call     string // port of receivers that stand on their hosts; "" if ssh starts them
 }
 
-// crewHost is a host of the crew, whose lock guards it.
+// crewHost is a host of the crew. The crew's lock guards it.
 type crewHost struct {
 	name  string
 	state hostState
 	seen  string // the sender's address, as the host sees it
-	err   error  // why it has ended
+	err   error  // why its receiver has ended
 	stop  context.CancelCauseFunc
 }
 
@@ -80,7 +81,7 @@ const (
 	hostEnded
 )
 
-// startCrew starts receivers on the hosts. All end with ctx, which stop ends.
+// startCrew starts receivers on the hosts. They end with ctx, which stop cancels.
 func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string, start *launch, events *events) *crew {
 	c := &crew{
 		start: start, want: lobby.NewCount(len(names)), events: events, gate: make(chan struct{}, maxOpening), stop: stop,
@@ -114,7 +115,7 @@ func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string
 	return c
 }
 
-// serve has a receiver run on a host, until that has ended.
+// serve runs a receiver on a host until it ends.
 func (c *crew) serve(ctx context.Context, h *crewHost) error {
 	s, err := c.open(ctx, h)
 	if err != nil {
@@ -141,7 +142,7 @@ func (c *crew) serve(ctx context.Context, h *crewHost) error {
 	return s.Wait()
 }
 
-// copy has a host get a copy of the program, run it and pass it on.
+// copy brings a copy of the program to a host. The host runs it, and passes it on to others.
 func (c *crew) copy(ctx context.Context, h *crewHost, s *remote.Session, spread *spread) error {
 	seeds, err := spread.obtain(ctx, s)
 	if err != nil {
@@ -165,7 +166,7 @@ func (c *crew) copy(ctx context.Context, h *crewHost, s *remote.Session, spread 
 	return c.begin(h, s, spread)
 }
 
-// begin tells a receiver that runs what to do. With a spread it passes on the program.
+// begin sends a running receiver its order. With a spread, the receiver also passes on the program.
 func (c *crew) begin(h *crewHost, s *remote.Session, spread *spread) error {
 	order := c.start.order
 	order.Name, order.From, order.Share = h.name, c.start.at.list(s.Facts.Client), spread != nil
@@ -185,7 +186,7 @@ func (c *crew) begin(h *crewHost, s *remote.Session, spread *spread) error {
 	return nil
 }
 
-// open connects to a host when it is its turn.
+// open waits for the host's turn and connects to it.
 func (c *crew) open(ctx context.Context, h *crewHost) (*remote.Session, error) {
 	if err := c.enter(ctx, h); err != nil {
 		return nil, err
@@ -202,8 +203,8 @@ func (c *crew) open(ctx context.Context, h *crewHost) (*remote.Session, error) {
 	return s, err
 }
 
-// said returns the kind of the lines that hosts print to their standard error. Without a command
-// these are the words of ssh and of the receiver, whose last ones come back as errors.
+// said returns the event kind of lines that hosts print to their standard error. Without a command,
+// the lines are those of ssh and of the receiver, and the last ones also come back in errors.
 func (c *crew) said() EventKind {
 	if c.start.order.Exec != "" || c.start.order.Then != "" {
 		return ErrorOutput
@@ -211,7 +212,7 @@ func (c *crew) said() EventKind {
 	return Detail
 }
 
-// enter waits until it is a host's turn to be connected to.
+// enter waits until it is the host's turn to be connected to.
 func (c *crew) enter(ctx context.Context, h *crewHost) error {
 	select {
 	case c.gate <- struct{}{}:
@@ -224,15 +225,15 @@ func (c *crew) enter(ctx context.Context, h *crewHost) error {
 
 func (c *crew) exit() { <-c.gate }
 
-// become notes how far a host has come.
+// become sets the state of a host.
 func (c *crew) become(h *crewHost, state hostState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h.state = state
-	c.tell()
+	c.showStatus()
 }
 
-// leave notes that a host's receiver has ended. The sender does not wait for it any more.
+// leave notes that a host's receiver has ended with err. The sender no longer waits for it.
 func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,23 +250,23 @@ func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
 		return
 	}
 	c.events.detail(h.name, h.reason()) // the result says it
-	c.tell()
+	c.showStatus()
 	if c.start.strict {
 		c.stop(fmt.Errorf("%s: %s", h.name, h.reason()))
 	}
 }
 
-// come notes how many receivers are here.
+// come notes how many receivers have come.
 func (c *crew) come(here int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.here = here
-	c.tell()
+	c.showStatus()
 }
 
-// tell reports how many hosts are ready. When no more hosts are being started, the receivers that
-// run have a limited time to connect.
-func (c *crew) tell() {
+// showStatus reports how many hosts are ready. When no more hosts are being started, the running
+// receivers have comeTime to connect.
+func (c *crew) showStatus() {
 	var n [hostEnded + 1]int
 	for _, h := range c.hosts {
 		n[h.state]++
@@ -288,7 +289,7 @@ func (c *crew) tell() {
 	}
 }
 
-// close ends the wait for receivers. The cast serves the receivers that have connected.
+// close ends the wait for receivers. The cast serves those that have come.
 func (c *crew) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -299,26 +300,29 @@ func (c *crew) close() {
 	c.events.status("")
 }
 
-// awaited returns the crew as the receivers for which a sender waits.
+// awaited describes the crew for a sender.
 func (c *crew) awaited() *awaited {
 	places := map[string]int{}
 	for i, h := range c.hosts {
 		places[h.name] = i
 	}
 	order := func(a, b string) int { return cmp.Compare(places[a], places[b]) }
-	return &awaited{want: c.want, total: len(c.hosts), came: c.come, full: c.close, at: c.at, order: order, later: c.later, words: c.words}
+	return &awaited{
+		want: c.want, total: len(c.hosts), at: c.at, order: order,
+		came: c.come, full: c.close, awaitRound: c.awaitRound, describe: c.describe,
+	}
 }
 
-// absent says what is known of a host whose receiver has not come, by its state.
+// absent says, by the state of a host, why its receiver has not come.
 var absent = [...]string{
-	hostWaits:  "its turn to be connected to has not come",
+	hostWaits:  "it waits for its turn to connect",
 	hostOpens:  "ssh has not connected",
 	hostCopies: "it gets a copy of schedgen",
-	hostRuns:   "its receiver runs and has not come",
+	hostRuns:   "its receiver runs but has not come",
 }
 
-// words returns the hosts that have not come, and why.
-func (c *crew) words(here []string) string {
+// describe names the hosts that have not come, and says why.
+func (c *crew) describe(here []string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var by [hostEnded][]string
@@ -336,15 +340,16 @@ func (c *crew) words(here []string) string {
 	return text
 }
 
-// later reports which hosts a later round waits for, and which hosts have everything.
-func (c *crew) later(want *lobby.Count, served map[string]bool) {
+// awaitRound sets the count of hosts for which the next round waits, and the hosts that have
+// everything. It stops the wait at once if nobody else can come.
+func (c *crew) awaitRound(want *lobby.Count, served map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.want, c.served = want, served
 	c.settle()
 }
 
-// settle stops the waiting for a later round when nobody else can come.
+// settle stops the wait for a later round if nobody else can come.
 func (c *crew) settle() {
 	for _, h := range c.hosts {
 		if h.state != hostEnded && !c.served[h.name] {
@@ -354,9 +359,9 @@ func (c *crew) settle() {
 	c.want.Stop()
 }
 
-// end waits until all receivers have ended. It stops receivers that take too long or never
-// connected. A command after the cast may take any time.
-func (c *crew) end(done map[string]bool) {
+// awaitEnd waits until all receivers have ended. It stops receivers that take longer than endTime.
+// A receiver that is in done and runs a command after the cast may take any time.
+func (c *crew) awaitEnd(done map[string]bool) {
 	c.close()
 	late := time.NewTimer(endTime)
 	defer late.Stop()
@@ -376,7 +381,7 @@ func (c *crew) end(done map[string]bool) {
 	c.stop(nil)
 }
 
-// setup returns what it took to have the receivers run, until the first round began.
+// setup returns what was needed to start the receivers. began is when the first round began.
 func (c *crew) setup(began time.Time) *Setup {
 	t := &Setup{Seconds: began.Sub(c.began).Seconds()}
 	for p, s := range c.spreads {
@@ -390,7 +395,8 @@ func (c *crew) setup(began time.Time) *Setup {
 	return t
 }
 
-// at returns the address of this host where all that run see it.
+// at returns this host's address as all running receivers see it. It returns an error if they see
+// different ones.
 func (c *crew) at() (netip.AddrPort, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -406,7 +412,7 @@ func (c *crew) at() (netip.AddrPort, error) {
 		a, direct := c.start.at.direct(h.seen)
 		switch {
 		case !direct:
-			return listener, fmt.Errorf("%s does not see this host at an address of its own", h.name)
+			return listener, fmt.Errorf("%s sees this host at an address that is not its own", h.name)
 		case at.IsValid() && a != at:
 			return listener, fmt.Errorf("the hosts see this one at several addresses, %v and %v", at, a)
 		}
@@ -418,10 +424,10 @@ func (c *crew) at() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(at, listener.Port()), nil
 }
 
-// reason is why a host whose receiver has ended has nothing.
+// reason returns the text of h.err, which must not be nil.
 func (h *crewHost) reason() string { return strings.TrimPrefix(h.err.Error(), "schedgen: ") }
 
-// complete names all hosts in a result, in the order in which they were named.
+// complete lists all hosts in a result, in the order in which the user named them.
 func (c *crew) complete(r *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,33 +6,34 @@ import (
 	"sync"
 )
 
-// EventKind says what an Event is.
+// EventKind is the kind of an Event.
 type EventKind int
 
 const (
-	// Notice is a decision, or a host's failure, that a user wants to know. Text says it.
+	// Notice reports in Text a decision or a host's failure that a user should know.
 	Notice EventKind = iota
-	// Detail is a step that a user wants to know who asks for more. Text says it.
+	// Detail reports in Text a step that a user sees only on request.
 	Detail
-	// Output is a line of the standard output of a command at Host, in Text.
+	// Output holds in Text a line of the standard output of a command at Host.
 	Output
-	// ErrorOutput is such a line of the standard error.
+	// ErrorOutput holds in Text a line of the standard error of a command at Host.
 	ErrorOutput
-	// Status says in Text how far the hosts have come. It replaces the last Status; "" ends it.
+	// Status says in Text how far the hosts have come. It replaces the last Status, and an empty
+	// Text removes it.
 	Status
-	// RoundBegins says that data begin to flow: Text says how, Total how many bytes, or -1 if
-	// nobody knows, and Hosts who gets them.
+	// RoundBegins reports that data begin to flow. Text says how they are sent. Total is their
+	// number in bytes, or -1 if it is not known. Hosts are the hosts that get them.
 	RoundBegins
-	// RoundProgress says in Progress how far the round is.
+	// RoundProgress says in Progress how far the round has come.
 	RoundProgress
-	// RoundEnds ends a round.
+	// RoundEnds reports the end of a round.
 	RoundEnds
 )
 
-// Event is news of a cast while it runs.
+// Event is an event of a running cast. Kind determines which of the other fields are used.
 type Event struct {
 	Kind     EventKind
-	Host     string // host that a Notice, a Detail or output is about; "" for all
+	Host     string // host of a Notice, a Detail or output; "" for all hosts
 	Text     string
 	Total    int64
 	Hosts    []string // by rank, from rank 1 on
@@ -43,7 +44,7 @@ type Event struct {
 type events struct {
 	mu   sync.Mutex
 	to   func(Event)
-	more bool // somebody listens
+	more bool // to is not nil
 }
 
 func newEvents(to func(Event)) *events { return &events{to: to, more: to != nil} }
@@ -57,19 +58,20 @@ func (e *events) emit(event Event) {
 	e.to(event)
 }
 
-// notice tells a decision or a failure. host is "" if it concerns all.
+// notice reports a decision or a failure. host is "" if it concerns all hosts.
 func (e *events) notice(host, text string) { e.emit(Event{Kind: Notice, Host: host, Text: text}) }
 
-// detail tells a step.
+// detail reports a step.
 func (e *events) detail(host, text string) { e.emit(Event{Kind: Detail, Host: host, Text: text}) }
 
-// status tells how far the hosts have come.
+// status reports how far the hosts have come.
 func (e *events) status(text string) { e.emit(Event{Kind: Status, Text: text}) }
 
-// maxEventLine is the greatest length of a line of output in bytes; a longer one is several events.
+// maxEventLine is the greatest length of a line of output in bytes. A longer line becomes several
+// events.
 const maxEventLine = 4 << 10
 
-// copy passes on a host's output, line by line, up to its end.
+// copy passes on a host's output line by line until it ends.
 func (e *events) copy(kind EventKind, host string, from io.Reader) {
 	r := bufio.NewReaderSize(from, maxEventLine)
 	for {

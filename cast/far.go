@@ -7,33 +7,40 @@ import (
 	"time"
 )
 
-// A receiver may be slow for other reasons than its disk: its link is, or its processor is busy. Then the others wait for it, and
-// all get what is sent at its rate. What each could do shows in the first long piece over a communicator, which nobody waits for
-// yet: it comes to each as fast as the network brings it. Receivers report that rate, and the one of each window.
+// A receiver may be slow because its link is slow or its processor is busy. Then the other
+// receivers wait for it, and all receive at its rate. The first long piece over a communicator
+// shows how fast each receiver could be: no receiver waits for another yet, so the piece comes as
+// fast as the network brings it. Receivers report the rate of this piece, and the rate of each
+// window.
 //
 // A receiver is slow if, for farWindows in a row,
-//   - what comes to it has come about as fast as its first piece, between farLess of that and farMore;
-//   - its first piece has come SlowRatio times slower than that of the others: in a chain, of the one before it; else, in the median;
-//   - what comes to others comes SlowRatio times slower than their first pieces: in a chain, to all that are before it; else, to half of the others.
+//   - it receives about as fast as its first piece came, between farLess and farMore of that rate;
+//   - its first piece came SlowRatio times slower than that of the receiver before it in a chain,
+//     or, without a chain, than the median;
+//   - other receivers receive SlowRatio times slower than their first pieces came: all receivers
+//     before it in a chain, or, without a chain, half of the others.
 //
-// So nobody is left out where all are equally slow, the sender included. In a chain the first piece is slow for all behind the slow one, so the
-// first of them is taken. In a tree it is slow for who waits until those below have it, so the last is taken, for which nobody below can be the reason.
+// So no receiver is left out if all are equally slow, or if the sender is slow. In a chain, the
+// first piece comes slowly to all receivers behind the slow one, so the first of them counts. In a
+// tree, it comes slowly to receivers that wait for those below them, so the last counts, because no
+// receiver below it can be the reason.
 const (
 	farWindows = 2
 	farLess    = 0.25
 	farMore    = 2
 )
 
-// start measures the rate at which the first long piece comes; behind a pause, that of the faster of two.
+// start measures the rate at which the first long piece comes. After a pause it measures two
+// pieces, and takes the higher rate.
 type start struct {
-	from   uint64    // the piece behind which all have paused; 0: none yet over the communicator
-	pieces int       // that have come; behind a pause, that and those that have come
-	since  time.Time // when the last of them had come
-	first  float64   // behind a pause: bytes a second of the first
-	rate   float64   // bytes a second; 0: what is measured has not come
+	from   uint64    // piece after which all ranks paused; 0: no pause on this communicator
+	pieces int       // number of pieces that have come; after a pause, the one before it counts, too
+	since  time.Time // when the last of them came
+	first  float64   // after a pause: rate of the first piece, in bytes a second
+	rate   float64   // result in bytes a second; 0: not known yet
 }
 
-// piece takes note of a piece that has come.
+// piece records a piece that has come.
 func (s *start) piece(bytes int, now time.Time) {
 	if s.pieces++; s.pieces > 3 {
 		return
@@ -50,7 +57,8 @@ func (s *start) piece(bytes int, now time.Time) {
 	}
 }
 
-// far returns a receiver that is slow, 0 if there is none. Of a chain the ranks are in its order.
+// far returns the rank of a slow receiver, or 0 if there is none. The ranks follow the order of the
+// chain, if there is one.
 func (p *pace) far(chain bool) int {
 	ranks := slices.Sorted(maps.Keys(p.recent))
 	all := make([]stint, len(ranks))
@@ -70,7 +78,7 @@ func (p *pace) far(chain bool) int {
 	return ranks[i]
 }
 
-// firstFar returns which of a chain is slow, -1 if none is.
+// firstFar returns the index of the slow receiver of a chain, or -1 if there is none.
 func firstFar(all []stint) int {
 	for i := range all {
 		if !all[i].idles() {
@@ -83,7 +91,7 @@ func firstFar(all []stint) int {
 	return -1
 }
 
-// lastFar returns which of a tree is slow, -1 if none is.
+// lastFar returns the index of the slow receiver of a tree, or -1 if there is none.
 func lastFar(all []stint) int {
 	idle, last := 0, -1
 	firsts := make([]float64, len(all))
@@ -105,15 +113,16 @@ func lastFar(all []stint) int {
 	return last
 }
 
-// idles reports whether what comes could come much faster.
+// idles reports whether the receiver could receive much faster.
 func (w *stint) idles() bool { return w.First >= SlowRatio*w.Rate }
 
-// drags reports whether it comes about as fast as it can, which is much slower than to others, and does not wait for the disk.
+// drags reports whether the receiver receives as fast as it can, does not wait for its disk, and is
+// much slower than others, whose first pieces came at the rate others.
 func (w *stint) drags(others float64) bool {
 	return SlowRatio*w.First <= others && w.Rate >= farLess*w.First && w.Rate <= farMore*w.First && w.Waited < slowShare
 }
 
-// mean returns the mean of the last of some windows.
+// mean returns the mean of the last farWindows windows.
 func mean(windows []stint) (m stint) {
 	for _, w := range windows[len(windows)-farWindows:] {
 		m.Rate += w.Rate / farWindows
@@ -123,14 +132,17 @@ func mean(windows []stint) (m stint) {
 	return m
 }
 
-// What could come to each may change. If for staleWindows in a row what comes to all comes SlowRatio times slower than their first pieces, and
-// no disk is the reason, one of them or the sender has become slow. Then all pause until the last of the pieces
-// that are announced has come to everybody, and measure anew by the two that follow. The first comes later to
-// who leaves the barrier before others, or stands behind others in a chain; the second waits in a chain at the one before the slow one. So the faster counts. Where it
-// says nothing, as it may after losses, all comes slower than that again, and is measured once more.
+// The rates of the networks may change. If for staleWindows in a row all receivers receive
+// SlowRatio times slower than their first pieces came, and no disk is the reason, a receiver or the
+// sender has become slow. Then all ranks pause until every rank has the last announced piece, and
+// measure again by the next two pieces. The first of them comes late to a rank that leaves the
+// barrier early, or that is far behind in a chain. The second waits in a chain at the receiver
+// before the slow one. So the higher rate counts. After losses it may be too high; then all receive
+// slower than that again, and the ranks measure once more.
 const staleWindows = 3
 
-// stale reports whether that is so; then what is reported counts again when it was measured behind that piece.
+// stale reports whether the rates must be measured again. If so, it discards all windows, and
+// ignores those that were not measured after the piece behind.
 func (p *pace) stale(behind uint64) bool {
 	if len(p.recent) < 2 {
 		return false
@@ -150,10 +162,11 @@ func (p *pace) stale(behind uint64) bool {
 	return true
 }
 
-// begin is for a communicator that there is now.
+// begin discards all windows, because a new communicator begins.
 func (p *pace) begin() { p.recent, p.from = nil, 0 }
 
-// pauses reports whether all pause behind the next piece. It is the last that is announced, since others may have begun already.
+// pauses reports whether all ranks pause after the next piece. That piece is the last announced
+// one, because other ranks may have begun the announced ones.
 func (s *sender) pauses() bool {
 	if !s.pausing && s.o.stale != nil {
 		s.pausing = s.o.stale(s.announced - 1)
@@ -161,13 +174,13 @@ func (s *sender) pauses() bool {
 	return s.pausing && s.next+1 == s.announced
 }
 
-// pause waits until all have all pieces that were sent.
+// pause waits until all ranks have all pieces that were sent.
 func (s *sender) pause(ctx context.Context) error {
 	s.pausing = false
 	return s.comm.Barrier(ctx)
 }
 
-// leaveOut tells a receiver that holds up the others that it is to be served behind them.
+// leaveOut tells a receiver that holds up the others that it is left out.
 func (s *sender) leaveOut(ctx context.Context) error {
 	if !s.o.Behind {
 		return nil

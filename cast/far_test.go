@@ -10,12 +10,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// longer is how large pieces are that do not fit into little room.
+// longer is a length of pieces that do not fit into a small buffer.
 const longer = 512 << 10
 
 const chain, tree = "bcast/chain", "bcast/mcast-acktree"
 
-// leftOut casts so many pieces over networks with rates, and returns who was left out since its own is slow, and after how long all is over.
+// leftOut casts a number of pieces over networks with rates. It returns the ranks that were left
+// out because their networks are slow, and the time of the whole cast.
 func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind []int, took time.Duration) {
 	w := newWorld(join(t, len(o.Rates), o, algorithm))
 	w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, algorithm == chain, longer, longer
@@ -26,15 +27,16 @@ func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind 
 	return w.behind(t, want, errSlowHost), time.Since(began)
 }
 
-// One to which the network is ten times slower than to the others is left out, and they go on at their speed; nobody else is.
+// A receiver whose network is ten times slower than those of the others is left out, and the others
+// continue at their speed. No other receiver is left out.
 func TestSlowNetworkIsLeftOut(t *testing.T) {
 	const fast = 10 * longer // bytes a second
 	for name, c := range map[string]struct {
 		algorithm string
 		rates     []float64 // by receiver
-		room      int       // datagrams of a receiver's buffer
+		room      int       // datagrams in a receiver's buffer
 		behind    []int
-		within    time.Duration // it takes 6 s at the speed of the others, and 60 s or more at that of the slow one
+		within    time.Duration // 6 s at the speed of the others, and 60 s or more at that of the slow one
 	}{
 		"chain, in the middle":         {algorithm: chain, rates: []float64{fast, fast / 10, fast}, behind: []int{2}, within: 25 * time.Second},
 		"chain, at the end":            {algorithm: chain, rates: []float64{fast, fast, fast / 10}, behind: []int{3}, within: 25 * time.Second},
@@ -62,14 +64,15 @@ func TestSlowNetworkIsLeftOut(t *testing.T) {
 	}
 }
 
-// One to which the network becomes slow while it casts is left out; nobody is if it becomes slow to all, or to the sender.
+// A receiver whose network becomes slow during the cast is left out. If the networks of all, or of
+// the sender, become slow, no receiver is left out.
 func TestNetworkBecomesSlow(t *testing.T) {
 	const fast, later = 10 * longer, 3 * time.Second
 	for name, c := range map[string]struct {
 		algorithm string
 		then      []float64 // by receiver
 		behind    []int
-		within    time.Duration // it takes 10 s at the first speed, and at that of the slow one 73 in a chain, 130 and more in a tree
+		within    time.Duration // 10 s at the first speed; at that of the slow one 73 s in a chain, and 130 s or more in a tree
 	}{
 		"chain, in the middle": {algorithm: chain, then: []float64{fast, fast / 10, fast}, behind: []int{2}, within: 50 * time.Second},
 		"chain, at the end":    {algorithm: chain, then: []float64{fast, fast, fast / 10}, behind: []int{3}, within: 50 * time.Second},

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// feed cuts what a source writes into pieces, a few ahead of the broadcasts.
+// feed cuts the data of a source into pieces, a few pieces ahead of the broadcasts.
 type feed struct {
 	ctx   context.Context
 	size  int         // of a piece, with its head
 	full  chan *piece // closed after the last
-	free  chan *piece // those that no rank lacks; one may come that a sender has made who gives up
-	made  int         // pieces there are
-	cur   *piece      // the one that is being filled
+	free  chan *piece // pieces that every rank has; may hold one piece that breakOff made
+	made  int         // number of allocated pieces
+	cur   *piece      // the piece that is being filled
 	count uint64
 	err   error // of the source; valid once full is closed
 }
@@ -24,8 +24,8 @@ type piece struct {
 	last   bool
 }
 
-// newFeed starts a goroutine that has source write. It ends when source does, which is told by closing full; ended
-// is closed then.
+// newFeed starts a goroutine that runs source. When source returns, the goroutine closes full and
+// ended.
 func newFeed(ctx context.Context, source Source, size int) (f *feed, ended <-chan struct{}) {
 	f = &feed{ctx: ctx, size: size, full: make(chan *piece, ahead), free: make(chan *piece, most+1)}
 	over := make(chan struct{})
@@ -42,7 +42,7 @@ func newFeed(ctx context.Context, source Source, size int) (f *feed, ended <-cha
 
 var _ io.Writer = (*feed)(nil)
 
-// Write takes bytes of the source. It waits while the others have not confirmed enough.
+// Write implements [io.Writer] for the source. It waits while all pieces are in use.
 func (f *feed) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		if f.cur == nil {
@@ -63,7 +63,7 @@ func (f *feed) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// limit returns how many bytes the piece that is being filled has at most, with its head.
+// limit returns the greatest length of the piece that is being filled, in bytes with its head.
 func (f *feed) limit() int {
 	if f.cur.number == 0 {
 		return firstLen
@@ -71,7 +71,7 @@ func (f *feed) limit() int {
 	return f.size
 }
 
-// blank returns an empty piece of the next number.
+// blank returns an empty piece with the next number.
 func (f *feed) blank() (p *piece, err error) {
 	select {
 	case p = <-f.free:
@@ -92,7 +92,7 @@ func (f *feed) blank() (p *piece, err error) {
 	return p, nil
 }
 
-// hand gives the piece that is full to who broadcasts it.
+// hand passes the full piece to the sender.
 func (f *feed) hand() error {
 	select {
 	case f.full <- f.cur:
@@ -103,7 +103,7 @@ func (f *feed) hand() error {
 	}
 }
 
-// finish ends the last piece, which may be empty.
+// finish passes the last piece, which may be empty, to the sender.
 func (f *feed) finish() (err error) {
 	if f.cur == nil {
 		if f.cur, err = f.blank(); err != nil {

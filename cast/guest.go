@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// order is the line by which a sender tells a receiver, which it has started by ssh, what to do.
+// order is the line by which a sender tells a receiver that it has started by ssh what to do.
 type order struct {
 	From    []string      `json:"from"` // addresses of the sender, in the order in which they are tried
 	Key     []byte        `json:"key"`
@@ -24,8 +24,8 @@ type order struct {
 	Exec    string        `json:"exec,omitempty"`
 	Then    string        `json:"then,omitempty"`
 	Resume  bool          `json:"resume,omitempty"`
-	Compare bool          `json:"compare,omitempty"` // nothing is sent
-	Delete  int           `json:"delete,omitempty"`  // entries at most
+	Compare bool          `json:"compare,omitempty"` // compare only; nothing is sent
+	Delete  int           `json:"delete,omitempty"`  // greatest number of deleted entries
 	Accept  unpack.Accept `json:"accept"`
 	Share   bool          `json:"share,omitempty"` // pass on the copy of the program
 }
@@ -36,10 +36,10 @@ const maxOrder = 1 << 20
 // errHungUp says that the sender's ssh client has ended.
 var errHungUp = errors.New("the connection to the sender has ended")
 
-// Guest is the whole work of a process that a sender has started by ssh: it receives as the sender
-// orders, and ends when the standard input in ends. dir is the process's last argument, the
-// directory of the copy that runs, or "" if the program is installed. Guest changes how the process
-// handles SIGPIPE and SIGHUP. events may be nil.
+// Guest does the whole work of a process that a sender has started by ssh. It reads the sender's
+// order from the standard input in, receives, and returns when the cast is over, or when in ends.
+// dir is the process's last argument: the directory of the copy that runs, or "" if the program is
+// installed. Guest changes how the process handles SIGPIPE and SIGHUP. tell may be nil.
 func Guest(ctx context.Context, dir string, in io.Reader, out, errs io.Writer, tell func(Event)) error {
 	// A message that nobody reads any more must not end the process before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -56,10 +56,10 @@ func Guest(ctx context.Context, dir string, in io.Reader, out, errs io.Writer, t
 		err   error
 	}
 	first := make(chan read, 1)
-	go func() { // it is left behind if the process ends first
+	go func() { // this goroutine may outlive Guest
 		o, err := readOrder(in)
 		first <- read{o, err}
-		_, _ = io.Copy(io.Discard, in) // nothing comes but the end
+		_, _ = io.Copy(io.Discard, in) // only the end comes
 		hangUp(errHungUp)
 	}()
 	select {
@@ -83,7 +83,8 @@ func readOrder(r io.Reader) (*order, error) {
 	return o, nil
 }
 
-// receive receives as the sender orders. packed is the copy of the program, which it closes, or nil.
+// receive executes the order. packed is the compressed copy of the program, which receive closes,
+// or nil.
 func (o *order) receive(ctx context.Context, packed *os.File, out, errs io.Writer, tell func(Event)) error {
 	stop := func() {}
 	switch {
@@ -100,13 +101,14 @@ func (o *order) receive(ctx context.Context, packed *os.File, out, errs io.Write
 		return err
 	}
 	_, err = ReceiveFrom(ctx, JoinOptions{
-		From: at, Link: Link{Key: o.Key}, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name, Resume: o.Resume, Accept: o.Accept, Delete: o.Delete, Compare: o.Compare, Alone: true,
-		Stdout: out, Stderr: errs, Events: tell, meeting: stop,
+		Link: Link{Key: o.Key}, From: at, To: o.To, Exec: o.Exec, Then: o.Then, Name: o.Name,
+		Resume: o.Resume, Accept: o.Accept, Compare: o.Compare, Delete: o.Delete,
+		Stdout: out, Stderr: errs, Alone: true, Events: tell, meeting: stop,
 	})
 	return err
 }
 
-// port returns the sender's port, which the hosts use as well, or 0.
+// port returns the sender's port, which the hosts also use, or 0 if it is not known.
 func (o *order) port() uint16 {
 	if len(o.From) == 0 {
 		return 0

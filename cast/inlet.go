@@ -8,21 +8,21 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// inlet is what a sink reads from: the pieces that have come, in order.
+// inlet is the reader of a sink. It gives the bytes of the pieces in order.
 type inlet struct {
 	ctx    context.Context
 	clock  clock.Clock
 	work   chan parcel // closed after the last
-	free   chan []byte // pieces that were read; all of them have the same capacity
+	free   chan []byte // pieces that were read, all of the same capacity
 	cur    []byte
-	rest   []byte       // what is still to be read of cur
-	waited atomic.Int64 // nanoseconds for which reads have waited, in all
+	rest   []byte       // unread part of cur
+	waited atomic.Int64 // total time that reads have waited, in nanoseconds
 }
 
 // parcel is a piece that has come.
 type parcel struct {
 	piece []byte
-	news  []byte // the part of it that the sink is to get
+	news  []byte // the part that is new to the sink
 }
 
 func newInlet(ctx context.Context, c clock.Clock) *inlet {
@@ -31,7 +31,7 @@ func newInlet(ctx context.Context, c clock.Clock) *inlet {
 
 var _ io.Reader = (*inlet)(nil)
 
-// Read implements [io.Reader]. It fails as soon as the sink is given up.
+// Read implements [io.Reader]. It fails once ctx has ended.
 func (in *inlet) Read(b []byte) (int, error) {
 	if in.ctx.Err() != nil {
 		return 0, context.Cause(in.ctx)

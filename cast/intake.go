@@ -10,28 +10,29 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// Intake is where what is sent goes at a receiver: a sink, which takes one stream. It may come over several communicators, one after the other: a receiver that
-// was left out, or parted from the sender, goes on where it has stopped.
+// Intake passes a stream to a sink at a receiver. The stream may come over several communicators,
+// one after the other: a receiver that was left out, or parted from the sender, continues where it
+// stopped.
 type Intake struct {
 	clock clock.Clock
 	in    *inlet
-	over  chan error // how the sink has ended
+	over  chan error // gets the sink's error, or nil
 	stop  context.CancelCauseFunc
 
-	have  int64 // bytes that were given to the sink
-	whole bool  // these are all
-	made  int   // pieces there are
-	sunk  bool  // over was read
-	why   error // the sink failed, or was given up
-	done  bool  // the sink has taken all
+	have  int64 // number of bytes given to the sink
+	whole bool  // the whole stream was given to the sink
+	made  int   // number of allocated pieces
+	sunk  bool  // the value of over was read
+	why   error // why the sink failed or was given up
+	done  bool  // the sink returned nil
 }
 
-// errNoContext is the error of a call whose context is nil, and the cause of the end of a sink that is
-// started under one.
+// errNoContext is the error of a call with a nil context. A sink that is started with a nil context
+// ends with it.
 var errNoContext = fmt.Errorf("%w: the context is nil", runtime.ErrInput)
 
-// NewIntake starts a sink, which ends when ctx does, and at once if that is nil. Its times are those of
-// c; nil is the system's.
+// NewIntake starts sink in a goroutine. The sink ends with ctx, and at once if ctx is nil. c
+// measures times; nil means the system's clock. Call Close when no more is to be received.
 func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
 	if ctx == nil {
 		ended, end := context.WithCancelCause(context.Background())
@@ -45,10 +46,12 @@ func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
 	return t
 }
 
-// Have returns how many bytes of the stream have come. It is not to be called inside Receive.
+// Have returns the number of bytes of the stream that have come. It must not be called during
+// Receive.
 func (t *Intake) Have() int64 { return t.have }
 
-// Close gives the sink up, unless it has ended, and returns when it has. The error is the sink's, unless it is that it was given up.
+// Close stops the sink and waits until it has ended. It returns the sink's error, except an error
+// that only says that the sink was stopped.
 func (t *Intake) Close() error {
 	t.stop(context.Canceled)
 	if t.sunk {
@@ -61,11 +64,13 @@ func (t *Intake) Close() error {
 	return nil
 }
 
-// Receive takes part in what rank 0 sends, which begins where o.From says in the stream. It closes comm. It returns nil if the sink has: all is where it
-// belongs. After an error of the sink Receive goes on for the sake of the others, and returns the error in the end.
+// Receive takes part in a cast of rank 0, which sends the stream from byte o.From on. It closes
+// comm. It returns nil if the sink has returned nil. After an error of the sink, Receive still
+// forwards to other ranks, and returns the error at the end.
 //
-// If the sender is lost, or takes this rank for lost, the error is ErrParted, and if this rank is too slow for the others ErrSlow: then the sink waits for
-// more, by another Receive. After any other there is no more to come.
+// The error wraps ErrParted if the sender is lost or takes this rank for lost, and ErrSlow if this
+// rank is too slow for the others. In these two cases, the sink waits for the rest, which another
+// Receive brings. After any other error, the sink has ended.
 func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptions) error {
 	switch {
 	case ctx == nil:
@@ -73,14 +78,16 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	case comm.Rank() == 0:
 		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
 	case o.From < 0 || o.From > t.have:
-		return errors.Join(fmt.Errorf("receive: what is sent begins with byte %d, and %d have come", o.From, t.have), comm.Close())
+		return errors.Join(fmt.Errorf("receive: the sender begins with byte %d, but only %d bytes have come", o.From, t.have), comm.Close())
 	}
 	o.Patience, o.piece = cmp.Or(o.Patience, defaultPatience), cmp.Or(o.piece, pieceLen)
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	r := &receiver{
 		Intake: t, comm: comm, o: o, rank: comm.Rank(), known: t.have - o.From, bytes: o.From,
-		pieces: arrivals{lengths: []int{firstLen}}, meter: meter{clock: t.clock, idle: &t.in.waited}, slow: slowness{told: make(chan struct{}), leave: leave},
+		pieces: arrivals{lengths: []int{firstLen}},
+		meter:  meter{clock: t.clock, idle: &t.in.waited},
+		slow:   slowness{told: make(chan struct{}), leave: leave},
 	}
 	failed := r.run(ctx)
 	err := errors.Join(failed, r.comm.Close())
@@ -92,7 +99,8 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	return t.ended(failed, err)
 }
 
-// ended returns how it has ended, with err, of which failed is the part that has ended the sink, too.
+// ended stops the sink, waits for it, and returns the error of Receive. err is the error so far,
+// and failed is the part of it that stopped this rank.
 func (t *Intake) ended(failed, err error) error {
 	t.stop(cmp.Or(failed, context.Canceled))
 	if !t.sunk {
@@ -100,8 +108,8 @@ func (t *Intake) ended(failed, err error) error {
 	}
 	switch {
 	case t.done:
-		return nil // what has gone wrong since is not about what is there
-	case failed != nil && errors.Is(t.why, failed): // the sink has ended since this rank has
+		return nil // later errors do not concern the written data
+	case failed != nil && errors.Is(t.why, failed): // the sink ended because of failed
 	case t.why != nil && !errors.Is(err, t.why):
 		err = errors.Join(t.why, err)
 	}
@@ -111,7 +119,7 @@ func (t *Intake) ended(failed, err error) error {
 	return fmt.Errorf("receive: %w", err)
 }
 
-// sink takes note of how the sink has ended.
+// sink records how the sink has ended.
 func (t *Intake) sink(err error) {
 	t.sunk, t.done = true, err == nil && t.why == nil
 	if err != nil {
@@ -119,7 +127,7 @@ func (t *Intake) sink(err error) {
 	}
 }
 
-// fail gives the sink up, if it has not ended. The first reason counts.
+// fail stops the sink. The first reason counts.
 func (t *Intake) fail(why error) {
 	if t.why == nil {
 		t.why = why
@@ -127,7 +135,8 @@ func (t *Intake) fail(why error) {
 	t.stop(why)
 }
 
-// spare returns a piece that nobody needs, nil if there is none. There are most pieces at most.
+// spare returns the memory of an unused piece, or nil if there is none. It allocates no more than
+// most pieces, each of the given number of bytes.
 func (t *Intake) spare(most, bytes int) []byte {
 	select {
 	case p := <-t.in.free:
@@ -142,7 +151,7 @@ func (t *Intake) spare(most, bytes int) []byte {
 		return nil
 	}
 	select {
-	case p := <-t.in.work: // nobody reads it any more
+	case p := <-t.in.work: // the sink reads no more
 		return p.piece[:cap(p.piece)]
 	default:
 		return nil

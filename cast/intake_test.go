@@ -14,14 +14,15 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// Receivers that are parted from the sender at any moment go on with another one, over another communicator, and get nothing twice.
+// Receivers that lose the sender at any moment continue over another communicator, with another
+// sender. Their sinks get no byte twice.
 func TestGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, 4).Draw(t, "ranks")
 		want := text(8, rapid.IntRange(0, 5*stride*size).Draw(t, "bytes"))
 		source := parts(want, rapid.IntRange(1, 1<<20).Draw(t, "write"))
 		got, intakes := make([]bytes.Buffer, ranks), make([]*Intake, ranks)
-		var came atomic.Pointer[func(bytes int)] // is called with what one receiver has got
+		var came atomic.Pointer[func(bytes int)] // called with the bytes of one receiver
 		for rank := 1; rank < ranks; rank++ {
 			intakes[rank] = NewIntake(context.Background(), watched(&got[rank], &came), nil)
 		}
@@ -72,7 +73,7 @@ func TestGoesOn(t *testing.T) {
 	})
 }
 
-// watched is a sink that tells how much it has.
+// watched returns a sink that reports how many bytes it has.
 func watched(into *bytes.Buffer, came *atomic.Pointer[func(bytes int)]) Sink {
 	return func(_ context.Context, r io.Reader) error {
 		for b := make([]byte, size); ; {
@@ -89,16 +90,16 @@ func watched(into *bytes.Buffer, came *atomic.Pointer[func(bytes int)]) Sink {
 	}
 }
 
-// What is sent must be there, and a receiver must have what comes before it.
+// A cast fails if the source lacks data, or if a receiver lacks the data before its beginning.
 func TestGoesOnInVain(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.run(Tail(parts(make([]byte, 99), 10), 100))
-	require.EqualError(t, w.err, "send: what is sent has become shorter: 1 bytes of 100 that were sent before are not there")
+	require.EqualError(t, w.err, "send: the source has become shorter: 1 of 100 bytes sent before are missing")
 	w = newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.r.From = 1
 	w.run(parts(make([]byte, 100), 10))
 	for _, err := range w.errs[1:] {
-		require.ErrorContains(t, err, "receive: what is sent begins with byte 1, and 0 have come")
+		require.ErrorContains(t, err, "receive: the sender begins with byte 1, but only 0 bytes have come")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLeft)

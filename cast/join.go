@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// JoinOptions say how a receiver on a host works. The zero value of a field stands for its default.
+// JoinOptions say how a receiver on a host works. The zero value of a field means its default.
 type JoinOptions struct {
 	Link                  // Transport is the sender's choice
 	From    string        // "host:port" of the sender
@@ -26,17 +26,17 @@ type JoinOptions struct {
 	Exec    string        // shell command that reads a stream from its standard input; default none
 	Then    string        // shell command that runs in directory To when all files are there; default none
 	Name    string        // name of this host at the sender; default HostName
-	Resume  bool          // if the sender resumes, receive only the data that this host lacks; keep data if the cast breaks off
-	Accept  unpack.Accept // what may come beside names, contents, permissions and times
+	Resume  bool          // receive only the data that this host lacks, and keep data if the cast breaks off
+	Accept  unpack.Accept // what the host accepts beside names, contents, permissions and times
 	Compare bool          // compare only: the directory is not created
-	Delete  int           // entries that are deleted at most if the sender asks for that; default none, and it is an error
+	Delete  int           // greatest number of entries that the sender may delete; default 0; more is an error
 	Port    uint16        // TCP port for other receivers; default the sender's, or a free one if it is taken
-	Stdout  io.Writer     // gets the standard output of Exec; default nobody
-	Stderr  io.Writer     // gets its standard error; default nobody
-	Alone   bool          // see Options
+	Stdout  io.Writer     // gets the standard output of commands; default discarded
+	Stderr  io.Writer     // gets their standard error; default discarded
+	Alone   bool          // as in Options
 	Events  func(Event)
 
-	meeting func() // is called before the host listens for others
+	meeting func() // called before the host listens for others
 }
 
 // joiner is a receiver on a host.
@@ -47,8 +47,8 @@ type joiner struct {
 	held   *unpack.Held // the data that this host has; nil before the comparison
 }
 
-// ReceiveFrom receives a cast from the sender at o.From, together with other receivers. It waits for
-// the sender until ctx ends, and returns how much was received.
+// ReceiveFrom receives a cast from the sender at o.From, together with other receivers. It waits
+// for the sender until ctx ends, and returns the totals of the data received.
 func ReceiveFrom(ctx context.Context, o JoinOptions) (totals unpack.Totals, err error) {
 	if o.Name == "" {
 		o.Name = HostName()
@@ -82,7 +82,7 @@ func (c *joiner) receive(ctx context.Context, sink *joinSink) error {
 	var news *senderNews
 	wait := func() (stop func()) {
 		news = &senderNews{at: c.From}
-		return waitingFor(func(line string) { c.events.notice("", line) }, news.words)
+		return waitingFor(func(line string) { c.events.notice("", line) }, news.describe)
 	}
 	stop := wait()
 	word := newGuestWord(c.Name, HostName(), to, c.Exec)
@@ -120,7 +120,7 @@ func (c *joiner) receive(ctx context.Context, sink *joinSink) error {
 	}
 }
 
-// comeAgain prepares this host to enter again after a round that ended with err, and prints so.
+// comeAgain prepares this host to enter again after a round that ended with err, and reports it.
 func (c *joiner) comeAgain(err error, sink *joinSink) {
 	c.held = nil
 	if errors.Is(err, ErrParted) {
@@ -130,8 +130,7 @@ func (c *joiner) comeAgain(err error, sink *joinSink) {
 	c.events.notice("", fmt.Sprintf("%v: this host enters again; it has %s of the data", err, words.Bytes(float64(have))))
 }
 
-// partedBy returns err if it says that this host and the sender could not reach each other, and nil
-// otherwise.
+// partedBy returns err if it wraps ErrParted, and nil otherwise.
 func partedBy(err error) error {
 	if errors.Is(err, ErrParted) {
 		return err
@@ -139,12 +138,12 @@ func partedBy(err error) error {
 	return nil
 }
 
-// returning is the time for which a host that was parted from the sender tries to reach it again.
+// returning is how long a host that was parted from the sender tries to reach it again.
 const returning = 10 * time.Second
 
 // enter enters the sender's lobby and waits for a place. parted is the error by which this host was
-// parted from the sender, or nil. If parted is not nil, enter waits only briefly for the sender: it
-// was there before, and may have ended.
+// parted from the sender, or nil. After such an error, enter tries for the time returning only,
+// because the sender may have ended.
 func (c *joiner) enter(ctx context.Context, word *guestWord, news *senderNews, parted error) (*lobby.Seat, error) {
 	cfg := c.lobby()
 	cfg.News = news.note
@@ -174,10 +173,10 @@ func (c *joiner) take(ctx context.Context, comm *runtime.Comm, sink *joinSink, n
 	return sink.take(ctx, comm, note, o)
 }
 
-// lacked tells the sender what this host lacks.
+// lacked returns the answer that tells the sender which blocks this host lacks.
 func (c *joiner) lacked() []byte { return c.held.Lacked().Text() }
 
-// meet connects this host with the others of its round.
+// meet connects this host with the other hosts of its round.
 func (c *joiner) meet(ctx context.Context, seat *lobby.Seat, note roundNote) (*runtime.Comm, error) {
 	defer seat.Leave()
 	if c.meeting != nil {

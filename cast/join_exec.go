@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// lastWords is the longest time to wait for the output of a killed command.
+// lastWords is how long to wait for the output of a killed command.
 const lastWords = time.Second
 
 // execute passes a stream to the command. If the stream breaks off, it kills the command and all
@@ -56,7 +56,8 @@ func (c *joiner) then(ctx context.Context) error {
 	return nil
 }
 
-// command returns a shell command, which is killed with all that it has started when ctx ends.
+// command returns a shell command. When ctx ends, the command and all processes that it has started
+// are killed.
 func (c *joiner) command(ctx context.Context, text string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.To, c.Stdout, c.Stderr

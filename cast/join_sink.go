@@ -20,7 +20,7 @@ type joinSink struct {
 	totals  *unpack.Totals // totals of the written data
 
 	intake *Intake // the data being written; nil if there are none
-	stream string  // name of the stream that intake receives; see roundNote
+	stream string  // name of the stream of intake; see roundNote
 }
 
 func (c *joiner) sink(totals *unpack.Totals) (*joinSink, error) {

@@ -9,51 +9,52 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// roundNote is what the sender tells a party.
+// roundNote is what the sender tells the receivers of a round.
 type roundNote struct {
 	Transport string        `json:"transport"`
-	Survey    bool          `json:"survey,omitempty"`  // what comes is a survey; each comes again then and gets what it lacks
-	Stream    string        `json:"stream,omitempty"`  // names what comes: who has got some of the same name goes on behind that; empty: nobody can
-	From      int64         `json:"from,omitempty"`    // byte of the stream with which it begins
-	Packed    bool          `json:"packed,omitempty"`  // it is compressed by zstd
-	Hops      int           `json:"hops,omitempty"`    // of multicasts
-	Silence   time.Duration `json:"silence,omitempty"` // of a host that is lost; negative: none is
+	Survey    bool          `json:"survey,omitempty"`  // the round is a survey; its receivers enter again for the data
+	Stream    string        `json:"stream,omitempty"`  // name of the stream, which a receiver may continue in a later round; empty: it cannot
+	From      int64         `json:"from,omitempty"`    // byte of the stream with which the round begins
+	Packed    bool          `json:"packed,omitempty"`  // the data are compressed by zstd
+	Hops      int           `json:"hops,omitempty"`    // hops of multicasts
+	Silence   time.Duration `json:"silence,omitempty"` // time after which a silent host is lost; negative: never
 }
 
 func (n roundNote) spell() string {
 	b, err := json.Marshal(n)
 	if err != nil {
-		return "" // there is nothing in it that cannot be spelt
+		return "" // cannot happen: every field can be encoded
 	}
 	return string(b)
 }
 
 func noteOf(text string) (n roundNote, err error) {
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		return n, fmt.Errorf("what the sender says cannot be read: %w", err)
+		return n, fmt.Errorf("the sender's note cannot be read: %w", err)
 	}
 	return n, nil
 }
 
 const (
-	// spareShare is the part of what a host lacks that it may get beyond that, and spareBlocks what it may get in any case, so that it is
-	// served together with others.
+	// A host may be served together with hosts that lack other blocks. It then also gets blocks
+	// that it has: at most 1/spareShare of the blocks that it lacks, plus spareBlocks.
 	spareShare  = 4
 	spareBlocks = 8
-	// mostGroups bounds the rounds of those that lack different things: the last of them is for all that are left.
+	// mostGroups is the greatest number of rounds for hosts that lack different blocks. The last of
+	// these rounds serves all remaining hosts.
 	mostGroups = 8
 )
 
-// lacks is what receivers lack, by their processes.
+// lacks holds the blocks that receivers lack, by the ID of their processes.
 type lacks struct {
-	blocks int64 // of what is sent
+	blocks int64 // number of blocks of the payload
 	sets   map[string]*block.Set
-	seen   map[string]*block.Set // what they lack by size and time
-	groups int                   // that were served
+	seen   map[string]*block.Set // blocks lacked by size and time, from an outline
+	groups int                   // number of groups served
 }
 
-// learn takes note of what a receiver has answered to a survey, or to an outline. If it lacks nothing by
-// an outline, it needs no survey.
+// learn records a receiver's answer to a survey or an outline. A receiver that lacks nothing by an
+// outline needs no survey.
 func (l *lacks) learn(id string, answer []byte, outline bool) error {
 	set, err := block.Parse(answer)
 	if err != nil {
@@ -72,13 +73,13 @@ func (l *lacks) learn(id string, answer []byte, outline bool) error {
 	return nil
 }
 
-// forget is for a receiver that has more by now: it compares again.
+// forget removes a receiver, which has more data by now and compares again.
 func (l *lacks) forget(id string) {
 	delete(l.sets, id)
 	delete(l.seen, id)
 }
 
-// unseen returns who would resume and has not compared sizes and times.
+// unseen returns the receivers that resume and have not compared sizes and times.
 func (l *lacks) unseen(all []lobby.Guest) (chosen []int, some bool) {
 	for i := range all {
 		w := wordOf(&all[i])
@@ -89,8 +90,8 @@ func (l *lacks) unseen(all []lobby.Guest) (chosen []int, some bool) {
 	return chosen, len(chosen) > 0
 }
 
-// unknown returns who would resume and has not compared what it has, and what one of them lacks by size and
-// time, nil for all.
+// unknown returns the receivers that resume and have not answered a survey, and the blocks that at
+// least one of them lacks by size and time.
 func (l *lacks) unknown(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	for i := range all {
 		w := wordOf(&all[i])
@@ -107,8 +108,9 @@ func (l *lacks) unknown(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	return chosen, lacked
 }
 
-// group returns who is served together next, and what one of them lacks: the first of all, and others of whom none gets
-// much that it does not lack.
+// group returns the receivers that are served together next, and the blocks that at least one of
+// them lacks. It takes the first receiver, and those that can join it without getting many blocks
+// that they have.
 func (l *lacks) group(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	l.groups++
 	least := int64(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// drawLacks draws what some receivers lack.
+// drawLacks draws receivers and the blocks that they lack.
 func drawLacks(t *rapid.T, l *lacks) (all []lobby.Guest) {
 	n := rapid.IntRange(1, 200).Draw(t, "blocks")
 	for i := range rapid.IntRange(1, 12).Draw(t, "receivers") {
@@ -28,7 +28,7 @@ func drawLacks(t *rapid.T, l *lacks) (all []lobby.Guest) {
 	return all
 }
 
-// Every receiver is served once, in a few rounds, with all that it lacks and not much more.
+// Every receiver is served once, in a few rounds, with all blocks that it lacks and few others.
 func TestCastLacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l lacks
@@ -56,7 +56,7 @@ func TestCastLacks(t *testing.T) {
 	})
 }
 
-// A receiver that does not resume is asked nothing and lacks everything.
+// A receiver that does not resume gets no survey and lacks everything.
 func TestCastLacksUnknown(t *testing.T) {
 	var l lacks
 	all := []lobby.Guest{{Name: "old"}, {Name: "new", Word: (&guestWord{ID: "n", Resume: true}).spell()}}
@@ -72,8 +72,8 @@ func TestCastLacksUnknown(t *testing.T) {
 	require.Nil(t, lacked)
 }
 
-// In a quick cast all compare sizes and times first. Those that lack something by these compare contents
-// then, of the files of which one of them lacks some block; who lacks nothing is served at once.
+// In a quick cast, all receivers first compare sizes and times. Those that lack blocks then compare
+// the contents of the files with these blocks. A receiver that lacks nothing is served at once.
 func TestCastLacksQuick(t *testing.T) {
 	var l lacks
 	var all []lobby.Guest

@@ -12,19 +12,19 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// guestWord is what a receiver tells the sender about itself when it comes.
+// guestWord is what a receiver tells the sender about itself when it enters the lobby.
 type guestWord struct {
-	ID   string `json:"id"`             // of its process
-	Goal string `json:"goal,omitempty"` // the same for one that was started again: of its name and where it writes to
+	ID   string `json:"id"`             // identifies its process
+	Goal string `json:"goal,omitempty"` // hash of its name and target; the same if it is started again
 	Mute string `json:"mute,omitempty"` // why it cannot multicast
-	// Resume says that what it has counts.
+	// Resume says that the receiver lets the sender skip the data that it has.
 	Resume bool `json:"resume,omitempty"`
-	// Stream is the one of which Have bytes have come; see roundNote.
+	// Stream is the name of an unfinished stream, of which Have bytes have come; see roundNote.
 	Stream string `json:"stream,omitempty"`
 	Have   int64  `json:"have,omitempty"`
 }
 
-// maxMute is how much is told of why, in bytes.
+// maxMute is the greatest length of Mute in bytes.
 const maxMute = 256
 
 func newGuestWord(goal ...string) guestWord {
@@ -36,12 +36,12 @@ func (w *guestWord) spell() string {
 	w.Mute = w.Mute[:min(len(w.Mute), maxMute)]
 	b, err := json.Marshal(w)
 	if err != nil {
-		return "" // there is nothing in it that cannot be spelt
+		return "" // cannot happen: every field can be encoded
 	}
 	return string(b)
 }
 
-// wordOf reads what a guest tells; one that tells nothing that is known is known by its name.
+// wordOf decodes the word of a guest. If it cannot, the guest's name serves as its ID.
 func wordOf(g *lobby.Guest) guestWord {
 	var w guestWord
 	_ = json.Unmarshal([]byte(g.Word), &w)
@@ -60,7 +60,7 @@ type ledger struct {
 type ledgerEntry struct {
 	Receiver
 	goal  string
-	round int // the last in which it was served
+	round int // last round in which it was served
 }
 
 // begin notes the receivers of a new round.
@@ -79,7 +79,7 @@ func (e *ledger) begin(party []lobby.Guest) {
 	}
 }
 
-// fail notes that receivers of a party without a reason do not have everything, and why.
+// fail notes why the receivers of a party do not have everything. Earlier reasons stay.
 func (e *ledger) fail(party []lobby.Guest, why error) {
 	for i := range party {
 		if r := e.byID[wordOf(&party[i]).ID]; r.Reason == "" {
@@ -116,8 +116,8 @@ func (e *ledger) last(g *lobby.Guest) Outcome {
 	return Outcome{}
 }
 
-// receivers returns how it has ended. A receiver that has failed and was started again counts as
-// the later one.
+// receivers returns the outcomes of all receivers. If a receiver failed and was started again, only
+// the later process counts.
 func (e *ledger) receivers() (all []Receiver) {
 	for _, r := range e.list {
 		if !e.again(r) {

@@ -17,14 +17,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// The ways in which data reach the hosts.
+// These are the ways in which data reach the hosts.
 const (
 	Auto      = "auto"  // Multicast if there are several hosts and it works at all of them, and else Chain
 	Multicast = "mcast" // UDP multicast; lost parts come by TCP
 	Chain     = "tcp"   // TCP, along a chain of the hosts
 )
 
-// WayOf returns the word for a way in messages.
+// WayOf returns the word for a transport in messages.
 func WayOf(transport string) string {
 	if transport == Multicast {
 		return "multicast"
@@ -35,9 +35,9 @@ func WayOf(transport string) string {
 // Link says how the hosts of a cast reach each other.
 type Link struct {
 	Transport string // Auto, Multicast or Chain; "" means Auto
-	Interface string // network interface of multicasts; "" means the one of the sender's address
-	Hops      int    // routers that multicasts may pass, plus 1; the sender's choice; 0 means 1
-	// Group is the group of the sender's multicasts; the zero value means a random one in each
+	Interface string // network interface of multicasts; "" means the interface of the sender's address
+	Hops      int    // routers that multicasts may pass, plus 1; 0 means 1; receivers take the sender's
+	// Group is the group of the sender's multicasts. The zero value means a random group in each
 	// round.
 	Group netip.AddrPort
 	// Key, if not empty, is a secret of tcp.MinKey to tcp.MaxKey bytes that sender and receivers
@@ -70,23 +70,22 @@ const (
 	// heardTime is the time within which every host hears a multicast of the sender, where multicast
 	// works.
 	heardTime = time.Second
-	// collectTime is how long datagrams may collect at a host that waits: a piece takes longer on
+	// collectTime is how long datagrams may collect at a host that waits. A piece takes longer on
 	// any link up to 8 Gbit/s.
 	collectTime = time.Millisecond
 )
 
-// algorithms are those of the broadcasts, by transport. With bcast/mcast-chain no piece would wait
-// for a multicast that comes late, but where packets are lost, the pieces along the chain would then
-// hold up the rest.
+// algorithms are the algorithms of the broadcasts, by transport. Multicast does not use
+// bcast/mcast-chain: where packets are lost, its pieces along the chain would hold up the others.
 var algorithms = map[string]string{Chain: "bcast/chain", Multicast: "bcast/mcast-acktree"}
 
-// spins are the empty polls before a host sleeps: the core has hashes to compute, and the data that
-// TCP brings are worth a wake-up. With multicast there are a few polls, in which the host yields the
-// core: where hosts share cores, datagrams for all of them come meanwhile.
+// spins are the numbers of empty polls before a host sleeps, by transport. With TCP there are none:
+// the processor has hashes to compute, and the data are worth a wake-up. With multicast there are a
+// few, in which the host yields the processor. If hosts share processors, datagrams for all of them
+// come meanwhile.
 var spins = map[string]int{Chain: -1, Multicast: 32}
 
-// join connects a host that has a place with the others, as the sender's note says. l says where it
-// multicasts.
+// join connects a host at place p with the others, over the transport in the sender's note.
 func (l *Link) join(ctx context.Context, note roundNote, p *lobby.Place, cfg tcp.Config) (*runtime.Comm, error) {
 	cfg.Rank, cfg.Size, cfg.Job, cfg.Key, cfg.Encrypt = p.Rank, p.Size, p.Job, l.Key, len(l.Key) > 0
 	ctx, cancel := context.WithTimeoutCause(ctx, meetTime, fmt.Errorf("not connected after %v", meetTime))
@@ -106,7 +105,7 @@ func (l *Link) transport(ctx context.Context, note roundNote, cfg tcp.Config) (w
 	case Chain:
 		t, err := tcp.Join(ctx, cfg)
 		if err != nil {
-			return nil, err // and not a nil transport in an interface
+			return nil, err // not an interface that holds a nil *tcp.Transport
 		}
 		return t, nil
 	case Multicast:

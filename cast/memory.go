@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// garbagePercent is the share of the memory in use by which the memory of a process that only
-	// casts may grow before garbage is collected. Nearly all of that memory is buffers that stay, so
-	// the usual 100 percent would take twice the needed memory.
+	// garbagePercent is the GOGC of a process that only casts. Nearly all of its memory is buffers
+	// that stay, so the usual 100 percent would take twice the needed memory.
 	garbagePercent = 25
-	// settledPieces is the number of pieces after which these buffers exist. Before that, while all
-	// hosts begin at the same time, more collections would find nothing.
+	// settledPieces is the number of pieces after which these buffers exist. Before that, more
+	// garbage collections would find nothing.
 	settledPieces = 4
 )
 
-// saveMemory returns show, and makes this process take less memory as soon as its buffers exist. The
-// user's GOGC has precedence.
+// saveMemory returns a function that calls show, and that lowers GOGC once the buffers exist. If
+// alone is false or the user has set GOGC, it returns show.
 func saveMemory(alone bool, show func(Progress)) func(Progress) {
 	if !alone || os.Getenv("GOGC") != "" {
 		return show

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A sender or receiver waits in silence for firstNotice. Then a line says what it waits for. Further
-// lines follow, each after twice as long as the one before, up to mostNotice.
+// A sender or receiver that waits prints a line that says what it waits for. The first line comes
+// after firstNotice. The time between lines doubles, up to mostNotice.
 const (
 	firstNotice = 2 * time.Second
 	mostNotice  = time.Minute
 )
 
-// waiting says in lines what is waited for, while it lasts.
+// waiting prints lines that say what a sender or receiver waits for.
 type waiting struct {
-	say   func(line string)
-	words func() string // what is waited for, and why it has not come
+	say      func(line string)
+	describe func() string // says what has not come, and why
 
 	mu    sync.Mutex
 	began time.Time
@@ -25,18 +25,18 @@ type waiting struct {
 	over  bool
 }
 
-// waitingFor begins to wait. words is called in a goroutine of its own, and nothing is said after
-// stop.
-func waitingFor(say func(line string), words func() string) (stop func()) {
-	w := &waiting{say: say, words: words, began: time.Now(), pause: firstNotice}
+// waitingFor starts printing lines by say until stop is called. It calls describe in another
+// goroutine.
+func waitingFor(say func(line string), describe func() string) (stop func()) {
+	w := &waiting{say: say, describe: describe, began: time.Now(), pause: firstNotice}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(w.pause, w.tell)
+	w.timer = time.AfterFunc(w.pause, w.report)
 	return w.stop
 }
 
-func (w *waiting) tell() {
-	words := w.words()
+func (w *waiting) report() {
+	words := w.describe()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
@@ -54,24 +54,24 @@ func (w *waiting) stop() {
 	w.timer.Stop()
 }
 
-// senderNews is what a receiver knows of the sender that it waits for.
+// senderNews holds what a receiver knows of the sender for which it waits.
 type senderNews struct {
 	at string
 
 	mu    sync.Mutex
-	why   error // why it has not been let in
+	why   error // why the receiver has not been let in
 	letIn bool
 }
 
-// note takes note of what [lobby.Config] tells as News.
+// note records news of the lobby; see News in [lobby.Config].
 func (s *senderNews) note(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.why, s.letIn = why, why == nil
 }
 
-// words say what is known.
-func (s *senderNews) words() string {
+// describe says what is known.
+func (s *senderNews) describe() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

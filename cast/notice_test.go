@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The words come after 2, 6, 14, 30, 62 seconds and then every minute, and none after stop.
+// Lines come after 2, 6, 14, 30 and 62 seconds, then every minute, and none after stop.
 func TestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // lines are told in goroutines of their own
+		var mu sync.Mutex // lines come from other goroutines
 		var out bytes.Buffer
 		asked := 0
 		stop := waitingFor(func(line string) {
@@ -49,19 +49,19 @@ func TestNotice(t *testing.T) {
 
 func TestSenderNews(t *testing.T) {
 	s := &senderNews{at: "node0:7717"}
-	require.Equal(t, "nobody has answered at node0:7717 so far", s.words())
+	require.Equal(t, "nobody has answered at node0:7717 so far", s.describe())
 	s.note(errors.New("lookup node0: no such host"))
-	require.Equal(t, "the sender at node0:7717 cannot be reached so far: lookup node0: no such host", s.words())
+	require.Equal(t, "the sender at node0:7717 cannot be reached so far: lookup node0: no such host", s.describe())
 	s.note(nil)
-	require.Equal(t, "the sender at node0:7717 has let this host in, and waits for others or serves them", s.words())
+	require.Equal(t, "the sender at node0:7717 has let this host in, and waits for others or serves them", s.describe())
 }
 
-// A line names some hosts of many.
+// A line names a few of many hosts.
 func TestCrewWords(t *testing.T) {
 	c := &crew{}
 	for i := range 9 {
 		c.hosts = append(c.hosts, &crewHost{name: fmt.Sprint("node", i), state: []hostState{hostRuns, hostOpens, hostEnded, hostCopies, hostWaits}[min(i, 4)]})
 	}
-	require.Equal(t, "1 of 9 hosts have come; node4, node5, node6, node7, node8: its turn to be connected to has not come; node1: ssh has not connected; node3: it gets a copy of schedgen",
-		c.words([]string{"node0"}))
+	require.Equal(t, "1 of 9 hosts have come; node4, node5, node6, node7, node8: it waits for its turn to connect; node1: ssh has not connected; node3: it gets a copy of schedgen",
+		c.describe([]string{"node0"}))
 }

@@ -11,33 +11,35 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// Source writes what is to be sent. It returns when all is written, and soon after ctx has ended or a write has failed.
+// Source writes the data to send to w. It returns nil when it has written everything, and an error
+// soon after ctx has ended or a write has failed.
 type Source func(ctx context.Context, w io.Writer) error
 
-// Sink takes what comes, up to the end of r. Nil means that all is where it belongs. It returns soon after ctx
-// has ended or a read has failed.
+// Sink reads the received data from r until r ends, and returns nil when it has stored them. It
+// returns an error soon after ctx has ended or a read has failed.
 type Sink func(ctx context.Context, r io.Reader) error
 
-// Digest identifies what is sent.
+// Digest identifies the data that are sent.
 type Digest = record.Digest
 
-// Tree is the source of a file or a directory. It sends the blocks in lacked, or all if that is nil. See
-// [pack.Origin.Tree]. If the origin has changed since an earlier cast of it, the cast fails.
+// Tree returns the source of the files of o, of which it sends the blocks in lacked; a nil set
+// means all. The source fails if the files have changed since an earlier cast of o. See
+// [pack.Origin.Tree].
 func Tree(o *pack.Origin, lacked *block.Set) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Tree(ctx, w, lacked) }
 }
 
-// Survey is the source of a survey, which receivers compare with the files that they have; see
-// [pack.Origin.Survey]. Of a quick origin it has the files of which receivers lack some block.
+// Survey returns the source of a survey, which receivers compare with their files; see
+// [pack.Origin.Survey]. If o is quick, the survey has only the files with blocks in lacked.
 func Survey(o *pack.Origin, lacked *block.Set) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w, lacked) }
 }
 
-// Outline is the source of an outline of a quick origin; see [pack.Origin.Outline]. Its sink is that of a
-// survey.
+// Outline returns the source of an outline of a quick origin; see [pack.Origin.Outline]. Compare is
+// its sink.
 func Outline(o *pack.Origin) Source { return o.Outline }
 
-// Compare is the sink of a survey. It says in held what is there below dir.
+// Compare returns the sink of a survey or an outline. It sets *held to the data that are below dir.
 func Compare(dir unpack.Dir, held **unpack.Held) Sink {
 	return func(ctx context.Context, r io.Reader) (err error) {
 		*held, err = unpack.Survey(ctx, r, dir)
@@ -45,8 +47,8 @@ func Compare(dir unpack.Dir, held **unpack.Held) Sink {
 	}
 }
 
-// Stream is the source of all that in gives, whose length nobody knows. It sets *digest, unless that is
-// nil, when all has been read.
+// Stream returns the source of all bytes of in, whose length need not be known. When all have been
+// read, it sets *digest, unless digest is nil.
 func Stream(in io.Reader, digest *Digest) Source {
 	return func(ctx context.Context, w io.Writer) error {
 		got, err := pack.Stream(ctx, w, in)
@@ -57,8 +59,8 @@ func Stream(in io.Reader, digest *Digest) Source {
 	}
 }
 
-// Into is the sink of what Tree and Stream send. It says in totals, unless that is nil, how much it was,
-// and its digest.
+// Into returns the sink of the data of Tree and Stream. It sets *totals, unless totals is nil, to
+// their number and digest.
 func Into(t unpack.Target, totals *unpack.Totals) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		got, err := unpack.Unpack(ctx, r, t)
@@ -69,84 +71,85 @@ func Into(t unpack.Target, totals *unpack.Totals) Sink {
 	}
 }
 
-// Options say how a sender to hosts works. The zero value of a field stands for its default.
+// Options say how a sender to hosts works. The zero value of a field means its default.
 type Options struct {
 	Link
 	Limit  float64 // bytes a second at most; default no limit
 	Resume bool    // send to each receiver that resumes only the blocks that it lacks
-	// Compare has receivers that resume compare what they have, and sends nothing: see Receiver.Lacks.
+	// Compare makes receivers that resume compare their files. Nothing is sent. See Receiver.Lacks.
 	Compare bool
 	Strict  bool // the first receiver that fails ends the cast for all
-	// Compress says whether files are sent compressed. A stream is, only if it is CompressAlways.
+	// Compress says when files are compressed. A stream is compressed only with CompressAlways.
 	Compress Compress
-	// Silence is the time after which a host without a sign of life is lost; default 10 s, negative:
-	// never. The others wait for it for a shorter time, and it gets the rest behind them.
+	// Silence is the time after which a host without a sign of life is lost; default 10 s;
+	// negative: never. The other hosts wait for a shorter time. A host that comes back in time gets
+	// the rest after them.
 	Silence time.Duration
-	// Wait is the time after which the cast begins with the receivers that have come; default: it
+	// Wait is the time after which the cast begins with the receivers that have come. By default it
 	// waits for all.
 	Wait   time.Duration
-	Alone  bool        // the process only casts: take less memory by more garbage collections
-	Events func(Event) // is called with news, by one goroutine at a time; default nobody
+	Alone  bool        // the process only casts: collect garbage more often, to take less memory
+	Events func(Event) // called with each event, by one goroutine at a time; may be nil
 }
 
 const defaultSilence = 10 * time.Second
 
-// SendOptions say how the rank of a communicator that sends works. The zero value of a field stands for its default.
+// SendOptions say how Send works. The zero value of a field means its default.
 type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
-	Rate     float64        // bytes a second that the networks take, as far as is known: where that is little, little is under way; default not known
+	Rate     float64        // known rate of the networks in bytes a second: pieces are shorter if it is low; default not known
 	Strict   bool           // the first rank that fails ends the cast for all
-	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
-	Behind   bool           // receivers that are much slower than the others, as is their disk or their network, are left out, with ErrSlow
-	Chain    bool           // comm broadcasts along the chain of its ranks, by bcast/chain: who is slow slows down those behind
+	Progress func(Progress) // called before each piece, by the goroutine that calls Send; may be nil
+	Behind   bool           // leave out receivers whose disk or network is much slower than those of the others, with ErrSlow
+	Chain    bool           // comm uses bcast/chain, so a slow rank slows down those after it
 
-	piece int                      // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
-	stale func(behind uint64) bool // whether all pause behind that piece; default as tally.stale with Behind, else never
+	piece int                      // length of a piece in bytes, with its head: firstLen to pieceLen, which is the default
+	stale func(behind uint64) bool // reports whether all ranks pause after a piece; default tally.stale with Behind, else never
 }
 
-// ReceiveOptions say how a receiver works. The zero value of a field stands for its default.
+// ReceiveOptions say how Receive works. The zero value of a field means its default.
 type ReceiveOptions struct {
-	Patience time.Duration  // a sink that takes nothing for so long, while others wait for it, is given up; default 30 s
-	From     int64          // where in the stream what is sent begins, at most what has come of it: see [Tail] and [Intake]
-	Progress func(Progress) // called after each piece, by the goroutine that is inside Receive; default nobody
-	Answer   func() []byte  // what the sender is told once all is where it belongs, at most some MiB; default nothing
+	Patience time.Duration  // time after which a sink that takes nothing while others wait is given up; default 30 s
+	From     int64          // byte of the stream with which the sender begins, at most Intake.Have; see [Tail]
+	Progress func(Progress) // called after each piece, by the goroutine that calls Receive; may be nil
+	Answer   func() []byte  // answer to the sender once everything is stored, at most 16 MiB; default empty
 
-	piece int // as the sender's, or more
+	piece int // at least the sender's
 }
 
 const defaultPatience = 30 * time.Second
 
-// Progress is how far a cast has come.
+// Progress says how far a cast has come.
 type Progress struct {
-	Bytes  int64  // what has been broadcast, or has come
-	Failed int    // at the sender: receivers that are lost or have given up
-	Slow   []Slow // at the sender: the receivers whose sinks the others have waited for lately, the slowest first, at most three
+	Bytes  int64  // number of bytes broadcast, or received
+	Failed int    // at the sender: number of receivers that are lost or have failed
+	Slow   []Slow // at the sender: up to three receivers for whose sinks the others have waited lately, the slowest first
 }
 
 // Slow is a receiver that holds up the others.
 type Slow struct {
 	Rank int
-	Rate float64 // bytes a second that its sink takes
+	Rate float64 // rate of its sink in bytes a second
 }
 
-// Outcome is how a cast has ended at a receiver.
+// Outcome says how a cast has ended at a receiver.
 type Outcome struct {
 	Rank   int    `json:"rank,omitempty"`
-	Done   bool   `json:"done"`             // all is where it belongs
-	Reason string `json:"reason,omitempty"` // why not
-	Answer []byte `json:"-"`                // what the receiver has said in the end
-	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
+	Done   bool   `json:"done"`             // the receiver has stored everything
+	Reason string `json:"reason,omitempty"` // why not, if Done is false
+	Answer []byte `json:"-"`                // the receiver's answer; see ReceiveOptions
+	Behind bool   `json:"-"`                // it was left out because it is slow
 	told   bool   // the receiver itself gave the reason
-	Silent bool   `json:"-"` // it has given no sign of life, and may live and come again
+	Silent bool   `json:"-"` // it gave no sign of life, and may come again
 }
 
-// Report is how a cast has ended.
+// Report says how a cast has ended.
 type Report struct {
-	Outcomes []Outcome // of ranks 1, 2, …
-	Bytes    int64     // that were broadcast
+	Outcomes []Outcome // by rank, from rank 1 on
+	Bytes    int64     // number of bytes broadcast
 }
 
-// Failed returns how many receivers do not have all.
+// Failed returns the number of receivers that do not have everything.
 func (r *Report) Failed() (n int) {
 	for _, o := range r.Outcomes {
 		if !o.Done {

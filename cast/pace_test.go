@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// disk is a sink that takes so many bytes a second, and rests once for a while after so many.
+// disk returns a sink that takes rate bytes a second, and rests once after restAt bytes.
 func disk(into *bytes.Buffer, rate float64, restAt int, rest time.Duration) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		b := make([]byte, size)
@@ -40,7 +40,7 @@ func disk(into *bytes.Buffer, rate float64, restAt int, rest time.Duration) Sink
 	}
 }
 
-// behind returns who was left out, for that reason; the others must have all.
+// behind returns the ranks that were left out with the error why. The others must have everything.
 func (w *world) behind(t *testing.T, want []byte, why error) (ranks []int) {
 	t.Helper()
 	for i, o := range w.report.Outcomes {
@@ -57,7 +57,8 @@ func (w *world) behind(t *testing.T, want []byte, why error) (ranks []int) {
 	return ranks
 }
 
-// One that was left out since its disk is slow goes on where it has stopped, with what was on its way to the disk.
+// A receiver that was left out because its disk is slow continues where it stopped. It keeps the
+// data that were on their way to the disk.
 func TestSlowGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fast = 20 * size // bytes a second
@@ -91,7 +92,8 @@ func TestSlowGoesOn(t *testing.T) {
 	})
 }
 
-// One whose disk is ten times slower than those of the others is left out, and they go on at their speed; nobody else is.
+// A receiver whose disk is ten times slower than those of the others is left out, and the others
+// continue at their speed. No other receiver is left out.
 func TestSlowIsLeftOut(t *testing.T) {
 	const fast = 20 * size // bytes a second
 	for name, c := range map[string]struct {
@@ -133,7 +135,8 @@ func TestSlowIsLeftOut(t *testing.T) {
 	}
 }
 
-// The sender names who holds up the others, the slowest first, and at most three; of those that keep up nobody is named.
+// The sender names up to three receivers that hold up the others, the slowest first. It names no
+// receiver that keeps up.
 func TestProgressNamesTheSlowest(t *testing.T) {
 	const fast = 20 * size // bytes a second
 	for name, c := range map[string]struct {
@@ -176,7 +179,7 @@ func TestProgressNamesTheSlowest(t *testing.T) {
 	require.Equal(t, []Slow{{5, 25}, {3, 35}, {1, 45}}, p.holding())
 }
 
-// Where networks are slow pieces are short; what is not known, and what is fast, makes no difference.
+// Pieces are short on slow networks. Fast networks, and those with unknown rates, have no effect.
 func TestPieceFor(t *testing.T) {
 	for rate, want := range map[float64]int{0: 1 << 20, 1e9: 1 << 20, 12.5e6: 1 << 20, 2.1e6: 1 << 20, 2e6: 1 << 19, 1.25e6: 1 << 19, 125e3: 1 << 15, 1: 1 << 15} {
 		require.Equal(t, want, pieceFor(rate), "%v bytes a second", rate)

@@ -12,10 +12,10 @@ import (
 
 // Payload is what a cast sends to hosts: files, or a stream.
 type Payload struct {
-	Name   string       // in results and messages
-	Origin *pack.Origin // the files; nil of a stream
-	Totals *pack.Totals // number of entries and bytes of the files, as far as is known
-	Stream io.Reader    // the stream, whose length nobody knows
+	Name   string       // name in results and messages
+	Origin *pack.Origin // the files; nil for a stream
+	Totals *pack.Totals // number of entries and bytes of the files; nil if not known
+	Stream io.Reader    // the stream, whose length need not be known
 }
 
 // Files returns the payload of the file or directory at path, which it measures; see [pack.At].
@@ -41,7 +41,7 @@ func FilesOf(ctx context.Context, paths []string, o pack.Options) (*Payload, err
 	return &Payload{Name: name, Origin: origin, Totals: &totals}, nil
 }
 
-// FromReader returns the payload of all bytes that r gives. It can be sent once: a host that comes
+// FromReader returns the payload of all bytes of r. It can be sent only once, so a host that comes
 // too late for the first round gets nothing. A Read that blocks delays the end of the cast.
 func FromReader(name string, r io.Reader) *Payload { return &Payload{Name: name, Stream: r} }
 

@@ -10,34 +10,36 @@ import (
 // Pieces are numbered from 0. A piece is one broadcast:
 //
 //	magic u32, checksum u32 of all that follows, number u64, length u32, flags u8,
-//	how many pieces are announced u8, their bytes u32 each [2], then so many bytes as length says
+//	number of announced pieces u8, their lengths [2]u32, then length bytes
 //
-// and behind these, in piece 0 alone, zeros up to firstLen bytes. Integers are big-endian.
+// and then, only in piece 0, zeros up to firstLen bytes. Integers are big-endian.
 //
-// To take part in a broadcast a rank must know its length. That of piece 0 is fixed, and each
-// piece announces up to two that follow those announced before, until window are announced; from then on it
-// announces one. So the receivers know of each piece while those before it are under way, and at
-// the end there is none too many.
+// A rank must know the length of a broadcast to take part in it. The length of piece 0 is fixed.
+// Each piece announces the lengths of up to two later pieces, until window pieces are announced.
+// From then on each piece announces one. So the receivers know of a piece while earlier ones are
+// under way, and never expect a piece too many.
 const (
 	pieceMagic = 0x5ced0ca5
 	headLen    = 4 + 4 + 8 + 4 + 1 + 1 + 2*4
-	pieceLen   = 1 << 20  // with its head, in bytes
-	firstLen   = 16 << 10 // of piece 0, likewise: a small file is to be one small piece
+	pieceLen   = 1 << 20  // length of a piece in bytes, with its head
+	firstLen   = 16 << 10 // length of piece 0; it is short, so that a small file is one short piece
 
-	window = 4  // pieces that are announced and not complete, which is how many operations a communicator has under way
-	stride = 8  // ranks confirm every so many pieces
-	ahead  = 2  // pieces that are read beyond those that are announced
-	bufs   = 16 // pieces that a receiver has: under way, and to be written
+	window = 4  // greatest number of announced pieces under way: a communicator's limit of operations
+	stride = 8  // number of pieces between confirmations
+	ahead  = 2  // pieces that are read before they are announced
+	bufs   = 16 // pieces at a receiver: under way, or waiting for the sink
 )
 
-// A piece is to take no longer than pieceTime: who is much slower than others shows by the pieces, and they by the windows of which a receiver tells. Where
-// packets are lost a network seems slower than it is, so this is some times what one of pieceLen takes at 100 Mbit/s.
+// A piece must take no longer than pieceTime, because receivers measure their rates by pieces and
+// report them once a window. The limit is several times the time of pieceLen bytes at 100 Mbit/s,
+// because losses of packets make a network seem slower than it is.
 const (
 	pieceTime  = 0.5      // seconds
 	leastPiece = 32 << 10 // bytes
 )
 
-// pieceFor returns the length of pieces for as many bytes a second as the least of some rates, of which 0 says nothing.
+// pieceFor returns the length of pieces, in bytes, for the lowest of some rates in bytes a second.
+// A rate of 0 means that it is not known.
 func pieceFor(rates ...float64) int {
 	n := pieceLen
 	for _, rate := range rates {
@@ -48,31 +50,31 @@ func pieceFor(rates ...float64) int {
 	return n
 }
 
-// most is how many pieces a sender holds at most: those between two confirmations and behind them, those that are announced,
-// those that are read ahead, and the one that is being filled.
+// most is the greatest number of pieces that a sender holds: those of two strides that are not
+// confirmed, those that are announced, those that are read ahead, and the one that is being filled.
 const most = 2*stride + 2*window + ahead + 1
 
 // The flags of a piece.
 const (
-	flagLast   = 1 << iota // no piece follows those that are announced; there are none
-	flagBroken             // and not all has been sent: the sender gives up
-	flagPause              // all meet in a barrier when they have it: those that follow tell how fast the network is now
+	flagLast   = 1 << iota // the piece is the last, and announces none
+	flagBroken             // with flagLast: the sender has given up before everything was sent
+	flagPause              // all ranks enter a barrier when they have the piece; the next pieces measure the network
 )
 
-// head is what stands before the bytes of a piece.
+// head is the header of a piece.
 type head struct {
 	number   uint64
 	length   int // bytes
 	flags    byte
-	announce []int // bytes of pieces with their heads
+	announce []int // lengths of announced pieces in bytes, with their heads
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli) // computed by the processor itself: it has nothing to gain from another hash
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) // processors have an instruction for it
 
-// errPiece is what is wrong with a piece.
+// errPiece is wrapped by the errors of pieces.
 var errPiece = errors.New("a piece is not as it was sent")
 
-// seal writes the head into the first bytes of piece.
+// seal writes the head into the first bytes of piece. It computes the checksum.
 func (h *head) seal(piece []byte) {
 	clear(piece[:headLen])
 	binary.BigEndian.PutUint32(piece[0:], pieceMagic)
@@ -89,7 +91,7 @@ func checksum(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli))
 }
 
-// open reads the head of a piece, and checks all of it.
+// open decodes the head of a piece, and checks the whole piece.
 func open(piece []byte) (h head, err error) {
 	if len(piece) < headLen || binary.BigEndian.Uint32(piece) != pieceMagic {
 		return h, fmt.Errorf("%w: it has no head", errPiece)

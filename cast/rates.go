@@ -11,29 +11,31 @@ import (
 )
 
 const (
-	// probeShare is the part of a cast that it may take to measure how fast the networks of all
-	// receivers are, and leastProbe the least for each that tells anything, in bytes: a switch or a
-	// system may let some pass at once.
+	// The measurement of all networks sends at most 1/probeShare of the bytes of the cast, and at
+	// least leastProbe bytes to each receiver. Fewer bytes would measure nothing, because a switch
+	// or a system may let a burst pass at once.
 	probeShare = 50
 	leastProbe = 16 << 10
-	// sureProbe tells how fast a network is also where links are shaped and let some pass at once.
+	// sureProbe is the number of bytes from which a measurement can be trusted even on shaped
+	// links, which let a burst pass at once.
 	sureProbe = 64 << 10
-	// worthWaiting is how long those that are slow must hold up the others at least, to be served
+	// worthWaiting is the least time by which slow receivers must hold up the others to be served
 	// in a round of their own.
 	worthWaiting = 2 * time.Second
 )
 
-// rates are the receivers whose networks are known to be much slower than those of the others
-// before anything is sent.
+// rates holds the receivers whose networks were measured as much slower than those of the others,
+// before any data were sent.
 type rates struct {
-	slow map[string]bool // by their processes
+	slow map[string]bool // by the ID of their processes
 }
 
-// behind reports whether receivers that are much slower than the others are served behind them. A
-// stream comes once.
+// behind reports whether receivers that are much slower than the others are served after them. A
+// stream can be sent only once.
 func (s *server) behind() bool { return !s.payload.streams() && !s.Strict }
 
-// probe says by how many bytes each of so many receivers is measured.
+// probe returns the number of bytes by which the network of each of guests receivers is measured,
+// or 0 for none.
 func (s *server) probe(guests int) int {
 	if !s.behind() {
 		return 0
@@ -41,7 +43,8 @@ func (s *server) probe(guests int) int {
 	return probeOf(s.payload.bytes(), guests)
 }
 
-// bytes returns how much is sent to those that lack some blocks, nil for all; -1 if nobody knows.
+// bytes returns the number of bytes in the blocks of lacked, where nil means all blocks, or -1 if
+// it is not known.
 func (s *server) bytes(lacked *block.Set) int64 {
 	if lacked == nil {
 		return s.payload.bytes()
@@ -49,8 +52,8 @@ func (s *server) bytes(lacked *block.Set) int64 {
 	return min(s.payload.bytes(), lacked.Lacked(s.lacks.blocks)*block.Len)
 }
 
-// left returns how much that is behind the first so many bytes.
-func (s *server) left(lacked *block.Set, from int64) int64 {
+// remaining returns the number of bytes in lacked after byte from of the stream.
+func (s *server) remaining(lacked *block.Set, from int64) int64 {
 	n := s.bytes(lacked)
 	if from == 0 {
 		return n
@@ -58,8 +61,8 @@ func (s *server) left(lacked *block.Set, from int64) int64 {
 	return max(n-from, 0)
 }
 
-// probeOf returns by how many bytes each of so many is measured, for a cast of so many; 0 if that
-// would tell nothing.
+// probeOf returns the number of bytes by which each of guests receivers is measured for a cast of
+// bytes bytes, or 0 if too few could be sent.
 func probeOf(bytes int64, guests int) int {
 	n := bytes / probeShare / int64(max(guests, 1))
 	if n < leastProbe {
@@ -68,8 +71,9 @@ func probeOf(bytes int64, guests int) int {
 	return int(min(n, 1<<30))
 }
 
-// leaveOut returns those of all that are chosen whose networks are not slow, for so many bytes, of
-// which limit a second are sent at most, and tells who is, once each.
+// leaveOut removes from the chosen indexes of all the receivers whose networks are slow, and
+// reports each of them once. bytes is the length of the data, and limit the sender's greatest rate
+// in bytes a second, or 0.
 func (r *rates) leaveOut(all []lobby.Guest, chosen []int, bytes int64, limit float64, tell *events) []int {
 	middle := middleRate(all, chosen, limit)
 	return slices.DeleteFunc(chosen, func(i int) bool {
@@ -82,14 +86,15 @@ func (r *rates) leaveOut(all []lobby.Guest, chosen []int, bytes int64, limit flo
 				r.slow = map[string]bool{}
 			}
 			r.slow[id] = true
-			tell.notice(g.Name, fmt.Sprintf("its network takes %s/s, those of the others %s/s: it is served behind them", words.Bytes(g.Rate), words.Bytes(middle)))
+			tell.notice(g.Name, fmt.Sprintf("its network takes %s/s, those of the others %s/s: it is served after them",
+				words.Bytes(g.Rate), words.Bytes(middle)))
 		}
 		return true
 	})
 }
 
-// middleRate returns how fast what is sent comes to the one in the middle of those that are chosen
-// and were measured; 0 if none was.
+// middleRate returns the median of the measured rates of the chosen receivers in bytes a second,
+// but not more than limit, or 0 if none was measured.
 func middleRate(all []lobby.Guest, chosen []int, limit float64) float64 {
 	var rates []float64
 	for _, i := range chosen {
@@ -108,5 +113,5 @@ func middleRate(all []lobby.Guest, chosen []int, limit float64) float64 {
 	return middle
 }
 
-// knows reports whether a receiver's network is slow.
+// knows reports whether a receiver's network is known to be slow.
 func (r *rates) knows(g *lobby.Guest) bool { return r.slow[wordOf(g).ID] }

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// Who is left out, of receivers whose networks take so many bytes a second.
+// Receivers with slow networks are left out.
 func TestSlowNetworksAreLeftOut(t *testing.T) {
 	const k, m, file = 1e3, 1e6, 64 << 20
 	for name, c := range map[string]struct {
@@ -49,18 +49,19 @@ func TestSlowNetworksAreLeftOut(t *testing.T) {
 			var r rates
 			var said []string
 			tell := newEvents(func(e Event) { said = append(said, e.Host+": "+e.Text) })
-			for range 2 { // it is told once
+			for range 2 { // it is reported once
 				require.Equal(t, stay, r.leaveOut(all, slices.Clone(chosen), c.bytes, c.limit, tell))
 			}
 			for i := range all {
 				require.Equal(t, slices.Contains(c.left, i), r.knows(&all[i]))
 			}
-			require.Equal(t, len(c.left), strings.Count(strings.Join(said, "\n"), "served behind them"))
+			require.Equal(t, len(c.left), strings.Count(strings.Join(said, "\n"), "served after them"))
 		})
 	}
 }
 
-// Measuring takes a fiftieth of a cast at most, and is left out where that is too little.
+// The measurement sends at most a fiftieth of the bytes of a cast. If that is too little, there is
+// none.
 func TestProbes(t *testing.T) {
 	for _, c := range []struct {
 		bytes  int64

@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	reachAfter  = 300 * time.Millisecond // how much later than the one before an address is tried
-	reachWithin = 10 * time.Second       // bounds all
+	reachAfter  = 300 * time.Millisecond // time between the starts of two attempts
+	reachWithin = 10 * time.Second       // time limit of all attempts
 )
 
-// reach returns the first of some addresses at which somebody listens. Those in front have a start.
+// reach returns an address at which a listener answers. It tries the addresses in order, each
+// reachAfter later than the one before.
 func reach(ctx context.Context, addresses []string) (string, error) {
 	trying, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
@@ -46,7 +47,7 @@ func reach(ctx context.Context, addresses []string) (string, error) {
 	return "", fmt.Errorf("this host cannot reach the sender: %s", strings.Join(failures, "; "))
 }
 
-// knock connects to an address after a while.
+// knock waits for the time after and connects to an address.
 func knock(ctx context.Context, at string, after time.Duration) error {
 	start := time.NewTimer(after)
 	defer start.Stop()

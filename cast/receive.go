@@ -10,35 +10,36 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// errBroken: the sender has not sent all.
+// errBroken says that the sender has not sent everything.
 var errBroken = errors.New("the sender has given up")
 
-// receiver is any rank but 0.
+// receiver is a rank other than 0.
 type receiver struct {
 	*Intake
 	comm *runtime.Comm
 	o    ReceiveOptions
-	rank int // in the communicator that the cast began with
+	rank int // in the first communicator of the cast
 	roll *roll
 	wg   sync.WaitGroup
 
-	out   error // why this rank is left out: what comes to it from now on is for others
-	known int64 // bytes of what comes next that the sink has got by an earlier communicator
-	bytes int64 // of the stream, up to where it has come
+	out   error // why this rank is left out and only forwards to others; nil if it is not
+	known int64 // number of next bytes that the sink has from an earlier communicator
+	bytes int64 // position in the stream
 
 	pieces arrivals
 	meter  meter
 	slow   slowness
 }
 
-// slowness says that the sender leaves this rank out.
+// slowness tells this rank that the sender leaves it out.
 type slowness struct {
 	once  sync.Once
-	told  chan struct{}           // closed if its disk is slow
-	leave context.CancelCauseFunc // is called otherwise
+	told  chan struct{}           // closed if this rank's disk is slow
+	leave context.CancelCauseFunc // called otherwise
 }
 
-// Receive takes part in what rank 0 sends: sink gets it. It is all of [Intake] for one communicator.
+// Receive takes part in a cast of rank 0, and passes the data to sink. It is an [Intake] for one
+// communicator only. It closes comm.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
 	if ctx == nil {
 		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
@@ -48,7 +49,7 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	return errors.Join(err, t.Close())
 }
 
-// run takes part, and goes on without those that are lost.
+// run takes part, and continues without the ranks that are lost.
 func (r *receiver) run(ctx context.Context) error {
 	r.hear(ctx)
 	err := r.receive(ctx)
@@ -64,7 +65,9 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// leftOut returns why this rank is to go on over another communicator, if failed has ended this one, with err; nil if it is not.
+// leftOut returns the error of a rank that is to continue over another communicator, or nil if it
+// is not. failed is the error that ended this communicator, and err that error with the one of
+// closing it.
 func (r *receiver) leftOut(failed, err error) error {
 	parted := errors.Is(failed, errSender) || errors.Is(failed, errAlone)
 	switch {
@@ -79,13 +82,14 @@ func (r *receiver) leftOut(failed, err error) error {
 	return err
 }
 
-// hear begins to listen over the communicator that there is now.
+// hear starts to listen over the current communicator.
 func (r *receiver) hear(ctx context.Context) {
 	comm := r.comm
 	r.roll = hear(ctx, &r.wg, comm, func(a *account) { r.listen(ctx, comm, a) })
 }
 
-// receive takes all that is still to come over the communicator that there is now, and says how it has ended.
+// receive receives the remaining pieces over the current communicator, and takes part in the last
+// roll call.
 func (r *receiver) receive(ctx context.Context) error {
 	for !r.pieces.ended {
 		if err := r.piece(ctx); err != nil {
@@ -113,7 +117,7 @@ func (r *receiver) account() account {
 	return a
 }
 
-// again begins again, with those that are left after lost.
+// again continues with the remaining ranks after lost, the error of the communicator before.
 func (r *receiver) again(ctx context.Context, lost error) error {
 	r.giveBack()
 	mine := r.account()
@@ -136,7 +140,7 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 	return r.receive(ctx)
 }
 
-// giveBack gives back the pieces of broadcasts that have failed.
+// giveBack frees the pieces of broadcasts that have failed.
 func (r *receiver) giveBack() {
 	for _, f := range r.pieces.open {
 		r.in.free <- f.piece
@@ -144,7 +148,7 @@ func (r *receiver) giveBack() {
 	r.pieces.open = r.pieces.open[:0]
 }
 
-// piece starts the broadcasts that are announced, and waits for the one that was started first.
+// piece starts the announced broadcasts, and waits for the earliest one under way.
 func (r *receiver) piece(ctx context.Context) error {
 	for r.pieces.startable() {
 		p, err := r.buffer(ctx)
@@ -173,7 +177,7 @@ func (r *receiver) piece(ctx context.Context) error {
 // start starts the next broadcast.
 func (r *receiver) start(ctx context.Context, p []byte) error {
 	if r.pieces.confirms() {
-		if _, err := r.comm.StartBarrier(ctx); err != nil { // it waits for nobody
+		if _, err := r.comm.StartBarrier(ctx); err != nil { // this rank does not wait for it
 			return err
 		}
 	}
@@ -189,7 +193,7 @@ func (r *receiver) start(ctx context.Context, p []byte) error {
 	return nil
 }
 
-// take takes a piece that has come.
+// take processes a piece that has come.
 func (r *receiver) take(ctx context.Context, f flight) error {
 	h, err := open(f.piece)
 	if err == nil && h.number != f.number {

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// ErrParted is what the error of Receive wraps if the sender is gone, or goes on without this rank: it may be
-// that the two have not reached each other for a while.
+// ErrParted is wrapped by the error of Receive if the sender is gone, or continues without this
+// rank because the two could not reach each other for a while.
 var ErrParted = errors.New("parted from the sender")
 
 var (
@@ -19,21 +19,23 @@ var (
 	errAlone  = errors.New("go on without those that are lost")
 )
 
-// partedError is an error that is ErrParted, too.
+// partedError wraps ErrParted beside another error.
 type partedError struct{ error }
 
 func (e *partedError) Unwrap() []error { return []error{e.error, ErrParted} }
 
-// leaveTime bounds how long a rank whose context has ended stays for the sake of the others.
+// leaveTime is how long a rank whose context has ended stays for the other ranks.
 const leaveTime = 5 * time.Second
 
-// shrink returns a communicator of the ranks that are left after err, which has failed comm. If none is lost
-// the error would come again, and is returned.
+// shrink returns a communicator of the remaining ranks after comm has failed with err. If no rank
+// is lost, it returns err, because the same error would come again.
 //
-// A rank whose ctx ends while they agree goes on until they have, and leaves what they have made then: who leaves
-// between the two agreements of Shrink is counted in, and fails what they have made.
+// If ctx ends while the ranks agree, this rank takes part until they have agreed, and then leaves
+// the new communicator. If it left between the two agreements of Shrink, it would be a member of
+// the new communicator, which would fail.
 func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, error) {
-	if ctx.Err() != nil || errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || comm.Err() == nil {
+	if ctx.Err() != nil || comm.Err() == nil || errors.Is(err, runtime.ErrMismatch) ||
+		errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) {
 		return nil, err
 	}
 	agreeing, over := context.WithCancel(context.WithoutCancel(ctx))
@@ -54,7 +56,7 @@ func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, 
 	return heir, nil
 }
 
-// excluded reports whether err says that the other ranks have taken this one for lost and gone on
+// excluded reports whether err says that the other ranks took this rank for lost and continued
 // without it.
 func excluded(err error, rank int) bool {
 	if lost := new(runtime.RankError); errors.As(err, &lost) && lost.Rank == rank && errors.Is(lost, runtime.ErrPeerLost) {

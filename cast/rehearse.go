@@ -7,18 +7,18 @@ import (
 	"github.com/schedgen/schedgen/cast/remote"
 )
 
-// Visit is what Rehearse has found on a host.
+// Visit is the result of Rehearse for a host.
 type Visit struct {
 	Name    string `json:"name"`
-	Copy    bool   `json:"copy"`              // it would get a copy of the program
-	Program string `json:"program,omitempty"` // the name of what it runs
-	Bytes   int64  `json:"bytes,omitempty"`   // length of the copy
-	Fetches bool   `json:"fetches,omitempty"` // it can get the copy from another host
-	Reason  string `json:"reason,omitempty"`  // why it would get nothing; "" if it would get everything
+	Copy    bool   `json:"copy"`              // the host would get a copy of the program
+	Program string `json:"program,omitempty"` // name of the program that it would run
+	Bytes   int64  `json:"bytes,omitempty"`   // length of the copy in bytes
+	Fetches bool   `json:"fetches,omitempty"` // the host can get the copy from another host
+	Reason  string `json:"reason,omitempty"`  // why the host would get nothing; "" if it would get everything
 }
 
-// Rehearse connects to the hosts by ssh and says what a cast would find there. It changes nothing.
-// The error is that ctx has ended.
+// Rehearse connects to the hosts by ssh, and returns what a cast would find on each. It changes
+// nothing on the hosts. It returns an error only if ctx has ended.
 func Rehearse(ctx context.Context, hosts []string, programs *remote.Programs, ssh remote.Config) ([]Visit, error) {
 	visits := make([]Visit, len(hosts))
 	gate := make(chan struct{}, maxOpening)
@@ -47,7 +47,7 @@ func visit(ctx context.Context, host string, programs *remote.Programs, ssh remo
 			v.Fetches = s.Facts.Fetcher != ""
 			v.Bytes, err = p.CopyBytes()
 		}
-		_ = s.Close() // nothing runs there
+		_ = s.Close() // no process runs there
 	}
 	if err != nil {
 		v.Reason = err.Error()

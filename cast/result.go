@@ -6,29 +6,29 @@ import (
 	"github.com/schedgen/schedgen/cast/pack"
 )
 
-// Result is how a cast to hosts has ended.
+// Result is the outcome of a cast to hosts.
 type Result struct {
 	What      string     `json:"what"`
-	Transport string     `json:"transport,omitempty"` // way of the first round; "" if nobody has come
-	Bytes     int64      `json:"bytes"`               // of files, with holes; of a stream those that were broadcast
-	Sent      int64      `json:"sent"`                // bytes that were broadcast
-	Seconds   float64    `json:"seconds"`             // from the first round on
+	Transport string     `json:"transport,omitempty"` // transport of the first round; "" if no receiver has come
+	Bytes     int64      `json:"bytes"`               // bytes of the files, with holes, or of the stream
+	Sent      int64      `json:"sent"`                // bytes broadcast
+	Seconds   float64    `json:"seconds"`             // from the first round to the end
 	Skipped   int64      `json:"skipped,omitempty"`   // entries that could not be sent
-	Setup     *Setup     `json:"setup,omitempty"`     // of receivers that were started by ssh
-	Total     float64    `json:"total,omitempty"`     // seconds, from the first connection on
+	Setup     *Setup     `json:"setup,omitempty"`     // how To started the receivers; nil for Serve
+	Total     float64    `json:"total,omitempty"`     // seconds from the first connection to the end
 	Error     string     `json:"error,omitempty"`
 	Receivers []Receiver `json:"receivers"`
 
-	began time.Time // the first round
+	began time.Time // when the first round began
 }
 
-// Receiver is how a cast has ended at one host.
+// Receiver is the outcome of a cast at one host.
 type Receiver struct {
 	Name    string `json:"name"`
-	Outcome        // rank 0: it has not come
-	// Command says why the command after the cast has failed.
+	Outcome        // Rank is 0 if the receiver has not come
+	// Command says why the command after the cast failed. It is empty if the command succeeded.
 	Command string `json:"command,omitempty"`
-	// Lacks says what the host lacks, if hosts only compare what they have.
+	// Lacks says what the host lacks, if the cast only compares.
 	Lacks *pack.Lacking `json:"lacks,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func newResult(p *Payload, transport string, took time.Duration, sent int64, all
 	return r
 }
 
-// Failed returns how many receivers do not have everything, or whose command has failed.
+// Failed returns the number of receivers that do not have everything or whose command failed.
 func (r *Result) Failed() (n int) {
 	for i := range r.Receivers {
 		if !r.Receivers[i].Done || r.Receivers[i].Command != "" {

@@ -9,22 +9,22 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// roll is what the ranks of a communicator say beside the pieces.
+// roll collects the accounts that the ranks of a communicator publish.
 type roll struct {
 	comm *runtime.Comm
-	tell func(*account) // is called with all that others say, as it comes
+	tell func(*account) // called with each account as it comes
 
-	parts []*account // by rank: one whose answer has not come as a whole
+	parts []*account // by rank: an account whose answer has not come completely
 	over  chan struct{}
-	why   error // that nothing more is heard; valid once over is closed
+	why   error // why no more accounts come; valid once over is closed
 
 	mu    sync.Mutex
-	said  [][]*account // by rank: what it has said when all did, the oldest first
+	said  [][]*account // by rank: the accounts of roll calls, the oldest first
 	fresh chan struct{}
 }
 
-// hear begins to listen over comm, until that is closed or has failed, or ctx has ended. Every rank listens: what a rank says goes to
-// all, and who takes nothing holds it up.
+// hear listens over comm until comm is closed or fails, or ctx ends. Every rank must listen: an
+// account goes to all ranks, and a rank that does not take it holds it up.
 func hear(ctx context.Context, wg *sync.WaitGroup, comm *runtime.Comm, tell func(*account)) *roll {
 	r := &roll{
 		comm: comm, tell: tell, parts: make([]*account, comm.Size()), said: make([][]*account, comm.Size()),
@@ -43,11 +43,11 @@ func hear(ctx context.Context, wg *sync.WaitGroup, comm *runtime.Comm, tell func
 	return r
 }
 
-// take takes what a rank has said.
+// take processes a message of a rank.
 func (r *roll) take(msg runtime.Message) {
 	a := new(account)
 	if err := json.Unmarshal(msg.Data, a); err != nil {
-		return // whoever has the key can say anything
+		return // a rank that has the key can send anything
 	}
 	if whole := r.parts[msg.Origin]; whole != nil {
 		whole.Answer = append(whole.Answer, a.Answer...)
@@ -74,10 +74,12 @@ func (r *roll) take(msg runtime.Message) {
 	}
 }
 
-// call has all ranks tell each other their accounts, and returns them, by rank. All have been told of mine then.
+// call exchanges the accounts of all ranks, and returns them by rank. When it returns, all other
+// ranks have mine.
 //
-// Only the sender needs most of them. They come all at once and not each by a broadcast of its own, of which every one may
-// have to wait for what is lost. A rank that is gone shows in the barrier.
+// Most accounts matter only to the sender. They are published together, because with a broadcast
+// for each account, every broadcast could wait for lost packets. The barrier fails if a rank is
+// gone.
 func (r *roll) call(ctx context.Context, mine account) ([]*account, error) {
 	mine.Roll = true
 	if err := mine.publish(ctx, r.comm); err != nil {
@@ -106,7 +108,7 @@ func (r *roll) call(ctx context.Context, mine account) ([]*account, error) {
 	return all, nil
 }
 
-// next returns what a rank has said when all did. That has come already, or is about to be taken.
+// next returns the next account of a rank in a roll call. It has come, or is about to be processed.
 func (r *roll) next(ctx context.Context, rank int) (*account, error) {
 	for {
 		if a := r.pop(rank); a != nil {
@@ -118,7 +120,7 @@ func (r *roll) next(ctx context.Context, rank int) (*account, error) {
 			if a := r.pop(rank); a != nil {
 				return a, nil
 			}
-			return nil, fmt.Errorf("hear how rank %d stands: %w", rank, r.why)
+			return nil, fmt.Errorf("hear the account of rank %d: %w", rank, r.why)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// Accounts come as they were told, whatever their length, each time that all tell theirs.
+// Accounts of any length come unchanged, in each roll call.
 func TestRoll(t *testing.T) {
 	const ranks = 4
 	comms := join(t, ranks, mem.Options{Loss: 0.1, Seed: 3}, tree)
@@ -43,7 +43,7 @@ func TestRoll(t *testing.T) {
 	all.Wait()
 }
 
-// What is no account is nothing; an answer ends at the bound.
+// Messages that are not accounts are ignored, and answers are bounded.
 func TestOddAccounts(t *testing.T) {
 	var told []*account
 	r := &roll{tell: func(a *account) { told = append(told, a) }, parts: make([]*account, 2), said: make([][]*account, 2), fresh: make(chan struct{}, 1)}

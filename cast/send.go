@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// ErrNobody is what the error of Send wraps when there is nobody to send to.
+// ErrNobody is wrapped by the error of Send if no receiver is left.
 var ErrNobody = errors.New("no receiver is left")
 
 // sender is rank 0.
@@ -24,27 +24,28 @@ type sender struct {
 	stop  context.CancelFunc // ends the source
 	tally *tally
 	roll  *roll
-	wg    sync.WaitGroup // who hears
+	wg    sync.WaitGroup // goroutines that listen
 
-	held      []*piece // of ascending numbers, the last that was read at the end
-	origin    uint64   // the first piece over comm
-	next      uint64   // the piece that is broadcast next
-	announced uint64   // all pieces below are
-	ended     bool     // no piece follows those that are held
-	broken    error    // and why that is not all
+	held      []*piece // consecutive pieces, up to the last one read
+	origin    uint64   // first piece over comm
+	next      uint64   // next piece to broadcast
+	announced uint64   // all pieces below this number are announced
+	ended     bool     // no piece follows the held ones
+	broken    error    // why not everything is sent; nil if it is
 
 	open      []*runtime.Request // broadcasts under way
-	confirm   *runtime.Request   // the last barrier
-	confirmed uint64             // the piece before which it was started
-	pausing   bool               // no more pieces are announced, and all pause behind the last that is
+	confirm   *runtime.Request   // last barrier
+	confirmed uint64             // piece before which confirm was started
+	pausing   bool               // no more pieces are announced, and all ranks pause after the last announced one
 	bytes     int64
 }
 
-// Send sends what source writes to all other ranks, which call Receive, and says how it has ended at each. comm's
-// rank 0 calls it. It closes comm.
+// Send sends the data of source to all other ranks, and reports the outcome at each. Rank 0 of comm
+// calls it, while the other ranks call Receive. It closes comm.
 //
-// That receivers fail is no error of Send, unless all do before all is sent, or one does and SendOptions.Strict asks for it. The error of
-// the source is, and that ctx has ended. The report is there also with an error, but not if the rank is not 0 or ctx is nil.
+// Send returns an error if the source fails, if ctx ends, or if all receivers fail before
+// everything is sent. With SendOptions.Strict it also returns an error if one receiver fails. The
+// report is not nil even with an error, unless ctx is nil or the rank is not 0.
 func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions) (report *Report, err error) {
 	if ctx == nil {
 		return nil, errors.Join(fmt.Errorf("send: %w", errNoContext), comm.Close())
@@ -71,7 +72,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	if err == nil {
 		err = s.broken
 	}
-	reason := "not told to be done"
+	reason := "it has not reported that it is done"
 	if err != nil {
 		reason = err.Error()
 		err = fmt.Errorf("send: %w", err)
@@ -79,13 +80,13 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	return &Report{s.tally.result(shorten(reason)), s.bytes}, err
 }
 
-// run sends, and goes on without those that are lost.
+// run sends, and continues without the ranks that are lost.
 func (s *sender) run(ctx context.Context) error {
 	s.roll = hear(ctx, &s.wg, s.comm, s.tally.note)
 	err := s.send(ctx)
 	for err != nil {
 		heir, failed := shrink(ctx, s.comm, err)
-		if excluded(failed, s.comm.Rank()) { // it was this one that was silent: they come again
+		if excluded(failed, s.comm.Rank()) { // this rank was silent; the receivers come again
 			s.tally.keep(nil, runtime.ErrPeerSilent)
 			s.ended, s.broken = true, s.tally.stopped()
 			return nil
@@ -99,7 +100,8 @@ func (s *sender) run(ctx context.Context) error {
 	return nil
 }
 
-// send sends all that is left to be sent over the communicator that there is now, and hears how it has ended.
+// send sends the remaining pieces over the current communicator, and takes part in the last roll
+// call.
 func (s *sender) send(ctx context.Context) error {
 	for !s.ended || s.next < s.end() {
 		if err := s.piece(ctx); err != nil {
@@ -121,7 +123,7 @@ func (s *sender) send(ctx context.Context) error {
 	return err
 }
 
-// end returns the number behind that of the last piece that is held.
+// end returns the number that follows the last held piece.
 func (s *sender) end() uint64 {
 	if len(s.held) == 0 {
 		return s.next
@@ -129,7 +131,7 @@ func (s *sender) end() uint64 {
 	return s.held[len(s.held)-1].number + 1
 }
 
-// again begins again, with those that are left after lost.
+// again continues with the remaining ranks after lost, the error of the communicator before.
 func (s *sender) again(ctx context.Context, lost error) error {
 	s.open, s.confirm, s.pausing = nil, nil, false
 	from, silent := s.end(), errors.Is(lost, runtime.ErrPeerSilent)
@@ -144,7 +146,7 @@ func (s *sender) again(ctx context.Context, lost error) error {
 			from = min(from, a.Have)
 		}
 	}
-	if silent { // who has found that out knows best
+	if silent { // the rank that noticed the loss knows the reason
 		lost = runtime.ErrPeerSilent
 	}
 	s.tally.keep(ranks, lost)
@@ -222,7 +224,8 @@ func (s *sender) piece(ctx context.Context) error {
 	return nil
 }
 
-// seal writes the head of a piece, which announces those before until, and whether all pause behind it.
+// seal writes the head of a piece. The piece announces all pieces below until. pause says whether
+// all ranks pause after it.
 func (s *sender) seal(p *piece, until uint64, pause bool) {
 	h := head{number: p.number, length: len(p.buf) - headLen}
 	if pause {
@@ -240,7 +243,7 @@ func (s *sender) seal(p *piece, until uint64, pause bool) {
 	h.seal(p.wire())
 }
 
-// wire returns all that is broadcast of a piece.
+// wire returns the bytes of a piece that are broadcast.
 func (p *piece) wire() []byte {
 	if p.number == 0 {
 		return p.buf[:firstLen]
@@ -250,7 +253,7 @@ func (p *piece) wire() []byte {
 
 func (s *sender) at(number uint64) *piece { return s.held[number-s.held[0].number] }
 
-// load waits until all pieces below until are held, or there are no more.
+// load waits until all pieces below until are held, or no more follow.
 func (s *sender) load(ctx context.Context, until uint64) error {
 	for s.end() < until && !s.ended {
 		select {
@@ -270,8 +273,8 @@ func (s *sender) load(ctx context.Context, until uint64) error {
 	return nil
 }
 
-// breakOff makes the last piece that is announced the last of all. There is one that is not broadcast yet, or is made
-// here, where none has been announced.
+// breakOff ends the stream with the last announced piece. If all announced pieces have been
+// broadcast, breakOff adds an empty one.
 func (s *sender) breakOff(why error) {
 	s.stop()
 	s.broken, s.ended = why, true
@@ -284,7 +287,8 @@ func (s *sender) breakOff(why error) {
 	s.held[len(s.held)-1].last = true
 }
 
-// check waits until all have the pieces that they had to have before the last barrier, and starts the next one.
+// check waits until all ranks have confirmed the pieces before the last barrier, and starts the
+// next barrier.
 func (s *sender) check(ctx context.Context) (err error) {
 	if s.confirm != nil {
 		if err := s.confirm.Wait(ctx); err != nil {
@@ -297,7 +301,7 @@ func (s *sender) check(ctx context.Context) (err error) {
 	return err
 }
 
-// release gives back the pieces before from, which all have.
+// release frees the pieces below from, which all ranks have.
 func (s *sender) release(from uint64) {
 	for len(s.held) > 0 && s.held[0].number < from {
 		s.feed.free <- s.held[0]

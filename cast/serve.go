@@ -21,25 +21,30 @@ import (
 )
 
 const (
-	// regroupTime is how long the sender waits for receivers of a round that have not met: a receiver
-	// that lives enters again at once.
+	// regroupTime is how long the sender waits for the receivers of a round that could not connect.
+	// A receiver that lives enters again at once.
 	regroupTime = 5 * time.Second
-	// restTime is how long those are waited for that come again behind a round: the disk of one that is slow may have to end a write.
+	// restTime is how long the sender waits for receivers that come again after a round. A slow
+	// disk may have to finish a write.
 	restTime = 30 * time.Second
-	// mostMeetings is the greatest number of times that a party tries to meet.
+	// mostMeetings is the greatest number of attempts of a party to connect.
 	mostMeetings = 4
-	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and mostQuiet how long at most. Until --silence is over it may come
-	// again, and gets the rest behind them. A sign of life may stand behind quietBytes of what is sent; on links of less than quietRate bytes a second behind more.
+	// The hosts of a round wait for a host that gives no sign of life: at least leastQuiet, and at
+	// most mostQuiet. A host that comes back before --silence is over gets the rest after them. A
+	// sign of life may queue behind quietBytes of data. On links slower than quietRate bytes a
+	// second, it may queue behind more, and the hosts wait for the whole --silence.
 	leastQuiet = 500 * time.Millisecond
 	mostQuiet  = 3 * time.Second
 	quietBytes = 3e6
 	quietRate  = 1e6
-	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones some of what stands in
-	// queues is taken for lost, and the chain takes less.
+	// mcastRate is the least rate of networks, in bytes a second, at which a sender that may choose
+	// takes multicast. On slower networks, data in queues would be taken for lost, and the chain is
+	// faster.
 	mcastRate = 100e3
 )
 
-// server serves receivers in rounds. A receiver that comes during a round is served in the next one.
+// server serves receivers in rounds. A receiver that comes during a round is served in the next
+// round.
 type server struct {
 	*Options
 	l        *net.TCPListener
@@ -47,37 +52,37 @@ type server struct {
 	guests   *awaited
 	payload  *Payload
 	events   *events
-	silence  time.Duration // after which a host is lost; 0: never
-	way      string        // the transport; auto until it is known
-	used     string        // that of the first round that was sent
+	silence  time.Duration // time after which a silent host is lost; 0: never
+	way      string        // transport; Auto until it is known
+	used     string        // transport of the first round
 	deadline time.Time
-	began    time.Time // the first round
+	began    time.Time // when the first round began
 	ends     ledger
 	lacks    lacks
 	rates    rates
-	served   atomic.Int64 // receivers that have all
-	waiting  int          // receivers that wait for a later round than the one that was chosen last
+	served   atomic.Int64 // number of receivers that have everything
+	waiting  int          // number of receivers that were not chosen for the last round
 	sent     int64
-	stream   string // names what those get who lack all, the same in each round
-	reached  int64  // bytes of that which were sent
-	streamed Digest // of a stream that was sent
-	packed   bool   // what is sent is compressed
-	chosen   bool   // whether it is has been decided
-	voided   int    // files that had changed while they were read, when the stream got its name
+	stream   string // name of the stream for receivers that lack all blocks; the same in each round
+	reached  int64  // greatest position of that stream that was sent
+	streamed Digest // digest of a stream payload; zero until it has been sent
+	packed   bool   // the data are compressed
+	chosen   bool   // packed has been decided
+	voided   int    // number of files that had changed while they were read, when stream was drawn
 }
 
 // round is a party of receivers and the data that it gets.
 type round struct {
 	*lobby.Party
 	roundNote
-	lacked  *block.Set // nil: all; of a survey, what receivers lack by size and time
-	outline bool       // what is compared are sizes and times alone
-	rate    float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
+	lacked  *block.Set // blocks that are sent, or compared by a survey; nil: all
+	outline bool       // only sizes and times are compared
+	rate    float64    // median rate of the receivers' networks in bytes a second; 0: not known
 }
 
-// Serve sends the payload to receivers that come to l by themselves, first when as many have come as
-// expect says, or after o.Wait. With 0, all that come within o.Wait are served. It leaves l open. A nil
-// result says that the cast has not begun; see To.
+// Serve sends the payload to receivers that come to l by themselves. It begins when expect
+// receivers have come, or after o.Wait. If expect is 0, Serve sends to all receivers that come
+// within o.Wait. It leaves l open. The result is nil if the cast has not begun; see To.
 func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Options) (*Result, error) {
 	events := newEvents(o.Events)
 	out, err := serve(ctx, l, comers(l, expect, events), p, &o, events)
@@ -87,26 +92,30 @@ func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Op
 	return out, err
 }
 
-// serve sends to those that come at l, first when as many have come as are awaited. It returns nil if
-// the cast has not begun.
+// serve sends to the receivers in guests, which come to l. The result is nil if the cast has not
+// begun.
 func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload, o *Options, events *events) (*Result, error) {
 	in, err := lobby.Open(l, o.lobby())
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Options: o, l: l, in: in, guests: guests, payload: p, events: events, way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)), deadline: time.Now().Add(o.Wait), stream: rand.Text()}
+	s := &server{
+		Options: o, l: l, in: in, guests: guests, payload: p, events: events,
+		way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)),
+		deadline: time.Now().Add(o.Wait), stream: rand.Text(),
+	}
 	err = spelled(ctx, s.rounds(ctx, guests.want), func(int) string { return "" })
 	waiting := in.Close(s.closing(err))
 	if len(s.ends.list) == 0 {
 		return nil, err
 	}
-	if err != nil && !p.streams() { // they would have been served behind
+	if err != nil && !p.streams() { // these waited for a later round
 		s.ends.unserved(waiting, err)
 	}
 	return s.result(), err
 }
 
-// closing returns the reason for receivers that get no place.
+// closing returns the reason that is given to receivers without a place.
 func (s *server) closing(err error) string {
 	switch {
 	case len(s.ends.list) > 0 && s.payload.streams():
@@ -117,7 +126,7 @@ func (s *server) closing(err error) string {
 	return "the cast is over"
 }
 
-// digest returns what identifies all that is sent, or ok = false as long as not all of it has been read.
+// digest returns the digest of the whole payload. ok is false until all of it has been read.
 func (s *server) digest() (d Digest, ok bool) {
 	if s.payload.streams() {
 		return s.streamed, s.streamed != Digest{}
@@ -126,19 +135,19 @@ func (s *server) digest() (d Digest, ok bool) {
 	return d, ok
 }
 
-// confirm takes a receiver for one that has all only if the digest of what it has, which it tells in the
-// end, is that of what was sent in the first round.
+// confirm compares the digest in each receiver's answer with that of the payload. It sets the
+// outcome of a receiver with another digest to a failure.
 func (s *server) confirm(outcomes []Outcome) {
 	want, whole := s.digest()
 	for i := range outcomes {
 		o := &outcomes[i]
 		if o.Done && (!whole || !bytes.Equal(o.Answer, want[:])) {
-			o.Done, o.Reason = false, fmt.Sprintf("it has something else: its digest is %x, that of what was sent %x", o.Answer, want)
+			o.Done, o.Reason = false, fmt.Sprintf("it has other data: its digest is %x, not %x", o.Answer, want)
 		}
 	}
 }
 
-// rounds serves parties until no receiver waits, and none is expected.
+// rounds serves parties until no receiver waits and none is expected.
 func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 	stop := s.until(want, s.Wait)
 	for meetings := 1; ; meetings++ {
@@ -175,17 +184,18 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
 		case silent > 0 && rest > max(0, time.Until(s.deadline)):
-			s.events.notice("", fmt.Sprintf("hosts that do not answer have %v to come again", rest))
+			s.events.notice("", fmt.Sprintf("hosts that do not answer may come again within %v", rest))
 			want, stop = s.back(silent+s.waiting, rest)
 		default:
 			want, stop = s.next()
 		}
-		s.guests.later(want, s.ends.names())
-		goruntime.GC() // what this round has held is given back before the next one holds as much
+		s.guests.awaitRound(want, s.ends.names())
+		goruntime.GC() // frees the memory of this round before the next one needs as much
 	}
 }
 
-// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
+// host waits for receivers, and chooses the party of the next round and what it gets. Receivers
+// that resume first get a survey, and then the blocks that they lack.
 func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 	r := new(round)
 	choose := func(all []lobby.Guest) ([]int, string) {
@@ -199,7 +209,7 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 		if r.Survey = len(chosen) > 0; !r.Survey {
 			chosen, r.lacked = s.lacks.group(all)
 			if s.behind() {
-				chosen = s.rates.leaveOut(all, chosen, s.left(r.lacked, s.from(all, chosen, r.lacked)), s.Limit, s.events)
+				chosen = s.rates.leaveOut(all, chosen, s.remaining(r.lacked, s.from(all, chosen, r.lacked)), s.Limit, s.events)
 			}
 			if r.From = s.from(all, chosen, r.lacked); r.lacked == nil {
 				r.Stream = s.stream
@@ -224,12 +234,12 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 	return r, err
 }
 
-// waits returns the words for the receivers that the sender waits for.
+// waits describes the receivers for which the sender waits.
 func (s *server) waits() string {
 	all, refused := s.in.Here()
-	text := s.guests.words(namesOf(all))
+	text := s.guests.describe(namesOf(all))
 	if done := s.served.Load(); done > 0 {
-		text = fmt.Sprintf("%d of %d have all; others may still come", done, max(int64(s.guests.total), done))
+		text = fmt.Sprintf("%d of %d have everything; others may still come", done, max(int64(s.guests.total), done))
 	}
 	if refused != nil {
 		text = fmt.Sprintf("%s; a connection was refused: %v", text, refused)
@@ -237,10 +247,11 @@ func (s *server) waits() string {
 	return text
 }
 
-// from returns where in the stream those of all that are chosen begin, who lack some blocks, nil for all: behind what all of them have got of it.
+// from returns the byte of the stream at which the chosen receivers, which lack the blocks in
+// lacked, begin: the first one that one of them lacks.
 func (s *server) from(all []lobby.Guest, chosen []int, lacked *block.Set) int64 {
 	if lacked != nil {
-		return 0 // it is a stream of its own
+		return 0 // the stream of some blocks is another one
 	}
 	least := s.reached
 	for _, i := range chosen {
@@ -253,13 +264,14 @@ func (s *server) from(all []lobby.Guest, chosen []int, lacked *block.Set) int64 
 	return least
 }
 
-// returns reports whether one of all that are chosen gave no sign of life in its last round.
+// returns reports whether a chosen receiver gave no sign of life in its last round.
 func (s *server) returns(all []lobby.Guest, chosen []int) bool {
 	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Silent })
 }
 
-// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever. One of them may have
-// been silent before, and has lived.
+// quiet returns how long the hosts of a round wait for a host that gives no sign of life, or 0 for
+// ever. rate is the rate of their networks in bytes a second. before says that one of them was
+// silent in an earlier round, and came back.
 func (s *server) quiet(rate float64, before bool) time.Duration {
 	switch {
 	case !s.behind(), rate < quietRate:
@@ -271,13 +283,13 @@ func (s *server) quiet(rate float64, before bool) time.Duration {
 	return min(s.silence, max(leastQuiet, min(behind, mostQuiet)))
 }
 
-// back returns a count of so many that are to come again within d.
+// back returns the count for n receivers that are to come again within d.
 func (s *server) back(n int, d time.Duration) (want *lobby.Count, stop func()) {
 	want = lobby.NewCount(max(n, 0))
 	return want, s.until(want, d)
 }
 
-// until has a host wait no longer than d, if that is not 0.
+// until stops the count want after d. If d is 0, it never does.
 func (s *server) until(want *lobby.Count, d time.Duration) (stop func()) {
 	if d <= 0 {
 		return func() {}
@@ -286,8 +298,8 @@ func (s *server) until(want *lobby.Count, d time.Duration) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// next returns for whom to wait behind a round: for those that have come meanwhile, and as
-// long as --wait says for those that are expected still.
+// next returns the count for the receivers of a later round: those that have come meanwhile, and
+// those that are expected to come within --wait.
 func (s *server) next() (want *lobby.Count, stop func()) {
 	want = lobby.NewCount(1)
 	left := time.Until(s.deadline)
@@ -297,8 +309,9 @@ func (s *server) next() (want *lobby.Count, stop func()) {
 	return want, s.until(want, left)
 }
 
-// wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
-// The network of the one in the middle takes so many bytes a second, 0 if that is not known.
+// wayTo returns the transport for the chosen receivers. A single receiver needs no multicast, and a
+// receiver with a slow network would lose most of it. rate is the median rate of the networks in
+// bytes a second, or 0 if it is not known.
 func (s *server) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rate float64) string {
 	s.guests.full()
 	if s.auto() && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Behind || s.rates.knows(&all[i]) })) {
@@ -315,7 +328,7 @@ func (s *server) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rat
 	return s.way
 }
 
-// muted returns why this host or a guest cannot multicast, nil if all can.
+// muted returns why this host or a guest cannot multicast, or nil if all can.
 func (s *server) muted(ctx context.Context, all []lobby.Guest) error {
 	where := s.l.Addr().String()
 	at, err := s.guests.at()
@@ -336,16 +349,16 @@ func (s *server) muted(ctx context.Context, all []lobby.Guest) error {
 	return nil
 }
 
-// auto reports whether the sender chooses the way.
+// auto reports whether the sender chooses the transport.
 func (s *server) auto() bool { return s.Transport == "" || s.Transport == Auto }
 
-// chain makes all further rounds use the chain, and tells the reason.
+// chain makes all later rounds use the chain, and reports the reason.
 func (s *server) chain(why error) {
 	s.way = Chain
 	s.events.notice("", fmt.Sprintf("transport: tcp, since %v", why))
 }
 
-// meet connects this host with a party. If that cannot multicast after all, the next one goes along the chain.
+// meet connects this host with a party. If multicast fails, the next party uses the chain.
 func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) {
 	meeting, stop := round.Meeting(ctx)
 	defer stop()
@@ -361,23 +374,24 @@ func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) 
 	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.auto() && round.Transport == Multicast {
 		s.chain(err)
 	} else if ctx.Err() == nil {
-		s.events.notice("", fmt.Sprintf("the hosts connect once more: %s", named(withoutDetails(err), round.name)))
+		s.events.notice("", fmt.Sprintf("the hosts connect again: %s", named(withoutDetails(err), round.name)))
 	}
 	return nil, err
 }
 
-// send serves a party, and returns how many of it come again, and how many may that have given no sign of life.
+// send serves a party. again is the number of its receivers that come again, and silent the number
+// of those that gave no sign of life and may come again.
 func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (again, silent int, err error) {
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport
 	}
 	o := SendOptions{Limit: s.Limit, Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == Chain, Rate: round.rate}
-	source, total, doing := s.payload.source(round.lacked, &s.streamed), s.left(round.lacked, round.From), "send"
+	source, total, doing := s.payload.source(round.lacked, &s.streamed), s.remaining(round.lacked, round.From), "send"
 	show := func(at Progress) { s.events.emit(Event{Kind: RoundProgress, Progress: at}) }
 	if round.Packed {
 		var raw, packed atomic.Int64
 		source, total = Compressed(source, &raw, &packed), s.bytes(round.lacked)
-		show = func(at Progress) { // in bytes of files
+		show = func(at Progress) { // converts to bytes of files
 			from, n := float64(round.From), float64(packed.Load())
 			at.Bytes = int64((from + float64(at.Bytes)) * float64(raw.Load()) / max(n, 1))
 			s.events.emit(Event{Kind: RoundProgress, Progress: at})
@@ -405,7 +419,7 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 	if round.Stream != "" {
 		s.reached = max(s.reached, round.From+report.Bytes)
 	}
-	if s.payload.Origin.Voided() > s.voided { // the next round sends other bytes
+	if s.payload.Origin.Voided() > s.voided { // a file changed, so the next round sends other bytes
 		s.voided, s.stream, s.reached = s.payload.Origin.Voided(), rand.Text(), 0
 	}
 	s.ends.end(round.Guests, report.Outcomes)
@@ -437,12 +451,12 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 	return again, silent, err
 }
 
-// behindWords says why a receiver comes again behind the others.
+// behindWords says why a receiver is served after the others.
 func (s *server) behindWords(o *Outcome, silence time.Duration) string {
 	if !o.Silent || silence <= 0 {
 		return o.Reason
 	}
-	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others", silence)
+	return fmt.Sprintf("no answer for %v: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others", silence)
 }
 
 func namesOf(guests []lobby.Guest) (names []string) {
@@ -452,7 +466,7 @@ func namesOf(guests []lobby.Guest) (names []string) {
 	return names
 }
 
-// compared takes note of what those of a survey lack, of which nothing is sent.
+// compared records what the receivers of a survey lack, for a cast that only compares.
 func (s *server) compared(ctx context.Context, r *round) error {
 	for i := range r.Guests {
 		id := wordOf(&r.Guests[i]).ID
@@ -481,8 +495,8 @@ func (s *server) comparison(r *round) Source {
 	return Survey(s.payload.Origin, r.lacked)
 }
 
-// errCompared: a receiver has not come again.
-var errCompared = errors.New("lost: it has compared what it has, and has not come again")
+// errCompared is the reason of a receiver that has not come again after a survey.
+var errCompared = errors.New("lost: it has compared its files and has not come again")
 
 func (s *server) result() *Result {
 	took := time.Duration(0)
@@ -492,7 +506,7 @@ func (s *server) result() *Result {
 	o := newResult(s.payload, cmp.Or(s.used, s.way), took, s.sent, s.ends.receivers())
 	o.began = s.began
 	if !s.payload.streams() {
-		if _, totals, ok := s.payload.Origin.Digest(); ok { // more may have been written before the first round
+		if _, totals, ok := s.payload.Origin.Digest(); ok { // files may have grown before the first round
 			o.Bytes = totals.Bytes
 		}
 	}

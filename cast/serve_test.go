@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// A receiver that says it has all counts only if that is what was sent.
+// A receiver that reports success counts only if its digest is right.
 func TestCastConfirms(t *testing.T) {
 	sent := Digest{1}
 	s := &server{payload: FromReader("-", nil), streamed: sent}
@@ -28,15 +28,15 @@ func TestCastConfirms(t *testing.T) {
 	for _, o := range all[1:] {
 		require.False(t, o.Done)
 	}
-	require.Regexp(t, "^it has something else: its digest is 0+, that of what was sent 010+$", all[1].Reason)
+	require.Regexp(t, "^it has other data: its digest is 0+, not 010+$", all[1].Reason)
 	require.Equal(t, "lost", all[3].Reason)
-	s.streamed = Digest{} // not all was read
+	s.streamed = Digest{} // not everything was read
 	all = []Outcome{{Done: true, Answer: make([]byte, 32)}}
 	s.confirm(all)
 	require.False(t, all[0].Done)
 }
 
-// diskOf is a sink that takes a while for each MiB of the first so many.
+// diskOf returns a sink that pauses after each of the first slow MiB.
 func diskOf(pause time.Duration, slow int, rounds *int) *joinSink {
 	totals := new(unpack.Totals)
 	write := func(_ context.Context, from io.Reader) error {
@@ -53,14 +53,14 @@ func diskOf(pause time.Duration, slow int, rounds *int) *joinSink {
 			}
 			if bytes += len(rec.Data); bytes > mib<<20 && mib < slow {
 				mib++
-				time.Sleep(pause) // it is a disk
+				time.Sleep(pause) // as a disk does
 			}
 		}
 	}
 	return &joinSink{write: func() Sink { return write }, totals: totals}
 }
 
-// A receiver whose disk is slow does not hold up the others, and gets the rest behind them.
+// A receiver whose disk is slow does not hold up the others, and gets the rest after them.
 func TestServesSlow(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
@@ -90,5 +90,5 @@ func TestServesSlow(t *testing.T) {
 	require.Zero(t, r.Failed())
 	require.Len(t, r.Receivers, 2)
 	require.Less(t, r.Sent, int64(170<<20))
-	require.Contains(t, said, "slow: its disk is much slower than those of the others: it is served behind them")
+	require.Contains(t, said, "slow: its disk is much slower than those of the others: it is served after them")
 }

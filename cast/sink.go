@@ -7,15 +7,15 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// tell tells the sender at once that this rank takes nothing more.
-func (r *receiver) tell(ctx context.Context) error {
+// giveUp tells the sender at once that this rank takes no more data, if that is so.
+func (r *receiver) giveUp(ctx context.Context) error {
 	if r.why == nil && r.out == nil {
 		return nil
 	}
 	return r.account().publish(ctx, r.comm)
 }
 
-// listen hears from the sender that this rank is too slow.
+// listen handles an account. It acts if the sender says that this rank is too slow.
 func (r *receiver) listen(ctx context.Context, comm *runtime.Comm, a *account) {
 	if !a.Sender || a.Slow != r.rank {
 		return
@@ -29,21 +29,21 @@ func (r *receiver) listen(ctx context.Context, comm *runtime.Comm, a *account) {
 	})
 }
 
-// leave says why this rank goes, and has it go.
+// leave tells the sender why this rank leaves, and makes it leave.
 func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
 	defer r.slow.leave(errSlowHost)
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	defer r.clock.AfterFunc(leaveTime, over).Stop()
 	if (account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true}).publish(ctx, comm) == nil {
-		_ = comm.Flush(ctx) // without its last words the sender takes it for lost
+		_ = comm.Flush(ctx) // without this account, the sender takes the rank for lost
 	}
 }
 
-// takes reports whether the sink gets more of what comes.
+// takes reports whether the sink gets more data.
 func (r *receiver) takes() bool { return r.why == nil && r.out == nil && !r.sunk }
 
-// hand gives the sink what is new to it of a piece, and tells the sender now and then how this rank keeps up.
+// hand gives the new part of a piece to the sink, and reports to the sender once a window.
 func (r *receiver) hand(ctx context.Context, piece []byte, length int) error {
 	known := int(min(r.known, int64(length)))
 	r.known -= int64(known)
@@ -52,14 +52,14 @@ func (r *receiver) hand(ctx context.Context, piece []byte, length int) error {
 		r.in.free <- piece
 		return nil
 	case r.whole:
-		return fmt.Errorf("%w: more comes than there was by an earlier communicator", errPiece)
+		return fmt.Errorf("%w: more data than over an earlier communicator", errPiece)
 	}
 	r.have += int64(length - known)
 	r.in.work <- parcel{piece, piece[headLen+known : headLen+length]}
 	return r.report(ctx, length-known)
 }
 
-// report tells the sender how this rank keeps up, now that so many bytes are given to the sink.
+// report counts bytes given to the sink. Once a window, it tells the sender how this rank keeps up.
 func (r *receiver) report(ctx context.Context, bytes int) error {
 	r.meter.bytes += int64(bytes)
 	w := r.meter.window()
@@ -69,7 +69,7 @@ func (r *receiver) report(ctx context.Context, bytes int) error {
 	return account{Rank: r.rank, Have: r.pieces.have, Window: w}.publish(ctx, r.comm)
 }
 
-// finish waits for the sink to end, once all has come.
+// finish waits for the sink to end, after the last piece.
 func (r *receiver) finish(ctx context.Context) error {
 	if !r.takes() {
 		return nil
@@ -87,14 +87,14 @@ func (r *receiver) finish(ctx context.Context) error {
 	}
 }
 
-// buffer returns room for a piece. It returns nil if there is none and a piece is under way, for which to wait in its place. It waits
-// for the sink no longer than Patience.
+// buffer returns memory for a piece. If there is none, it returns nil while a broadcast is under
+// way, and otherwise waits for the sink, but no longer than Patience.
 func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	if !r.sunk {
 		select {
 		case err := <-r.over:
 			r.sink(err)
-			if err := r.tell(ctx); err != nil {
+			if err := r.giveUp(ctx); err != nil {
 				return nil, err
 			}
 		default:
@@ -118,13 +118,14 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if err := r.tell(ctx); err != nil {
+	if err := r.giveUp(ctx); err != nil {
 		return nil, err
 	}
 	return r.spare(r.most(), r.o.piece), nil
 }
 
-// most returns how many pieces this rank has at most: when it is left out its sink goes on with those that it has, and others pass through.
+// most returns the greatest number of pieces at this rank. If the rank is left out, its sink keeps
+// the pieces that it has, and the rank forwards with others.
 func (r *receiver) most() int {
 	if r.out != nil {
 		return bufs + window

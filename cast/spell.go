@@ -10,10 +10,10 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// errInterrupted says that the sender's user has ended the cast.
+// errInterrupted says that the user ended the cast.
 var errInterrupted = errors.New("the cast was interrupted")
 
-// spelledError is an error with a text for people.
+// spelledError is an error with a text for users.
 type spelledError struct {
 	text string
 	err  error
@@ -35,7 +35,8 @@ func spelled(ctx context.Context, err error, name func(rank int) string) error {
 	return &spelledError{named(withoutDetails(err), name), err}
 }
 
-// withoutDetails returns the text of an error in which the failure of an operation is its cause.
+// withoutDetails returns the text of an error, in which only the cause of a failed operation is
+// left.
 func withoutDetails(err error) string {
 	text := err.Error()
 	for _, op := range operations(err) {
@@ -44,7 +45,7 @@ func withoutDetails(err error) string {
 	return detail.ReplaceAllString(text, "")
 }
 
-// operations returns the failures of operations that an error wraps, the outer ones first.
+// operations returns all [runtime.OpError] values that an error wraps, the outer ones first.
 func operations(err error) (all []*runtime.OpError) {
 	if op, ok := err.(*runtime.OpError); ok { //nolint:errorlint // each level is looked at by itself
 		all = append(all, op)
@@ -62,7 +63,7 @@ func operations(err error) (all []*runtime.OpError) {
 	return all
 }
 
-// detail is what an agreement says of itself.
+// detail matches the prefix of an agreement's error.
 var detail = regexp.MustCompile(`(agree|shrink): rank \d+, epoch \d+: `)
 
 var rankWord = regexp.MustCompile(`\brank (\d+)\b`)
@@ -81,7 +82,7 @@ func named(text string, name func(rank int) string) string {
 	})
 }
 
-// nameAtReceiver names a rank where only the sender's is known.
+// nameAtReceiver names a rank at a receiver, which knows no other host's name.
 func nameAtReceiver(rank int) string {
 	if rank == 0 {
 		return "the sender"

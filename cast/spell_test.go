@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// People read names of hosts, and nothing of epochs and rules.
+// Errors for users have the names of hosts, without epochs and rules.
 func TestSpelled(t *testing.T) {
 	r := &round{Party: &lobby.Party{Guests: []lobby.Guest{{Name: "a"}, {Name: "node02"}}}}
 	inner := &runtime.OpError{Op: "barrier/hsb", Rank: 1, Epoch: 3, Err: &runtime.RankError{Rank: 2, Err: errors.New("gone")}}

@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// maxPassing is the greatest number of hosts that get the program at a time from one host. Two
-	// keep a link busy while one of them starts the program.
+	// maxPassing is the greatest number of hosts to which one host passes the program at a time.
+	// Two keep its link busy while one of them starts the program.
 	maxPassing = 2
 	// maxFailed is the number of failures after which a host passes on nothing more.
 	maxFailed = 2
-	// leastFetch is the least time in which a host fetches the program, and fetchFactor how many
-	// times as long as the first copy from here it may take.
+	// A host may take leastFetch, plus fetchFactor times as long as the last copy from here, to
+	// fetch the program.
 	leastFetch  = 5 * time.Second
 	fetchFactor = 10
 )
 
-// Setup is what it took to have receivers run on the hosts.
+// Setup describes how the receivers were started on the hosts.
 type Setup struct {
 	Seconds float64 `json:"seconds"` // until the first round began
 	Bytes   int64   `json:"bytes"`   // length of a copy of the program; 0 if no host has needed one
-	Sent    int     `json:"sent"`    // copies that were sent from here
-	Passed  int     `json:"passed"`  // copies that hosts have passed on
+	Sent    int     `json:"sent"`    // number of copies sent from here
+	Passed  int     `json:"passed"`  // number of copies passed on by hosts
 }
 
-// spread decides from where each host gets its copy of a program: the first from here, and the
-// others from hosts that have theirs. So the copies go along a tree of the hosts.
+// spread decides from where each host gets its copy of a program. The first host gets it from here,
+// and the others from hosts that have it, so the copies follow a tree of the hosts.
 type spread struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed, and replaced, when a host may find another source
 	seeding bool          // a host gets a copy from here, and may pass it on
-	seeded  time.Duration // that the last copy from here has taken; 0: none has come
+	seeded  time.Duration // time of the last copy from here; 0: none yet
 	peers   []*peer
 	sent    int
 	passed  int
@@ -52,7 +52,7 @@ type peer struct {
 func newSpread() *spread { return &spread{changed: make(chan struct{})} }
 
 // source waits for a host that passes on the program, and returns it. It returns nil if the copy is
-// to come from here; the caller then calls seed when that is over, in any way.
+// to come from here. The caller must then call seed when the attempt is over.
 func (s *spread) source(ctx context.Context) (*peer, error) {
 	for {
 		from, changed := s.try()
@@ -88,7 +88,7 @@ func (s *spread) try() (*peer, <-chan struct{}) {
 	return nil, s.changed
 }
 
-// fetched says how it has ended that a host fetched from p.
+// fetched records whether a host could fetch the program from p.
 func (s *spread) fetched(p *peer, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *spread) within() time.Duration {
 	return leastFetch + fetchFactor*s.seeded
 }
 
-// copied says that a copy from here has come, which took d.
+// copied records a copy from here, which took d.
 func (s *spread) copied(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,8 @@ func (s *spread) copied(d time.Duration) {
 	s.seeded = d
 }
 
-// seed says that the host which source has told to get its copy from here passes it on by now, or
-// never will.
+// seed ends the attempt of a host to get its copy from here. That host passes the program on by
+// now, or never will.
 func (s *spread) seed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *spread) offer(host string, at netip.AddrPort) {
 	s.wake()
 }
 
-// withdraw says that a host has ended.
+// withdraw removes a host, whose receiver has ended.
 func (s *spread) withdraw(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,14 +145,14 @@ func (s *spread) withdraw(host string) {
 	s.wake()
 }
 
-// wake is called with the lock held.
+// wake wakes all callers of source. The caller holds the lock.
 func (s *spread) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// obtain has a host get its copy of the program, if it needs one: from another host, or else from
-// here when the session runs. seeds reports whether the others wait for this host to pass it on.
+// obtain gets the program for a host from another host. If it cannot, the host gets a copy from
+// here when the session runs. seeds reports whether other hosts wait for this host to pass it on.
 func (s *spread) obtain(ctx context.Context, session *remote.Session) (seeds bool, err error) {
 	for range maxFailed {
 		from, err := s.source(ctx)

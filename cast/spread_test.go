@@ -47,7 +47,7 @@ func TestSpread(t *testing.T) {
 	takes("b")
 	waits()
 	s.withdraw("b")
-	takes("") // nobody is left
+	takes("") // no host is left
 	waits()
 	require.Equal(t, 1, s.passed)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -19,13 +19,13 @@ import (
 // A sender calls a receiver that stands on a host by a connection, which it keeps for the cast:
 //
 //	sender    "schedgen-call 1 PORT NAME"
-//	receiver  "come", and in the end "done", or "failed REASON"
+//	receiver  "come", and at the end "done", or "failed REASON"
 //	receiver  or at once "busy"
 //
-// The receiver enters the lobby at the address from which the call came, at PORT, where both prove the
-// key. So a stranger who calls only learns that somebody stands there.
+// The receiver enters the lobby at PORT of the caller's address. There both prove that they know
+// the key. So a stranger who calls learns only that a receiver stands there.
 
-// StandPort is the port at which receivers stand, unless they are told another one.
+// StandPort is the default TCP port of receivers that stand.
 const StandPort = "7718"
 
 const (
@@ -37,18 +37,18 @@ const (
 
 	// maxCall is the greatest length of a line in bytes.
 	maxCall = 1 << 10
-	// callPatience is the longest time that a caller or a receiver may take for the first line.
+	// callPatience is the longest time that a caller or a receiver may take for its first line.
 	callPatience = 10 * time.Second
 	// maxCalls is the greatest number of calls that a receiver answers at a time.
 	maxCalls = 4
 )
 
-// errNoKey says that receivers which stand on hosts need a key.
+// errNoKey says that receivers that are called need a key.
 var errNoKey = errors.New("receivers that are called need a key: without one anybody could write to the hosts")
 
-// Stand receives one cast after the other: of each sender that calls at l and proves the key of o,
-// whose From is not used. It ends when ctx does, and leaves l open if that ends it. At most four
-// casts run at a time.
+// Stand waits for calls at l, and receives the cast of each caller that knows the key of o. It does
+// not use o.From. At most four casts run at a time. Stand returns when ctx ends, which closes l, or
+// when l fails.
 func Stand(ctx context.Context, l net.Listener, o JoinOptions) error {
 	if len(o.Key) == 0 {
 		return errNoKey
@@ -80,13 +80,13 @@ func Stand(ctx context.Context, l net.Listener, o JoinOptions) error {
 			all.Go(func() {
 				defer conn.Close()
 				_ = conn.SetDeadline(time.Now().Add(callPatience))
-				_, _ = io.WriteString(conn, busyWord+"\n") // the caller waits no longer than that
+				_, _ = io.WriteString(conn, busyWord+"\n") // the caller has the same time limit
 			})
 		}
 	}
 }
 
-// answer receives the cast of a caller, and tells it how that has ended.
+// answer receives the cast of a caller, and tells the caller the outcome.
 func answer(ctx context.Context, conn net.Conn, o JoinOptions, events *events) {
 	from := conn.RemoteAddr().String()
 	in := bufio.NewReaderSize(conn, maxCall)
@@ -105,7 +105,7 @@ func answer(ctx context.Context, conn net.Conn, o JoinOptions, events *events) {
 	defer hangUp(nil)
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		_, _ = io.Copy(io.Discard, in) // nothing comes but the end
+		_, _ = io.Copy(io.Discard, in) // only the end comes
 		hangUp(errHungUp)
 	})
 	defer listening.Wait()
@@ -118,10 +118,10 @@ func answer(ctx context.Context, conn net.Conn, o JoinOptions, events *events) {
 	}
 	events.notice("", fmt.Sprintf("cast of %s: %s, %d entries, %d bytes", o.From, text, totals.Entries, totals.Bytes))
 	_ = conn.SetDeadline(time.Now().Add(callPatience))
-	_, _ = io.WriteString(conn, text+"\n") // a caller that has gone knows it from the cast
+	_, _ = io.WriteString(conn, text+"\n") // a caller that is gone needs no answer
 }
 
-// inLine keeps a line in one.
+// inLine replaces line breaks by spaces.
 func inLine(r rune) rune {
 	if r == '\n' || r == '\r' {
 		return ' '
@@ -129,7 +129,7 @@ func inLine(r rune) rune {
 	return r
 }
 
-// readCall reads a call and says that the receiver comes.
+// readCall reads a call and answers that the receiver comes.
 func readCall(conn net.Conn, in *bufio.Reader) (port, name string, err error) {
 	if err := conn.SetDeadline(time.Now().Add(callPatience)); err != nil {
 		return "", "", err
@@ -149,7 +149,7 @@ func readCall(conn net.Conn, in *bufio.Reader) (port, name string, err error) {
 	return port, name, conn.SetDeadline(time.Time{})
 }
 
-// call has a receiver that stands on a host come, and waits until it has ended.
+// call calls a receiver that stands on a host, and waits until it has ended.
 func (c *crew) call(ctx context.Context, h *crewHost) error {
 	conn, err := c.dial(ctx, h)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *crew) call(ctx context.Context, h *crewHost) error {
 	return nil
 }
 
-// orCause returns the cause of ctx if that has ended, and else err.
+// orCause returns the cause of ctx if ctx has ended, and otherwise err.
 func orCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -185,7 +185,7 @@ func orCause(ctx context.Context, err error) error {
 	return err
 }
 
-// dial connects to a receiver when it is the host's turn.
+// dial waits for the host's turn and connects to its receiver.
 func (c *crew) dial(ctx context.Context, h *crewHost) (net.Conn, error) {
 	if err := c.enter(ctx, h); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (c *crew) dial(ctx context.Context, h *crewHost) (net.Conn, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	c.mu.Lock()
-	h.seen = seen // the host may see another one behind a translation of addresses
+	h.seen = seen // with a translation of addresses, the host sees another one
 	c.mu.Unlock()
 	return conn, nil
 }
@@ -225,7 +225,7 @@ func (c *crew) ask(conn net.Conn, in *bufio.Reader, name string) (string, error)
 	return line, conn.SetDeadline(time.Time{})
 }
 
-// readCallLine reads a line without its end.
+// readCallLine reads a line, and returns it without its line break.
 func readCallLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {

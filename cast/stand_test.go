@@ -23,7 +23,7 @@ func local(t *testing.T) *net.TCPListener {
 	return l
 }
 
-// stand has a receiver stand, and returns where.
+// stand starts a receiver that stands, and returns its address.
 func stand(t *testing.T, o JoinOptions) string {
 	t.Helper()
 	l := local(t)
@@ -37,8 +37,8 @@ func stand(t *testing.T, o JoinOptions) string {
 	return l.Addr().String()
 }
 
-// Receivers stand on their hosts and get one cast after the other. One with another key, a busy one, and
-// something else are named with their reasons.
+// Receivers that stand on hosts get one cast after the other. The result names a receiver with
+// another key, a busy one and another server, with reasons.
 func TestStand(t *testing.T) {
 	t.Parallel()
 	key, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
@@ -91,7 +91,7 @@ func TestStand(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Without a key nobody stands, and nobody is called.
+// Without a key, no receiver stands, and no receiver is called.
 func TestStandNeedsKey(t *testing.T) {
 	require.ErrorIs(t, Stand(t.Context(), nil, JoinOptions{}), errNoKey)
 	_, err := To(t.Context(), nil, []string{"a"}, nil, HostOptions{Call: StandPort})

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// Tail is the source of what source writes behind the first from bytes: for receivers that have those. It must write the same each time.
+// Tail returns the source of all bytes of source after the first from, for receivers that have
+// these. source must write the same bytes each time.
 func Tail(source Source, from int64) Source {
 	if from == 0 {
 		return source
@@ -17,13 +18,13 @@ func Tail(source Source, from int64) Source {
 			return err
 		}
 		if t.skip > 0 {
-			return fmt.Errorf("what is sent has become shorter: %d bytes of %d that were sent before are not there", t.skip, from)
+			return fmt.Errorf("the source has become shorter: %d of %d bytes sent before are missing", t.skip, from)
 		}
 		return nil
 	}
 }
 
-// tail writes to w what comes behind the next skip bytes.
+// tail discards skip bytes, and writes all later bytes to w.
 type tail struct {
 	ctx  context.Context
 	w    io.Writer

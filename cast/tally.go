@@ -9,15 +9,15 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// tally is what the sender knows of the receivers. Those that give up say so at any time.
+// tally holds what the sender knows of the receivers. A receiver may report a failure at any time.
 type tally struct {
 	strict bool
 	chain  bool
-	stop   chan struct{} // closed when nothing more is to be sent
+	stop   chan struct{} // closed when no more is to be sent
 
 	mu       sync.Mutex
-	outcomes []Outcome // by rank, less one
-	why      error     // why stop is closed
+	outcomes []Outcome // by rank - 1
+	why      error     // why stop is closed; nil if it is open
 	pace     pace
 }
 
@@ -29,7 +29,7 @@ func newTally(receivers int, strict, chain bool) *tally {
 	return t
 }
 
-// note takes note of what a rank has said.
+// note records the account of a rank.
 func (t *tally) note(a *account) {
 	if a.Rank < 1 || a.Rank > len(t.outcomes) {
 		return
@@ -51,7 +51,7 @@ func (t *tally) note(a *account) {
 	t.consider()
 }
 
-// keep takes note of all that are lost, which are those that are not among ranks.
+// keep records that only ranks are left. All others are lost because of why.
 func (t *tally) keep(ranks []int, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *tally) keep(ranks []int, why error) {
 	t.consider()
 }
 
-// lossOf says in short why a rank is lost.
+// lossOf says in a few words why a rank is lost.
 func lossOf(err error) string {
 	switch {
 	case errors.Is(err, runtime.ErrPeerSilent):
@@ -74,34 +74,35 @@ func lossOf(err error) string {
 		return "its process or its host has ended, or cannot be reached"
 	case errors.Is(err, runtime.ErrRefused):
 		return err.Error()
-	case errors.Is(err, runtime.ErrPeerLeft), errors.Is(err, runtime.ErrAborted): // why its program has ended is told in words alone
+	case errors.Is(err, runtime.ErrPeerLeft), errors.Is(err, runtime.ErrAborted): // these have no reason as a value
 		return "it has left"
 	}
 	return err.Error()
 }
 
-// slow returns a receiver that is to be left out, once, and whether it is to leave; 0 if there is none.
+// slow returns the rank of a receiver that is to be left out, or 0, and whether it must leave. It
+// returns each receiver once.
 func (t *tally) slow() (rank int, leave bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if rank = t.pace.slow(); rank == 0 {
 		rank = t.pace.far(t.chain)
 		if leave = rank > 0; leave {
-			t.pace.begin() // without it all is different
+			t.pace.begin() // the rates without it are different
 		}
 	}
 	t.pace.forget(rank)
 	return rank, leave
 }
 
-// stale reports whether it is not known any more what the networks of the receivers could do, so that they are to measure anew behind a piece.
+// stale reports whether the receivers must measure their networks again, after the piece behind.
 func (t *tally) stale(behind uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.pace.stale(behind)
 }
 
-// consider closes stop if nothing more is to be sent.
+// consider closes stop if no more is to be sent.
 func (t *tally) consider() {
 	failed := 0
 	for i := range t.outcomes {
@@ -121,7 +122,7 @@ func (t *tally) consider() {
 	}
 }
 
-// progress says how far the cast is, of which so many bytes are broadcast.
+// progress returns how far the cast has come. bytes is the number of bytes broadcast.
 func (t *tally) progress(bytes int64) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,15 +135,15 @@ func (t *tally) progress(bytes int64) Progress {
 	return p
 }
 
-// stopped returns why nothing more is to be sent, nil if it is.
+// stopped returns why no more is to be sent, or nil.
 func (t *tally) stopped() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.why
 }
 
-// result returns the outcomes. A receiver that has said nothing does not have all, for that reason, and
-// one that only knows that the sender has given up is told why.
+// result returns the outcomes. reason is the reason for receivers that have reported nothing. It is
+// added to the reason of receivers that only know that the sender gave up.
 func (t *tally) result(reason string) []Outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,27 +12,28 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
-// keyLen is the length of a key that is drawn for one cast, in bytes.
+// keyLen is the length of a random key for one cast, in bytes.
 const keyLen = 32
 
 // HostOptions say how To starts receivers on hosts, and how it sends to them.
 type HostOptions struct {
 	Options
-	Programs *remote.Programs // what runs on the hosts; see [Guest] for what it does
-	SSH      remote.Config    // how hosts are reached; Said is not used
-	To       string           // directory for files; a relative one is below the home
+	Programs *remote.Programs // programs that run on the hosts and call [Guest]
+	SSH      remote.Config    // how hosts are reached; To sets Said
+	To       string           // directory for files; a relative path starts at the home directory
 	Exec     string           // shell command that reads a stream from its standard input, in directory To
-	Delete   int              // with an origin that deletes: entries that a host deletes at most
-	Then     string           // shell command that runs in directory To of a host as soon as that has all files
-	// Call is the TCP port of receivers that stand on the hosts ([Stand]) and are called; "" starts
-	// receivers by ssh. Called receivers have a directory, commands and the key of their own.
+	Delete   int              // greatest number of entries that a host deletes, if the origin deletes
+	Then     string           // shell command that runs in directory To of a host once the host has all files
+	// Call is the TCP port of receivers that stand on the hosts ([Stand]). If it is "", ssh starts
+	// the receivers. Receivers that stand have their own directory and commands, and must have the
+	// same key.
 	Call string
 }
 
-// To sends the payload to hosts, on which it starts receivers by ssh. It listens for them at l, which
-// it leaves open. If o has no key, To draws one. A nil result says that the cast has not begun; a
-// result with an error, that it has ended early. A receiver that fails is an error in neither case:
-// the result has its reason.
+// To starts receivers on hosts by ssh, and sends the payload to them. The receivers connect to l,
+// which To leaves open. If o has no key, To draws a random one. The result is nil if the cast has
+// not begun. A result with an error means that the cast ended early. The failure of a receiver is
+// not an error; the result holds its reason.
 func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o HostOptions) (*Result, error) {
 	if len(o.Key) == 0 {
 		if o.Call != "" {
@@ -54,7 +55,7 @@ func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o H
 	return lead(ctx, l, hosts, start, p, &o.Options)
 }
 
-// lead starts the receivers and sends. The result is nil if ctx has ended before it began.
+// lead starts the receivers and sends. The result is nil if ctx ends before the cast begins.
 func lead(outer context.Context, l *net.TCPListener, hosts []string, start *launch, p *Payload, o *Options) (*Result, error) {
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
@@ -68,7 +69,7 @@ func lead(outer context.Context, l *net.TCPListener, hosts []string, start *laun
 	case out == nil:
 		stop(err)
 	}
-	crew.end(out.done())
+	crew.awaitEnd(out.done())
 	switch {
 	case out == nil && outer.Err() != nil:
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// contents returns what the files, directories and links below a directory have, by path.
+// contents returns the contents of the files, directories and links below a directory, by path.
 func contents(t require.TestingT, dir string) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -54,7 +54,7 @@ func plant(t *rapid.T, dir string, depth int) {
 	}
 }
 
-// A tree comes to all ranks.
+// All ranks get a tree.
 func TestTreeArrives(t *testing.T) {
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

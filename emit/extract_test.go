@@ -54,7 +54,7 @@ func TestRolesAreWhatDiffersInMoreThanRanks(t *testing.T) {
 	require.Contains(t, p.why, "2 roles")
 }
 
-func TestPartIsWhoARankHasToDoWith(t *testing.T) {
+func TestPartHasPartnersOfRank(t *testing.T) {
 	tr := traced(t, chain(100))
 	require.Equal(t, pick{[]int{6, 7, 8}, 7, "rank 7 and its partners"}, tr.pickPart(7, 8))
 	sc := tr.scene(tr.pickPart(7, 8), wholeRounds)

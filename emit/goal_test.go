@@ -73,7 +73,7 @@ func requireGOAL(t *testing.T, text string, ranks int) int {
 	return messages
 }
 
-func TestGOALIsWhatItsReaderTakes(t *testing.T) {
+func TestGOALIsValid(t *testing.T) {
 	for _, s := range cases(t) {
 		for _, o := range []Options{{}, {Size: 1000, Command: "schedgen emit x"}, {Size: 3, Lost: Loss{Rate: 1}}, {Size: 64, Lost: Loss{Seed: 7, Rate: 0.5}}} {
 			requireGOAL(t, written(t, func(b *bytes.Buffer) error { return Write(b, "goal", s, o) }), s.Ranks)

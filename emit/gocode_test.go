@@ -55,9 +55,9 @@ func TestGoPackageNames(t *testing.T) {
 	}
 }
 
-// TestGoTellsWhatIsProved checks that a package says that its schedule is proved, and which call of
+// TestGoSaysWhetherProved checks that a package says that its schedule is proved, and which call of
 // the runtime accepts it.
-func TestGoTellsWhatIsProved(t *testing.T) {
+func TestGoSaysWhetherProved(t *testing.T) {
 	s := of(t, "barrier/hsb", schedule.Params{Ranks: 6})
 	proved, not := goText(t, s, Options{Proved: true}), goText(t, s, Options{})
 	require.Contains(t, proved, "\t\tProved: true,\n")
@@ -146,7 +146,7 @@ func TestGoSize(t *testing.T) {
 	}
 }
 
-func TestGoRefusesWhatNobodyCanRun(t *testing.T) {
+func TestGoRefusesInvalidPrograms(t *testing.T) {
 	for want, spoil := range map[string]func(p *ir.Program){
 		"slot c9":                            func(p *ir.Program) { p.Rules[0].When = []ir.Slot{ir.Chunk(9)} },
 		"slot s0":                            func(p *ir.Program) { p.Rules[0].When = []ir.Slot{ir.Signal(0)} },
@@ -194,9 +194,9 @@ func patternless(ranks, wide int) *ir.Schedule {
 	return s
 }
 
-// TestGoRefusesWhatIsTooLarge checks that a schedule without a pattern becomes a table if that is
+// TestGoRefusesLargeSchedules checks that a schedule without a pattern becomes a table if that is
 // small. Otherwise it is refused with numbers and an alternative.
-func TestGoRefusesWhatIsTooLarge(t *testing.T) {
+func TestGoRefusesLargeSchedules(t *testing.T) {
 	s := patternless(400, 1)
 	text := goText(t, s, Options{})
 	require.Contains(t, text, " = [Ranks][]int{\n")

@@ -109,7 +109,7 @@ func explorerData(s *ir.Schedule, o Options) (string, error) {
 	return strings.ReplaceAll(b.String(), "<", `\u003c`), nil
 }
 
-// pageRow is what the page's script knows of a schedule's collective.
+// pageRow holds the facts about a schedule's collective that the page's script needs.
 type pageRow struct {
 	Root   string       `json:"root"`   // the users' word for the root, "" if there is none
 	Facts  []string     `json:"facts"`  // the parameters of the schedule

@@ -54,7 +54,7 @@ rank 3
 `)
 }
 
-func TestMSCCLSaysWhatItCannotExpress(t *testing.T) {
+func TestMSCCLRefusals(t *testing.T) {
 	const head = "schedule bcast/test ranks=2 root=0 chunks=1\nrank 0\n"
 	const tail = "  done enter\nrank 1\n  done c0\n"
 	for reason, text := range map[string]string{

@@ -94,8 +94,8 @@ func TestEveryTransferArrives(t *testing.T) {
 	}
 }
 
-// TestWhoNeverReturnsIsMarked draws schedules in which some ranks wait forever.
-func TestWhoNeverReturnsIsMarked(t *testing.T) {
+// TestRankThatNeverReturnsIsMarked draws schedules in which some ranks wait forever.
+func TestRankThatNeverReturnsIsMarked(t *testing.T) {
 	s := chain(3)
 	require.NotContains(t, svgOf(t, s), "never returns")
 	s.Programs[1].Rules = nil

@@ -152,23 +152,23 @@ var layers = []struct {
 	{"runtime/...", []string{"ir", "runtime/..."},
 		"a transport moves slots: packages above it decide their use"},
 	{"cast/block", nil,
-		"what blocks a host lacks is said without knowing what is in them"},
+		"a set of lacked blocks does not depend on the contents of the blocks"},
 	{"cast/filter", nil,
-		"patterns are compared with paths: nothing is read"},
+		"a filter compares patterns with paths, and reads no files"},
 	{"cast/names", nil,
-		"what is in a directory is listed in order, whatever it is for"},
+		"a sorted list of names does not depend on its use"},
 	{"cast/record", []string{"cast/block", "cast/filter"},
-		"a form says nothing of where what it carries comes from"},
+		"an encoding does not depend on the source of its data"},
 	{"cast/pack", []string{"cast/block", "cast/filter", "cast/names", "cast/record"},
-		"who reads a tree knows neither who gets it nor how"},
+		"a reader of trees knows neither the receivers nor the transport"},
 	{"cast/unpack", []string{"cast/block", "cast/filter", "cast/names", "cast/record"},
 		"who writes a tree knows neither who has sent it nor how"},
 	{"cast", []string{"cast/block", "cast/pack", "cast/record", "cast/remote", "cast/unpack", "internal/words", "runtime", "runtime/clock", "runtime/meet/lobby", "runtime/mcast", "runtime/tcp", "runtime/wire"},
 		"a cast to hosts starts receivers, joins them by a transport and sends by broadcasts; the command adds flags and words"},
 	{"cast/remote", nil,
-		"who starts a program on a host knows nothing of what that does"},
+		"the start of a program on a host does not depend on the program's work"},
 	{"cast/remote/sshdtest", []string{"internal/porttest"},
-		"a test's server knows nothing of what is tested"},
+		"a server for tests does not depend on the tested code"},
 	{".", []string{"ir", "runtime", "runtime/fold", "runtime/fold/exact", "runtime/clock", "runtime/core", "runtime/machine", "runtime/wire", "schedule", "schedule/selection"},
 		"the root package adds types to package runtime, which does the work: transports are given to it"},
 	{"cmd/...", []string{"..."},
@@ -224,11 +224,11 @@ var homes = []struct {
 	{[]string{"golang.org/x/net/..."}, []string{"runtime/internal/datagram"},
 		"only multicast needs more of a socket than the standard library gives"},
 	{[]string{"golang.org/x/sys/..."}, []string{"runtime/...", "cast/pack", "cast/unpack"},
-		"system calls are for the transports, and for files with holes and room that is reserved"},
+		"system calls are for the transports, and for files with holes and reserved space"},
 	{[]string{"github.com/mmcloughlin/avo/..."}, []string{"runtime/fold/internal/asm"},
 		"the writer of assembly is a module of its own: nothing in the product depends on it"},
 	{[]string{"github.com/klauspost/compress/zstd"}, []string{"cast"},
-		"only a sender of files must compress what slow networks get"},
+		"only a sender of files must compress for slow networks"},
 	{[]string{"golang.org/x/time/rate"}, []string{"cast"},
 		"only a sender of files must limit its rate"},
 }
@@ -241,19 +241,19 @@ var impure = []struct {
 }{
 	{"runtime/machine/...",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
-		"the machine takes events in and gives actions out: its clock, its randomness and its locks are its caller's"},
+		"the machine takes events and returns actions: clock, randomness and locks belong to its caller"},
 	{"runtime/core/...",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
 		"the core is stepped: the same one runs under a communicator, on a simulated network and through every order of events"},
 	{"runtime/simnet",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "context", "sync/...", "golang.org/x/sys/..."},
-		"a run depends on its scenario alone: its time and its chance are its own, and it is one goroutine"},
+		"a run depends on its scenario alone: it has its own time and randomness, and is one goroutine"},
 	{"cmd/schedgen/internal/crew",
 		[]string{"github.com/alecthomas/kong", "golang.org/x/term", "github.com/schollz/progressbar/v3", "text/tabwriter"},
 		"flags and printing are the command's: a crew is given a job"},
 	{"runtime/explore",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "sync/...", "golang.org/x/sys/..."},
-		"an exploration has no time and no chance: the same options give the same report"},
+		"an exploration has neither time nor randomness: the same options give the same report"},
 }
 
 // matches reports whether p is within one of the patterns.
@@ -293,7 +293,7 @@ func why(pkg, imported string) string {
 		}
 	}
 	if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
-		return "a package of others that homes does not list: say there where it may be imported and why"
+		return "a package from outside of the module that homes does not list: add it there with a reason"
 	}
 	return ""
 }
@@ -307,7 +307,7 @@ func whyOurs(pkg, imported string) string {
 			return l.reason
 		}
 	}
-	return "a package that layers does not list: say there what it may import and why"
+	return "a package that layers does not list: add it there with a reason"
 }
 
 // imported is one import declaration of a file that is not a test.
@@ -492,8 +492,8 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/fold/exact", module + "/runtime/fold", "on its numbers alone"},
 	{"runtime/fold/exact", "unsafe", ""},
 	{"runtime/fold/internal/asm", "github.com/mmcloughlin/avo/build", ""},
-	{"runtime/machine", "time", "events in"},
-	{"runtime/machine", "sync/atomic", "events in"},
+	{"runtime/machine", "time", "takes events"},
+	{"runtime/machine", "sync/atomic", "takes events"},
 	{"runtime/machine", module + "/runtime", "the machine is pure"},
 	{"runtime/simnet", "time", "on its scenario alone"},
 	{"runtime/simnet", module + "/schedule", ""},
@@ -513,7 +513,7 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/core/presence", module + "/runtime/wire", "from what is heard"},
 	{"runtime/explore", module + "/runtime/core", ""},
 	{"runtime/explore", module + "/runtime", "contains no driver"},
-	{"runtime/explore", "time", "no time and no chance"},
+	{"runtime/explore", "time", "neither time nor randomness"},
 	{"runtime/transporttest", "testing", ""},
 	{"runtime/transporttest", module + "/internal/heavy", ""},
 	{"runtime", module + "/internal/heavy", "transports are given"},
@@ -530,8 +530,8 @@ var whys = []struct{ pkg, imported, want string }{
 	{"cast", module + "/runtime", ""},
 	{"cast", module + "/runtime/tcp", ""},
 	{"cast", module + "/verify", "joins them by a transport"},
-	{"cast/record", module + "/cast/pack", "where what it carries comes from"},
-	{"cast/remote", module + "/cast", "nothing of what that does"},
+	{"cast/record", module + "/cast/pack", "the source of its data"},
+	{"cast/remote", module + "/cast", "on the program's work"},
 	{"cast/remote/sshdtest", "testing", ""},
 	{"cast/unpack", module + "/cast", "who has sent it"},
 	{"cast/unpack", "golang.org/x/sys/unix", ""},

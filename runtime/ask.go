@@ -16,11 +16,11 @@ type Answering struct {
 	// Element.
 	Fold *Fold
 	// Answer returns the rank's answer to a question: elements of Fold.Element bytes, as many as
-	// the other ranks return, at most Config.MaxMessage bytes. The runtime copies them. q.Data is
-	// the receiver's own.
+	// the other ranks return, and at most Config.MaxMessage bytes. The runtime copies them. q.Data
+	// belongs to the function.
 	Answer func(q Message) []byte
 	// Learn, if not nil, gets the result of every question, also of this rank's own: the folded
-	// answers, or why there are none. Both q.Data and result are the receiver's own.
+	// answers, or why there are none. q.Data and result belong to the function.
 	Learn func(q Message, result []byte, err error)
 }
 
@@ -30,21 +30,22 @@ type answering struct {
 	running bool       // a goroutine is at work
 }
 
-// Answers has this rank answer the questions of all ranks from now on, its own among them. A rank
-// calls it once for each communicator. A question that comes to a rank before that has no result,
-// so ranks do not ask before they know that all have called Answers, for instance by a Barrier.
+// Answers makes this rank answer the questions of all ranks, including its own, from now on. A rank
+// calls it once for each communicator. A question that comes to a rank before this call has no
+// result. So a rank should ask only when it knows that all ranks have called Answers, for instance
+// after a Barrier.
 //
-// The runtime calls a.Answer and a.Learn in a goroutine of its own, one call at a time: the
-// questions and results of all ranks in the order in which they arrive, those of one origin in the
-// origin's order. While a call runs, the goroutines of the program run too, and messages and
-// questions go on to the ranks behind this one. The calls may use the communicator. But a.Answer
-// must not wait for an answer that this rank has to give, as in a call of Ask.
+// The runtime calls a.Answer and a.Learn in a separate goroutine, one call at a time, in the order
+// in which questions and results arrive. Those of one origin arrive in the origin's order. While a
+// call runs, the program continues, and messages and questions are passed on to the ranks behind
+// this one. The calls may use the communicator. But a.Answer must not wait for an answer of this
+// rank, as a call of Ask does.
 //
-// While no goroutine of the program is inside a call, questions are taken by the background, from
-// Config.Waiting.Idle after the last call, or up to five times that after many calls in a row. A
-// rank whose Idle is negative answers only while it is inside calls.
+// While no goroutine of the program is inside a call, the background takes questions, from
+// Config.Waiting.Idle after the last call on, or up to five times as long after many calls in a
+// row. A rank with a negative Idle answers only while it is inside calls.
 //
-// Close does not wait for a call that runs, and drops its answer.
+// Close does not wait for a running call, and drops its answer.
 func (c *Comm) Answers(a Answering) error {
 	if a.Fold == nil || a.Fold.Kernel == nil || a.Fold.Element < 1 || a.Answer == nil {
 		return fmt.Errorf("%w: answers: no operation or no handler", ErrInput)
@@ -65,15 +66,15 @@ func (c *Comm) Answers(a Answering) error {
 	return nil
 }
 
-// Ask asks all ranks a question, which no rank needs to expect (paper 001, section 4), and waits
-// for the fold of the answers of all of them, this rank's own among them. The answers come back
-// along the tree on which the question has gone out, and are folded in an order that depends on the
-// origin and the number of ranks alone. The result reaches all ranks: see Answering.Learn. This
-// rank must have called Answers. Several goroutines and several ranks may ask at a time. All ranks
-// get the questions of one origin in its order; between origins there is no order.
+// Ask asks all ranks a question, which no rank needs to expect (paper 001, section 4), and returns
+// the fold of the answers of all ranks, including this one. The answers come back along the tree of
+// the question, and are folded in an order that depends only on the origin and the number of ranks.
+// All ranks get the result; see Answering.Learn. This rank must have called Answers. Several
+// goroutines and several ranks may ask at a time. All ranks get the questions of one origin in its
+// order; questions of different origins have no order.
 //
 // Ask waits while Config.PublishWindow questions of this rank are open, or PublishBytes bytes of
-// questions and answers. If ctx ends before the question has been asked, it is not. If ctx ends
+// questions and answers. If ctx ends before the question is asked, it is not asked. If ctx ends
 // later, only the waiting ends: all ranks answer, and learn the result.
 //
 // If a rank cannot answer, or has closed the communicator, Ask returns an [AskError] that wraps
@@ -120,10 +121,10 @@ type (
 
 func (askRoom) met(c *Comm) bool   { return c.core.CanAsk() }
 func (seq asked) met(c *Comm) bool { return c.core.Asked(uint64(seq)) }
-func (asked) failed(c *Comm) error { return nil } // then it is met
+func (asked) failed(c *Comm) error { return nil } // a failure ends the question
 
-// attend starts a goroutine for tasks, if there are any and none is at work. The caller holds the
-// lock.
+// attend starts a goroutine for tasks, if there are any and no goroutine is at work. The caller
+// holds the lock.
 func (c *Comm) attend() {
 	if a := &c.answering; a.how != nil && !a.running && c.core.HasTask() {
 		a.running = true

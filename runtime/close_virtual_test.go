@@ -15,7 +15,7 @@ import (
 
 // A rank that closes repeats its last signals for a second if nobody confirms them, or until their
 // receivers have gone. A receiver's wait may then end by time alone.
-func TestCloseEndsWithWhatItWaitsFor(t *testing.T) {
+func TestCloseEndsWhenReceiversHaveGone(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			const linger = time.Minute

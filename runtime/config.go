@@ -141,8 +141,8 @@ type Config struct {
 // Waiting says how callers wait for other ranks.
 type Waiting struct {
 	// Idle is how long after a call the background takes over; after many calls in a row it may be
-	// up to fifty times as long, or five times at a rank that answers questions. Default 200 µs. Negative: never; other ranks then wait until this
-	// rank's next call, at most for Silence.
+	// up to fifty times as long, or five times at a rank that answers questions. Default 200 µs.
+	// Negative: never; other ranks then wait until this rank's next call, at most for Silence.
 	Idle time.Duration
 
 	// Linger is how long Close waits while the system takes none of the frames that remain. Default

@@ -90,7 +90,7 @@ func TestConfigOfAlgorithmsIsCopied(t *testing.T) {
 }
 
 // A communicator works on a transport without any of the optional interfaces.
-func TestConfigOfNone(t *testing.T) {
+func TestConfigWithoutOptionalInterfaces(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 		comms := group(t, 5, mem.Options{Seed: 1, Loss: 0.2}, runtime.Config{
 			Algorithms: runtime.Algorithms{"bcast": {Name: name}}, MaxBcast: -1, Stall: -1, Retain: -1, Waiting: runtime.Waiting{Spin: -1, Idle: -1, Linger: -1},

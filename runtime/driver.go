@@ -123,7 +123,7 @@ func (d *driver) run(c *Comm) {
 	}
 }
 
-// add adds a communicator to drive. If another one has its number, that is its predecessor.
+// add adds a communicator to drive. A communicator that already has its number is its predecessor.
 func (d *driver) add(c *Comm) {
 	d.windows.add(c)
 	c.old = d.comms[c.number]

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Message is a rootless message: Data is the receiver's own.
+// Message is a rootless message. Data belongs to the receiver.
 type Message = core.Message
 
 // Publish sends msg to all other ranks, which need not expect it (paper 001). Each rank receives it
@@ -158,8 +158,8 @@ func (mail) met(c *Comm) bool {
 	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
 }
 
-// overlay returns the trees of rootless messages, whether these are multicast, and in words what
-// ranks have to agree on for them.
+// overlay returns the trees of rootless messages, whether messages are multicast, and a text of
+// everything about them on which ranks must agree.
 func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, multicasts bool, agreed string, err error) {
 	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
@@ -175,7 +175,7 @@ func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, m
 		alg.Name, cfg.PublishWindow, cfg.PublishBytes, cfg.MaxMessage), nil
 }
 
-// fingerprint returns the hash of what ranks have to agree on; it is never 0.
+// fingerprint returns the hash of a text on which ranks must agree. It is never 0.
 func fingerprint(agreed string) uint32 {
 	f := fnv.New32a()
 	_, _ = f.Write([]byte(agreed)) // a hash takes everything

@@ -132,7 +132,7 @@ func TestUseOfChunksThatSeveralRulesPut(t *testing.T) {
 	}))
 }
 
-func TestUseRefusesWhatDoesNotFit(t *testing.T) {
+func TestUseRefusesSchedulesThatDoNotFit(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}}})
 	closed(t, comms)
 	c := comms[0]
@@ -194,7 +194,7 @@ rank 2
 
 // Use proves a schedule, and returns a failed check as the error at every rank. UseUnverified skips
 // the proof.
-func TestUseRefusesWhatDoesNotVerify(t *testing.T) {
+func TestUseRefusesSchedulesThatDoNotVerify(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)
 	for _, c := range comms {
@@ -233,7 +233,7 @@ func TestUseTakesCodeThatWasProved(t *testing.T) {
 }
 
 // A schedule that was changed after machine.Of does not match its digest.
-func TestUseRefusesWhatWasChanged(t *testing.T) {
+func TestUseRefusesChangedSchedules(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)
 	s := known(t, "barrier/hsb", schedule.Params{Ranks: 3})

@@ -1,14 +1,14 @@
 package schedule
 
-// anycastMcastAckTree is the reliable multicast of paper 002, §3, as the paper means it: any rank
+// anycastMcastAckTree is the reliable multicast of paper 002, §3, in its general form: any rank
 // multicasts at any time, and no rank has posted a receive. Acknowledgements climb the binomial
-// tree rooted at the sender, so that several senders load different links. For one origin, the
-// programs are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements
-// and the same two repairs.
+// tree rooted at the sender, so several senders load different links. For one origin, the programs
+// are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements and the
+// same two repairs.
 //
-// A receiver that has lost the multicast does not know that there was one, so only
-// acknowledgements reveal losses (§3): the missing one of a child to its parent, and the one of a
-// child that the parent cannot match to a message.
+// A receiver that has lost the multicast does not know that there was one. So only acknowledgements
+// reveal losses (§3): a parent misses the acknowledgement of a child, or gets one that it cannot
+// match to a message.
 //
 // The overlay is the tree of acknowledgements, on the channels of anycast/circulant. Messages go
 // down it if they are too long to be multicast.

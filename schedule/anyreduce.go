@@ -2,11 +2,11 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// A rootless allreduce (paper 001, §4, names it as what follows the rootless broadcast). Any rank
-// asks at any time, and no rank waits for the question. It goes out along a rootless overlay, as a
-// message of [Anycast] does. Every rank answers. The answers are folded on their way back to the
-// origin, and the result goes out along the overlay again. Chunk c0 is the question, and c1 is the
-// answer of all.
+// A rootless allreduce, which paper 001, §4, proposes as an extension of the rootless broadcast.
+// Any rank asks at any time, and no rank waits for the question. It goes out along a rootless
+// overlay, as a message of [Anycast] does. Every rank answers. The answers are folded on their way
+// back to the origin, and the result goes out along the overlay again. Chunk c0 is the question,
+// and c1 is the folded answer.
 //
 // A rank passes the question on before it answers it, since the answer may take long. A rank folds
 // its own answer and those of its sub-trees in the order of the ring that begins at the origin:

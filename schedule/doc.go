@@ -14,12 +14,11 @@
 // one a host. The algorithm then runs among one master of each block, and virtual ranks number the
 // hosts. Without Params.Hosts every rank is its own host.
 //
-// The signals of a rank are numbered so that those of its slaves come first, then those of the
-// algorithm.
+// A rank numbers the signals of its slaves first, then those of the algorithm.
 //
 // Schedules that fold are not rotated by the root, and the master of a host is its first rank. So
-// contributions stay in the order of the ranks. A rank's partial results are numbered so that those
-// of its slaves come first, then those that its host folds, then those of the algorithm.
+// contributions stay in the order of the ranks. A rank numbers the contributions of its slaves
+// first, then the results of its host's folds, then the partial results of the algorithm.
 //
 // # Trees
 //

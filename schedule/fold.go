@@ -12,11 +12,11 @@ import (
 // that their schedules serve operations that do not commute. So nothing is rotated by the root. The
 // master of a host is its first rank. It folds the contributions of its host before it takes part.
 //
-// A rank numbers its partial results by their purpose. Those that its slaves put to it come first,
-// then those that the folds of its host make, then those of the algorithm. The i-th of them is
-// v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a vector of F chunks. A rank that puts a partial
-// result to another must know i, which depends only on the other rank's place. Algorithms that cut
-// the vector into pieces are in pieces.go.
+// A rank numbers its partial results by their purpose. First come the contributions of its slaves,
+// then the results of the folds of its host, then the partial results of the algorithm. The i-th of
+// them is v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a vector of F chunks. A rank that puts a
+// partial result to another must know i, which depends only on the other rank's place. Algorithms
+// that cut the vector into pieces are in pieces.go.
 //
 // If the number of hosts is not a power of two, p2 is the largest power below it, and rem = hosts -
 // p2. Among the first 2·rem hosts, each odd host puts its contribution to the even host before it,
@@ -145,15 +145,16 @@ func (n *node) slot(i, k int) ir.Slot {
 	return n.partial(i, k)
 }
 
-// ofHost returns how many partial results virtual rank v has before it exchanges any with other
-// hosts: those of its slaves, and those that its host's folds make.
+// ofHost returns the number of partial results that virtual rank v has before it exchanges any with
+// other hosts: the contributions of its slaves, and the results of its host's folds.
 func (l *layout) ofHost(v int) int {
 	k := l.slavesOf(v)
 	return k + foldsOf(k+1)
 }
 
-// ofPair returns how many partial results virtual rank v has before it exchanges any with other
-// hosts that take part: those of its host, that of the host that it takes part for, and their fold.
+// ofPair returns the number of partial results that virtual rank v has before it exchanges any with
+// other hosts that take part: those of its host, the contribution of the host for which it takes
+// part, and the fold of the two.
 func (l *layout) ofPair(v int) int { return l.ofHost(v) + 2*count(l.stands(v)) }
 
 // begin begins a rule. uses writes the slots for which the rule waits, and end ends the rule.
@@ -243,8 +244,8 @@ func (a *arena) contribution(n *node, c *layer, sole bool) int {
 	return t.fold(k+1, sole)
 }
 
-// contributionOfPair writes the rules by which a master that takes part folds its contribution:
-// that of its own host with that of the host that it takes part for. It returns the partial result.
+// contributionOfPair writes the rules by which a master that takes part folds its own host's
+// contribution with that of the host for which it takes part. It returns the partial result.
 func (a *arena) contributionOfPair(n *node, c *layer) int {
 	have := a.contribution(n, c, n.hosts == 1)
 	if !n.stands(n.v) {

@@ -117,8 +117,8 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, ir.Header{Collective: "alltoall", Algorithm: "pairwise", Ranks: 5, Chunks: 75, Params: []ir.Param{{Name: "hosts", Value: 2}}}, s.Header())
 }
 
-// TestProgramOfNobody checks that a rank that does not exist has an empty program.
-func TestProgramOfNobody(t *testing.T) {
+// TestProgramOfMissingRank checks that a rank that does not exist has an empty program.
+func TestProgramOfMissingRank(t *testing.T) {
 	s, err := New("bcast/linear", Params{Ranks: 3})
 	require.NoError(t, err)
 	for _, rank := range []int{-1, 3} {

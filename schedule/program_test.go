@@ -221,10 +221,10 @@ func variants(alg *Algorithm, ranks int) []Params {
 	return out
 }
 
-// TestWhoMulticasts checks that an algorithm says that it multicasts if and only if its root does.
-// Other ranks read the root's program, which may be as long as there are ranks, only if the
+// TestMulticastingRanks checks that an algorithm says that it multicasts if and only if its root
+// does. Other ranks read the root's program, which may be as long as there are ranks, only if the
 // algorithm says so.
-func TestWhoMulticasts(t *testing.T) {
+func TestMulticastingRanks(t *testing.T) {
 	for _, alg := range Algorithms() {
 		s, err := New(alg.Name, Params{Ranks: 9})
 		require.NoError(t, err)

@@ -41,7 +41,7 @@ func writeReduceScatterHalving(n *node, a *arena) ir.Program {
 }
 
 // scatterResults writes a rule by which a master puts all results at once: first those of the host
-// that it takes part for, then those of its slaves.
+// for which it takes part, then those of its slaves.
 func (a *arena) scatterResults(n *node, f int) {
 	from := a.begin()
 	if n.stands(n.v) {

@@ -101,8 +101,8 @@ func (s *costs) lengthOf(slot int32, to int) int {
 	return s.bytes[s.classOf(slot)]
 }
 
-// costOf returns the cost of a message between two ranks, or to all ranks. The result is valid until
-// the next call.
+// costOf returns the cost of a message between two ranks, or to all ranks. The result is valid
+// until the next call.
 func (s *costs) costOf(slot int32, from, to int) *cost {
 	near := s.near(from, to)
 	if slot < 0 || s.sized != nil {

@@ -59,8 +59,8 @@ func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	}
 }
 
-// numberOf returns the number of a chunk's slot, or -1 if the program does not name it. For any other
-// slot it returns number.
+// numberOf returns the number of a chunk's slot, or -1 if the program does not name it. For any
+// other slot it returns number.
 func (n *numbering) numberOf(s ir.Slot, number int32) int32 {
 	if s.Kind() != ir.KindChunk {
 		return number

@@ -17,9 +17,9 @@ type node struct {
 	next  int32 // the next free node, if this one is free
 }
 
-// The words of a node are those of its slots, of its rules and of its sends. After these come the
-// chunks that it has numbered itself (see numbering), and the lists of slots of messages that have
-// several: their number, and an ir.Slot for each.
+// A node has words for its slots, its rules and its sends. After these come the chunks that it has
+// numbered itself (see numbering), and the lists of slots of messages that have several: their
+// number, and an ir.Slot for each.
 //
 // A slot's word is 4 times the first rule that waits by it, counted from 1, plus two flags.
 const (

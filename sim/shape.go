@@ -84,8 +84,8 @@ type shapes struct {
 // leastShapes is the number of words of shapes that are always kept.
 const leastShapes = 1 << 18
 
-// shapeOf returns the shape of a program, and the words of a node that follow those of its shape. They
-// are valid until the next call. The schedule has the given number of chunks.
+// shapeOf returns the shape of a program, and the words of a node that follow those of its shape.
+// They are valid until the next call. The schedule has the given number of chunks.
 func (s *shapes) shapeOf(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
 	d := &s.draft
 	d.dense = s.dense

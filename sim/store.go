@@ -26,8 +26,8 @@ func class(n int) (number, length int) {
 	return 8*shift + times, times << shift
 }
 
-// newNode returns the number of a new node, from 1, with the given shape and sends. Its other words are
-// undefined.
+// newNode returns the number of a new node, from 1, with the given shape and sends. Its other words
+// are undefined.
 func (s *store) newNode(of *shape, sends []int32) int32 {
 	words := len(of.begin) + len(sends)
 	c, length := class(words)

@@ -143,7 +143,8 @@ type span struct {
 }
 
 // spanOf returns the span of t. It is ok if the leaves of t are in the order of their ranks after
-// swapping operands of its folds as needed. known holds the spans of trees that were computed before.
+// swapping operands of its folds as needed. known holds the spans of trees that were computed
+// before.
 func (f *forest) spanOf(t tree, known map[tree]span) span {
 	if s, ok := known[t]; ok {
 		return s

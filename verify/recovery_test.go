@@ -32,9 +32,9 @@ func TestWithoutRecovery(t *testing.T) {
 	require.Equal(t, verify.Result{Check: "recovery", Note: "made without recovery: rules alone repair"}, last)
 }
 
-// TestRecoveryOfNobody checks that a broadcast in which plain puts bring everything needs no
+// TestRecoveryIsNotNeeded checks that a broadcast in which plain puts bring everything needs no
 // recovery, but may claim to have it.
-func TestRecoveryOfNobody(t *testing.T) {
+func TestRecoveryIsNotNeeded(t *testing.T) {
 	s := generate(t, "bcast/mcast-chain", schedule.Params{Ranks: 7, Chunks: 3})
 	s.Recovers = true
 	proved(t, s, "nobody lacks anything")

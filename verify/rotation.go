@@ -245,8 +245,9 @@ func (q *quotient) back(k int, by int32) int {
 	return q.rotated(ranks, (ranks-int(by))%ranks, k/q.per)*q.per + k%q.per
 }
 
-// computeRounds computes the rounds, as package fixpoint does. It reports whether every rule fires and every
-// Done slot is set. That is what the check deadlock, and in part the check retire, require.
+// computeRounds computes the rounds, as package fixpoint does. It reports whether every rule fires
+// and every Done slot is set. That is what the check deadlock, and in part the check retire,
+// require.
 func (q *quotient) computeRounds() bool {
 	missing := make([]int, len(q.p.Rules))
 	for i := range q.p.Rules {

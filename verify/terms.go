@@ -113,9 +113,9 @@ func (d *digests) list(trees []tree) sum {
 	return sha256.Sum256(text)
 }
 
-// piece returns the trees of the first piece of a vector, if the vector consists of as many equal
-// pieces as there are ranks and the trees of each piece are those of the one before with all ranks
-// increased by one. Otherwise it returns nil.
+// piece returns the trees of the first piece of a vector whose trees repeat. Such a vector consists
+// of as many equal pieces as there are ranks, and increasing all ranks in the trees of a piece by
+// one gives the trees of the next piece. For other vectors it returns nil.
 func (d *digests) piece(trees []tree) []tree {
 	per := len(trees) / int(d.ranks)
 	if per == 0 || len(trees)%int(d.ranks) != 0 {

@@ -51,7 +51,7 @@ func TestOnlyNamedChecksAreRun(t *testing.T) {
 	}, report.Results)
 }
 
-func TestNothingIsRunOnWhatIsNotWellFormed(t *testing.T) {
+func TestChecksSkipMalformedSchedules(t *testing.T) {
 	s := generate(t, "barrier/hsb", schedule.Params{Ranks: 3})
 	s.Programs[1].Rules[0].Do = nil
 	report, err := verify.Run(s)

@@ -1,7 +1,7 @@
-// Package block numbers the blocks of what is cast, and says which of them a host lacks.
+// Package block numbers the blocks of files, and holds sets of the blocks that a host lacks.
 //
-// A file is cut into blocks of Len bytes, of which the last may be shorter. The blocks of all files of a tree are numbered from 0, in the order in
-// which the files are sent; an empty file has none.
+// A file consists of blocks of Len bytes; its last block may be shorter. The blocks of all files of
+// a tree are numbered from 0, in the order in which the files are sent. An empty file has no block.
 package block
 
 import (
@@ -17,14 +17,17 @@ const (
 	Len = 1 << 20
 	// PrintLen is the length of a print, in bytes.
 	PrintLen = 16
-	// Most is how many blocks a set tells apart: those of 128 TiB in large files. All behind them are lacked.
+	// Most is the number of blocks that a set can hold, which is 128 TiB of large files. Blocks
+	// from number Most on count as lacked.
 	Most = 1 << 27
-	// maxText is the longest text of a set, in bytes. What would be longer says that all blocks are lacked.
+	// maxText is the greatest length of a set's text, in bytes. A set with a longer text is sent as
+	// the set that lacks all blocks.
 	maxText = 1 << 20
 )
 
-// Print tells a block from others: the first half of its SHA-256. Nobody finds a block with the print of a given one in fewer
-// than 2^127 attempts or so. Who makes both may find two in 2^64: then a file comes out wrong, which its whole SHA-256 shows.
+// Print identifies a block by the first half of its SHA-256. To find a block with the print of a
+// given block takes about 2^127 attempts. To make two blocks with the same print takes about 2^64.
+// A file received with the wrong one fails the check of its whole SHA-256.
 type Print [PrintLen]byte
 
 // PrintOf returns the print of a block.
@@ -33,7 +36,7 @@ func PrintOf(b []byte) Print {
 	return Print(sum[:PrintLen])
 }
 
-// Count returns how many blocks a file of so many bytes has.
+// Count returns the number of blocks in a file of size bytes.
 func Count(size int64) int64 {
 	n := size / Len
 	if size%Len > 0 {
@@ -42,13 +45,14 @@ func Count(size int64) int64 {
 	return n
 }
 
-// Set is which blocks a host lacks: of those that it knows of some, and all others. A nil *Set is that of a host that lacks all.
+// Set holds the blocks that a host lacks. Each of its Len blocks is present or lacked, and all
+// later blocks are lacked. A nil *Set lacks all blocks.
 type Set struct {
-	have []uint64 // a bit for each block that is there
-	n    int64    // blocks that are known of
+	have []uint64 // one bit for each block; 1: the host has it
+	n    int64    // number of blocks; see Len
 }
 
-// Append takes note of the next block. Those behind Most are lacked.
+// Append adds the next block. It ignores blocks from number Most on.
 func (s *Set) Append(lacked bool) {
 	if s.n == Most {
 		return
@@ -62,7 +66,7 @@ func (s *Set) Append(lacked bool) {
 	s.n++
 }
 
-// Truncate forgets all blocks but the first n.
+// Truncate removes all blocks after the first n.
 func (s *Set) Truncate(n int64) {
 	if n >= s.n {
 		return
@@ -73,12 +77,12 @@ func (s *Set) Truncate(n int64) {
 	}
 }
 
-// Lacks reports whether a block is lacked.
+// Lacks reports whether the host lacks a block.
 func (s *Set) Lacks(block int64) bool {
 	return s == nil || block < 0 || block >= s.n || s.have[block/64]>>(block%64)&1 == 0
 }
 
-// Len returns how many blocks are known of.
+// Len returns the number of blocks that were added to s, which is 0 for a nil s.
 func (s *Set) Len() int64 {
 	if s == nil {
 		return 0
@@ -86,7 +90,7 @@ func (s *Set) Len() int64 {
 	return s.n
 }
 
-// Lacked returns how many of the first n blocks are lacked.
+// Lacked returns how many of the first n blocks the host lacks.
 func (s *Set) Lacked(n int64) int64 {
 	if s == nil {
 		return n
@@ -101,7 +105,7 @@ func (s *Set) Lacked(n int64) int64 {
 	return lacked
 }
 
-// Union returns which blocks one of two hosts lacks.
+// Union returns the blocks that at least one of two hosts lacks.
 func Union(a, b *Set) *Set {
 	if a == nil || b == nil {
 		return nil
@@ -117,8 +121,9 @@ func Union(a, b *Set) *Set {
 	return u
 }
 
-// Text spells a set: the lengths of runs of blocks that are lacked and that are not, in turn, as varints. There is one text of each set, and the
-// empty text is that of nil.
+// Text returns the encoding of s: the lengths of runs of blocks, as varints. Runs of lacked blocks
+// and of present blocks alternate, beginning with lacked ones. A set has exactly one text. The text
+// of nil is empty.
 func (s *Set) Text() []byte {
 	var b []byte
 	if s == nil {
@@ -137,10 +142,11 @@ func (s *Set) Text() []byte {
 	return binary.AppendUvarint(b, run)
 }
 
-// ErrText is what a text that is none of a set wraps.
+// ErrText is wrapped by the errors of Parse.
 var ErrText = errors.New("not a set of blocks")
 
-// Parse reads what Text has spelt, and nothing else.
+// Parse returns the set whose Text is text. For any other text it returns an error that wraps
+// ErrText.
 func Parse(text []byte) (*Set, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -165,7 +171,7 @@ func Parse(text []byte) (*Set, error) {
 	return s, nil
 }
 
-// extend appends so many blocks.
+// extend appends n blocks.
 func (s *Set) extend(n int64, lacked bool) {
 	for ; n > 0 && s.n%64 > 0; n-- {
 		s.Append(lacked)

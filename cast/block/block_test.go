@@ -17,7 +17,7 @@ func setOf(lacked []bool) *Set {
 	return s
 }
 
-// drawBlocks draws which blocks are lacked, in runs.
+// drawBlocks draws, in runs, whether blocks are lacked.
 func drawBlocks(t *rapid.T, name string) (all []bool) {
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 200), 0, 8).Draw(t, name) {
 		all = append(all, slices.Repeat([]bool{rapid.Bool().Draw(t, "lacked")}, n)...)
@@ -25,7 +25,7 @@ func drawBlocks(t *rapid.T, name string) (all []bool) {
 	return all
 }
 
-// A set says of each block what was said of it, and its text says the same.
+// A set, and the set of its text, have the blocks that were appended.
 func TestSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawBlocks(t, "runs")
@@ -47,7 +47,7 @@ func TestSet(t *testing.T) {
 	})
 }
 
-// A union lacks what one of the two lacks.
+// A union has the blocks that one of two sets lacks.
 func TestUnion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := setOf(drawBlocks(t, "a")), setOf(drawBlocks(t, "b"))
@@ -61,7 +61,7 @@ func TestUnion(t *testing.T) {
 	require.EqualValues(t, 3, (*Set)(nil).Lacked(3))
 }
 
-// What would be too long says that all are lacked.
+// The text of a set with too many runs is that of nil.
 func TestLongText(t *testing.T) {
 	s := new(Set)
 	for i := range int64(2*maxText + 10) {
@@ -79,7 +79,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// FuzzParse: a text that is read is the one of its set.
+// FuzzParse checks that a text that Parse accepts is the text of its set.
 func FuzzParse(f *testing.F) {
 	f.Add(setOf([]bool{true, false, false}).Text())
 	f.Add(setOf([]bool{false}).Text())
@@ -91,13 +91,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if s.Len() > 1<<20 {
-			return // it takes its time
+			return // would take too long
 		}
 		require.True(t, bytes.Equal(b, s.Text()), "%x is %x", b, s.Text())
 	})
 }
 
-// A set that was cut off is the set of the first blocks, and goes on from there.
+// A truncated set has the first blocks, and takes further ones.
 func TestTruncate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.Bool(), 0, 200).Draw(t, "lacked")

@@ -1,5 +1,4 @@
-// Package filter decides by patterns which entries of a tree are sent. The patterns are those of
-// rsync.
+// Package filter decides by patterns of rsync which entries of a tree are sent.
 //
 // Rules are tried in order, and the first whose pattern matches decides. An entry that no rule
 // matches is included. Everything below an excluded directory is excluded, too.
@@ -26,7 +25,7 @@ import (
 const (
 	// MaxRules is the largest number of rules.
 	MaxRules = 1000
-	// MaxPattern is the longest pattern, in bytes.
+	// MaxPattern is the greatest length of a pattern in bytes.
 	MaxPattern = 1024
 )
 
@@ -51,7 +50,7 @@ type compiled struct {
 	dirs    bool // only directories match
 	whole   bool // the whole path must match, from the top on
 	path    bool // the pattern is compared with a path, not with a name
-	tree    bool // what is below a directory that matches matches, too
+	tree    bool // everything below a matching directory matches, too
 	tokens  []token
 }
 
@@ -76,7 +75,7 @@ const (
 // span is a range of characters, both ends included.
 type span struct{ from, to rune }
 
-// New reads rules. The error wraps ErrPattern and names the pattern.
+// New returns the filter of some rules. The error wraps ErrPattern and names the pattern.
 func New(rules []Rule) (*Filter, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -104,9 +103,9 @@ func (f *Filter) Rules() []Rule {
 	return f.rules
 }
 
-// Excludes reports whether an entry is excluded. Its path begins at the top of what is sent,
-// without a slash. The directories above it must have been asked for before: Excludes does not look
-// at them.
+// Excludes reports whether an entry is excluded. Its path is relative to the top of the tree, and
+// begins without a slash. Excludes does not check the directories above it: the caller must have
+// done so.
 func (f *Filter) Excludes(path string, dir bool) bool {
 	if f == nil {
 		return false
@@ -168,7 +167,7 @@ func nextToken(in []rune) (t token, rest []rune, err error) {
 	return token{kind: many}, in[1:], nil
 }
 
-// nextClass reads a class behind its bracket.
+// nextClass reads a class after its opening bracket.
 func nextClass(in []rune) (t token, rest []rune, err error) {
 	t.kind = class
 	if len(in) > 0 && (in[0] == '!' || in[0] == '^') {
@@ -238,7 +237,7 @@ func (c *compiled) matches(path string, dir bool) bool {
 	return c.from(path)
 }
 
-// from matches a path from the top on, or any end of it that begins behind a slash.
+// from matches a whole path, or any end of it that follows a slash.
 func (c *compiled) from(path string) bool {
 	for {
 		if c.match(path) {
@@ -252,8 +251,8 @@ func (c *compiled) from(path string) bool {
 	}
 }
 
-// match follows all ways through the tokens at once, so it takes time in proportion to the length
-// of the text times that of the pattern.
+// match reports whether the tokens match text. It follows all ways through the tokens at once, so
+// its time is proportional to the length of the text times that of the pattern.
 func (c *compiled) match(text string) bool {
 	at, next := make([]bool, len(c.tokens)+1), make([]bool, len(c.tokens)+1)
 	at[0] = true

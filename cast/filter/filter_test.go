@@ -66,7 +66,7 @@ func TestBadPatterns(t *testing.T) {
 	require.ErrorContains(t, err, "1001 patterns")
 }
 
-// Patterns of one name match what path.Match says.
+// Patterns of one name match like path.Match.
 func TestMatchesLikePath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.StringMatching(`([ab?]|\[ab\]|\[\^a\]|\*[ab]){1,6}`).Draw(t, "pattern")
@@ -80,7 +80,7 @@ func TestMatchesLikePath(t *testing.T) {
 	})
 }
 
-// FuzzFilter: no pattern is too much for any path.
+// FuzzFilter checks that any pattern can be compared with any path.
 func FuzzFilter(f *testing.F) {
 	f.Add("a**b*[c-d]/***", "a/b/c", true)
 	f.Fuzz(func(t *testing.T, pattern, p string, dir bool) {

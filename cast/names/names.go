@@ -1,4 +1,4 @@
-// Package names lists directories in the order of the names, however many there are.
+// Package names lists directories of any size in the order of the names, in bounded memory.
 package names
 
 import (
@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// atOnce is how many names of a directory are sorted at once. A directory of more is read several
-// times, so that the memory for it is bounded.
+// atOnce is the greatest number of names that are sorted at once. A directory with more names is
+// read several times, to bound the memory.
 const atOnce = 1 << 15
 
-// readAtOnce is how many names are asked for at once.
+// readAtOnce is the number of names that one call of the system returns.
 const readAtOnce = 1 << 10
 
-// Each calls f with the names in a directory, in order, byte by byte. An error of f ends it.
+// Each calls f with each name in a directory, in ascending order of bytes. It stops at the first
+// error of f, and returns it.
 func Each(dir *os.Root, f func(name string) error) error {
 	for last := ""; ; {
 		names, err := after(dir, last, atOnce)
@@ -33,7 +34,7 @@ func Each(dir *os.Root, f func(name string) error) error {
 	}
 }
 
-// after returns the first names in a directory behind last, in order, at most so many.
+// after returns up to most names of a directory that follow last, in order.
 func after(dir *os.Root, last string, most int) (names []string, err error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -59,7 +60,7 @@ func after(dir *os.Root, last string, most int) (names []string, err error) {
 	}
 }
 
-// lowest returns the lowest of names, in order.
+// lowest returns the up to most lowest of names, in order.
 func lowest(names []string, most int) []string {
 	slices.Sort(names)
 	if len(names) > most {

@@ -10,11 +10,11 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// extended reports whether extended attributes are sent.
+// extended reports whether access lists or other extended attributes are sent.
 func (p *packer) extended() bool { return p.options.ACL || p.options.Xattr }
 
-// attributes returns what is sent of a file beside its permissions and its time; nil if nothing is.
-// f is used only if extended attributes are sent.
+// attributes returns the attributes of a file that are sent beside its permissions and its time, or
+// nil if there are none. It uses f only if extended attributes are sent.
 func (p *packer) attributes(f *os.File, info fs.FileInfo, path string) (*record.Attributes, error) {
 	a := &record.Attributes{ACL: p.options.ACL, Xattr: p.options.Xattr}
 	if p.options.Owner {
@@ -74,10 +74,10 @@ func (o *Origin) owner(info fs.FileInfo) *record.Owner {
 	return owner
 }
 
-// owners are the names of users and groups that were looked up.
+// owners caches the names of users and groups.
 type owners struct{ users, groups map[uint32]string }
 
-// maxOwners bounds how many names are kept.
+// maxOwners is the greatest number of cached names.
 const maxOwners = 1 << 16
 
 // name returns the name of an id, or "" if no name can be sent.
@@ -87,7 +87,7 @@ func (*owners) name(known *map[uint32]string, id uint32, lookUp func(id string) 
 	}
 	name, err := lookUp(strconv.FormatUint(uint64(id), 10))
 	if err != nil || len(name) > record.MaxName {
-		name = "" // the number counts
+		name = "" // only the number is sent
 	}
 	if *known == nil || len(*known) == maxOwners {
 		*known = map[uint32]string{}

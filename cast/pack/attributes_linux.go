@@ -21,12 +21,12 @@ func readExtended(f *os.File, acl, xattr bool) (all []record.Extended, err error
 	var failed error
 	err = conn.Control(func(fd uintptr) { all, failed = extendedOf(int(fd), acl, xattr) })
 	if err = errors.Join(err, failed); err != nil {
-		return nil, fmt.Errorf("read its extended attributes: %w", err)
+		return nil, fmt.Errorf("read extended attributes: %w", err)
 	}
 	return all, nil
 }
 
-// maxNames is the most that Linux returns for the names of all attributes of a file, in bytes.
+// maxNames is the greatest length of the names of all attributes of a file in Linux, in bytes.
 const maxNames = 64 << 10
 
 func extendedOf(fd int, acl, xattr bool) (all []record.Extended, err error) {
@@ -43,7 +43,7 @@ func extendedOf(fd int, acl, xattr bool) (all []record.Extended, err error) {
 	return nil, err
 }
 
-// readNamed reads those of some attributes that are sent.
+// readNamed reads the named attributes that are sent.
 func readNamed(fd int, names []string, acl, xattr bool) (all []record.Extended, err error) {
 	slices.Sort(names)
 	left := record.MaxValues
@@ -60,7 +60,7 @@ func readNamed(fd int, names []string, acl, xattr bool) (all []record.Extended, 
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if left -= n; left < 0 || len(all) == record.MaxExtended {
-			return nil, fmt.Errorf("they are more than %d or have more than %d bytes", record.MaxExtended, record.MaxValues)
+			return nil, fmt.Errorf("more than %d attributes, or more than %d bytes", record.MaxExtended, record.MaxValues)
 		}
 		all = append(all, record.Extended{Name: name, Value: slices.Clone(value[:n])})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// readExtended returns an error: access lists and extended attributes are those of Linux.
+// readExtended returns an error, because only those of Linux are supported.
 func readExtended(*os.File, bool, bool) ([]record.Extended, error) {
-	return nil, errors.New("access lists and extended attributes are sent from Linux alone")
+	return nil, errors.New("only Linux can send access lists and extended attributes")
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// blockBytes is the unit in which systems count what a file takes on a disk.
+// blockBytes is the unit of a file's size on a disk, in bytes.
 const blockBytes = 512
 
-// tries is how often a file is read that changes meanwhile.
+// tries is how often a file that changes meanwhile is read.
 const tries = 2
 
 // file implements visitor.
@@ -45,7 +45,7 @@ func (p *packer) file(e *entry) error {
 		if settled || p.options.Skip == nil || p.ctx.Err() != nil {
 			return failed.err
 		}
-		if p.number > number { // its head was sent
+		if p.number > number { // the head was sent
 			if err := p.void(); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (p *packer) file(e *entry) error {
 	}
 }
 
-// void takes back the file that is open, of which the head was sent.
+// void withdraws the open file, whose head was sent.
 func (p *packer) void() error {
 	p.number--
 	p.seen.drop()
@@ -66,7 +66,7 @@ func (p *packer) void() error {
 	return p.w.Write(&record.Record{Kind: record.Void})
 }
 
-// unread sends a file that need not be read, or sends nothing.
+// unread sends a file without reading it, if it can. It reports whether it has sent the file.
 func (p *packer) unread(e *entry) (sent bool, err error) {
 	outline := p.send == nil
 	switch {
@@ -100,15 +100,14 @@ func (p *packer) unread(e *entry) (sent bool, err error) {
 	return true, p.w.Write(&record.Record{Kind: record.Same})
 }
 
-// has takes note that a file was sent whose further names may come.
+// has records a sent file that may have further names.
 func (p *packer) has(info fs.FileInfo) {
 	if p.options.HardLinks && p.inodes.next(info) > 0 {
 		p.inodes.add(info)
 	}
 }
 
-// head sends what is said of a file, and returns that. f is nil if its extended attributes are not
-// sent.
+// head sends the head of a file, and returns it. f is nil if extended attributes are not sent.
 func (p *packer) head(f *os.File, info fs.FileInfo, e *entry) (*record.Record, error) {
 	attr, err := p.attributes(f, info, e.path)
 	if err != nil {
@@ -121,7 +120,7 @@ func (p *packer) head(f *os.File, info fs.FileInfo, e *entry) (*record.Record, e
 	return head, p.begin(attr, head, e.path)
 }
 
-// open returns what the system tells of an open file, and sends its head.
+// open sends the head of an open file, and returns the head and the file's information.
 func (p *packer) open(f *os.File, e *entry) (*record.Record, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -131,8 +130,8 @@ func (p *packer) open(f *os.File, e *entry) (*record.Record, fs.FileInfo, error)
 	return head, info, err
 }
 
-// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so
-// none is sent of a file that was not the same all the time.
+// seal ends a file that has been read. It sends the sum only if the file has not changed since
+// open. A receiver gives a file its name only after the sum.
 func (p *packer) seal(f *os.File, head *record.Record, was fs.FileInfo, e *entry) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -140,7 +139,7 @@ func (p *packer) seal(f *os.File, head *record.Record, was fs.FileInfo, e *entry
 	}
 	switch {
 	case info.Size() != head.Size:
-		return ofSource(&ChangedError{e.path, fmt.Sprintf("while it was read its size went from %d to %d bytes", head.Size, info.Size())})
+		return ofSource(&ChangedError{e.path, fmt.Sprintf("its size changed from %d to %d bytes while it was read", head.Size, info.Size())})
 	case info.ModTime().UnixNano() != head.Time:
 		return ofSource(&ChangedError{e.path, "it was written to while it was read"})
 	}
@@ -203,8 +202,9 @@ func (p *packer) prints(f *os.File, e *entry) error {
 	return p.seal(f, head, info, e)
 }
 
-// nextData returns where the first data of f at or behind at are: from one byte to before
-// another. Behind the last, both are size. Where the system does not know, all are data.
+// nextData returns the first stretch of data in f that begins at byte at or later, from byte from
+// to before byte to. After the last data, both are size. If the system does not know where holes
+// are, everything is data.
 func nextData(f *os.File, at, size int64) (from, to int64) {
 	from, err := f.Seek(at, unix.SEEK_DATA)
 	switch {
@@ -221,7 +221,7 @@ func nextData(f *os.File, at, size int64) (from, to int64) {
 	return from, min(to, size)
 }
 
-// hole sends so many bytes that are zero.
+// hole sends a hole of n bytes.
 func (p *packer) hole(n int64) error {
 	for left := n; left > 0; left -= int64(len(zeros)) {
 		if p.ctx.Err() != nil {
@@ -235,7 +235,7 @@ func (p *packer) hole(n int64) error {
 	return p.w.Write(&record.Record{Kind: record.Hole, Size: n})
 }
 
-// keep says what the receivers have before what is sent next.
+// keep sends the number of bytes before the next record that the receivers have.
 func (p *packer) keep() error {
 	n := p.kept
 	if n == 0 {
@@ -245,7 +245,8 @@ func (p *packer) keep() error {
 	return p.w.Write(&record.Record{Kind: record.Keep, Size: n})
 }
 
-// shorter returns what an error of a read is: a file ends early if it has become shorter since.
+// shorter returns err, or an error that says that the file has become shorter, if the read reached
+// its end too early.
 func shorter(err error, path string) error {
 	if err == io.EOF {
 		err = &ChangedError{path, "it has become shorter while it was read"}
@@ -253,7 +254,7 @@ func shorter(err error, path string) error {
 	return ofSource(within(path, err))
 }
 
-// stretch sends the bytes from one place in a file to before another.
+// stretch sends the bytes of f from byte from to before byte to.
 func (p *packer) stretch(f *os.File, from, to int64, path string) error {
 	for from < to {
 		if p.ctx.Err() != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/schedgen/schedgen/cast/block"
 )
 
-// Lacking is what a host lacks of an origin. Files without bytes, links and directories do not
-// count.
+// Lacking says what a host lacks of an origin. Empty files, links and directories do not count.
 type Lacking struct {
 	Files int64    `json:"files"`
-	Bytes int64    `json:"bytes"` // in blocks that it lacks
-	Names []string `json:"names"` // of the first files, from the top of what is sent
+	Bytes int64    `json:"bytes"` // bytes of the lacked blocks
+	Names []string `json:"names"` // paths of the first files, relative to the top
 }
 
-// mostNames is how many names Lacking has at most.
+// mostNames is the greatest number of names in Lacking.
 const mostNames = 10
 
-// Lacking returns what a host lacks that lacks some blocks, nil for all. It reads no file.
+// Lacking returns the files and bytes in the blocks of lacked, where nil means all blocks. It reads
+// no file.
 func (o *Origin) Lacking(ctx context.Context, lacked *block.Set) (Lacking, error) {
 	l := &lacker{lacked: lacked, inodes: inodes{}, hard: o.options.HardLinks}
 	if err := o.walk(ctx, l, true); err != nil {
@@ -27,11 +27,11 @@ func (o *Origin) Lacking(ctx context.Context, lacked *block.Set) (Lacking, error
 	return l.Lacking, nil
 }
 
-// lacker counts what is lacked of what it is told of.
+// lacker is a visitor that counts the lacked files and bytes.
 type lacker struct {
 	Lacking
 	lacked *block.Set
-	first  int64 // block of the next file
+	first  int64 // first block of the next file
 	hard   bool
 	inodes inodes
 }

@@ -5,14 +5,15 @@ import (
 	"os"
 )
 
-// Totals is how much there is in a tree.
+// Totals holds the number of entries and bytes in a tree.
 type Totals struct {
 	Entries int64 `json:"entries"` // directories, files and links
 	Bytes   int64 `json:"bytes"`   // of files, holes included
 }
 
-// Measure counts what Tree would send, and reads no file. It finds entries that cannot be sent, so
-// that they are known before anything is sent.
+// Measure counts the entries and bytes that Tree would send. It reads no file. It calls
+// Options.Skip for entries that cannot be sent, so that the caller knows them before anything is
+// sent.
 func (o *Origin) Measure(ctx context.Context) (Totals, error) {
 	c := &counter{hard: o.options.HardLinks}
 	if err := o.walk(ctx, c, true); err != nil {
@@ -22,13 +23,13 @@ func (o *Origin) Measure(ctx context.Context) (Totals, error) {
 	return c.Totals, nil
 }
 
-// Measure counts what would be sent of a path, and reads no file.
+// Measure counts the entries and bytes that At(path) would send. It reads no file.
 func Measure(ctx context.Context, path string) (Totals, error) { return At(path).Measure(ctx) }
 
-// counter counts what it is told of.
+// counter is a visitor that counts entries and bytes.
 type counter struct {
 	Totals
-	hard   bool // further names have no bytes
+	hard   bool // hard links count without bytes
 	inodes inodes
 }
 

@@ -10,22 +10,22 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// Modes change permissions, in the way of chmod and of rsync --chmod.
+// Modes change permissions like chmod and rsync --chmod.
 type Modes struct{ clauses []clause }
 
 // clause changes the permissions of files, of directories or of both.
 type clause struct {
 	files, dirs bool
 	octal       bool
-	set         fs.FileMode // of octal
+	set         fs.FileMode // mode of an octal number
 	who         string      // some of "ugo"
 	op          byte        // + - =
 	what        string      // some of "rwxXst"
 }
 
-// ParseModes reads clauses that are separated by commas: an octal number, or some of "ugoa", one of
-// "+-=", and some of "rwxXst". A D before a clause restricts it to directories, an F to files.
-// Without any of "ugoa" a clause is for all three.
+// ParseModes parses clauses that are separated by commas. A clause is an octal number, or some of
+// "ugoa", one of "+-=", and some of "rwxXst". A clause without any of "ugoa" is for all three. A D
+// before a clause restricts it to directories, and an F to files.
 func ParseModes(text string) (*Modes, error) {
 	m := new(Modes)
 	for part := range strings.SplitSeq(text, ",") {
@@ -93,7 +93,7 @@ func (m *Modes) Special() bool {
 	return false
 }
 
-// apply returns what becomes of a mode.
+// apply returns the changed mode of a file or a directory.
 func (m *Modes) apply(mode fs.FileMode, dir bool) fs.FileMode {
 	if m == nil {
 		return mode
@@ -106,7 +106,7 @@ func (m *Modes) apply(mode fs.FileMode, dir bool) fs.FileMode {
 	return mode
 }
 
-// special are the bits of setuid and the like, by those whom they are for.
+// special holds the bits of setuid and setgid, by user and group.
 var special = map[byte]fs.FileMode{'u': fs.ModeSetuid, 'g': fs.ModeSetgid}
 
 func (c *clause) apply(mode fs.FileMode, dir bool) fs.FileMode {

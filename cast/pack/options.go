@@ -10,55 +10,55 @@ import (
 	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// Options say which entries of a tree are sent and what of them. The zero value sends names,
-// contents, the nine permission bits, times, holes, and links that lead to something below what is
-// sent.
+// Options say which entries of a tree are sent, and which of their properties. The zero value sends
+// names, contents, the nine permission bits, times, holes, and links that lead below the tree.
 type Options struct {
 	Filter *filter.Filter // which entries are sent; nil means all
-	Links  Links          // what becomes of symbolic links
-	Modes  *Modes         // change the permissions that are sent; nil changes none
+	Links  Links          // how symbolic links are sent
+	Modes  *Modes         // changes of permissions; nil means none
 
 	Owner      bool // send the user and the group of each entry
-	NumericIDs bool // with Owner: send their numbers alone, without names
+	NumericIDs bool // with Owner: send numbers only, without names
 	Special    bool // send setuid, setgid and sticky
-	HardLinks  bool // send a file with several names once; without it, it is sent once for each name
+	HardLinks  bool // send a file with several names only once
 	ACL        bool // send access lists
-	// Xattr sends the other extended attributes of which record.KeepsXattr says so.
+	// Xattr sends the other extended attributes for which record.KeepsXattr returns true.
 	Xattr bool
 
-	// Delete has receivers delete what is not sent in the directories that are. Entries that Filter
-	// excludes, or that were skipped, stay there.
+	// Delete makes receivers delete other entries in the directories that are sent. Entries that
+	// Filter excludes, or that were skipped, stay.
 	Delete bool
-	// Quick sends a file whose size and time are those of the file at the receivers without its
-	// contents, and does not read it.
+	// Quick neither reads nor sends the contents of a file that has the same size and time at the
+	// receivers.
 	Quick bool
 
 	// Skip is called once for each entry that cannot be sent, with the reason, before or while a
-	// tree is sent. The others are sent. A nil Skip makes such an entry an error that ends a pass.
+	// tree is sent. The other entries are sent. If Skip is nil, such an entry ends the pass with an
+	// error.
 	Skip func(path string, why error)
 }
 
-// Links says what becomes of symbolic links.
+// Links says how symbolic links are sent.
 type Links int
 
 const (
-	// LinksBelow sends links that lead to something below what is sent. Others cannot be sent.
+	// LinksBelow sends links that lead below the tree. Other links cannot be sent.
 	LinksBelow Links = iota
-	// LinksFree sends all links as they are. A receiver must have asked for them, and never follows
-	// one.
+	// LinksFree sends all links as they are. A receiver must have asked for them. It never follows
+	// a link.
 	LinksFree
-	// LinksFollowed sends what links lead to in their place.
+	// LinksFollowed sends the targets of links in place of the links.
 	LinksFollowed
 )
 
-// source is one of the paths that are sent.
+// source is one of the paths of an origin.
 type source struct {
 	path string
-	name string // "": what is in the directory comes without it
+	name string // "": the directory's entries are sent without the directory
 }
 
-// New returns the origin that has all of some paths. No entry is read yet. The error is for two
-// paths that would come under one name.
+// New returns the origin of some paths. It reads no entry. It returns an error if two paths would
+// be sent under the same name.
 func New(paths []string, o Options) (*Origin, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no path to send")
@@ -71,7 +71,7 @@ func New(paths []string, o Options) (*Origin, error) {
 		}
 		for _, other := range origin.sources {
 			if s.name != "" && s.name == other.name {
-				return nil, fmt.Errorf("%s and %s would both come as %s", other.path, s.path, s.name)
+				return nil, fmt.Errorf("%s and %s would both be sent as %s", other.path, s.path, s.name)
 			}
 		}
 		origin.sources = append(origin.sources, s)
@@ -80,7 +80,7 @@ func New(paths []string, o Options) (*Origin, error) {
 	return origin, nil
 }
 
-// bare reports whether a directory at path is sent without its name.
+// bare reports whether the entries of a directory at path are sent without the directory.
 func bare(path string) bool {
 	last := filepath.Base(path)
 	return strings.HasSuffix(path, "/") || last == "." || last == ".." || last == "/"

@@ -11,38 +11,37 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// Origin is what is sent, files and directories, to all receivers at once or in several passes. The
-// first pass fixes what it is: its entries with their names, permissions, times, sizes, targets and
-// contents. A later pass must read the same entries. It ends with a *ChangedError at the first one
-// that differs, before a receiver accepts it. If a pass breaks off, the next pass fixes the entries
-// behind that place.
+// Origin is a set of files and directories that is sent in one or several passes. The first pass
+// records the names, permissions, times, sizes, targets and contents of all entries. A later pass
+// must find the same. It ends with a *ChangedError at the first entry that differs, before a
+// receiver accepts that entry. If a pass breaks off, the next pass records the remaining entries.
 //
 // Passes must not run at the same time.
 type Origin struct {
 	sources []source // in the order of their names
 	options Options
 	skipped map[uint64]struct{} // hashes of the paths that no pass sends
-	counted int64               // entries that Measure has counted; 0: it was not called
-	voided  int                 // files that have ended with void
-	gone    int64               // entries that were counted and are not there
+	counted int64               // number of entries that Measure counted; 0: not called
+	voided  int                 // number of files that ended with void
+	gone    int64               // number of entries that were counted, and then were gone
 	owners  owners
 
-	skippedThen int // entries that Measure has skipped
+	skippedThen int // number of entries that Measure skipped
 
-	seen   sightings // by the numbers of the entries
-	whole  bool      // there are no others; digest and totals are valid
+	seen   sightings // by the number of the entry
+	whole  bool      // seen is complete; digest and totals are valid
 	digest record.Digest
 	totals Totals
 }
 
-// sighting identifies an entry by the first bytes of hashes. Of a file whose reading has broken off
-// content is 0.
+// sighting identifies an entry by the first bytes of hashes. content is 0 for a file that was not
+// read completely.
 type sighting struct{ path, head, content uint64 }
 
-// sightings is a list that never copies what is in it: a million entries are to take no more than
-// their 24 MB at any time.
+// sightings is a list that never copies its elements, so a million entries never take more than
+// their 24 MB.
 type sightings struct {
-	chunks [][]sighting // of chunkLen each, but the last
+	chunks [][]sighting // all but the last have chunkLen elements
 	n      int
 }
 
@@ -59,7 +58,7 @@ func (l *sightings) add(s sighting) {
 
 func (l *sightings) at(i int) *sighting { return &l.chunks[i/chunkLen][i%chunkLen] }
 
-// drop forgets the last.
+// drop removes the last element.
 func (l *sightings) drop() {
 	l.n--
 	last := len(l.chunks) - 1
@@ -68,7 +67,7 @@ func (l *sightings) drop() {
 	}
 }
 
-// later reports whether an entry at number i or behind has a path.
+// later reports whether an entry from number i on has the path.
 func (l *sightings) later(i int, path uint64) bool {
 	for ; i < l.n; i++ {
 		if l.at(i).path == path {
@@ -78,16 +77,17 @@ func (l *sightings) later(i int, path uint64) bool {
 	return false
 }
 
-// At returns the origin at a path, with the zero Options. Nothing is read yet.
+// At returns the origin of one path, with the zero Options. It reads nothing.
 func At(path string) *Origin {
 	o, err := New([]string{path}, Options{})
-	if err != nil { // one path has one name
+	if err != nil { // cannot happen: one path has one name
 		return &Origin{sources: []source{{path: path}}}
 	}
 	return o
 }
 
-// Path returns the path of the origin, as it was given; of several, the one whose name is first.
+// Path returns the path of the origin as it was given. If there are several, it returns the one
+// whose name is first in order.
 func (o *Origin) Path() string { return o.sources[0].path }
 
 // Options returns the options of the origin.
@@ -96,12 +96,11 @@ func (o *Origin) Options() Options { return o.options }
 // Quick reports whether files of the same size and time are not read. A nil origin is not quick.
 func (o *Origin) Quick() bool { return o != nil && o.options.Quick }
 
-// Skipped returns how many entries could not be sent.
+// Skipped returns the number of entries that could not be sent.
 func (o *Origin) Skipped() int { return len(o.skipped) }
 
-// Voided returns how many files have changed while they were read, in all passes so far. After a
-// pass in which there were some, the next pass does not write the same bytes. A nil origin has
-// none.
+// Voided returns the number of files, in all passes so far, that changed while they were read.
+// After a pass with such a file, the next pass writes other bytes. A nil origin has none.
 func (o *Origin) Voided() int {
 	if o == nil {
 		return 0
@@ -109,15 +108,15 @@ func (o *Origin) Voided() int {
 	return o.voided
 }
 
-// Gone returns how many entries that Measure has counted were gone, without a trace, when they were
-// to be sent.
+// Gone returns the number of entries that Measure counted, and that no longer existed when they
+// were to be sent.
 func (o *Origin) Gone() int64 { return o.gone }
 
-// Digest returns the digest and the size of all that is sent, or ok = false before a pass has come
-// to its end.
+// Digest returns the digest and the totals of all entries. ok is false until a pass has been
+// completed.
 func (o *Origin) Digest() (d record.Digest, t Totals, ok bool) { return o.digest, o.totals, o.whole }
 
-// ChangedError is the error for what is not the same as in the first pass, or has changed while it
+// ChangedError is the error for an entry that differs from the first pass, or that changed while it
 // was read.
 type ChangedError struct {
 	Path string
@@ -129,7 +128,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s has changed since the cast began (%s): cast it again", e.Path, e.How)
 }
 
-// see takes note of the head of an entry, and returns an error if it is not as it was in the first
+// see records the head of an entry. It returns an error if the head differs from that of the first
 // pass.
 func (o *Origin) see(number int, attr *record.Attributes, head *record.Record, path string) error {
 	mine := sighting{path: hash64([]byte(path)), head: headOf(attr, head)}
@@ -137,7 +136,7 @@ func (o *Origin) see(number int, attr *record.Attributes, head *record.Record, p
 	case number < o.seen.n:
 		return o.compare(number, mine, path)
 	case o.whole:
-		return &ChangedError{path, "it was not there before"}
+		return &ChangedError{path, "it is new"}
 	}
 	o.seen.add(mine)
 	return nil
@@ -148,15 +147,15 @@ func (o *Origin) compare(number int, mine sighting, path string) error {
 	case was.path == mine.path && was.head == mine.head:
 		return nil
 	case was.path == mine.path:
-		return &ChangedError{path, "its kind, size, time or permissions are not those that it had"}
+		return &ChangedError{path, "its kind, size, time or permissions have changed"}
 	}
-	if !o.whole { // it is not known what came behind those that were seen
-		return &ChangedError{filepath.Dir(path), "its entries are not those that it had"}
+	if !o.whole { // the entries after those seen are not known
+		return &ChangedError{filepath.Dir(path), "its entries have changed"}
 	}
 	if o.seen.later(number, mine.path) {
-		return &ChangedError{filepath.Dir(path), fmt.Sprintf("what came before %s is gone", filepath.Base(path))}
+		return &ChangedError{filepath.Dir(path), fmt.Sprintf("the entry before %s is gone", filepath.Base(path))}
 	}
-	return &ChangedError{path, "it was not there before"}
+	return &ChangedError{path, "it is new"}
 }
 
 // check compares the sum of a file with that of the first pass.
@@ -164,19 +163,19 @@ func (o *Origin) check(number int, sum *record.Record, path string) error {
 	content := binary.BigEndian.Uint64(sum.Sum[:])
 	was := &o.seen.at(number).content
 	if *was != 0 && *was != content {
-		return &ChangedError{path, "its contents are not those that it had"}
+		return &ChangedError{path, "its contents have changed"}
 	}
 	*was = content
 	return nil
 }
 
-// close takes note that all has been read.
+// close records that a pass is complete.
 func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 	switch {
 	case entries < o.seen.n:
 		return &ChangedError{o.Path(), fmt.Sprintf("%d of %d entries are gone", o.seen.n-entries, o.seen.n)}
 	case o.whole && end.Sum != o.digest:
-		return &ChangedError{o.Path(), "its digest is not what it was"}
+		return &ChangedError{o.Path(), "its digest has changed"}
 	}
 	if gone := o.counted - int64(entries) - int64(len(o.skipped)-o.skippedThen); !o.whole && o.options.Skip != nil && gone > 0 {
 		o.options.Skip(o.Path(), fmt.Errorf("%s: %w: %d entries that were there when the cast began", o.Path(), ErrVanished, gone))
@@ -186,7 +185,7 @@ func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 	return nil
 }
 
-// missing returns what it means that nothing is at the path.
+// missing returns the error for a path at which nothing exists.
 func (o *Origin) missing(err error) error {
 	if o.seen.n > 0 && errors.Is(err, fs.ErrNotExist) {
 		return &ChangedError{o.Path(), "it is gone"}
@@ -194,8 +193,8 @@ func (o *Origin) missing(err error) error {
 	return err
 }
 
-// headOf returns the hash of what is said of an entry. Where a file has holes may change while it
-// lies there.
+// headOf returns the hash of the head of an entry. It does not cover holes, which may change in a
+// file that does not change.
 func headOf(attr *record.Attributes, r *record.Record) uint64 {
 	b := binary.BigEndian.AppendUint32(append(make([]byte, 0, 64), byte(r.Kind)), uint32(r.Mode))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))

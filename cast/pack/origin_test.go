@@ -32,14 +32,14 @@ func planted(t *testing.T) (dir string) {
 	return dir
 }
 
-// passes are what a sender may read in a round.
+// passes holds the passes that a sender may make.
 var passes = map[string]func(ctx context.Context, o *Origin, w io.Writer) error{
 	"all":    func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nil) },
 	"some":   func(ctx context.Context, o *Origin, w io.Writer) error { return o.Tree(ctx, w, nothing()) },
 	"survey": func(ctx context.Context, o *Origin, w io.Writer) error { return o.Survey(ctx, w, nil) },
 }
 
-// nothing is what a host lacks that has all.
+// nothing returns the set of a host that lacks no block.
 func nothing() *block.Set {
 	s := new(block.Set)
 	for range 10 {
@@ -65,7 +65,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}{
 		"nothing":       {func(string) error { return nil }, ""},
 		"same again":    {func(dir string) error { return rewrite(dir, "a", "old a") }, ""},
-		"contents":      {func(dir string) error { return rewrite(dir, "a", "new a") }, "a has changed since the cast began (its contents are not"},
+		"contents":      {func(dir string) error { return rewrite(dir, "a", "new a") }, "a has changed since the cast began (its contents have changed"},
 		"grown":         {func(dir string) error { return rewrite(dir, "sub/b", "old sub/b and more") }, "sub/b has changed since the cast began (its kind, size"},
 		"shrunk":        {func(dir string) error { return rewrite(dir, "sub/b", "old") }, "sub/b has changed since the cast began (its kind, size"},
 		"empty":         {func(dir string) error { return rewrite(dir, "sub/b", "") }, "sub/b has changed since the cast began (its kind, size"},
@@ -90,11 +90,11 @@ func TestChangedBetweenPasses(t *testing.T) {
 			}
 			return os.Symlink("b", at(dir, "link"))
 		}, "link has changed since the cast began (its kind"},
-		"added first":   {func(dir string) error { return rewrite(dir, "Z", "new") }, "Z has changed since the cast began (it was not there before)"},
-		"added last":    {func(dir string) error { return rewrite(dir, "z", "new") }, "z has changed since the cast began (it was not there before)"},
-		"removed first": {func(dir string) error { return os.Remove(at(dir, "a")) }, " has changed since the cast began (what came before link is gone)"},
+		"added first":   {func(dir string) error { return rewrite(dir, "Z", "new") }, "Z has changed since the cast began (it is new)"},
+		"added last":    {func(dir string) error { return rewrite(dir, "z", "new") }, "z has changed since the cast began (it is new)"},
+		"removed first": {func(dir string) error { return os.Remove(at(dir, "a")) }, " has changed since the cast began (the entry before link is gone)"},
 		"removed last":  {func(dir string) error { return os.RemoveAll(at(dir, "sub")) }, "/ has changed since the cast began (2 of 4 entries are gone)"},
-		"renamed":       {func(dir string) error { return os.Rename(at(dir, "a"), at(dir, "b")) }, "b has changed since the cast began (it was not there before)"},
+		"renamed":       {func(dir string) error { return os.Rename(at(dir, "a"), at(dir, "b")) }, "b has changed since the cast began (it is new)"},
 		"all gone":      {func(dir string) error { return os.RemoveAll(dir) }, "/ has changed since the cast began (it is gone)"},
 	} {
 		for first, before := range passes {
@@ -133,7 +133,7 @@ func TestChangedBetweenPasses(t *testing.T) {
 	}
 }
 
-// touching changes something when the first data of a file are written.
+// touching is a writer that changes a file when the first data of a file are written.
 type touching struct {
 	io.Writer
 	change func() error
@@ -154,7 +154,7 @@ func TestChangedWhileRead(t *testing.T) {
 		change func(path string) error
 		want   string
 	}{
-		"grows":   {func(path string) error { return os.Truncate(path, 3<<20) }, "while it was read its size went from 2097152 to 3145728 bytes"},
+		"grows":   {func(path string) error { return os.Truncate(path, 3<<20) }, "its size changed from 2097152 to 3145728 bytes while it was read"},
 		"shrinks": {func(path string) error { return os.Truncate(path, 1<<20) }, "it has become shorter while it was read"},
 		"is written": {func(path string) error {
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -180,7 +180,7 @@ func TestChangedWhileRead(t *testing.T) {
 			require.NoError(t, w.err)
 			if c.want == "" {
 				require.NoError(t, err, "what was opened is whole")
-				require.ErrorContains(t, o.Tree(t.Context(), io.Discard, nil), "its contents are not those that it had")
+				require.ErrorContains(t, o.Tree(t.Context(), io.Discard, nil), "its contents have changed")
 				return
 			}
 			require.EqualError(t, err, path+" has changed since the cast began ("+c.want+"): cast it again")
@@ -197,7 +197,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 }
 
-// A pass that breaks off fixes what it has read: a later one goes on to fix what is behind.
+// A pass that breaks off records what it has read, and a later pass records the rest.
 func TestPassBreaksOff(t *testing.T) {
 	for cut := range 400 {
 		dir := planted(t)
@@ -205,7 +205,7 @@ func TestPassBreaksOff(t *testing.T) {
 		err := o.Tree(t.Context(), &short{cut}, nil)
 		_, _, ok := o.Digest()
 		require.True(t, ok || err != nil)
-		seen := o.seen.n // all, if only the end is missing
+		seen := o.seen.n // everything, if only the end is missing
 		require.NoError(t, o.Tree(t.Context(), io.Discard, nil))
 		require.Equal(t, 5, o.seen.n)
 		if err == nil {
@@ -221,7 +221,7 @@ func TestPassBreaksOff(t *testing.T) {
 	t.Fatal("all was never written")
 }
 
-// Entries are found again by their numbers, however many there are.
+// Entries are found by their numbers, in lists of any length.
 func TestSightings(t *testing.T) {
 	var l sightings
 	for i := range uint64(3*chunkLen + 1) {
@@ -235,7 +235,7 @@ func TestSightings(t *testing.T) {
 	require.False(t, l.later(6, 5))
 }
 
-// short takes so many bytes.
+// short is a writer that takes left bytes and then fails.
 type short struct{ left int }
 
 func (w *short) Write(b []byte) (int, error) {

@@ -1,10 +1,10 @@
-// Package pack reads a tree of files, or a stream, and writes the records of package record. It
-// holds the names of a few directories, one stretch of one file, and 24 bytes for each entry, by
-// which it notices what changes from one time to the next; and some 50 bytes for each file with
-// several names, if these are kept, of which it tells 2^20 apart.
+// Package pack reads a tree of files, or a stream, and writes the records of package record. In
+// memory it holds the names of a few directories, one stretch of one file, and 24 bytes for each
+// entry, by which it notices changes from one pass to the next. If hard links are kept, it also
+// holds some 50 bytes for each of up to 2^20 files with several names.
 //
-// Options say which entries are sent and what of them. An entry that cannot be sent is skipped, as
-// is a file that changes while it is read: see [Options].
+// [Options] say which entries are sent, and which of their properties. Entries that cannot be sent,
+// and files that change while they are read, are skipped.
 package pack
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// zeros is what holes have, for their sums.
+// zeros holds the bytes of holes, for sums.
 var zeros [record.MaxSpan]byte
 
 // packer writes the records of one tree or stream.
 type packer struct {
-	*Origin // nil: a stream
+	*Origin // nil for a stream
 
 	ctx  context.Context
 	w    *record.Writer
@@ -36,11 +36,11 @@ type packer struct {
 	hash hash.Hash
 
 	send   sender
-	lacked *block.Set // by the receivers; nil: all
-	first  int64      // block of the file that is being sent
-	number int        // of the entry that is sent next
-	kept   int64      // bytes before the next record that they have
-	bytes  int64      // of files
+	lacked *block.Set // blocks that receivers lack; nil: all
+	first  int64      // first block of the current file
+	number int        // number of the next entry
+	kept   int64      // bytes before the next record that receivers have
+	bytes  int64      // bytes of files so far
 	inodes inodes
 }
 
@@ -58,15 +58,16 @@ func (p *packer) end() error {
 	return p.w.Write(&r)
 }
 
-// Tree writes the records of the origin to w. A directory comes under its name; if a path ends with
-// a slash, or is "." or "..", what is in it comes without it. A symbolic link at a path is
-// followed. What is sent of each entry, and which entries are, the Options say.
+// Tree writes the records of the origin to w. A directory is sent under its name. If its path ends
+// with a slash, or is "." or "..", its entries are sent without it. A symbolic link at a path is
+// followed. The origin's Options say which entries are sent, and which of their properties.
 //
 // Tree ends when ctx does. If an entry has changed since an earlier pass, the error is a
-// *ChangedError. A file that changes while it is read for the first time is read once more, and is
-// skipped if it changes again; without Options.Skip the error is a *ChangedError.
+// *ChangedError. A file that changes while it is first read is read once more. If it changes again,
+// it is skipped, or, if Options.Skip is nil, the error is a *ChangedError.
 //
-// lacked holds the blocks that receivers lack; nil means all. Tree sends no contents of the others.
+// lacked holds the blocks that receivers lack; nil means all. Tree does not send the contents of
+// other blocks.
 func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
 	p.Origin, p.lacked, p.send = o, lacked, p.contents
@@ -81,8 +82,8 @@ func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error
 	return p.tree(false)
 }
 
-// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them. In
-// a quick pass it reads no file of which the receivers lack no block.
+// Survey writes the same records as Tree, with the prints of blocks in place of their contents. If
+// the origin is quick, it does not read files without blocks in lacked.
 func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
 	p.Origin, p.lacked, p.send, p.buf = o, lacked, p.prints, make([]byte, block.Len)
@@ -95,11 +96,11 @@ func (o *Origin) Survey(ctx context.Context, w io.Writer, lacked *block.Set) err
 	return p.tree(false)
 }
 
-// Outline writes what Tree would, but nothing of what is in files, which it does not read. It is
-// the first pass of a quick cast.
+// Outline writes the same records as Tree, without the contents of files, which it does not read.
+// It is the first pass of a quick cast.
 func (o *Origin) Outline(ctx context.Context, w io.Writer) error {
 	if !o.options.Quick {
-		return errors.New("an outline of what is not sent quickly")
+		return errors.New("an outline needs a quick origin")
 	}
 	p := newPacker(ctx, w)
 	p.Origin = o
@@ -109,7 +110,7 @@ func (o *Origin) Outline(ctx context.Context, w io.Writer) error {
 	return p.tree(true)
 }
 
-// begins writes a record that says what a pass is, if it is that.
+// begins writes a record of a kind that describes the pass, if is is true.
 func (p *packer) begins(is bool, kind record.Kind) error {
 	if !is {
 		return nil
@@ -117,7 +118,7 @@ func (p *packer) begins(is bool, kind record.Kind) error {
 	return p.w.Write(&record.Record{Kind: kind})
 }
 
-// deletes says what receivers are to delete.
+// deletes writes the records that say what receivers delete.
 func (p *packer) deletes() error {
 	all := slices.ContainsFunc(p.sources, func(s source) bool { return s.name == "" })
 	if err := p.w.Write(&record.Record{Kind: record.Delete, All: all}); err != nil {
@@ -134,7 +135,7 @@ func (p *packer) deletes() error {
 // sender sends an open file.
 type sender func(f *os.File, e *entry) error
 
-// tree sends all that there is.
+// tree sends all entries.
 func (p *packer) tree(probe bool) error {
 	if err := p.walk(p.ctx, p, probe); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (p *packer) omit(name string) error {
 	return p.w.Write(&record.Record{Kind: record.Omission, Name: name})
 }
 
-// mode returns the mode that is sent of an entry.
+// mode returns the mode that is sent for an entry.
 func (p *packer) mode(info fs.FileInfo) fs.FileMode {
 	mode := info.Mode().Perm()
 	if p.options.Special {
@@ -184,7 +185,7 @@ func (p *packer) mode(info fs.FileInfo) fs.FileMode {
 	return p.options.Modes.apply(mode, info.IsDir())
 }
 
-// kindOf says what is neither file, directory nor link.
+// kindOf names the kind of an entry that is neither a file, a directory nor a link.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSocket != 0:
@@ -197,7 +198,7 @@ func kindOf(m fs.FileMode) string {
 	return "file of mode " + m.String()
 }
 
-// within names the path that an error is about, in place of the last part of it.
+// within replaces the last element of the path in an error by the whole path.
 func within(path string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, new(*ChangedError)) {
@@ -212,7 +213,7 @@ func within(path string, err error) error {
 	return nil
 }
 
-// begin writes the head of an entry, which in a later pass must be as it was in the first one.
+// begin writes the head of an entry. In a later pass, it must be the same as in the first pass.
 func (p *packer) begin(attr *record.Attributes, r *record.Record, path string) error {
 	if err := p.see(p.number, attr, r, path); err != nil {
 		return err
@@ -229,8 +230,8 @@ func (p *packer) begin(attr *record.Attributes, r *record.Record, path string) e
 	return nil
 }
 
-// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest.
-// When ctx ends, so does Stream, after the read that is under way.
+// Stream writes all bytes of r to w, as the records of a stream, and returns their digest. When ctx
+// ends, Stream returns an error after the current read.
 func Stream(ctx context.Context, w io.Writer, r io.Reader) (record.Digest, error) {
 	p := newPacker(ctx, w)
 	err := p.stream(r)
@@ -273,7 +274,7 @@ func (p *packer) data(b []byte) error {
 	return p.w.Write(&record.Record{Kind: record.Data, Data: b})
 }
 
-// sum returns the sum of what was sent since the one before.
+// sum returns the sum of the bytes since the last sum.
 func (p *packer) sum() (r record.Record) {
 	r.Kind = record.Sum
 	p.hash.Sum(r.Sum[:0])

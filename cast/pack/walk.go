@@ -17,18 +17,18 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// visitor is told of all entries of an origin, in the order in which they are sent.
+// visitor is called for all entries of an origin, in the order in which they are sent.
 type visitor interface {
-	// enter is for a directory; what is in it follows, up to leave.
+	// enter is called for a directory. The calls for its entries follow, until leave.
 	enter(e *entry, dir *os.Root) error
 	leave() error
-	// file is for a regular file.
+	// file is called for a regular file.
 	file(e *entry) error
 	link(e *entry, target string) error
-	// omit is for an entry that is there and is not sent.
+	// omit is called for an existing entry that is not sent.
 	omit(name string) error
-	// settled reports whether an entry that comes now was sent in an earlier pass, so that it must
-	// be sent again.
+	// settled reports whether the next entry was sent in an earlier pass, and therefore must be
+	// sent again.
 	settled() bool
 }
 
@@ -36,10 +36,10 @@ type visitor interface {
 type entry struct {
 	name string
 	path string      // for errors, and to follow links
-	rel  string      // from the top of what is sent
-	info fs.FileInfo // of what a link leads to, if it is followed
-	in   *os.Root    // the directory that it is in; nil: path must be opened
-	top  bool        // it is a source by itself
+	rel  string      // path relative to the top
+	info fs.FileInfo // if a link is followed, of its target
+	in   *os.Root    // its directory; nil: path must be opened
+	top  bool        // the entry is a source
 }
 
 // open opens a regular file, and nothing else.
@@ -54,7 +54,7 @@ func (e *entry) open() (f *os.File, err error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: it has become a %v", e.path, kindOf(info.Mode()))
+		err = fmt.Errorf("%s: it is now a %v", e.path, kindOf(info.Mode()))
 	}
 	if err != nil {
 		return nil, errors.Join(within(e.path, err), f.Close())
@@ -62,17 +62,17 @@ func (e *entry) open() (f *os.File, err error) {
 	return f, nil
 }
 
-// walker goes through an origin.
+// walker visits the entries of an origin.
 type walker struct {
 	*Origin
 	ctx   context.Context
 	v     visitor
-	above []id // the directories that are open, if links are followed
+	above []id // the open directories, if links are followed
 	depth int
-	probe bool // the visitor opens no files: find out whether they can be read
+	probe bool // the visitor opens no files, so check whether they can be read
 }
 
-// walk tells v of all entries.
+// walk calls v for all entries.
 func (o *Origin) walk(ctx context.Context, v visitor, probe bool) error {
 	w := &walker{Origin: o, ctx: ctx, v: v, probe: probe}
 	last := ""
@@ -84,7 +84,7 @@ func (o *Origin) walk(ctx context.Context, v visitor, probe bool) error {
 			return context.Cause(ctx)
 		}
 		if top.name == last {
-			return fmt.Errorf("%s: the name %s comes from another source, too", top.path, top.name)
+			return fmt.Errorf("%s: another source also has the name %s", top.path, top.name)
 		}
 		last = top.name
 		if top.in != nil {
@@ -99,7 +99,7 @@ func (o *Origin) walk(ctx context.Context, v visitor, probe bool) error {
 	return nil
 }
 
-// top goes through the entries at the top of what is sent, in the order of their names.
+// top returns the entries at the top of the tree, in the order of their names.
 func (o *Origin) top() iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		var heads []*head
@@ -137,7 +137,7 @@ func (o *Origin) top() iter.Seq2[*entry, error] {
 type head struct {
 	next func() (*entry, error, bool)
 	stop func()
-	e    *entry // nil: there is none
+	e    *entry // nil after the last
 	err  error
 }
 
@@ -149,7 +149,7 @@ func (h *head) advance() {
 	h.e, h.err = e, err
 }
 
-// entries goes through what a source has at the top: itself, or what is in it.
+// entries returns the entries of a source at the top: the source, or its own entries.
 func (s *source) entries() iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		if s.name != "" {
@@ -175,8 +175,7 @@ func (s *source) entries() iter.Seq2[*entry, error] {
 	}
 }
 
-// named goes through a source that comes under its name. A link at its path is followed. It must be
-// there.
+// named visits a source that is sent under its name. It must exist. A link at its path is followed.
 func (w *walker) named(e *entry) (err error) {
 	if e.info, err = os.Stat(e.path); err != nil {
 		return w.missing(err)
@@ -195,7 +194,7 @@ func (w *walker) named(e *entry) (err error) {
 	return w.directory(e, dir)
 }
 
-// skip passes over an entry that cannot be sent.
+// skip skips an entry that cannot be sent.
 func (w *walker) skip(e *entry, why error) error {
 	switch {
 	case w.ctx.Err() != nil:
@@ -206,7 +205,7 @@ func (w *walker) skip(e *entry, why error) error {
 		if errors.As(why, new(*ChangedError)) {
 			return why
 		}
-		return &ChangedError{e.path, fmt.Sprintf("it cannot be read any more: %v", why)}
+		return &ChangedError{e.path, fmt.Sprintf("it can no longer be read: %v", why)}
 	}
 	w.leaveOut(e.path, why)
 	if w.options.Delete {
@@ -215,7 +214,7 @@ func (w *walker) skip(e *entry, why error) error {
 	return nil
 }
 
-// leaveOut takes note of a path that no pass sends, and says why, once.
+// leaveOut records a path that no pass sends. It reports each path once, with the reason.
 func (o *Origin) leaveOut(path string, why error) {
 	key := hash64([]byte(path))
 	if _, known := o.skipped[key]; known {
@@ -228,7 +227,7 @@ func (o *Origin) leaveOut(path string, why error) {
 	o.options.Skip(path, why)
 }
 
-// entry goes through an entry of a directory.
+// entry visits an entry of a directory.
 func (w *walker) entry(e *entry) (err error) {
 	if _, skipped := w.skipped[hash64([]byte(e.path))]; skipped {
 		if w.options.Delete {
@@ -287,8 +286,8 @@ func (w *walker) file(e *entry) error {
 	return err
 }
 
-// readable returns an error if a file cannot be read, where its permissions do not tell that it
-// can.
+// readable returns an error if a file cannot be read. It opens the file only if the permissions do
+// not tell.
 func (e *entry) readable() error {
 	st, ok := e.info.Sys().(*syscall.Stat_t)
 	user := os.Geteuid()
@@ -306,7 +305,7 @@ func (w *walker) below(e *entry) (err error) {
 	var dir *os.Root
 	switch {
 	case w.depth == record.MaxDepth:
-		err = fmt.Errorf("%s: more than %d directories inside each other", e.path, record.MaxDepth)
+		err = fmt.Errorf("%s: more than %d nested directories", e.path, record.MaxDepth)
 	case e.in == nil:
 		dir, err = os.OpenRoot(e.path)
 	default:
@@ -365,14 +364,15 @@ func (w *walker) link(e *entry) error {
 	return w.v.link(e, target)
 }
 
-// ErrLeadsOut is wrapped by the reason to skip a symbolic link that leads, or may lead, out of what
-// is sent.
+// ErrLeadsOut is wrapped by the reason to skip a symbolic link that leads, or may lead, out of the
+// tree.
 var ErrLeadsOut = errors.New("a link that leads, or may lead, out of what is sent")
 
-// ErrVanished is wrapped by the reason to skip an entry that was there and is gone.
+// ErrVanished is wrapped by the reason to skip an entry that no longer exists.
 var ErrVanished = errors.New("it has vanished")
 
-// vanished says of an entry that is gone that it was there.
+// vanished returns an error that wraps ErrVanished if err says that an entry does not exist, and
+// err otherwise.
 func vanished(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrVanished, err)
@@ -380,14 +380,14 @@ func vanished(err error) error {
 	return err
 }
 
-// sourceError is an error of reading what is sent, of which a pass can do without.
+// sourceError is an error of reading an entry. A pass can skip the entry.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
 
 func (e *sourceError) Unwrap() error { return e.err }
 
-// ofSource returns an error as one of reading what is sent.
+// ofSource marks an error as an error of reading an entry.
 func ofSource(err error) error {
 	if err == nil {
 		return nil
@@ -395,7 +395,7 @@ func ofSource(err error) error {
 	return &sourceError{err}
 }
 
-// cause returns what is behind the path of an error.
+// cause returns the error without its path.
 func cause(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -11,32 +11,31 @@ import (
 	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// grammar says which record may follow those before, and computes their digest. Writer and Reader
-// share it.
+// grammar checks the order of records, and computes their digest. Writer and Reader share it.
 type grammar struct {
-	last     []string // by depth, the name of the entry that was last in the directory
+	last     []string // by depth, the last name in the directory
 	entries  int64
-	open     Kind  // File or Stream: its data follow; 0: none
-	size     int64 // of the file that is open
-	left     int64 // bytes of the file that are still to come
-	holes    bool  // the file may have some
-	whole    bool  // a stream was sent, so nothing else may be
-	head     int   // how far the records have come that say what a pass is
+	open     Kind  // File or Stream whose data follow; 0: none
+	size     int64 // size of the open file
+	left     int64 // bytes of the open file that follow
+	holes    bool  // the open file may have holes
+	whole    bool  // a stream was sent; nothing else may follow
+	head     int   // stage of the records that describe the pass
 	quick    bool
-	survey   bool // files come as prints
-	outline  bool // files come as nothing
+	survey   bool // files have prints in place of contents
+	outline  bool // files have neither contents nor prints
 	rules    int
-	attr     *Attributes // of the entry that must come next
-	links    uint32      // the highest number of a file with further names
-	numbered bool        // the file that is open has it
-	again    bool        // the name that was last may come again: its file was void
+	attr     *Attributes // attributes of the next entry
+	links    uint32      // highest number of a file with further names
+	numbered bool        // the open file has this number
+	again    bool        // the last name may follow again, because its file was void
 	ended    bool
-	hash     hash.Hash // of the entries
-	pending  []byte    // what is to be hashed of the entry that is open, if it ends well
+	hash     hash.Hash // hash of the entries
+	pending  []byte    // bytes of the open entry, which are hashed if it is completed
 }
 
-// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one
-// that wraps ErrDigest if r is the end of something else.
+// next records r. It returns an error that wraps ErrFormat if r may not follow, and one that wraps
+// ErrDigest if r is an End with another digest.
 func (g *grammar) next(r *Record) error {
 	if g.last == nil {
 		g.last, g.hash = []string{""}, sha256.New()
@@ -52,7 +51,7 @@ func (g *grammar) next(r *Record) error {
 		g.commit()
 	case File, Stream:
 		entry := *r
-		entry.Holes = false // how a file lies on the disk may differ from one time to the next
+		entry.Holes = false // holes may change in a file that does not change
 		g.pending = appendHead(g.pending, &entry)
 		if g.open == 0 { // in an outline
 			g.commit()
@@ -70,7 +69,7 @@ func (g *grammar) next(r *Record) error {
 	return nil
 }
 
-// commit hashes what has come of an entry that is complete.
+// commit hashes the pending bytes of a complete entry.
 func (g *grammar) commit() {
 	g.hash.Write(g.pending)
 	g.pending = g.pending[:0]
@@ -85,8 +84,8 @@ func (g *grammar) digest() (d Digest) {
 	return d
 }
 
-// stageOf returns the place of a record among those that say what a pass is: they come in ascending
-// order. Of all others it is 0.
+// stageOf returns the stage of a record that describes the pass, or 0 for other records. Stages
+// ascend.
 func stageOf(k Kind) int {
 	switch k {
 	case Quick:
@@ -99,10 +98,10 @@ func stageOf(k Kind) int {
 	return 0
 }
 
-// entriesBegun is the stage behind all others.
+// entriesBegun is the stage after all others.
 const entriesBegun = 4
 
-// follow returns an error unless r may come now.
+// follow returns an error unless r may follow.
 func (g *grammar) follow(r *Record) error {
 	stage, before := stageOf(r.Kind), g.head
 	switch {
@@ -118,7 +117,7 @@ func (g *grammar) follow(r *Record) error {
 	case g.open != 0:
 		return g.content(r)
 	case g.attr != nil && r.Kind != Directory && r.Kind != File && r.Kind != Link && r.Kind != FreeLink:
-		return fmt.Errorf("%w: a record of kind %q behind attributes", ErrFormat, r.Kind)
+		return fmt.Errorf("%w: a record of kind %q after attributes", ErrFormat, r.Kind)
 	}
 	switch r.Kind {
 	case Directory, File, Link, FreeLink, HardLink, Omission:
@@ -133,17 +132,17 @@ func (g *grammar) follow(r *Record) error {
 		return nil
 	case Up:
 		if len(g.last) == 1 {
-			return fmt.Errorf("%w: it leaves the directory that all is in", ErrFormat)
+			return fmt.Errorf("%w: it leaves the top directory", ErrFormat)
 		}
 		g.last, g.again = g.last[:len(g.last)-1], false
 		return nil
 	case End:
 		return g.end(r)
 	}
-	return fmt.Errorf("%w: a record of kind %q where no file is open", ErrFormat, r.Kind)
+	return fmt.Errorf("%w: a record of kind %q outside of a file", ErrFormat, r.Kind)
 }
 
-// begin is what may say what a pass is.
+// begin checks a record that describes the pass.
 func (g *grammar) begin(r *Record, stage int) error {
 	again := stage == g.head
 	g.head = stage
@@ -186,7 +185,7 @@ func (g *grammar) attributes(a *Attributes) error {
 		case len(e.Name) > MaxName || e.Name <= last || strings.ContainsRune(e.Name, 0):
 			return fmt.Errorf("%w: the extended attribute %q after %q", ErrFormat, e.Name, last)
 		case IsACL(e.Name) && !a.ACL || !IsACL(e.Name) && !a.Xattr:
-			return fmt.Errorf("%w: the extended attribute %q, where none of its kind should be", ErrFormat, e.Name)
+			return fmt.Errorf("%w: unexpected extended attribute %q", ErrFormat, e.Name)
 		case len(e.Value) > MaxValue || left < 0:
 			return fmt.Errorf("%w: the value of %q has %d bytes", ErrFormat, e.Name, len(e.Value))
 		}
@@ -217,12 +216,12 @@ func (g *grammar) entry(r *Record) error {
 	attr := g.attr
 	g.attr = nil
 	if attr != nil && r.Kind != File && attr.Link != 0 {
-		return fmt.Errorf("%w: %q has a number and is no file", ErrFormat, r.Name)
+		return fmt.Errorf("%w: %q has a number but is not a file", ErrFormat, r.Name)
 	}
 	switch r.Kind {
 	case Directory:
 		if len(g.last) > MaxDepth {
-			return fmt.Errorf("%w: more than %d directories inside each other, at %q", ErrFormat, MaxDepth, r.Name)
+			return fmt.Errorf("%w: more than %d nested directories, at %q", ErrFormat, MaxDepth, r.Name)
 		}
 		g.last = append(g.last, "")
 	case File:
@@ -247,7 +246,7 @@ func (g *grammar) entry(r *Record) error {
 	return nil
 }
 
-// content is what may follow where a file or a stream is open.
+// content checks a record that follows in an open file or stream.
 func (g *grammar) content(r *Record) error {
 	n := r.Size
 	switch {
@@ -265,7 +264,7 @@ func (g *grammar) content(r *Record) error {
 		g.left -= min(g.left, block.Len)
 		return nil
 	case g.survey && r.Kind == Print:
-		return fmt.Errorf("%w: a file has more blocks than was said", ErrFormat)
+		return fmt.Errorf("%w: a file has more blocks than announced", ErrFormat)
 	case g.survey && r.Kind != Sum:
 		return fmt.Errorf("%w: a record of kind %q in a survey", ErrFormat, r.Kind)
 	case r.Kind == Sum && g.left == 0:
@@ -277,7 +276,7 @@ func (g *grammar) content(r *Record) error {
 		n = int64(len(r.Data))
 	case r.Kind == Keep && g.open == File:
 	case r.Kind != Hole || !g.holes:
-		return fmt.Errorf("%w: a record of kind %q where data should be", ErrFormat, r.Kind)
+		return fmt.Errorf("%w: a record of kind %q in place of data", ErrFormat, r.Kind)
 	}
 	switch {
 	case n <= 0 || r.Kind == Data && n > MaxSpan:
@@ -285,7 +284,7 @@ func (g *grammar) content(r *Record) error {
 	case g.open == Stream:
 		return nil
 	case n > g.left:
-		return fmt.Errorf("%w: a file has %d bytes more than was said", ErrFormat, n-g.left)
+		return fmt.Errorf("%w: a file has %d bytes more than announced", ErrFormat, n-g.left)
 	}
 	g.left -= n
 	return nil
@@ -294,11 +293,11 @@ func (g *grammar) content(r *Record) error {
 func (g *grammar) end(r *Record) error {
 	switch {
 	case g.attr != nil:
-		return fmt.Errorf("%w: it ends behind attributes", ErrFormat)
+		return fmt.Errorf("%w: it ends after attributes", ErrFormat)
 	case len(g.last) > 1:
-		return fmt.Errorf("%w: it ends inside of a directory", ErrFormat)
+		return fmt.Errorf("%w: it ends inside a directory", ErrFormat)
 	case r.Size != g.entries:
-		return fmt.Errorf("%w: it ends after %d entries and says that there were %d", ErrFormat, g.entries, r.Size)
+		return fmt.Errorf("%w: it ends after %d entries, but announces %d", ErrFormat, g.entries, r.Size)
 	case r.Sum != g.digest():
 		return ErrDigest
 	}

@@ -10,21 +10,19 @@ import (
 	"github.com/schedgen/schedgen/cast/filter"
 )
 
-// Reader reads records. It uses the memory of one record and of a name for each open
-// directory, whatever the input says.
+// Reader reads records. It holds one record in memory, and a name for each open directory.
 type Reader struct {
 	r       *bufio.Reader
 	grammar grammar
-	span    int // bytes of data that the caller has and that are to be skipped
+	span    int // bytes of data that the caller has, and that Next skips
 	begun   bool
 }
 
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, MaxSpan)} }
 
-// Next reads the next record, the last of which is End. The error for a record that cannot be wraps
-// ErrFormat, the one for a wrong digest ErrDigest; for input that stops before its end it is
-// io.ErrUnexpectedEOF.
+// Next reads the next record. The last record is End. The error wraps ErrFormat for an invalid
+// record, and ErrDigest for a wrong digest. It is io.ErrUnexpectedEOF if the input ends too early.
 func (r *Reader) Next() (Record, error) {
 	rec, err := r.next()
 	if errors.Is(err, io.EOF) {
@@ -97,7 +95,7 @@ func (r *Reader) next() (rec Record, err error) {
 	return rec, err
 }
 
-// begin reads what stands before all records.
+// begin reads the header of the stream.
 func (r *Reader) begin() error {
 	b, err := r.r.Peek(len(magic) + 1)
 	if err != nil {
@@ -113,7 +111,7 @@ func (r *Reader) begin() error {
 	return err
 }
 
-// meta reads what is said of a directory or a file.
+// meta reads the fields of a directory or a file.
 func (r *Reader) meta(rec *Record) error {
 	b, err := r.r.Peek(2)
 	if err != nil {
@@ -138,7 +136,7 @@ func (r *Reader) meta(rec *Record) error {
 	return err
 }
 
-// data returns bytes where they lie in the buffer, which holds MaxSpan.
+// data reads bytes of data without copying them out of the buffer, which holds MaxSpan bytes.
 func (r *Reader) data(rec *Record) error {
 	b, err := r.r.Peek(4)
 	if err != nil {
@@ -156,7 +154,7 @@ func (r *Reader) data(rec *Record) error {
 	return err
 }
 
-// attributes reads attributes, whose size is bounded as it is read.
+// attributes reads attributes. It bounds their size while it reads.
 func (r *Reader) attributes() (*Attributes, error) {
 	flags, err := r.r.ReadByte()
 	if err != nil {

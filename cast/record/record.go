@@ -1,59 +1,58 @@
-// Package record is the form in which a tree of files, or a stream, is sent: one record after
-// another. No record refers to one that came long before it, except that a hard link has the number
-// of its file.
+// Package record encodes a tree of files, or a stream, as a sequence of records. Records do not
+// refer to records long before them, except that a hard link has the number of its file.
 //
 //	stream  = "schedgen-cast" version u8, kind of pass, deletion, entries, end
 //	entries = any number of directory, file, link and omission; or one stream and nothing else
 //
-// A pass may begin with records that say what it is:
+// A pass may begin with records that describe it:
 //
-//	'Q' quick      files may come as they are at the receivers, and the digest covers no contents
-//	'v' survey     of each file come the prints of its blocks in place of its contents
-//	'V' outline    of each file come neither contents nor prints; an outline is quick
-//	'D' delete     all u8: what the sender does not have is to be deleted; if all is 1, also in the
-//	               directory that everything is written to
-//	'p' rule       include u8, pattern: a rule of package filter; entries that the rules exclude stay
+//	'Q' quick      files may be "same", and the digest does not cover contents
+//	'v' survey     files have the prints of their blocks in place of contents
+//	'V' outline    files have neither contents nor prints; an outline is quick
+//	'D' delete     all u8: receivers delete entries that the sender does not have; if all is 1,
+//	               also in the top directory
+//	'p' rule       include u8, pattern: a rule of package filter; excluded entries are not deleted
 //
-// Then come the entries:
+// Then the entries follow:
 //
-//	'a' attributes of the entry that follows; see below
-//	'd' directory  mode u16, time i64, name; what follows is in it, up to
+//	'a' attributes of the next entry; see below
+//	'd' directory  mode u16, time i64, name; its entries follow, until
 //	'u' up
-//	'f' file       mode u16, time i64, size u64, holes u8, name; then data, holes and what is kept, of
-//	               size bytes together; then sum. A file may end with void at any place, and a quick
-//	               pass may have same in place of all that
-//	'l' link       name, target; the target leads to something below the top
+//	'f' file       mode u16, time i64, size u64, holes u8, name; then data, hole and keep records of
+//	               size bytes together; then sum. A file may end with void at any place. In a quick
+//	               pass, same may stand in place of data and sum
+//	'l' link       name, target; the target is below the top directory
 //	'L' free link  name, target; the target leads anywhere
-//	'h' hard link  number u32, name: a further name of the file whose attributes had this number
-//	'n' omission   name: an entry that the sender has and does not send; it is not deleted
+//	'h' hard link  number u32, name: another name of the file with this number in its attributes
+//	'n' omission   name: an entry that the sender has but does not send; it is not deleted
 //	's' stream     then data; then sum
 //	'x' data       length u32, bytes
-//	'o' hole       length u64: so many bytes that are zero
-//	'k' keep       length u64: so many bytes that the receivers have already
-//	'b' print      of a block [16], see package block
-//	'.' sum        SHA-256 of the file or the stream, holes included [32]
-//	'=' same       the receivers have a file of this size and time, and keep it
-//	'w' void       the file has changed while it was read: it is not sent, or comes again next
-//	'e' end        how many entries there were, without omissions u64; their digest [32]
+//	'o' hole       length u64: a number of zero bytes
+//	'k' keep       length u64: a number of bytes that the receivers have
+//	'b' print      [16]: the print of a block; see package block
+//	'.' sum        [32]: SHA-256 of the file or the stream, including holes
+//	'=' same       the receivers have a file with this size and time, and keep it
+//	'w' void       the file changed while it was read; it is not sent, or follows again
+//	'e' end        u64: number of entries without omissions; [32]: their digest
 //
 // Attributes are
 //
-//	flags u8; if 1 is set: user id u32, group id u32, user, group (names, which may be empty); if 8 is
-//	set: number u32, by which hard links name the file; number of extended attributes u16, and for
-//	each: name, length u32, value. If 2 is set the access lists of the entry are those that come, if 4
-//	is set the other extended attributes are
+//	flags u8; if flag 1 is set: user id u32, group id u32, user, group (names, which may be empty);
+//	if flag 8 is set: number u32, to which hard links refer; number of extended attributes u16, and
+//	for each: name, length u32, value. If flag 2 is set, these include all access lists of the entry,
+//	and if flag 4 is set, all its other extended attributes
 //
 // Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine permission bits
-// and setuid, setgid and sticky. Names, targets and patterns stand behind their length in a u16.
+// and setuid, setgid and sticky. Names, targets and patterns follow their length, a u16.
 //
-// A name is that of an entry in the directory that the reader is in, never a path, so no name leads
-// anywhere else. The names of a directory ascend, byte by byte, so nothing comes twice. A link
-// leads to something below the directory that everything is written to (CheckTarget), unless it is
-// a free link, which a receiver must have asked for. A Reader takes nothing else.
+// A name is the name of an entry in the current directory, never a path, so no name leads out of
+// it. The names in a directory ascend, byte by byte, so none comes twice. The target of a link is
+// below the top directory (CheckTarget). Only a free link may lead elsewhere; a receiver must have
+// asked for it. A Reader returns an error for anything else.
 //
-// The digest at the end is the same for a tree however it is sent: as a whole, without what the
-// receivers have, or as a survey. A quick pass has another one, which is that of an outline. See
-// [Digest].
+// The digest at the end is the same whether a tree is sent as a whole, without the blocks that the
+// receivers have, or as a survey. A quick pass has the digest of an outline, which is another one.
+// See [Digest].
 package record
 
 import (
@@ -69,27 +68,27 @@ const (
 	magic   = "schedgen-cast"
 	version = 4
 
-	// MaxName is the longest name, in bytes.
+	// MaxName is the greatest length of a name in bytes.
 	MaxName = 255
-	// MaxTarget is the longest target of a link, in bytes.
+	// MaxTarget is the greatest length of a link's target in bytes.
 	MaxTarget = 4095
-	// MaxDepth is how many directories may be inside each other.
+	// MaxDepth is the greatest number of nested directories.
 	MaxDepth = 256
-	// MaxSpan is the most data in one record, in bytes.
+	// MaxSpan is the greatest number of bytes of data in a record.
 	MaxSpan = 256 << 10
-	// MaxLinks is how many files may have further names.
+	// MaxLinks is the greatest number of files with further names.
 	MaxLinks = 1 << 20
-	// MaxExtended is how many extended attributes an entry may have.
+	// MaxExtended is the greatest number of extended attributes of an entry.
 	MaxExtended = 256
-	// MaxValue is the longest value of an extended attribute, in bytes.
+	// MaxValue is the greatest length of the value of an extended attribute in bytes.
 	MaxValue = 64 << 10
-	// MaxValues is the most bytes of all values of an entry together.
+	// MaxValues is the greatest length of all values of an entry together, in bytes.
 	MaxValues = 1 << 20
-	// SumLen is the length of a sum, in bytes.
+	// SumLen is the length of a sum in bytes.
 	SumLen = 32
 )
 
-// Kind says what a record is.
+// Kind is the kind of a record.
 type Kind byte
 
 // The kinds of records.
@@ -118,33 +117,33 @@ const (
 	End       Kind = 'e'
 )
 
-// Record is one record. Its Kind says which of the fields count.
+// Record is one record. Its Kind determines which fields are used.
 type Record struct {
 	Kind       Kind
 	Name       string       // of an entry
 	Target     string       // of a link; of a rule: the pattern
-	Mode       fs.FileMode  // of a directory, a file: permissions, setuid, setgid and sticky alone
-	Time       int64        // of a directory, a file: of the last change, in nanoseconds since 1970
-	Size       int64        // of a file, a hole, what is kept: bytes; of End: entries; of HardLink: the number
+	Mode       fs.FileMode  // of a directory or a file: only permissions, setuid, setgid and sticky
+	Time       int64        // of a directory or a file: time of the last change, in nanoseconds since 1970
+	Size       int64        // of a File, Hole or Keep: bytes; of End: entries; of HardLink: the number
 	Holes      bool         // of a file: it may have holes
-	All        bool         // of Delete: also at the top; of a rule: it includes
-	Data       []byte       // of data: valid until the next record is read
+	All        bool         // of Delete: also in the top directory; of a rule: it includes
+	Data       []byte       // valid until the next record is read
 	Sum        [SumLen]byte // SHA-256; of End: the Digest
 	Print      block.Print
 	Attributes *Attributes // of Attr
 }
 
-// Attributes are what is kept of an entry beside its permissions and its time.
+// Attributes are the attributes of an entry beside its permissions and its time.
 type Attributes struct {
-	Owner    *Owner     // nil: it is not kept
-	Link     uint32     // by which hard links name this file, from 1 on in order; 0: there are none
-	ACL      bool       // the access lists in Extended are all that the entry has
-	Xattr    bool       // the other attributes in Extended are all that the entry has
+	Owner    *Owner     // nil: not sent
+	Link     uint32     // number to which hard links refer, from 1 on in order; 0: no hard links
+	ACL      bool       // Extended has all access lists of the entry
+	Xattr    bool       // Extended has all other extended attributes of the entry
 	Extended []Extended // in the order of their names
 }
 
-// Owner is the user and the group that an entry belongs to. A host takes the names if it knows
-// them, else the numbers.
+// Owner is the user and the group of an entry. A host uses the names if it knows them, and
+// otherwise the numbers.
 type Owner struct {
 	UID, GID    uint32
 	User, Group string
@@ -165,9 +164,9 @@ const (
 // IsACL reports whether an extended attribute is an access list.
 func IsACL(name string) bool { return name == AccessACL || name == DefaultACL }
 
-// KeepsXattr reports whether an extended attribute that is no access list is kept by a process,
-// which may be root's: in the namespace user by any, in trusted and security by root's, except
-// labels that a host gives by its own policy.
+// KeepsXattr reports whether an extended attribute that is not an access list is kept. Attributes
+// in the namespace user are always kept. Those in trusted and security are kept if root is true,
+// except labels that a host sets by its own policy.
 func KeepsXattr(name string, root bool) bool {
 	switch name {
 	case "security.selinux", "security.SMACK64", "security.apparmor", "security.ima", "security.evm":
@@ -176,24 +175,24 @@ func KeepsXattr(name string, root bool) bool {
 	return strings.HasPrefix(name, "user.") || root && (strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "security."))
 }
 
-// Special are the bits of a mode that are not permissions and that may be sent.
+// Special holds the bits of a mode that may be sent and are not permissions.
 const Special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// Digest identifies a tree or a stream: it is the SHA-256 of the records of its entries, in order,
-// which are attributes, directory, up, file, link, hard link, stream and sum. So it covers names,
-// permissions, times, sizes, targets, attributes and, by the sums, contents; in a quick pass it
-// does not cover sums. It never covers where a file has holes, what the receivers have already,
-// what is omitted, or files that end with void.
+// Digest identifies a tree or a stream. It is the SHA-256 of these records of the entries, in
+// order: attributes, directory, up, file, link, hard link, stream and sum. So it covers names,
+// permissions, times, sizes, targets, attributes and, by the sums, contents. In a quick pass it
+// does not cover the sums. It never covers the places of holes, the blocks that receivers have,
+// omissions, or files that end with void.
 type Digest [SumLen]byte
 
-// ErrDigest is wrapped by the error for an end whose digest is not that of the records before it:
-// they came in several rounds and are not of one tree.
-var ErrDigest = errors.New("what has come is not what was sent: its digest is wrong")
+// ErrDigest is wrapped by the error for an end with a digest that does not match the records before
+// it. They came in several rounds, and are not from the same tree.
+var ErrDigest = errors.New("the received data are not those that were sent: wrong digest")
 
-// ErrFormat is what records that cannot be wrap.
-var ErrFormat = errors.New("not what a cast is made of")
+// ErrFormat is wrapped by the errors for invalid records.
+var ErrFormat = errors.New("invalid cast data")
 
-// CheckName returns an error that wraps ErrFormat unless name can be that of an entry.
+// CheckName returns an error that wraps ErrFormat unless name is valid for an entry.
 func CheckName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -206,7 +205,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// checkFree returns an error that wraps ErrFormat unless a link may have the target.
+// checkFree returns an error that wraps ErrFormat unless target is valid for a free link.
 func checkFree(target string) error {
 	switch {
 	case target == "" || len(target) > MaxTarget:
@@ -217,19 +216,18 @@ func checkFree(target string) error {
 	return nil
 }
 
-// CheckTarget returns an error that wraps ErrFormat unless a link in a directory that is depth
-// directories below the one that everything is written to leads to somewhere below that.
+// CheckTarget returns an error that wraps ErrFormat unless a link leads below the top directory.
+// depth is the number of directories between the top and the link.
 //
-// A target may begin with "..", as often as there are directories above that may be entered, and
-// has it nowhere else: what ".." is behind a name depends on whether that is a link. The directory
-// of a link is none, so what its first ".." is is certain; and what a name leads to is below, since
-// that holds of every link.
+// A target may begin with "..", up to depth times. It may not have ".." after a name, because the
+// result would depend on whether the name is a link. The directory of a link is never a link, so
+// the leading ".." are certain. A name leads below the top, because every link does.
 func CheckTarget(target string, depth int) error {
 	if err := checkFree(target); err != nil {
 		return err
 	}
 	if target[0] == '/' {
-		return fmt.Errorf("%w: a link leads out of what is sent, to %q", ErrFormat, target)
+		return fmt.Errorf("%w: a link leads out of the top directory, to %q", ErrFormat, target)
 	}
 	ups, named := 0, false
 	for part := range strings.SplitSeq(target, "/") {
@@ -237,7 +235,7 @@ func CheckTarget(target string, depth int) error {
 		case "", ".":
 		case "..":
 			if ups++; named || ups > depth {
-				return fmt.Errorf("%w: a link leads out of what is sent, or may do so, to %q", ErrFormat, target)
+				return fmt.Errorf("%w: a link leads, or may lead, out of the top directory, to %q", ErrFormat, target)
 			}
 		default:
 			named = true

@@ -16,12 +16,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawName draws a name, most of which can be.
+// drawName draws a name, which is mostly valid.
 func drawName() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringMatching(`[a-c]{1,3}`), rapid.SampledFrom([]string{" ", "..a", "a.", "-", "é", "\n", "\xff", strings.Repeat("x", MaxName)}))
 }
 
-// drawAttributes draws attributes of an entry, or nothing. Those of a file may have the next number.
+// drawAttributes draws attributes of an entry, or none. A file's attributes may have the next
+// number.
 func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
 	if !rapid.Bool().Draw(t, "attributes") {
 		return nil
@@ -43,7 +44,7 @@ func drawAttributes(t *rapid.T, links *uint32, file bool) []Record {
 	return []Record{{Kind: Attr, Attributes: a}}
 }
 
-// drawEntries draws what is in a directory, with all that is below it.
+// drawEntries draws the entries of a directory, and everything below them.
 func drawEntries(t *rapid.T, depth int) []Record { return drawBelow(t, depth, new(uint32)) }
 
 func drawBelow(t *rapid.T, depth int, links *uint32) (all []Record) {
@@ -96,7 +97,7 @@ func drawFile(t *rapid.T, file Record) []Record {
 	return append(append([]Record{file}, parts...), sum)
 }
 
-// What a Writer takes a Reader returns.
+// A Reader returns the records that a Writer has written.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEntries(t, 0)
@@ -116,8 +117,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// The digest is the same for a tree that is sent as a whole, in part, and as a survey, and another for
-// any other tree. An end with the digest of another tree is an error at both sides.
+// The digest of a tree is the same if it is sent as a whole, in part, or as a survey. Other trees
+// have other digests. An end with the digest of another tree is an error at both sides.
 func TestDigest(t *testing.T) {
 	sum := Record{Kind: Sum, Sum: [SumLen]byte{7}}
 	file := func(name string, mode fs.FileMode, time, size int64, holes bool) Record {
@@ -175,7 +176,7 @@ func TestDigest(t *testing.T) {
 	require.ErrorIs(t, err, ErrDigest)
 }
 
-// A stream that is cut off anywhere is an error.
+// A stream that ends early at any byte is an error.
 func TestCutOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
@@ -195,7 +196,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// Records that do not fit are refused by both sides, in the same words.
+// Both sides refuse invalid records with the same error.
 func TestGrammar(t *testing.T) {
 	file := Record{Kind: File, Name: "f", Size: 3, Mode: 0o644}
 	data := func(n int) Record { return Record{Kind: Data, Data: make([]byte, n)} }
@@ -212,57 +213,57 @@ func TestGrammar(t *testing.T) {
 		{`the name "a\x00b"`, []Record{dir("a\x00b")}},
 		{`"a" comes after "a"`, []Record{dir("a"), {Kind: Up}, {Kind: Link, Name: "a", Target: "b"}}},
 		{`"a" comes after "b"`, []Record{dir("b"), {Kind: Up}, dir("a")}},
-		{"it leaves the directory that all is in", []Record{{Kind: Up}}},
+		{"it leaves the top directory", []Record{{Kind: Up}}},
 		{"has mode", []Record{{Kind: Directory, Name: "d", Mode: 0o1777}}},
-		{"a link leads out", []Record{{Kind: Link, Name: "l", Target: "/etc/passwd"}}},
-		{"a link leads out", []Record{{Kind: Link, Name: "l", Target: ".."}}},
-		{"a link leads out", []Record{dir("d"), {Kind: Link, Name: "l", Target: "a/../b"}}},
+		{"a link leads out of the top directory", []Record{{Kind: Link, Name: "l", Target: "/etc/passwd"}}},
+		{"a link leads, or may lead, out", []Record{{Kind: Link, Name: "l", Target: ".."}}},
+		{"a link leads, or may lead, out", []Record{dir("d"), {Kind: Link, Name: "l", Target: "a/../b"}}},
 		{"a link's target has 0 bytes", []Record{{Kind: Link, Name: "l"}}},
 		{"3 bytes of a file are missing", []Record{file, {Kind: Sum}}},
-		{"1 bytes more than was said", []Record{file, data(4)}},
-		{`a record of kind 'o' where data should be`, []Record{file, {Kind: Hole, Size: 3}}},
-		{`a record of kind 'd' where data should be`, []Record{file, dir("d")}},
+		{"1 bytes more than announced", []Record{file, data(4)}},
+		{`a record of kind 'o' in place of data`, []Record{file, {Kind: Hole, Size: 3}}},
+		{`a record of kind 'd' in place of data`, []Record{file, dir("d")}},
 		{"a stretch of 0 bytes", []Record{file, data(0)}},
 		{"bytes", []Record{{Kind: File, Name: "f", Size: -1}}},
 		{"a stream beside files", []Record{dir("d"), {Kind: Stream}}},
 		{`"d" beside a stream`, []Record{{Kind: Stream}, {Kind: Sum}, dir("d")}},
-		{"'x' where no file is open", []Record{data(1)}},
-		{"it ends inside of a directory", []Record{dir("d"), {Kind: End, Size: 1}}},
-		{"says that there were 2", []Record{dir("d"), {Kind: Up}, {Kind: End, Size: 2}}},
-		{"'v' where no file is open", []Record{dir("d"), {Kind: Survey}}},
+		{"'x' outside of a file", []Record{data(1)}},
+		{"it ends inside a directory", []Record{dir("d"), {Kind: End, Size: 1}}},
+		{"but announces 2", []Record{dir("d"), {Kind: Up}, {Kind: End, Size: 2}}},
+		{"'v' outside of a file", []Record{dir("d"), {Kind: Survey}}},
 		{"a survey of a stream", []Record{{Kind: Survey}, {Kind: Stream}}},
 		{"'x' in a survey", []Record{{Kind: Survey}, file, data(3)}},
-		{"a file has more blocks than was said", []Record{{Kind: Survey}, file, {Kind: Print}, {Kind: Print}}},
+		{"a file has more blocks than announced", []Record{{Kind: Survey}, file, {Kind: Print}, {Kind: Print}}},
 		{"3 bytes of a file are missing", []Record{{Kind: Survey}, file, {Kind: Sum}}},
-		{"'b' where data should be", []Record{file, {Kind: Print}}},
-		{"1 bytes more than was said", []Record{file, {Kind: Keep, Size: 4}}},
-		{"'k' where data should be", []Record{{Kind: Stream}, {Kind: Keep, Size: 1}}},
+		{"'b' in place of data", []Record{file, {Kind: Print}}},
+		{"1 bytes more than announced", []Record{file, {Kind: Keep, Size: 4}}},
+		{"'k' in place of data", []Record{{Kind: Stream}, {Kind: Keep, Size: 1}}},
 		{"a survey of a stream, or one with deletion", []Record{{Kind: Delete}, {Kind: Stream}}},
 		{"a rule where nothing is deleted", []Record{{Kind: Rule, Target: "a"}}},
 		{"1025 bytes", []Record{{Kind: Delete}, {Kind: Rule, Target: strings.Repeat("a", 1025)}}},
 		{"'D' comes twice", []Record{{Kind: Delete}, {Kind: Delete}}},
 		{"'V' comes twice, or beside another", []Record{{Kind: Survey}, {Kind: Outline}}},
 		{"a quick outline", []Record{{Kind: Quick}, {Kind: Outline}}},
-		{"'Q' where no file is open", []Record{{Kind: Survey}, {Kind: Quick}}},
-		{"'D' where no file is open", []Record{dir("d"), {Kind: Delete}}},
-		{"'h' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: HardLink, Name: "h", Size: 1}}},
-		{"'a' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: Attr, Attributes: &Attributes{}}}},
-		{"'e' behind attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: End}}},
+		{"'Q' outside of a file", []Record{{Kind: Survey}, {Kind: Quick}}},
+		{"'D' outside of a file", []Record{dir("d"), {Kind: Delete}}},
+		{"'h' after attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: HardLink, Name: "h", Size: 1}}},
+		{"'a' after attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: Attr, Attributes: &Attributes{}}}},
+		{"'e' after attributes", []Record{{Kind: Attr, Attributes: &Attributes{}}, {Kind: End}}},
 		{"a file of number 2 after 0", []Record{{Kind: Attr, Attributes: &Attributes{Link: 2}}}},
-		{"has a number and is no file", []Record{{Kind: Attr, Attributes: &Attributes{Link: 1}}, dir("d")}},
+		{"has a number but is not a file", []Record{{Kind: Attr, Attributes: &Attributes{Link: 1}}, dir("d")}},
 		{"is a further name of file 1 of 0", []Record{{Kind: HardLink, Name: "h", Size: 1}}},
 		{"file 1 of 0", []Record{{Kind: Attr, Attributes: &Attributes{Link: 1}}, file, {Kind: Void}, {Kind: HardLink, Name: "h", Size: 1}}},
 		{`the extended attribute "user.a" after "user.a"`, []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{"user.a", nil}, {"user.a", nil}}}}}},
-		{"where none of its kind should be", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{AccessACL, nil}}}}}},
-		{"where none of its kind should be", []Record{{Kind: Attr, Attributes: &Attributes{ACL: true, Extended: []Extended{{"user.a", nil}}}}}},
+		{"unexpected extended attribute", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{AccessACL, nil}}}}}},
+		{"unexpected extended attribute", []Record{{Kind: Attr, Attributes: &Attributes{ACL: true, Extended: []Extended{{"user.a", nil}}}}}},
 		{"65537 bytes", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: []Extended{{"user.a", make([]byte, MaxValue+1)}}}}}},
 		{"257 extended attributes", []Record{{Kind: Attr, Attributes: &Attributes{Xattr: true, Extended: make([]Extended, MaxExtended+1)}}}},
 		{"a link's target has 0 bytes", []Record{{Kind: FreeLink, Name: "l"}}},
-		{"'=' where data should be", []Record{file, {Kind: Same}}},
-		{"'=' where data should be", []Record{{Kind: Quick}, file, data(1), {Kind: Same}}},
-		{"'w' where data should be", []Record{{Kind: Stream}, {Kind: Void}}},
+		{"'=' in place of data", []Record{file, {Kind: Same}}},
+		{"'=' in place of data", []Record{{Kind: Quick}, file, data(1), {Kind: Same}}},
+		{"'w' in place of data", []Record{{Kind: Stream}, {Kind: Void}}},
 		{`"e" comes after "f"`, []Record{file, {Kind: Void}, dir("e")}},
-		{"'.' where no file is open", []Record{{Kind: Outline}, file, {Kind: Sum}}},
+		{"'.' outside of a file", []Record{{Kind: Outline}, file, {Kind: Sum}}},
 		{"something follows the end", []Record{{Kind: End, Sum: sha256.Sum256(nil)}, {Kind: End}}},
 	} {
 		var b bytes.Buffer
@@ -292,11 +293,11 @@ func TestDepth(t *testing.T) {
 	for range MaxDepth {
 		require.NoError(t, w.Write(&Record{Kind: Directory, Name: "d"}))
 	}
-	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 directories inside each other")
+	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 nested directories")
 }
 
-// leads follows a target as a system would if any name in it were a link to any directory below the top: it returns
-// the highest place that may be reached, in directories below the top.
+// leads follows a target as a system would if any name in it were a link to any directory below the
+// top. It returns the least depth below the top that may be reached.
 func leads(target string, depth int) int {
 	if strings.HasPrefix(target, "/") {
 		return -1
@@ -308,14 +309,14 @@ func leads(target string, depth int) int {
 		case "..":
 			at--
 		default:
-			at = 0 // at worst it is a link to the top
+			at = 0 // at worst, the name is a link to the top
 		}
 		lowest = min(lowest, at)
 	}
 	return lowest
 }
 
-// FuzzTarget: a target that is taken stays below the top, whatever is there.
+// FuzzTarget checks that an accepted target stays below the top, whatever exists there.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{"a", "../a", "./../..", "a/..", "/", "..//b", "..."} {
 		f.Add(s, 1)
@@ -331,7 +332,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzReader: whatever the bytes are, what is read of them is what a Writer writes, and they are what it writes of that.
+// FuzzReader checks that a Writer accepts all records that a Reader returns, and that it writes the
+// same bytes.
 func FuzzReader(f *testing.F) {
 	var b bytes.Buffer
 	w := NewWriter(&b)

@@ -15,20 +15,20 @@ type Writer struct {
 	begun   bool
 }
 
-// NewWriter returns a Writer to w, which should be buffered: some records are one byte.
+// NewWriter returns a Writer to w. w should be buffered, because some records have one byte.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Entries returns how many directories, files, links and streams have been written.
+// Entries returns the number of directories, files, links and streams written.
 func (w *Writer) Entries() int64 { return w.grammar.entries }
 
-// Depth returns how many directories the next entry is inside of.
+// Depth returns the number of directories around the next entry, below the top.
 func (w *Writer) Depth() int { return max(len(w.grammar.last)-1, 0) }
 
-// Digest returns the digest of all entries that have been written, which the record End carries.
+// Digest returns the digest of all entries written, which belongs into the record End.
 func (w *Writer) Digest() Digest { return w.grammar.digest() }
 
-// Write writes a record. One that a Reader would not take is an error that wraps ErrFormat,
-// and nothing is written.
+// Write writes a record. If a Reader would refuse the record, Write writes nothing and returns an
+// error that wraps ErrFormat.
 func (w *Writer) Write(r *Record) error {
 	if err := w.grammar.next(r); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (w *Writer) Write(r *Record) error {
 	return nil
 }
 
-// appendHead appends all of a record but its data.
+// appendHead appends a record without its data.
 func appendHead(b []byte, r *Record) []byte {
 	b = append(b, byte(r.Kind))
 	switch r.Kind {
@@ -97,7 +97,7 @@ const (
 	hasLink
 )
 
-// Append appends attributes as they are written, without the kind of the record.
+// Append appends the encoding of attributes, without the kind of the record.
 func (a *Attributes) Append(b []byte) []byte {
 	flags := flag(a.Owner != nil)*hasOwner | flag(a.ACL)*hasACL | flag(a.Xattr)*hasXattr | flag(a.Link != 0)*hasLink
 	b = append(b, flags)
@@ -116,10 +116,10 @@ func (a *Attributes) Append(b []byte) []byte {
 	return b
 }
 
-// noMode is what is written of a mode that cannot be sent.
+// noMode is the encoding of a mode that cannot be sent.
 const noMode = 0xffff
 
-// modeBits returns a mode as Unix has it.
+// modeBits returns the bits of a mode in Unix.
 func modeBits(m fs.FileMode) uint16 {
 	if m&^(fs.ModePerm|Special) != 0 {
 		return noMode
@@ -133,11 +133,11 @@ func modeBits(m fs.FileMode) uint16 {
 	return bits
 }
 
-// specials are the bits above the permissions, from the lowest on.
+// specials holds the bits above the permissions, from the lowest on.
 var specials = [...]fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid}
 
-// ModeOf returns the mode that Unix has as bits. If there is none, it returns one that cannot be
-// sent.
+// ModeOf returns the mode with the given bits in Unix. If there is none, it returns a mode that
+// cannot be sent.
 func ModeOf(bits uint16) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	for i, special := range specials {

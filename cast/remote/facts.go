@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Facts are what a host tells of itself.
+// Facts are the facts that a host reports about itself.
 type Facts struct {
 	System, Machine string      // by uname, such as "Linux" and "x86_64"
-	Client          string      // IP address from which the connection came, as the host sees it; "" if it does not know
-	Server          string      // IP address at which the connection came to the host; "" if it does not know
-	Packer          string      // "gzip" if the host can unpack that
+	Client          string      // IP address of the client as the host sees it; "" if the host does not know it
+	Server          string      // IP address at which the connection came to the host; "" if the host does not know it
+	Packer          string      // "gzip" if the host has it; otherwise ""
 	Fetcher         string      // how it can fetch from other hosts; "" if it cannot
 	Installed       []Installed // programs that are installed there
 }
@@ -22,10 +22,10 @@ type Facts struct {
 type Installed struct {
 	Name    string
 	Sum     string // SHA-256 in hexadecimal; "-" if the host cannot compute it
-	Version string // what it says to --version
+	Version string // output of --version
 }
 
-// maxInstalled is the greatest number of programs that a host names.
+// maxInstalled is the greatest number of installed programs that a host may report.
 const maxInstalled = 16
 
 const (
@@ -35,8 +35,8 @@ const (
 	maxNoise = 1000    // lines that a login script prints
 )
 
-// readFacts reads what the script prints. Lines before that are a login script's; the last of them
-// is returned with an error, which it may explain.
+// readFacts reads the facts that the script prints. A login script may print lines before them. The
+// last of these lines is returned with an error, because it may explain the error.
 func readFacts(r *bufio.Reader) (f Facts, noise string, err error) {
 	for range maxNoise {
 		line, err := readLine(r)
@@ -81,12 +81,12 @@ func readFields(r *bufio.Reader) (f Facts, err error) {
 		}
 	}
 	if len(fields) > 0 {
-		return f, errors.New("its shell does not say all of what it was asked")
+		return f, errors.New("its shell does not report everything")
 	}
 	return f, nil
 }
 
-// readLine returns a line without its end.
+// readLine reads a line, and returns it without its line break.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	switch {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Who gets a copy, who has the program, and who cannot run it.
+// choose decides whether a host gets a copy, has the program, or cannot run it.
 func TestChoose(t *testing.T) {
 	const ours, theirs = "schedgen v1.0.0, go1.26", "schedgen v0.9.0, go1.26"
 	has := func(sum, version string) []Installed { return []Installed{{"schedgen", sum, version}} }
@@ -21,7 +21,7 @@ func TestChoose(t *testing.T) {
 		what    string
 		facts   Facts
 		version string
-		use     string // the sum of the program that the host runs, with a + if it is copied
+		use     string // sum of the program that the host runs, followed by + if it is copied
 		err     string
 	}{
 		{"the same file", Facts{System: "Linux", Machine: "x86_64", Installed: has("aa", "")}, ours, "aa", ""},
@@ -33,11 +33,11 @@ func TestChoose(t *testing.T) {
 		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Installed: has("bb", ours)}, ours, "rr+", ""},
 		{"the same version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", ours)}, ours, "aa", ""},
 		{"another version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", theirs)}, ours, "",
-			`it is a host of Linux s390x, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
+			`the host is Linux s390x, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
 		{"none for another system", Facts{System: "Darwin", Machine: "x86_64"}, ours, "",
-			`it is a host of Darwin x86_64, and this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
+			`the host is Darwin x86_64, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
 		{"a version that says nothing", Facts{System: "Darwin", Machine: "arm64", Installed: has("bb", "")}, "", "",
-			"it is a host of Darwin arm64, and this schedgen is for linux/amd64: a schedgen of a release, the same here and there, must be installed"},
+			"the host is Darwin arm64, but this schedgen is for linux/amd64: install the same release of schedgen here and there"},
 	} {
 		p := &Programs{All: []*Program{
 			{Name: "schedgen-receive", Version: c.version, sum: "rr", system: "linux", kind: "amd64"},
@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// FuzzFacts: what is read of a host is all that is asked, or an error.
+// FuzzFacts checks that readFacts returns complete facts or an error.
 func FuzzFacts(f *testing.F) {
 	const good = "system Linux\nmachine x86_64\nclient ::1\nserver ::2\ninstalled a b c d\npacker gzip\nfetcher \nend\n"
 	f.Add([]byte("welcome\n\nschedgen-remote 2\n" + good))
@@ -89,7 +89,7 @@ func TestFacts(t *testing.T) {
 	require.Equal(t, "go away", noise)
 }
 
-// Names of hosts in a file, and what is none.
+// ReadHosts reads hosts of a file, and refuses other words.
 func TestReadHosts(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                       nil,
@@ -103,9 +103,9 @@ func TestReadHosts(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a\n-v\n":                          `line 2: host "-v": would be an option of ssh`,
-		"a b":                              `line 1: host "a b": has a blank in it, or what cannot be printed`,
-		"\x1b2J":                           `line 1: host "\x1b2J": has a blank in it, or what cannot be printed`,
-		"a\n\nb\na":                        `line 4: host "a" is there twice, first in line 1`,
+		"a b":                              `line 1: host "a b": has a blank or an unprintable character`,
+		"\x1b2J":                           `line 1: host "\x1b2J": has a blank or an unprintable character`,
+		"a\n\nb\na":                        `line 4: host "a" is named twice, first in line 1`,
 		"a\n" + strings.Repeat("x", 256):   `line 2: host "xxxxxxxxxxxxxxxxxxxx"…: 256 bytes, at most 255 are allowed`,
 		"a\n" + strings.Repeat("x", 70000): "line 2: bufio.Scanner: token too long",
 	} {
@@ -114,7 +114,7 @@ func TestReadHosts(t *testing.T) {
 	}
 }
 
-// FuzzHosts: what is read is hosts, each once.
+// FuzzHosts checks that ReadHosts returns distinct hosts or an error.
 func FuzzHosts(f *testing.F) {
 	f.Add("a\nb # c\n")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -128,7 +128,7 @@ func FuzzHosts(f *testing.F) {
 	})
 }
 
-// A shell reads words as they are, whatever they are.
+// A shell reads quoted words unchanged.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[ -~\n\té]{0,9}`), 1, 20).Draw(t, "words")
@@ -142,7 +142,8 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// Lines come whole however they are written, long ones in parts, and the last that says something is remembered.
+// Lines come complete, however they are written. Long ones come in parts. The last line that is not
+// blank is remembered.
 func TestLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", "", " ", strings.Repeat("x", maxLine-1), strings.Repeat("y", maxLine), strings.Repeat("z", 2*maxLine+1)})).Draw(t, "lines")
@@ -170,12 +171,12 @@ func TestLines(t *testing.T) {
 			require.Equal(t, n, m)
 			rest = rest[n:]
 		}
-		require.True(t, last == l.end(), "the last is another one") // long ones are not to be printed
+		require.True(t, last == l.end(), "the last is another one") // long ones are not printed
 		require.True(t, slices.Equal(want, got), "%d lines, want %d", len(got), len(want))
 	})
 }
 
-// ssh's last line is the same for a key that is unknown and for one that has changed.
+// The reason tells an unknown key from a changed one, although ssh's last line is the same.
 func TestKeys(t *testing.T) {
 	l := new(lines)
 	fmt.Fprint(l, "Host key verification failed.\r\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/cast/remote"
 )
 
-// passedOn serves the copy that a first host has got, as that host does.
+// passedOn serves the copy of a first host, as that host does.
 func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) netip.AddrPort {
 	t.Helper()
 	tmp := t.TempDir()
@@ -47,8 +47,8 @@ func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) neti
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// A host gets its copy from another one. If that has something else, less, or is not there, the copy
-// comes from here.
+// A host gets its copy from another host. If that host sends other bytes, too few bytes, or does
+// not answer, the copy comes from here.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	p := self(t)
@@ -83,7 +83,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A copy that is kept is found by the next session.
+// The next session finds a copy that is kept.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	p, home, tmp := self(t), t.TempDir(), t.TempDir()
@@ -104,7 +104,7 @@ func TestKeep(t *testing.T) {
 	require.Equal(t, parrot, all[0].Name())
 }
 
-// A directory for temporary files that is too small for the copy is passed over.
+// A directory for temporary files that is too small for the copy is not used.
 func TestSmallTemporary(t *testing.T) {
 	t.Parallel()
 	home, mount := t.TempDir(), t.TempDir()

@@ -15,10 +15,10 @@ const greeting = "schedgen-remote runs"
 // packedName is the file in a copy's directory from which the copy was unpacked.
 const packedName = "packed"
 
-// Greet is for the program on the host to call first: with its standard output, and its last
-// argument. It removes the copy that the program is, whose process goes on without a name, and says
-// that the program runs. packed is the file from which the copy was unpacked, for ServeCopies; it is
-// nil if there is none. The caller closes it.
+// Greet is the first call of the program on the host. out is its standard output, and dir its last
+// argument. Greet removes the program's copy from the disk, while the process still runs, and
+// prints that the program runs. packed is the file from which the copy was unpacked, for
+// ServeCopies, or nil if there is none. The caller closes it.
 func Greet(out io.Writer, dir string) (packed *os.File, err error) {
 	if dir != "" {
 		if packed, err = leave(dir); err != nil {
@@ -31,9 +31,8 @@ func Greet(out io.Writer, dir string) (packed *os.File, err error) {
 	return packed, err
 }
 
-// leave removes the program's own files and the directory that was made for them. The shell that
-// waits for the program removes what is left, such as a file that NFS keeps for as long as it is
-// run.
+// leave removes the program's files and their directory. The shell that waits for the program
+// removes the rest, such as a file that NFS keeps while it runs.
 func leave(dir string) (packed *os.File, err error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -54,7 +53,7 @@ func leave(dir string) (packed *os.File, err error) {
 	_ = os.Remove(own)
 	_ = os.Remove(dir)
 	if err != nil {
-		return nil, nil // the host cannot unpack: it got the program as it is
+		return nil, nil // the host cannot unpack, so it got the unpacked program
 	}
 	return packed, nil
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxHost is the longest name of a host, in bytes.
+// maxHost is the greatest length of a host's name in bytes.
 const maxHost = 255
 
-// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an
-// ssh:// address.
+// CheckHost returns an error unless ssh can take host as a name, an alias, user@host or an ssh://
+// address.
 func CheckHost(host string) error {
 	switch {
 	case host == "":
@@ -21,13 +21,13 @@ func CheckHost(host string) error {
 	case strings.HasPrefix(host, "-"):
 		return fmt.Errorf("host %q: would be an option of ssh", host)
 	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }):
-		return fmt.Errorf("host %q: has a blank in it, or what cannot be printed", host)
+		return fmt.Errorf("host %q: has a blank or an unprintable character", host)
 	}
 	return nil
 }
 
-// ReadHosts reads hosts, or sets of them ([Groups.Expand]), one a line. Empty lines and comments
-// behind a # are left out. An error names the line.
+// ReadHosts reads hosts or sets of hosts ([Groups.Expand]), one a line. It ignores empty lines and
+// comments, which begin with #. An error names the line.
 func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 	var hosts []string
 	seen := map[string]int{}
@@ -42,7 +42,7 @@ func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 		}
 		for _, host := range some {
 			if first, twice := seen[host]; twice {
-				return nil, fmt.Errorf("line %d: host %q is there twice, first in line %d", line, host, first)
+				return nil, fmt.Errorf("line %d: host %q is named twice, first in line %d", line, host, first)
 			}
 			seen[host] = line
 			hosts = append(hosts, host)

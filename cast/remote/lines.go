@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers
-// the last that says anything.
+// lines is a writer that passes on each line, and remembers the last one that is not blank. It
+// passes on a line of more than maxLine bytes in parts.
 type lines struct {
 	say func(line string) // may be nil
 
 	mu   sync.Mutex
 	part []byte
 	last string
-	key  string // says that the host has another key than the known one
+	key  string // message that the host's key differs from the known one
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -26,7 +26,7 @@ func (l *lines) Write(b []byte) (int, error) {
 		next := b[:min(len(b), maxLine-len(l.part))]
 		at := bytes.IndexByte(next, '\n')
 		switch {
-		case len(next) == 0: // the line is as long as it may be
+		case len(next) == 0: // the line has the greatest length
 			b = bytes.TrimPrefix(b, []byte("\n"))
 			l.flush()
 		case at < 0:
@@ -62,8 +62,8 @@ const (
 	keyRefused = "Host key verification failed."
 )
 
-// reason says why ssh has ended, by its last line. It says the same of a key that is unknown and of
-// one that has changed, which are not the same danger. Nothing is written any more.
+// reason returns why ssh has ended, by its last line. ssh ends with the same line if a host's key
+// is unknown and if it has changed; reason tells the two apart. The caller writes no more.
 func (l *lines) reason(host string) string {
 	last := l.end()
 	switch {
@@ -75,7 +75,7 @@ func (l *lines) reason(host string) string {
 	return fmt.Sprintf("its host key is not known here: connect once with ssh %s and check the key", host)
 }
 
-// end returns the last line; nothing is written any more.
+// end returns the last line. The caller writes no more.
 func (l *lines) end() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxHosts is the greatest number of hosts that a set may have.
+	// maxHosts is the greatest number of hosts in a set.
 	maxHosts = 1 << 16
-	// maxNamed is the greatest number of times that hosts may be named: n[1,1][1,1] names one host
-	// four times.
+	// maxNamed is the greatest number of hosts in a set, counted with repetitions: n[1,1][1,1]
+	// counts as four.
 	maxNamed = 1 << 20
 	// maxDigits is the greatest number of digits in a range.
 	maxDigits = 9
 )
 
-// Groups are named sets of hosts, as ClusterShell's groups files have them. A nil *Groups has none.
+// Groups are named sets of hosts, as in the groups files of ClusterShell. A nil *Groups has none.
 type Groups struct {
 	names []string // in the order of the file
 	sets  map[string]string
@@ -44,7 +44,7 @@ func ReadGroups(r io.Reader) (*Groups, error) {
 		case !ok || name == "" || strings.ContainsAny(name, " \t,@[]"):
 			return nil, fmt.Errorf("line %d: %q must be GROUP: HOSTS", line, text)
 		case slices.Contains(g.names, name):
-			return nil, fmt.Errorf("line %d: group %q is there twice", line, name)
+			return nil, fmt.Errorf("line %d: group %q is named twice", line, name)
 		}
 		g.names, g.sets[name] = append(g.names, name), strings.TrimSpace(set)
 	}
@@ -138,8 +138,7 @@ func (e *expansion) expandGroup(name string) error {
 	return nil
 }
 
-// splitSet splits a set at its commas, but not at those between brackets. Blanks around words are
-// left out.
+// splitSet splits a set at commas outside of brackets. It removes blanks around words.
 func splitSet(set string) (words []string, err error) {
 	depth, from := 0, 0
 	for i, c := range set + "," {
@@ -164,7 +163,8 @@ func splitSet(set string) (words []string, err error) {
 	return words, nil
 }
 
-// expandWord calls add for each host of a word, of which the part before rest is expanded.
+// expandWord calls add for each host of a word. before is the part before rest, which is already
+// expanded.
 func expandWord(word, before, rest string, add func(string) error) error {
 	head, tail, ok := strings.Cut(rest, "[")
 	if !ok {
@@ -174,7 +174,7 @@ func expandWord(word, before, rest string, add func(string) error) error {
 	if !ok {
 		return fmt.Errorf("hosts %q: the brackets do not match", shortened(word))
 	}
-	if strings.Contains(inside, ":") { // an address of IPv6
+	if strings.Contains(inside, ":") { // an IPv6 address
 		return expandWord(word, before+head+"["+inside+"]", tail, add)
 	}
 	for part := range strings.SplitSeq(inside, ",") {
@@ -211,7 +211,7 @@ func parseRange(text string) (r numbers, err error) {
 	}
 	if stepped {
 		if r.step, err = parseDigits(step); err != nil || r.step == 0 || !ranged {
-			return r, fmt.Errorf("range %q: a step must be a number of at least 1 behind a range", shortened(text))
+			return r, fmt.Errorf("range %q: a step must be a number of at least 1 after a range", shortened(text))
 		}
 	}
 	switch {
@@ -232,7 +232,7 @@ func parseDigits(text string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// shortened cuts a text to what an error may show.
+// shortened cuts a text for an error.
 func shortened(text string) string {
 	const most = 60
 	if len(text) > most {

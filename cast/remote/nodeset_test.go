@@ -39,7 +39,7 @@ func TestExpand(t *testing.T) {
 		"n[]":                    `hosts "n[]": range "": must be numbers of at most 9 digits, such as 01-40`,
 		"n[a-b]":                 `hosts "n[a-b]": range "a-b": must be numbers of at most 9 digits, such as 01-40`,
 		"n[3-1]":                 `hosts "n[3-1]": range "3-1": ends before it begins`,
-		"n[1-3/0]":               `hosts "n[1-3/0]": range "1-3/0": a step must be a number of at least 1 behind a range`,
+		"n[1-3/0]":               `hosts "n[1-3/0]": range "1-3/0": a step must be a number of at least 1 after a range`,
 		"n[1234567890]":          `hosts "n[1234567890]": range "1234567890": must be numbers of at most 9 digits, such as 01-40`,
 		"n[0-999999999]":         `hosts "n[0-999999999]": more than 65536`,
 		"@loop":                  `group "loop" contains itself`,
@@ -60,7 +60,7 @@ func TestExpand(t *testing.T) {
 	require.Equal(t, []string{"n1", "n2", "m"}, hosts)
 	for text, want := range map[string]string{
 		"a\n":          `line 1: "a" must be GROUP: HOSTS`,
-		"\na: b\na: c": `line 3: group "a" is there twice`,
+		"\na: b\na: c": `line 3: group "a" is named twice`,
 		"a b: c":       `line 1: "a b: c" must be GROUP: HOSTS`,
 	} {
 		_, err := ReadGroups(strings.NewReader(text))
@@ -68,7 +68,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A range has the numbers that a loop has.
+// A range expands to the numbers of a loop.
 func TestExpandRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.IntRange(0, 2000).Draw(t, "from")
@@ -84,7 +84,7 @@ func TestExpandRange(t *testing.T) {
 	})
 }
 
-// FuzzExpand: what is expanded is hosts, each once, or an error.
+// FuzzExpand checks that Expand returns distinct hosts or an error.
 func FuzzExpand(f *testing.F) {
 	f.Add("node[01-40],@a,r[1-2]n[1,3-9/2]", "a: b[1-3]\nc: @a")
 	f.Add("[", "a:@a")

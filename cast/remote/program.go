@@ -17,33 +17,33 @@ import (
 
 // Program is a file that can run on hosts.
 type Program struct {
-	Name string // its file's name there
-	// Version is what the program answers to --version. A host of another kind may have the same
-	// version of it installed. "" means that no version is the same.
+	Name string // name of its file on hosts
+	// Version is the output of the program's --version. A host of another architecture may have the
+	// same version installed. "" is the same as no version.
 	Version string
 
 	path         string
 	size         int64
 	sum          string
-	system, kind string // as GOOS and GOARCH
+	system, kind string // GOOS and GOARCH
 
 	pack           sync.Once
-	packed         *os.File // has no name any more
+	packed         *os.File // has no name
 	packedSize     int64
 	packedSum      string
 	packingFailure error
 }
 
-// Self returns the program that runs here. Close it.
+// Self returns the running program. The caller must Close it.
 func Self(name, version string) (*Program, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program that runs here: %w", err)
+		return nil, fmt.Errorf("find the running program: %w", err)
 	}
 	return newProgram(path, name, version, goruntime.GOOS, goruntime.GOARCH)
 }
 
-// ReadProgram returns the program, built by Go, in a file. Close it.
+// ReadProgram returns the program in a file, which Go must have built. The caller must Close it.
 func ReadProgram(path, name, version string) (*Program, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func newProgram(path, name, version, system, kind string) (*Program, error) {
 	return p, nil
 }
 
-// Close gives up what was kept for copies.
+// Close frees the compressed copy of the program.
 func (p *Program) Close() error {
 	if p.packed == nil {
 		return nil
@@ -84,18 +84,17 @@ func (p *Program) Close() error {
 	return p.packed.Close()
 }
 
-// CopyBytes returns how many bytes a host with gzip gets. It compresses the program at the first
-// call.
+// CopyBytes returns the length of the compressed program in bytes. The first call compresses it.
 func (p *Program) CopyBytes() (int64, error) {
 	p.pack.Do(func() { p.packed, p.packedSize, p.packedSum, p.packingFailure = packFile(p.path) })
 	return p.packedSize, p.packingFailure
 }
 
-// room returns how many KiB a host needs for a copy, packed and unpacked.
+// room returns the space in KiB that a host needs for a copy, packed and unpacked.
 func (p *Program) room() int64 { return (p.size + p.packedSize + 1<<20) >> 10 }
 
-// Programs are programs that do the same on a host. A host that has one of them installed runs that,
-// and any other gets a copy of the first that is made for it.
+// Programs are equivalent programs for hosts. A host that has one of them installed runs it.
+// Another host gets a copy of the first that fits its architecture.
 type Programs struct {
 	Args []string // arguments of the program, followed by the directory of the copy, or "" if it is installed
 	All  []*Program
@@ -110,7 +109,7 @@ func (p *Programs) Close() error {
 	return err
 }
 
-// names returns the different names of the programs.
+// names returns the names of the programs without duplicates.
 func (p *Programs) names() string {
 	var names []string
 	for _, each := range p.All {
@@ -121,8 +120,8 @@ func (p *Programs) names() string {
 	return strings.Join(names, " ")
 }
 
-// choose returns the program that the host has installed, or the one that it gets as a copy. The
-// error says why there is none.
+// choose returns the program that the host has installed, or that it gets as a copy (copies is
+// true). The error says why there is none.
 func (p *Programs) choose(f *Facts) (program *Program, copies bool, err error) {
 	system, kind := systems[f.System], machines[f.Machine]
 	for _, each := range p.All {
@@ -147,12 +146,12 @@ func (p *Programs) choose(f *Facts) (program *Program, copies bool, err error) {
 	return nil, false, p.unfit(f)
 }
 
-// unfit says why a host has no program that fits.
+// unfit returns the error for a host that no program fits.
 func (p *Programs) unfit(f *Facts) error {
 	own := p.All[len(p.All)-1]
-	err := fmt.Errorf("it is a host of %s %s, and this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
+	err := fmt.Errorf("the host is %s %s, but this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
 	if own.Version == "" {
-		return fmt.Errorf("%w: a %s of a release, the same here and there, must be installed", err, own.Name)
+		return fmt.Errorf("%w: install the same release of %s here and there", err, own.Name)
 	}
 	for _, i := range f.Installed {
 		if i.Name == own.Name && i.Version != "" {
@@ -162,7 +161,7 @@ func (p *Programs) unfit(f *Facts) error {
 	return fmt.Errorf("%w: install %q there", err, own.Version)
 }
 
-// systems and machines are the words of uname for what Go calls otherwise.
+// systems and machines map the words of uname to those of Go where they differ.
 var (
 	systems  = map[string]string{"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "OpenBSD": "openbsd", "NetBSD": "netbsd"}
 	machines = map[string]string{
@@ -171,7 +170,7 @@ var (
 	}
 )
 
-// source returns the bytes that a host gets, and how many they are.
+// source returns a reader of the bytes that a host gets, and their number.
 func (p *Program) source(packer string) (io.ReadCloser, int64, error) {
 	if packer != "gzip" {
 		f, err := os.Open(p.path)
@@ -181,8 +180,8 @@ func (p *Program) source(packer string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(io.NewSectionReader(p.packed, 0, n)), n, err
 }
 
-// packFile compresses a file into one that has no name, so that many hosts get it from there at
-// little memory.
+// packFile compresses a file into an unnamed file, from which many hosts are served with little
+// memory.
 func packFile(path string) (packed *os.File, size int64, sum string, err error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -216,7 +215,7 @@ func packFile(path string) (packed *os.File, size int64, sum string, err error) 
 	return out, size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// cleanLine makes what a host says fit for a terminal.
+// cleanLine removes characters that are not fit for a terminal.
 func cleanLine(line string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' || r >= 0x80 && r < 0xa0 {

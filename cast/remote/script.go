@@ -8,11 +8,11 @@ import (
 //go:embed script.sh
 var script string
 
-// login is what the user's login shell is to run. All shells read it alike.
+// login is the command for the user's login shell. All shells read it alike.
 const login = "exec sh"
 
-// scriptFor is what the shell reads: the words are the script's arguments, the names of the programs
-// with blanks between them, and their own arguments.
+// scriptFor returns the input of the shell: the script with its arguments. names are the names of
+// the programs with blanks between them, and args their arguments.
 func scriptFor(names string, args []string) string {
 	var b strings.Builder
 	b.WriteString("set -- " + quote(names))
@@ -23,5 +23,5 @@ func scriptFor(names string, args []string) string {
 	return b.String()
 }
 
-// quote spells a word so that a shell of POSIX reads it as it is.
+// quote quotes a word for a POSIX shell.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -17,25 +17,26 @@ import (
 	"time"
 )
 
-// Config says how hosts are reached. The zero value of a field stands for its default.
+// Config says how hosts are reached. The zero value of a field means its default.
 type Config struct {
-	Connect  time.Duration     // how long ssh may take to connect, in whole seconds; default 15 s
-	SSH      string            // the client and its options, as a shell reads them; default "ssh"
-	Patience time.Duration     // how long a host may say nothing, and take nothing, before its program runs; default 30 s
-	Grace    time.Duration     // how long a session that is closed is waited for; default 5 s
+	Connect  time.Duration     // time limit of connecting, in whole seconds; default 15 s
+	SSH      string            // ssh client with options, as a shell reads them; default "ssh"
+	Patience time.Duration     // how long a host may make no progress before its program runs; default 30 s
+	Grace    time.Duration     // how long to wait for a closed session to end; default 5 s
 	Keep     bool              // a host that gets a copy keeps it, in ~/.local/bin
-	Said     func(line string) // gets the standard error of the client and of the program; default nobody
+	Said     func(line string) // gets lines of the standard error of the client and the program; may be nil
 }
 
-// options stand behind the user's own, which win. A host that asks for a password would stop all,
-// and what the user forwards in interactive sessions can be forwarded to one host only.
+// options are the client's options. They follow the user's own, which take precedence. They forbid
+// questions for a password, which would stop the start of all hosts, and the user's forwardings,
+// which work with one host only.
 var options = []string{
 	"-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
 	"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
 }
 
-// command is the client. Ctrl-C at the terminal is not for it: who has started it ends it, after
-// all that is on the host.
+// command returns the command of the client. It does not get the Ctrl-C of the terminal, because
+// the session must first end what runs on the host.
 func (c *Config) command(ctx context.Context, host string) *exec.Cmd {
 	args := []string{"-c", "trap '' INT; exec " + cmp.Or(c.SSH, "ssh") + ` "$@"`, "ssh"}
 	args = append(args, options...)
@@ -45,31 +46,31 @@ func (c *Config) command(ctx context.Context, host string) *exec.Cmd {
 
 // Session is a connection to a host.
 type Session struct {
-	Facts  Facts     // of the host
-	Output io.Reader // the program's standard output, once it runs; to be read to its end
+	Facts  Facts     // facts about the host
+	Output io.Reader // standard output of the running program; the caller must read it to its end
 
 	host     string
 	programs *Programs
-	program  *Program // the one that runs there, once it is chosen
-	copies   bool     // it gets a copy
-	ready    bool     // it has it
-	fetched  bool     // from another host
+	program  *Program // the program that runs there; nil until it is chosen
+	copies   bool     // the host gets a copy
+	ready    bool     // the host has the copy
+	fetched  bool     // the copy came from another host
 	keep     bool
 	in       io.WriteCloser
 	pipe     *io.PipeReader
-	out      *bufio.Reader // of pipe
+	out      *bufio.Reader // buffers pipe
 	said     *lines
 	watch    *watch
 	grace    time.Duration
 	cancel   context.CancelCauseFunc
-	orderly  atomic.Bool   // the script is there: it ends, and cleans up, when its input ends
+	orderly  atomic.Bool   // the script runs, and will clean up when its input ends
 	ended    chan struct{} // closed when the client has ended
-	err      error         // of the client that has ended
+	err      error         // error of the client; valid once ended is closed
 }
 
-// Open connects to a host, which tells what it is. With ctx the session ends: the program's input
-// ends, it ends, its copy is removed, and the client ends; it is killed if that takes longer than
-// grace.
+// Open connects to a host and reads its facts. When ctx ends, the session ends: the program's input
+// ends, so the program ends, its copy is removed, and the client ends. If this takes longer than
+// c.Grace, the client is killed.
 func Open(ctx context.Context, host string, p *Programs, c Config) (*Session, error) {
 	if err := CheckHost(host); err != nil {
 		return nil, err
@@ -110,30 +111,30 @@ func (s *Session) start(cmd *exec.Cmd) (err error) {
 	s.Output = s.out
 	go func() {
 		s.err = cmd.Wait()
-		if errors.Is(s.err, exec.ErrWaitDelay) { // a connection that the client keeps for others holds its standard error
+		if errors.Is(s.err, exec.ErrWaitDelay) { // a shared connection of the client holds its standard error
 			s.err = nil
 		}
 		s.watch.stop()
-		_ = write.Close() // it never fails
+		_ = write.Close() // never fails
 		close(s.ended)
 		s.cancel(nil)
 	}()
 	return nil
 }
 
-// meet hands the script over and reads what it says.
+// meet sends the script and reads the facts that it prints.
 func (s *Session) meet() error {
 	defer s.watch.stop()
 	_, written := io.WriteString(s.in, scriptFor(s.programs.names(), s.programs.Args))
 	if written != nil && !ended(written) {
 		return written
 	}
-	facts, noise, err := readFacts(s.out) // what it has said before it ended tells more than that it has
+	facts, noise, err := readFacts(s.out) // output before the end says more than the end
 	if err == nil {
 		err = written
 	}
 	if err != nil {
-		if clean := cleanLine(noise); clean != "" && ended(err) { // such as that there is no login
+		if clean := cleanLine(noise); clean != "" && ended(err) { // such as a refused login
 			err = errors.New(clean)
 		}
 		return err
@@ -143,8 +144,8 @@ func (s *Session) meet() error {
 	return nil
 }
 
-// Program returns the program that the host runs, and whether it has to get a copy first. The error
-// says why it cannot run any.
+// Program returns the program that the host runs. copies reports whether the host must get a copy
+// first. The error says why the host cannot run any program.
 func (s *Session) Program() (p *Program, copies bool, err error) {
 	if s.program == nil {
 		s.program, s.copies, err = s.programs.choose(&s.Facts)
@@ -152,9 +153,10 @@ func (s *Session) Program() (p *Program, copies bool, err error) {
 	return s.program, s.copies, err
 }
 
-// Fetch has the host get its copy from another host, which serves it at an address, within a time
-// that is rounded to seconds. It returns false if that has not worked: then Fetch may try another
-// host, and Run sends the copy from here. With an error the session has ended. ctx is that of Open.
+// Fetch makes the host fetch its copy from another host, which serves it at the address at. within
+// is the time limit, in whole seconds. Fetch returns false if the host could not fetch the copy.
+// Then Fetch may try another host, or Run sends the copy from here. If it returns an error, the
+// session has ended. ctx must be that of Open.
 func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Duration) (bool, error) {
 	p, copies, err := s.Program()
 	if err != nil || !copies || s.ready || s.Facts.Fetcher == "" {
@@ -177,16 +179,16 @@ func (s *Session) Fetch(ctx context.Context, at netip.AddrPort, within time.Dura
 	return s.ready, nil
 }
 
-// Fetched reports whether the host has fetched its copy.
+// Fetched reports whether the host got its copy from another host.
 func (s *Session) Fetched() bool { return s.fetched }
 
-// Shares reads the address at which the program, which was told to, passes on its copy ([Share]). It
-// returns false if it does not, or if the host's address is not known.
+// Shares reads the address at which a program that was told to share passes on its copy ([Share]).
+// It returns false if the program does not, or if the host's address is not known.
 func (s *Session) Shares() (netip.AddrPort, bool) {
 	line, err := readLine(s.out)
 	word, ok := strings.CutPrefix(line, sharing)
 	if err != nil || !ok {
-		return netip.AddrPort{}, false // the program has ended, which Wait explains
+		return netip.AddrPort{}, false // the program has ended; Wait says why
 	}
 	port, err := strconv.ParseUint(word, 10, 16)
 	at, unknown := netip.ParseAddr(s.Facts.Server)
@@ -196,7 +198,7 @@ func (s *Session) Shares() (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Unmap(), uint16(port)), true
 }
 
-// answer reads the host's answer: true if it is ready, and false if it says no.
+// answer reads the host's answer. It returns true if the answer is "ready", and false if it is no.
 func (s *Session) answer(no string) (bool, error) {
 	line, err := readLine(s.out)
 	if err == nil && line != "ready" && line != no {
@@ -205,8 +207,8 @@ func (s *Session) answer(no string) (bool, error) {
 	return line == "ready", err
 }
 
-// Run starts the program and returns when that says that it runs. With an error the session has
-// ended. ctx is that of Open.
+// Run starts the program and waits until the program has called Greet. If it returns an error, the
+// session has ended. ctx must be that of Open.
 func (s *Session) Run(ctx context.Context) error {
 	p, copies, err := s.Program()
 	if err != nil {
@@ -249,10 +251,10 @@ func (s *Session) sendCopy(p *Program) error {
 	}
 	from, size, err := p.source(s.Facts.Packer)
 	if err != nil {
-		return fmt.Errorf("read the program that runs here: %w", err)
+		return fmt.Errorf("read the running program: %w", err)
 	}
 	defer from.Close()
-	s.watch.progress() // it has taken a while here, maybe, which is not the host's fault
+	s.watch.progress() // compressing may have taken a while, which is not the host's fault
 	if _, err := fmt.Fprintf(s.in, "copy %s %d %d %s\n", p.Name, p.room(), size, s.Facts.Packer); err != nil {
 		return err
 	}
@@ -271,12 +273,12 @@ func (s *Session) hearGreeting() error {
 	return err
 }
 
-// failed ends the session before its program runs. It returns why: by what has been said on the
-// standard error, if anything has.
+// failed ends the session before its program runs. It returns the reason: the last line of the
+// standard error, if there is one.
 func (s *Session) failed(ctx context.Context, err error) error {
-	_ = s.in.Close() // it may have ended already
+	_ = s.in.Close() // it may be closed already
 	over := ended(err)
-	if over { // it says why
+	if over { // the last line says why
 		s.await(s.grace)
 	}
 	code := s.Close()
@@ -290,18 +292,18 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	case over && code != nil:
 		return fmt.Errorf("ssh: %w", code)
 	case over:
-		return errors.New("it has ended without a word")
+		return errors.New("it ended without a message")
 	}
 	return err
 }
 
-// ended reports whether an error of the client's streams says that it ends. Once it has been waited
-// for, what is written to it is closed on this side.
+// ended reports whether an error of the client's streams says that the client has ended. After
+// Wait, its input is closed on this side.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
 
-// await waits until the client has ended, or for so long.
+// await waits until the client has ended, but no longer than d.
 func (s *Session) await(d time.Duration) {
 	late := time.NewTimer(d)
 	defer late.Stop()
@@ -314,8 +316,8 @@ func (s *Session) await(d time.Duration) {
 // Write writes to the standard input of the program.
 func (s *Session) Write(b []byte) (int, error) { return s.in.Write(b) }
 
-// Wait waits until the program and the client have ended, and returns why they have not done so in
-// peace: by the last line of the standard error, if there is any.
+// Wait waits until the program and the client have ended. If they failed, it returns the last line
+// of the standard error, or the client's error if there is no such line.
 func (s *Session) Wait() error {
 	<-s.ended
 	if last := s.said.end(); s.err != nil && last != "" {
@@ -324,11 +326,11 @@ func (s *Session) Wait() error {
 	return s.err
 }
 
-// Close ends the input of the program, and waits until all has ended. What the program says that
-// has not been read is lost.
+// Close ends the program's input, and waits until the program and the client have ended. It
+// discards unread output.
 func (s *Session) Close() error {
 	s.cancel(nil)
-	_ = s.pipe.Close() // it never fails; who writes there must not wait
+	_ = s.pipe.Close() // never fails; unblocks the writer
 	<-s.ended
 	return s.err
 }

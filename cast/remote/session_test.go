@@ -19,8 +19,8 @@ import (
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 )
 
-// parrot is the program that tests start: this test program under another name. It says its arguments, repeats what it is told, and ends
-// when its input ends.
+// parrot is the name of the program that tests start, which is this test program. It prints its
+// arguments, repeats its input, and ends when its input ends.
 const parrot = "schedgen-parrot"
 
 func TestMain(m *testing.M) {
@@ -72,10 +72,11 @@ func bin(t *testing.T) string {
 	return dir
 }
 
-// here is a client that connects to this host, whatever it is told, with an environment of "NAME=value"s.
+// here returns a client that connects to this host, whatever its arguments are. env is its
+// environment, "NAME=value".
 func here(env ...string) string { return "env " + strings.Join(env, " ") + " sh -c 'exec sh'" }
 
-// converse has the parrot repeat a word.
+// converse makes the parrot repeat a word.
 func converse(t *testing.T, s *remote.Session) {
 	t.Helper()
 	out := bufio.NewReader(s.Output)
@@ -96,7 +97,8 @@ func empty(t *testing.T, dir string) {
 	require.Empty(t, left)
 }
 
-// Whatever the login shell is, a program is copied, runs, and is gone at once; or the one that is there runs.
+// With any login shell, a program is copied, runs, and is removed at once, or the installed one
+// runs.
 func TestLoginShells(t *testing.T) {
 	t.Parallel()
 	var hosts []*sshdtest.Host
@@ -108,7 +110,7 @@ func TestLoginShells(t *testing.T) {
 		}
 		hosts = append(hosts, &sshdtest.Host{Name: shell, Shell: path, Env: []string{"TMPDIR=" + t.TempDir(), "PATH=" + bin(t) + ":" + os.Getenv("PATH")}})
 	}
-	hosts[0].Env = hosts[0].Env[:1] // it has not the program
+	hosts[0].Env = hosts[0].Env[:1] // the program is not installed there
 	server := sshdtest.Start(t, hosts...)
 	p := self(t)
 	for i, h := range hosts {
@@ -126,7 +128,7 @@ func TestLoginShells(t *testing.T) {
 	}
 }
 
-// Shells that may be a host's sh.
+// The script works with all shells that may be a host's sh.
 func TestShells(t *testing.T) {
 	t.Parallel()
 	p := self(t)
@@ -147,7 +149,7 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// What cannot be is told in the words of the client or of the host.
+// Errors have the words of the client or of the host.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(t.TempDir(), "nologin")
@@ -164,7 +166,7 @@ func TestRefused(t *testing.T) {
 		{"host", "yes;", "its login shell prints more than 1000 lines"},
 		{"host", "head -c 100000 /dev/zero;", "a line of more than 4096 bytes"},
 		{"host", "printf 'schedgen-remote 2\\nwhat\\n';", `its shell says "what"`},
-		{"host", "printf 'schedgen-remote 2\\nend\\n';", "its shell does not say all"},
+		{"host", "printf 'schedgen-remote 2\\nend\\n';", "its shell does not report everything"},
 		{"host", `echo "a b$(printf '\033[2J')" >&2; exit 1;`, "a b[2J"},
 	} {
 		_, err := remote.Open(t.Context(), c.host, p, remote.Config{SSH: c.ssh})
@@ -172,7 +174,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A host that does not answer is given up, and so is one when its time is over.
+// Open ends if a host does not answer, or when ctx ends.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	p := self(t)
@@ -184,7 +186,7 @@ func TestSilence(t *testing.T) {
 	_, err = remote.Open(ctx, "host", p, remote.Config{SSH: "sleep 1000;"})
 	require.ErrorIs(t, err, over)
 
-	// It has answered, but its program does not.
+	// The host answers, but its program does not.
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
 	tmp := t.TempDir()
@@ -193,7 +195,7 @@ func TestSilence(t *testing.T) {
 	require.EqualError(t, s.Run(t.Context()), "the copy of schedgen-parrot does not run there: no answer within 3s")
 }
 
-// Wherever a session is cut nothing is left: here, while the copy is sent.
+// A session that is cut while the copy is sent leaves nothing on the host.
 func TestCutWhileCopying(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
@@ -213,7 +215,7 @@ func TestCutWhileCopying(t *testing.T) {
 	empty(t, tmp)
 }
 
-// What does not run is told.
+// A copy that does not run is an error.
 func TestCopyThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ name, script, want string }{
@@ -232,7 +234,8 @@ func TestCopyThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// Programs may not run in the directory for temporary files: the copy is put elsewhere. Without gzip it comes as it is.
+// If programs cannot run in the directory for temporary files, the copy is placed elsewhere.
+// Without gzip, it is sent unpacked.
 func TestCopyElsewhere(t *testing.T) {
 	t.Parallel()
 	home, mount, tools := t.TempDir(), t.TempDir(), t.TempDir()
@@ -255,7 +258,8 @@ func TestCopyElsewhere(t *testing.T) {
 	require.EqualError(t, s.Wait(), "bye")
 }
 
-// The directory for temporary files may be a link, and have blanks in its name; only the program's own file is removed.
+// The directory for temporary files may be a link, with blanks in its name. Only the program's own
+// file is removed.
 func TestCopyBehindLink(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "it's $here")
@@ -277,7 +281,7 @@ func TestCopyBehindLink(t *testing.T) {
 	require.ErrorContains(t, err, "no such file")
 }
 
-// A session ends though nobody reads what its program says.
+// A session ends even if the program's output is not read.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: here("PATH=" + bin(t) + ":$PATH")})

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// maxFetchers is the greatest number of hosts that get a copy at a time from one host.
+	// maxFetchers is the greatest number of hosts that fetch from one host at a time.
 	maxFetchers = 4
-	// fetcherPatience is the longest time that a host which fetches may take nothing.
+	// fetcherPatience is the longest time that a fetching host may read nothing.
 	fetcherPatience = 10 * time.Second
 )
 
-// sharing begins the line by which a program says at which port it passes on its copy.
+// sharing is the beginning of the line that says at which port a program passes on its copy.
 const sharing = "schedgen-remote shares "
 
-// Share passes on packed, the copy of the program ([Greet]), at a port, or at another one if that is
-// taken, and says so on the program's standard output. It takes over packed, which may be nil. The
-// caller stops it before something else listens at the port.
+// Share serves packed, the copy of the program ([Greet]), at a port, or at another port if that one
+// is taken. It prints the port to out, the program's standard output. It closes packed, which may
+// be nil, at the end. The caller must call stop before it listens at the port itself.
 func Share(out io.Writer, packed *os.File, port uint16) (stop func()) {
 	l, at := listenAt(packed, port)
 	if _, err := fmt.Fprintf(out, "%s%d\n", sharing, at); err != nil && l != nil {
-		l.Close() // nobody hears
+		l.Close() // the client is gone
 	}
 	if l == nil {
 		if packed != nil {
@@ -40,7 +40,8 @@ func Share(out io.Writer, packed *os.File, port uint16) (stop func()) {
 	return func() { l.Close() }
 }
 
-// listenAt listens at a port, or at any. It returns 0 if there is nothing to pass on.
+// listenAt listens at a port, or at any free port. It returns port 0 if there is nothing to pass
+// on.
 func listenAt(packed *os.File, port uint16) (net.Listener, int) {
 	if packed == nil {
 		return nil, 0
@@ -55,8 +56,8 @@ func listenAt(packed *os.File, port uint16) (net.Listener, int) {
 	return l, l.Addr().(*net.TCPAddr).Port
 }
 
-// ServeCopies gives the packed copy of the program to every host that connects to l, until l is
-// closed, and then ends. packed stays open. The copy is no secret, and the hosts check its SHA-256.
+// ServeCopies sends the packed copy of the program to every host that connects to l, and returns
+// when l is closed. It leaves packed open. The copy is not secret, and the hosts check its SHA-256.
 func ServeCopies(l net.Listener, packed *os.File) {
 	slots := make(chan struct{}, maxFetchers)
 	var all sync.WaitGroup
@@ -65,7 +66,7 @@ func ServeCopies(l net.Listener, packed *os.File) {
 		slots <- struct{}{}
 		conn, err := l.Accept()
 		if err != nil {
-			return // closed, or the process is out of descriptors: the hosts get it from elsewhere
+			return // closed or out of descriptors: the hosts get it from elsewhere
 		}
 		all.Go(func() {
 			defer func() { <-slots }()
@@ -75,7 +76,7 @@ func ServeCopies(l net.Listener, packed *os.File) {
 	}
 }
 
-// serveCopy writes the packed copy. A host that goes away, or takes nothing, gets it from elsewhere.
+// serveCopy writes the packed copy. A host that leaves, or reads nothing, gets it from elsewhere.
 func serveCopy(conn net.Conn, packed *os.File) {
 	info, err := packed.Stat()
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// silentError: a host has done nothing for too long.
+// silentError says that a host has made no progress for too long.
 type silentError struct{ patience time.Duration }
 
 func (e *silentError) Error() string { return fmt.Sprintf("no answer within %v", e.patience) }
 
-// watch ends what does nothing for longer than its patience.
+// watch ends a session that makes no progress for longer than its patience.
 type watch struct {
 	timer    *time.Timer
 	patience time.Duration
@@ -30,15 +30,15 @@ func newWatch(patience time.Duration, end func(error)) *watch {
 
 func (w *watch) failure() error { return &silentError{w.patience} }
 
-// allow begins the time anew, and adds d to it.
+// allow restarts the timer, with d added once.
 func (w *watch) allow(d time.Duration) { w.timer.Reset(w.patience + d) }
 
-// progress begins the time anew.
+// progress restarts the timer.
 func (w *watch) progress() { w.timer.Reset(w.patience) }
 
 func (w *watch) stop() { w.timer.Stop() }
 
-// watchedWriter makes progress whenever something has been written.
+// watchedWriter calls progress after every write.
 type watchedWriter struct {
 	io.Writer
 	watch *watch

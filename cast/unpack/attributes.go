@@ -11,22 +11,22 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// owners are the numbers here of users and groups that have names at the sender.
+// owners caches the numbers of users and groups on this host, by name.
 type owners struct{ users, groups map[string]int }
 
-// maxOwners bounds how many names are kept.
+// maxOwners is the greatest number of cached names.
 const maxOwners = 1 << 16
 
-// attributes gives an entry its owner, and then its extended attributes, which a change of the
-// owner may remove. Permissions come later, since that removes setuid, too. A nil extend is for a
-// link, which has none.
+// attributes sets the owner of an entry, and then its extended attributes, because a change of the
+// owner may remove these. The caller sets permissions later, because a change of the owner also
+// removes setuid. extend is nil for a link, which has no extended attributes.
 func (u *unpacker) attributes(a *record.Attributes, chown func(uid, gid int) error, extend func(*record.Attributes) error) error {
 	if a == nil {
 		return nil
 	}
 	if o := a.Owner; o != nil {
 		if err := chown(u.owners.user(o), u.owners.group(o)); err != nil {
-			return fmt.Errorf("give it to %s: %w", spell(o), cause(err))
+			return fmt.Errorf("change its owner to %s: %w", spell(o), cause(err))
 		}
 	}
 	if extend == nil || !a.ACL && !a.Xattr {
@@ -46,7 +46,7 @@ func spell(o *record.Owner) string {
 	return name(o.User, o.UID) + ":" + name(o.Group, o.GID)
 }
 
-// cause returns what is behind the path of an error, which may be a name of ours.
+// cause returns the error without its path, which may be a temporary name.
 func cause(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -75,7 +75,8 @@ func (w *owners) group(o *record.Owner) int {
 	})
 }
 
-// idOf returns the number of a name here, and the sender's if the name is unknown or empty.
+// idOf returns the number of a name on this host. It returns number if the name is unknown or
+// empty.
 func idOf(known *map[string]int, name string, number uint32, lookUp func(name string) (string, error)) int {
 	if name == "" {
 		return int(number)
@@ -102,7 +103,7 @@ func idOf(known *map[string]int, name string, number uint32, lookUp func(name st
 	return id
 }
 
-// number takes note of where a file is that may get further names.
+// number records the path of a file that may get further names.
 func (u *unpacker) number(a *record.Attributes, path string) {
 	if a == nil || a.Link == 0 {
 		return
@@ -113,12 +114,12 @@ func (u *unpacker) number(a *record.Attributes, path string) {
 	u.linked[a.Link] = path
 }
 
-// hardLink gives a file a further name, once it has its first one. The name is made under another
-// first: what stands there is replaced at once.
+// hardLink gives a file a further name, once the file has its first name. It makes a temporary name
+// first, and renames it, to replace an existing entry atomically.
 func (u *unpacker) hardLink(rec *record.Record) error {
 	old, ok := u.linked[uint32(rec.Size)]
 	if !ok {
-		return u.failed(rec.Name, fmt.Errorf("%w: a further name of a file that has not come", record.ErrFormat))
+		return u.failed(rec.Name, fmt.Errorf("%w: another name of a file that has not come", record.ErrFormat))
 	}
 	if err := u.free(rec.Name); err != nil {
 		return u.failed(rec.Name, err)
@@ -128,7 +129,7 @@ func (u *unpacker) hardLink(rec *record.Record) error {
 		err := top.Link(old, path.Join(path.Dir(at), temp))
 		if err == nil {
 			err = in.Rename(temp, rec.Name)
-			// If both were names of one file already Rename has left both.
+			// If both were already names of one file, Rename has left both.
 			if e := in.Remove(temp); e != nil && !errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, e)
 			}

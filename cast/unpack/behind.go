@@ -1,18 +1,20 @@
 package unpack
 
-// behindLen is how much of a file is handed to the disk at a time while more comes, in bytes.
+// behindLen is the length of the stretches that are handed to the disk while more data come, in
+// bytes.
 const behindLen = 8 << 20
 
-// behind hands what was written of a file to the disk while more comes. Systems may keep gigabytes in memory before they begin by themselves, and
-// all of that would be left to be waited for in the end. It waits for nothing itself: while the disk takes some, what is written collects.
+// behind hands written data of a file to the disk while more data come. A system may keep gigabytes
+// in memory before it begins to write by itself, and the receiver would have to wait for them at
+// the end. behind does not wait: while the disk takes a stretch, further data collect.
 type behind struct {
-	from, to int64 // a stretch that was written, and not handed over
+	from, to int64 // stretch that was written and not handed over
 	over     chan struct{}
 }
 
-// wrote takes note of n bytes of f at a place.
+// wrote records that n bytes of f were written at byte at.
 func (b *behind) wrote(f File, at, n int64) {
-	if at != b.to { // what lies between is left to the end
+	if at != b.to { // the part between is left to Sync
 		b.from = at
 	}
 	b.to = at + n
@@ -23,7 +25,7 @@ func (b *behind) wrote(f File, at, n int64) {
 		select {
 		case <-b.over:
 		default:
-			return // the disk still takes what was handed over before
+			return // the disk still takes the stretch before
 		}
 	}
 	over, from, n := make(chan struct{}), b.from, b.to-b.from
@@ -34,7 +36,7 @@ func (b *behind) wrote(f File, at, n int64) {
 	}()
 }
 
-// wait returns when f is not used any more.
+// wait waits until f is no longer used.
 func (b *behind) wait() {
 	if b.over != nil {
 		<-b.over

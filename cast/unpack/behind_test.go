@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sluggish is a file whose disk takes what is handed over when it is told to.
+// sluggish is a file whose disk takes a stretch only when the test lets it.
 type sluggish struct {
 	File
 	begun chan [2]int64 // stretches, from and to
@@ -18,7 +18,8 @@ func (s sluggish) Begin(at, n int64) {
 	<-s.taken
 }
 
-// What was written is handed to the disk while more comes, each byte once, in long stretches, and nobody waits for the disk.
+// Written data are handed to the disk while more come: each byte once, in long stretches, without
+// waiting for the disk.
 func TestBehind(t *testing.T) {
 	s := sluggish{nil, make(chan [2]int64, 1), make(chan struct{})}
 	var b behind

@@ -12,32 +12,34 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// Dir is a directory that is written to, and nothing outside of it.
+// Dir is a directory to which files are written. Its methods reach nothing outside of it.
 type Dir interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Mkdir(name string, perm fs.FileMode) error
-	// Enter returns the directory of that name.
+	// Enter returns the directory with the given name.
 	Enter(name string) (Dir, error)
-	// Create makes a file that is not there, for this user alone.
+	// Create creates a file that must not exist, with access for this user only.
 	Create(name string) (File, error)
-	// Resume opens a file for this user alone, and says whether it was made. Nobody else resumes it until it is closed.
+	// Resume opens or creates a file with access for this user only. fresh reports whether it was
+	// created. Until the file is closed, no other process can resume it.
 	Resume(name string) (f File, fresh bool, err error)
-	// Open opens a file that is there, to read it.
+	// Open opens an existing file for reading.
 	Open(name string) (File, error)
 	Symlink(target, name string) error
 	Rename(from, to string) error
 	Remove(name string) error
 	Chmod(name string, mode fs.FileMode) error
 	Chtimes(name string, t time.Time) error
-	// Lchown changes the owner of an entry, and of a link itself.
+	// Lchown changes the owner of an entry. It does not follow a link.
 	Lchown(name string, uid, gid int) error
-	// SetExtended gives the directory itself extended attributes; see [File].
+	// SetExtended sets extended attributes of the directory itself; see [File].
 	SetExtended(a *record.Attributes) error
-	// Link makes a further name of a file. Both are paths below the directory.
+	// Link gives the file from the further name to. Both are paths below the directory.
 	Link(from, to string) error
-	// Each calls f with the names in the directory, in order. An error of f ends it.
+	// Each calls f with each name in the directory, in order. It stops at the first error of f, and
+	// returns it.
 	Each(f func(name string) error) error
-	// Sync returns once the names in the directory would survive a crash.
+	// Sync waits until the names in the directory would survive a crash.
 	Sync() error
 	Close() error
 }
@@ -46,24 +48,25 @@ type Dir interface {
 type File interface {
 	WriteAt(b []byte, at int64) (int, error)
 	ReadAt(b []byte, at int64) (int, error)
-	// Zero makes a stretch zero, as a hole where the file system can.
+	// Zero zeroes n bytes from byte at on, as a hole if the file system has holes.
 	Zero(at, n int64) error
 	Truncate(size int64) error
-	// Reserve makes room for so many bytes, where the file system can.
+	// Reserve reserves size bytes on the disk, if the file system can.
 	Reserve(size int64) error
 	Chmod(mode fs.FileMode) error
 	Chown(uid, gid int) error
-	// SetExtended gives the file the access lists of a, the other extended attributes, or both, as a says
-	// which are all, and removes others of these kinds.
+	// SetExtended sets the access lists of a if a.ACL is true, and the other extended attributes of
+	// a if a.Xattr is true. It removes other attributes of these kinds.
 	SetExtended(a *record.Attributes) error
-	// Begin has the system begin to hand a stretch that was written to the disk, and may wait for that. What goes wrong Sync says.
+	// Begin makes the system begin to write n bytes from byte at on to the disk. It may wait. Sync
+	// returns its errors.
 	Begin(at, n int64)
-	// Sync returns once what was written would survive a crash.
+	// Sync waits until the written data would survive a crash.
 	Sync() error
 	Close() error
 }
 
-// OpenDir returns the directory at path, of the system.
+// OpenDir opens the system's directory at path.
 func OpenDir(path string) (Dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -96,7 +99,7 @@ func (d systemDir) Resume(name string) (File, bool, error) {
 	if errors.Is(err, fs.ErrExist) {
 		f, err = d.open(name, os.O_RDWR)
 	}
-	if errors.Is(err, fs.ErrPermission) { // it was about to be given its name
+	if errors.Is(err, fs.ErrPermission) { // the file was about to get its name
 		if err = d.Root.Chmod(name, 0o600); err == nil {
 			f, err = d.open(name, os.O_RDWR)
 		}
@@ -110,7 +113,7 @@ func (d systemDir) Resume(name string) (File, bool, error) {
 	return systemFile{f}, fresh, nil
 }
 
-var errNoFile = errors.New("there is something that is no file")
+var errNoFile = errors.New("it exists and is not a regular file")
 
 // open opens a regular file, and nothing else.
 func (d systemDir) open(name string, how int) (*os.File, error) {
@@ -143,7 +146,7 @@ func (d systemDir) Open(name string) (File, error) {
 	return systemFile{f}, nil
 }
 
-// lock keeps others from resuming a file until it is closed.
+// lock keeps other processes from resuming a file until it is closed.
 func lock(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -154,9 +157,9 @@ func lock(f *os.File) error {
 		return err
 	}
 	if errors.Is(locked, unix.EWOULDBLOCK) {
-		return errors.New("another process writes what was kept of it")
+		return errors.New("another process writes its partial file")
 	}
-	return nil // any other answer is of a file system that has no locks
+	return nil // for other errors, the file system has no locks
 }
 
 func (d systemDir) Chtimes(name string, t time.Time) error { return d.Root.Chtimes(name, t, t) }

@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// disk has files and directories given to the disk side by side: for many it takes little longer than for one.
-// What follows that is done in the order in which they were given.
+// disk syncs files and directories side by side, because to sync many takes little longer than to
+// sync one. The functions that follow are called in the order of the calls of give.
 type disk struct{ waits []wait }
 
-// wait is for one of them.
+// wait is a file or a directory that is being synced.
 type wait struct {
-	over <-chan error          // the disk has it, or has failed
-	then func(err error) error // what follows
+	over <-chan error          // gets the result of the sync
+	then func(err error) error // called with the result
 }
 
-// sideBySide is how many are given to the disk at a time: each has a file open.
+// sideBySide is the greatest number of syncs at a time. Each has a file open.
 const sideBySide = 32
 
-// give has sync called beside what comes next, and then, with its error, when all that was given before is done. A
-// nil sync is for what only has to wait for that. It returns what has gone wrong with any that was given before.
+// give calls sync in a goroutine. When all earlier syncs are done, it calls then with the error of
+// sync. If sync is nil, then only waits for the earlier ones. give returns an error of an earlier
+// call.
 func (d *disk) give(sync func() error, then func(err error) error) error {
 	over := make(chan error, 1)
 	if sync != nil {
@@ -32,7 +33,7 @@ func (d *disk) give(sync func() error, then func(err error) error) error {
 	return d.settle(sideBySide)
 }
 
-// settle waits until no more than some are left to wait for.
+// settle waits until no more than left syncs are open.
 func (d *disk) settle(left int) (err error) {
 	for len(d.waits) > left {
 		w := d.waits[0]
@@ -42,7 +43,7 @@ func (d *disk) settle(left int) (err error) {
 	return err
 }
 
-// temps are names that nothing else has.
+// temps makes unique temporary names.
 type temps struct {
 	random string
 	count  int

@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// gathering is a disk that takes files once there are so many.
+// gathering is a disk that completes syncs once there are want of them.
 type gathering struct {
 	unpack.Dir
 	g *gathered
@@ -24,9 +24,9 @@ type gathering struct {
 
 type gathered struct {
 	mu    sync.Mutex
-	files int           // that have been given
-	want  int           // of which that many are to be there
-	there chan struct{} // closed then
+	files int           // syncs begun
+	want  int           // syncs to wait for
+	there chan struct{} // closed when files reaches want
 }
 
 func (d gathering) Enter(name string) (unpack.Dir, error) {
@@ -60,8 +60,8 @@ func (f gatheringFile) Sync() error {
 	}
 }
 
-// Files are given to the disk side by side, those of several directories, too. Each directory gets its time when its files are
-// there.
+// Files of several directories are synced side by side. Each directory gets its time after its
+// files.
 func TestSideBySide(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	const files = 70

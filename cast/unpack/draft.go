@@ -11,18 +11,18 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// draft is a file that is being written, beside its place.
+// draft is a file that is being written under a temporary name.
 type draft struct {
-	name  string // empty: the file that is there is what is to come
-	f     File   // nil then
-	fresh bool   // nothing was in it
-	old   File   // what stands under the file's name; nil if nothing is taken of it
+	name  string // empty: the existing file is already what the sender has
+	f     File   // nil if name is empty
+	fresh bool   // the draft was empty when it was opened
+	old   File   // existing file with the final name; nil if it is not used
 
 	behind behind
 }
 
-// errChanged: the sender keeps back what this host does not have.
-var errChanged = errors.New("what is sent has changed since it was compared: cast it again")
+// errChanged says that the sender keeps back data that this host does not have.
+var errChanged = errors.New("the sender's data have changed since the comparison: cast again")
 
 // draw opens a draft.
 func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
@@ -50,7 +50,7 @@ func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
 	return d, nil
 }
 
-// file is what gets the name in the end.
+// file returns the file that gets the final name.
 func (d *draft) file() File {
 	if d.f != nil {
 		return d.f
@@ -69,7 +69,7 @@ func (d *draft) close() (err error) {
 	return err
 }
 
-// take takes over what this host has of what is to come at a place of the file.
+// take uses data that this host has for n bytes from byte at on.
 func (u *unpacker) take(d *draft, at, n int64) error {
 	for n > 0 {
 		if u.ctx.Err() != nil {
@@ -105,7 +105,7 @@ func (u *unpacker) take(d *draft, at, n int64) error {
 	return nil
 }
 
-// put writes what has come, unless it is there.
+// write writes data that came, unless the file has them.
 func (u *unpacker) write(d *draft, b []byte, at int64) error {
 	if d.name == "" {
 		return u.take(d, at, int64(len(b)))
@@ -116,7 +116,7 @@ func (u *unpacker) write(d *draft, b []byte, at int64) error {
 	return err
 }
 
-// hole leaves out what is zero.
+// hole makes n zero bytes from byte at on.
 func (u *unpacker) hole(d *draft, at, n int64) error {
 	if d.name == "" {
 		return u.take(d, at, n)
@@ -130,7 +130,7 @@ func (u *unpacker) hole(d *draft, at, n int64) error {
 	return d.f.Zero(at, n)
 }
 
-// scratch is room for a stretch of a file.
+// scratch returns a buffer for a stretch of a file.
 func (u *unpacker) scratch() []byte {
 	if u.buf == nil {
 		u.buf = make([]byte, record.MaxSpan)
@@ -138,32 +138,32 @@ func (u *unpacker) scratch() []byte {
 	return u.buf
 }
 
-// discard removes a draft of a file that is not sent.
+// discard removes the draft of a file that is not sent.
 func (u *unpacker) discard(dir Dir, d *draft) error {
 	if d.name == "" {
 		return nil
 	}
 	if err := dir.Remove(d.name); err != nil {
-		return fmt.Errorf("remove what is not sent: %w", err)
+		return fmt.Errorf("remove a file that is not sent: %w", err)
 	}
 	return nil
 }
 
-// drop gives a draft up. What has come of it stays if it is to be kept.
+// drop closes an unfinished draft. It removes the draft unless Target.Keep is set.
 func (u *unpacker) drop(dir Dir, d *draft) error {
 	if d.name == "" || u.target.Keep {
 		return nil
 	}
 	if err := dir.Remove(d.name); err != nil {
-		return fmt.Errorf("remove what is not whole: %w", err)
+		return fmt.Errorf("remove an incomplete file: %w", err)
 	}
 	return nil
 }
 
-// forget removes what stays of an earlier cast of a file that is whole now.
+// forget removes the partial file of an earlier cast, because the file is whole now.
 func (u *unpacker) forget(dir Dir, name string) error {
 	if err := dir.Remove(PartialName(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove what was kept: %w", err)
+		return fmt.Errorf("remove a partial file: %w", err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// setExtended gives an open file or directory extended attributes, and removes others of their
+// setExtended sets extended attributes of an open file or directory, and removes others of their
 // kinds.
 func setExtended(f *os.File, a *record.Attributes) error {
 	var failed error
@@ -23,7 +23,7 @@ func setExtended(f *os.File, a *record.Attributes) error {
 	return nil
 }
 
-// maxNames is the most that Linux returns for the names of all attributes of a file, in bytes.
+// maxNames is the greatest length of the names of all attributes of a file in Linux, in bytes.
 const maxNames = 64 << 10
 
 func setExtendedOf(fd int, a *record.Attributes) error {
@@ -44,7 +44,7 @@ func setExtendedOf(fd int, a *record.Attributes) error {
 	}
 	for _, e := range a.Extended {
 		if !record.IsACL(e.Name) && !record.KeepsXattr(e.Name, root) {
-			continue // the sender may be root, and this process is not
+			continue // only root may set it
 		}
 		if err := unix.Fsetxattr(fd, e.Name, e.Value, 0); err != nil {
 			return fmt.Errorf("%s: %w", e.Name, err)

@@ -17,7 +17,7 @@ import (
 var list = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\x01\x00\x00\x00" +
 	"\x04\x00\x00\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
 
-// value returns an extended attribute, "" if there is none.
+// value returns an extended attribute, or "" if there is none.
 func value(t *testing.T, path, name string) string {
 	t.Helper()
 	b := make([]byte, record.MaxValue)
@@ -29,8 +29,7 @@ func value(t *testing.T, path, name string) string {
 	return string(b[:n])
 }
 
-// Access lists and other extended attributes come if both sides ask for them, and what was there
-// goes.
+// If both sides ask for them, access lists and other extended attributes replace the existing ones.
 func TestExtended(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"f": "x", "d/g": "y", "l": "-> f"})

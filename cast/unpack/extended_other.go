@@ -9,10 +9,11 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// setExtended returns an error if there are attributes to set: those that come are Linux's.
+// setExtended returns an error if there are attributes to set, because only those of Linux are
+// supported.
 func setExtended(_ *os.File, a *record.Attributes) error {
 	if len(a.Extended) == 0 {
 		return nil
 	}
-	return errors.New("access lists and extended attributes are kept on Linux alone")
+	return errors.New("only Linux can keep access lists and extended attributes")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// faulty fails at one call, counted over a directory and all below it.
+// faulty is a directory in which one call fails, counted over the directory and everything below
+// it.
 type faulty struct {
 	unpack.Dir
 	left *atomic.Int64
@@ -124,7 +125,7 @@ func (f faultyFile) Close() error {
 	return err
 }
 
-// Whichever call of the system fails: it is told, every file that is there is whole, and nothing else is.
+// If any call of the system fails, Unpack returns its error, and leaves only complete files.
 func TestFaults(t *testing.T) {
 	from := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(from, "d"), 0o755))

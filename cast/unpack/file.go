@@ -11,10 +11,11 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// errVoid: the file that was open is not sent.
+// errVoid says that the open file is not sent.
 var errVoid = errors.New("it has changed while the sender read it")
 
-// file writes a file. Whatever fails, nothing of it is left, but for what is to be kept.
+// file writes a file. After a failure it leaves nothing, except a partial file if Target.Keep is
+// set.
 func (u *unpacker) file(rec *record.Record) error {
 	dir, path, attr := u.here(), u.at(rec.Name), u.attr
 	if err := u.free(rec.Name); err != nil {
@@ -60,7 +61,7 @@ func (u *unpacker) file(rec *record.Record) error {
 		}
 		u.totals.Bytes += rec.Size
 		if u.target.Keep && d.name != "" {
-			return nil // it has its name
+			return nil // the file has its name already
 		}
 		if err := u.forget(dir, rec.Name); err != nil {
 			return failedAt(path, err)
@@ -69,7 +70,7 @@ func (u *unpacker) file(rec *record.Record) error {
 	})
 }
 
-// same keeps a file that stands there, whose size and time are right.
+// same keeps an existing file with the right size and time.
 func (u *unpacker) same(rec *record.Record) error {
 	dir := u.here()
 	info, err := dir.Lstat(rec.Name)
@@ -95,8 +96,8 @@ func (u *unpacker) same(rec *record.Record) error {
 	return errors.Join(err, f.Close())
 }
 
-// unchanged reports whether a file has the size and the time of one that is to come. Some file
-// systems keep whole seconds.
+// unchanged reports whether a file has the size and the time of the sender's file. Some file
+// systems store only whole seconds.
 func unchanged(info fs.FileInfo, rec *record.Record) bool {
 	if !info.Mode().IsRegular() || info.Size() != rec.Size {
 		return false
@@ -105,7 +106,7 @@ func unchanged(info fs.FileInfo, rec *record.Record) bool {
 	return is.Equal(want) || is.Nanosecond() == 0 && is.Unix() == want.Unix()
 }
 
-// place gives a file that is whole its time and its name.
+// place gives a complete file its time and its name.
 func (u *unpacker) place(dir Dir, d *draft, rec *record.Record) error {
 	at := d.name
 	if at == "" {
@@ -117,7 +118,7 @@ func (u *unpacker) place(dir Dir, d *draft, rec *record.Record) error {
 	return dir.Rename(at, rec.Name)
 }
 
-// content writes what a file has, of which the first record has been read.
+// content writes the contents of a file. r is their first record.
 func (u *unpacker) content(d *draft, rec *record.Record, r record.Record) error {
 	if d.f != nil && rec.Size >= reserveFrom && !rec.Holes {
 		if err := d.f.Reserve(rec.Size); err != nil {
@@ -153,11 +154,11 @@ func (u *unpacker) content(d *draft, rec *record.Record, r record.Record) error 
 	}
 }
 
-// seal makes the length and the permissions right of a file of which all is there.
+// seal sets the length and the permissions of a complete file.
 func (u *unpacker) seal(d *draft, rec *record.Record) error {
 	var err error
 	if d.f != nil && (rec.Holes || !d.fresh) {
-		err = d.f.Truncate(rec.Size) // there may be a hole at its end, or more than belongs to it
+		err = d.f.Truncate(rec.Size) // a hole at the end may be missing, or old data may follow
 	}
 	if err == nil {
 		err = u.attributes(u.attr, d.file().Chown, d.file().SetExtended)
@@ -171,7 +172,7 @@ func (u *unpacker) seal(d *draft, rec *record.Record) error {
 	return nil
 }
 
-// hashZeros is for a hole.
+// hashZeros hashes n zero bytes of a hole.
 func (u *unpacker) hashZeros(n int64) error {
 	if u.zeros == nil {
 		u.zeros = make([]byte, record.MaxSpan)
@@ -185,7 +186,7 @@ func (u *unpacker) hashZeros(n int64) error {
 	return nil
 }
 
-// check compares a sum with that of what has come.
+// check compares a sum with that of the received data.
 func (u *unpacker) check(r *record.Record) error {
 	var got [record.SumLen]byte
 	u.hash.Sum(got[:0])
@@ -196,7 +197,7 @@ func (u *unpacker) check(r *record.Record) error {
 	return nil
 }
 
-// stream hands a stream on.
+// stream passes a stream to Target.Stream.
 func (u *unpacker) stream() error {
 	if u.target.Stream == nil {
 		return ErrStream
@@ -214,7 +215,7 @@ func (u *unpacker) stream() error {
 		}
 		u.hash.Write(r.Data)
 		if _, err := u.target.Stream.Write(r.Data); err != nil {
-			return fmt.Errorf("hand the stream on: %w", err)
+			return fmt.Errorf("pass on the stream: %w", err)
 		}
 		u.totals.Bytes += int64(len(r.Data))
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Home replaces ~ at the beginning of a path by the home of the user, and ~NAME by that of another
-// user, as a shell does.
+// Home replaces ~ at the beginning of a path by the user's home, and ~NAME by the home of another
+// user, as a shell does. It returns an error if there is no such user.
 func Home(path string) (string, error) {
 	if !strings.HasPrefix(path, "~") {
 		return path, nil

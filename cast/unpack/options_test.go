@@ -25,7 +25,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// everything is what a receiver accepts that has asked for all.
+// everything accepts all properties.
 var everything = unpack.Accept{Owner: true, Special: true, ACL: true, Xattr: true, FreeLinks: true}
 
 // plant makes files in a directory. A name that ends with a slash is a directory; the text of a
@@ -48,7 +48,7 @@ func plant(t testing.TB, dir string, entries map[string]string) {
 	}
 }
 
-// planted returns what plant has made.
+// planted returns the entries of a directory in the form of plant.
 func planted(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -65,7 +65,7 @@ func planted(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// skips collects what an origin skips.
+// skips holds the entries that an origin skips, and why.
 type skips map[string]string
 
 func (s skips) skip(path string, why error) { s[filepath.Base(path)] += why.Error() + "\n" }
@@ -94,7 +94,8 @@ func unpackInto(t testing.TB, r io.Reader, to string, target unpack.Target) (unp
 	return unpack.Unpack(t.Context(), r, target)
 }
 
-// cast finds what it cannot send before it sends anything, names each entry once, and sends the rest.
+// An origin finds entries that cannot be sent before it sends anything, names each once, and sends
+// the rest.
 func TestSkipped(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"a": "a", "bin/python": "-> /usr/bin/python3", "bin/x": "x", "up": "-> ../z", "in": "-> a", "z": "z"})
@@ -176,8 +177,8 @@ func TestVanished(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "first", "d/": "", "z": "last"}, planted(t, to))
 }
 
-// A file that changes while it is read is read once more. If it changes again it is skipped, and is
-// not written; the others are.
+// A file that changes while it is read is read once more. If it changes again, it is skipped, and
+// only the other files are written.
 func TestChangesWhileRead(t *testing.T) {
 	for _, changes := range []int{0, 1, 2} {
 		for _, keep := range []bool{false, true} {
@@ -218,8 +219,8 @@ func TestChangesWhileRead(t *testing.T) {
 	}
 }
 
-// Links are sent as they are, or what they lead to is; a receiver that has not asked for links that
-// lead out takes none.
+// Links, or their targets, are sent. A receiver refuses links that lead out unless it has asked for
+// them.
 func TestLinks(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside", "d/g": "deep"})
@@ -233,11 +234,11 @@ func TestLinks(t *testing.T) {
 	_, err = across(t, o, to, unpack.Target{Accept: everything})
 	require.NoError(t, err)
 	require.Equal(t, planted(t, from), planted(t, to))
-	// A file below a link that was sent is not written through it.
+	// No file is written through a link that was sent.
 	other := t.TempDir()
 	plant(t, other, map[string]string{"d/g": "new"})
 	_, err = across(t, origin(t, pack.Options{}, other+"/"), to, unpack.Target{Accept: everything})
-	require.ErrorContains(t, err, "write d: there is something that is no directory")
+	require.ErrorContains(t, err, "write d: it exists and is not a directory")
 	require.Equal(t, "deep", planted(t, out)["d/g"])
 
 	to = t.TempDir()
@@ -266,7 +267,7 @@ func TestFilter(t *testing.T) {
 	require.Equal(t, map[string]string{"from/": "", "from/a.c": "", "from/src/": "", "from/src/b.o": "", "from/src/build": ""}, planted(t, to))
 }
 
-// Several sources come together, in the order of their names.
+// Several sources are sent together, in the order of their names.
 func TestSources(t *testing.T) {
 	top, to := t.TempDir(), t.TempDir()
 	plant(t, top, map[string]string{"z": "file z", "one/a": "1a", "one/m": "1m", "two/b": "2b", "two/y/q": "2q", "dir/x": "x"})
@@ -280,17 +281,17 @@ func TestSources(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "1a", "b": "2b", "dir/": "", "dir/x": "x", "m": "1m", "y/": "", "y/q": "2q", "z": "file z"}, planted(t, to))
 
 	_, err = pack.New([]string{at("one/a"), at("two/../one/a")}, pack.Options{})
-	require.ErrorContains(t, err, "would both come as a")
+	require.ErrorContains(t, err, "would both be sent as a")
 	plant(t, top, map[string]string{"two/a": "2a"})
 	_, err = origin(t, pack.Options{}, at("two/"), at("one/")).Measure(t.Context())
-	require.ErrorContains(t, err, "the name a comes from another source, too")
+	require.ErrorContains(t, err, "another source also has the name a")
 	_, err = origin(t, pack.Options{Skip: skips{}.skip}, at("z"), at("none")).Measure(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = pack.New(nil, pack.Options{})
 	require.Error(t, err)
 }
 
-// inode returns which file stands at a path, and how many names it has.
+// inode returns the inode of the file at a path, and its number of names.
 func inode(t *testing.T, path string) (ino, names uint64) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -299,7 +300,8 @@ func inode(t *testing.T, path string) (ino, names uint64) {
 	return st.Ino, uint64(st.Nlink)
 }
 
-// A file with several names is sent once, and has them at the receiver: whatever was there.
+// A file with several names is sent once, and has these names at the receiver, whatever existed
+// there before.
 func TestHardLinks(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"a": "shared", "d/": "", "e/": "", "z": "alone"})
@@ -330,11 +332,11 @@ func TestHardLinks(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(to, "b")))
 	require.NoError(t, os.Mkdir(filepath.Join(to, "b"), 0o755))
 	_, err = across(t, o, to, unpack.Target{})
-	require.ErrorContains(t, err, "write b: a directory of this name is there")
+	require.ErrorContains(t, err, "write b: a directory of this name exists")
 }
 
-// setuid, setgid and sticky come if the sender and the receiver ask for them, and permissions are
-// changed as the sender says.
+// setuid, setgid and sticky are set if sender and receiver ask for them. The sender's modes change
+// permissions.
 func TestModes(t *testing.T) {
 	from := t.TempDir()
 	plant(t, from, map[string]string{"f": "x", "d/": ""})
@@ -412,8 +414,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestDelete checks that a receiver deletes entries that the sender lacks once everything has come. It
-// keeps excluded and skipped entries, and follows no link.
+// TestDelete checks that a receiver deletes entries that the sender lacks once everything has come.
+// It keeps excluded and skipped entries, and follows no link.
 func TestDelete(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"f": "outside"})
@@ -459,8 +461,7 @@ func TestDelete(t *testing.T) {
 		})
 	}
 
-	// A directory that comes under its name is the only one in which something is deleted, and
-	// nothing is when something goes wrong.
+	// Entries are deleted only in a directory that is sent under its name, and not after an error.
 	sub := filepath.Join(from, "d")
 	to := t.TempDir()
 	defer free(to)
@@ -476,8 +477,8 @@ func TestDelete(t *testing.T) {
 	require.Equal(t, map[string]string{"d/": "", "d/x": "x", "d/y": "y", "other": ""}, planted(t, to))
 }
 
-// In a quick cast files of the same size and time are neither read nor sent, and all others are;
-// both sides have the digest of the outline in the end.
+// A quick cast neither reads nor sends files of the same size and time, and sends all others. At
+// the end, both sides have the digest of the outline.
 func TestQuick(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	long := strings.Repeat("0123456789abcdef", 1<<17) // two blocks
@@ -521,21 +522,21 @@ func TestQuick(t *testing.T) {
 	now, _ := inode(t, filepath.Join(to, "d", "same"))
 	require.Equal(t, ino, now)
 
-	// A host without anything gets all, with the same digest.
+	// A host without any file gets everything, with the same digest.
 	fresh := t.TempDir()
 	got, err = across(t, o, fresh, unpack.Target{})
 	require.NoError(t, err)
 	require.Equal(t, digest, got.Digest)
 	require.Equal(t, planted(t, from), planted(t, fresh))
 
-	// A change at the receiver after the comparison is an error there.
+	// A change at the receiver after the comparison is an error at the receiver.
 	require.NoError(t, o.Tree(t.Context(), &b, held.Lacked()))
 	require.NoError(t, os.Remove(filepath.Join(to, "d", "same")))
 	_, err = unpack.Unpack(t.Context(), &b, unpack.Target{Dir: dir, Keep: true, Held: held})
-	require.ErrorContains(t, err, "write d/same: what is sent has changed since it was compared")
+	require.ErrorContains(t, err, "write d/same: the sender's data have changed since the comparison")
 }
 
-// A directory at the place of a file is found before the bytes of the file come.
+// A directory with the name of a file is an error before the bytes of the file come.
 func TestDirectoryInTheWay(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	plant(t, from, map[string]string{"f": strings.Repeat("x", 1<<20)})
@@ -544,10 +545,10 @@ func TestDirectoryInTheWay(t *testing.T) {
 	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	head := bytes.IndexByte(b.Bytes(), 'x')
 	_, err := unpackInto(t, io.MultiReader(bytes.NewReader(b.Bytes()[:head]), never{}), to, unpack.Target{})
-	require.EqualError(t, err, "write f: a directory of this name is there")
+	require.EqualError(t, err, "write f: a directory of this name exists")
 }
 
-// never is a reader that is not read.
+// never is a reader that must not be read.
 type never struct{}
 
 func (never) Read([]byte) (int, error) { return 0, errors.New("read too far") }
@@ -563,7 +564,8 @@ func TestHome(t *testing.T) {
 	require.ErrorContains(t, err, "~no-such-user-here/x: ")
 }
 
-// FuzzAccepting: a receiver that accepts everything touches nothing outside of its directory.
+// FuzzAccepting checks that a receiver that accepts everything touches nothing outside of its
+// directory.
 func FuzzAccepting(f *testing.F) {
 	from := f.TempDir()
 	plant(f, from, map[string]string{"d/l": "-> /etc", "f": "text", "g": ""})

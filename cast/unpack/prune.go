@@ -15,13 +15,13 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// pruner collects what is to be deleted once all has come.
+// pruner collects the entries that are deleted once everything has come.
 type pruner struct {
 	rules  []filter.Rule
-	filter *filter.Filter // of the rules, once an entry has come
+	filter *filter.Filter // filter of the rules; set when the first entry comes
 	most   int
-	count  int       // entries to delete, up to one more than most
-	doomed []*doomed // by directories
+	count  int       // number of entries to delete, up to most+1
+	doomed []*doomed // one element for each directory
 }
 
 // doomed are entries of a directory that are to be deleted.
@@ -30,19 +30,19 @@ type doomed struct {
 	names []string
 	mode  fs.FileMode
 	time  int64
-	top   bool // the directory is the one that all is written to: its mode and time are left alone
+	top   bool // the directory is the top, whose mode and time stay
 }
 
-// old goes through the names that are in a directory, in order.
+// old iterates over the existing names in a directory, in order.
 type old struct {
 	next func() (string, error, bool)
 	end  func()
-	name string // the next one; "": it is not known
+	name string // next name; "": not known
 	over bool
-	dead *doomed // of this directory; nil: none yet
+	dead *doomed // entries to delete in this directory; nil: none yet
 }
 
-// list returns the names in a directory, which stays open until stop is called.
+// list iterates over the names in a directory. The directory stays open until stop is called.
 func list(dir Dir) *old {
 	o := new(old)
 	stopped := errors.New("stopped")
@@ -66,14 +66,14 @@ func (o *old) stop() {
 	}
 }
 
-// deletes takes note of what the sender says of deletion.
+// deletes records what the sender says about deletion.
 func (u *unpacker) deletes(rec *record.Record) error {
 	if rec.Kind == record.Rule {
 		u.prune.rules = append(u.prune.rules, filter.Rule{Include: rec.All, Pattern: rec.Target})
 		return nil
 	}
 	if u.target.Delete == 0 {
-		return fmt.Errorf("%w: to delete what the sender does not have", ErrUnasked)
+		return fmt.Errorf("%w: deletion of entries that the sender does not have", ErrUnasked)
 	}
 	u.prune = &pruner{most: u.target.Delete}
 	if rec.All {
@@ -82,8 +82,7 @@ func (u *unpacker) deletes(rec *record.Record) error {
 	return nil
 }
 
-// passOver dooms all names in the directory before one that comes, or all that are left if that is
-// "".
+// passOver dooms all remaining names in the directory before name, or all if name is "".
 func (u *unpacker) passOver(name string) error {
 	l := &u.levels[len(u.levels)-1]
 	o := l.old
@@ -118,11 +117,11 @@ func (u *unpacker) passOver(name string) error {
 	return nil
 }
 
-// doom takes note that an entry is to be deleted.
+// doom records an entry that is to be deleted.
 func (u *unpacker) doom(l *level, name string) error {
 	p := u.prune
 	if p.count > p.most {
-		return nil // none is
+		return nil // nothing will be deleted
 	}
 	some, _, err := u.eachDoomed(l.dir, name, u.at(name), func(Dir, string) error {
 		if p.count++; p.count > p.most {
@@ -143,9 +142,9 @@ func (u *unpacker) doom(l *level, name string) error {
 
 var errEnough = errors.New("enough")
 
-// eachDoomed calls do for an entry and for all below it, those below first, except for what the
-// rules exclude. It reports whether it has called do at all, and whether the entry stays. A link is
-// never followed.
+// eachDoomed calls do for an entry and all entries below it, except those that the rules exclude.
+// Entries below come first. some reports whether it called do, and stays whether the entry itself
+// stays. eachDoomed never follows a link.
 func (u *unpacker) eachDoomed(in Dir, name, rel string, do func(in Dir, name string) error) (some, stays bool, err error) {
 	if u.ctx.Err() != nil {
 		return false, true, context.Cause(u.ctx)
@@ -177,14 +176,14 @@ func (u *unpacker) eachDoomed(in Dir, name, rel string, do func(in Dir, name str
 	return true, false, do(in, name)
 }
 
-// sweep deletes what is doomed, once all has come.
+// sweep deletes the doomed entries, once everything has come.
 func (u *unpacker) sweep() error {
 	if err := u.passOver(""); err != nil { // of the outermost directory
 		return err
 	}
 	p := u.prune
 	if p.count > p.most {
-		return fmt.Errorf("%w: more than %d; none was", ErrTooMany, p.most)
+		return fmt.Errorf("%w: more than %d; none was deleted", ErrTooMany, p.most)
 	}
 	for _, d := range p.doomed {
 		if err := u.sweepIn(d); err != nil {
@@ -194,7 +193,7 @@ func (u *unpacker) sweep() error {
 	return nil
 }
 
-// sweepIn deletes entries of one directory, which keeps its mode and its time.
+// sweepIn deletes the doomed entries of one directory. The directory keeps its mode and its time.
 func (u *unpacker) sweepIn(d *doomed) (err error) {
 	chain := []Dir{u.target.Dir}
 	defer func() {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve has the file system find room for size bytes, so that a disk that is too full is
-// known at once and the file lies in few pieces.
+// reserve makes the file system reserve size bytes. So a full disk is known at once, and the file
+// is stored in few pieces.
 func reserve(f *os.File, size int64) error {
 	var failed error
 	err := control(f, func(fd int) { failed = reserveIn(fd, size) })
@@ -18,7 +18,7 @@ func reserve(f *os.File, size int64) error {
 	case errors.Is(failed, unix.ENOSPC), errors.Is(failed, unix.EFBIG), errors.Is(failed, unix.EDQUOT):
 		return &os.PathError{Op: "reserve", Path: f.Name(), Err: failed}
 	}
-	return nil // any other answer is of a file system that cannot
+	return nil // for other errors, the file system cannot reserve
 }
 
 func reserveIn(fd int, size int64) error {
@@ -29,7 +29,8 @@ func reserveIn(fd int, size int64) error {
 	if int64(fs.Type) != unix.TMPFS_MAGIC {
 		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	}
-	// Memory lies in no pieces, and what is reserved of it is filled with zeros at once: 1 GiB takes a quarter of a second, for which all others would wait.
+	// A file system in memory gains nothing from reserving. It would fill the memory with zeros at
+	// once, a quarter of a second for 1 GiB, while all others wait.
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
@@ -48,12 +49,13 @@ func punch(f *os.File, at, n int64) (done bool) {
 	return done && err == nil
 }
 
-// begin has the system write a stretch of a file that lies in memory. Errors are kept for fsync.
+// begin makes the system write a stretch of a file from memory to the disk. A later fsync returns
+// its errors.
 func begin(f *os.File, at, n int64) {
 	_ = control(f, func(fd int) { _ = unix.SyncFileRange(fd, at, n, unix.SYNC_FILE_RANGE_WRITE) })
 }
 
-// control calls do with a file's descriptor, which stays open meanwhile.
+// control calls do with the file's descriptor, which stays open during the call.
 func control(f *os.File, do func(fd int)) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In memory nothing is filled with zeros to reserve it, and too little room is known at once all the same.
+// reserve does not fill memory with zeros, and still notices at once that there is too little
+// space.
 func TestReserveInMemory(t *testing.T) {
 	const shared = "/dev/shm"
 	var fs unix.Statfs_t

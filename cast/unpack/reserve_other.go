@@ -4,11 +4,11 @@ package unpack
 
 import "os"
 
-// reserve does nothing: these systems have no call that only reserves.
+// reserve does nothing, because these systems have no call that only reserves.
 func reserve(*os.File, int64) error { return nil }
 
-// punch: these systems are asked for no holes.
+// punch makes no holes on these systems.
 func punch(*os.File, int64, int64) bool { return false }
 
-// begin does nothing: these systems begin by themselves.
+// begin does nothing, because these systems begin by themselves.
 func begin(*os.File, int64, int64) {}

@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// compare returns what is there in to of what is in from.
+// compare returns the data of from that exist in to.
 func compare(t require.TestingT, from, to string) *unpack.Held {
 	var b bytes.Buffer
 	require.NoError(t, pack.At(from).Survey(context.Background(), &b, nil))
@@ -31,7 +31,8 @@ func compare(t require.TestingT, from, to string) *unpack.Held {
 	return held
 }
 
-// resumed casts what is lacked, of which so many bytes come, all if that is negative. It returns how many there were.
+// resumed casts the lacked blocks. The cast breaks off after come bytes, unless come is negative.
+// It returns the number of bytes sent.
 func resumed(t require.TestingT, from, to string, lacked *block.Set, held *unpack.Held, come int) (int, error) {
 	var b bytes.Buffer
 	require.NoError(t, pack.At(from).Tree(context.Background(), &b, lacked))
@@ -46,7 +47,7 @@ func resumed(t require.TestingT, from, to string, lacked *block.Set, held *unpac
 	return sent, err
 }
 
-// drawFile writes a file of some blocks, each of which is one of a few, or a hole.
+// drawFile writes a file of some blocks. Each block is a hole, or one of a few contents.
 func drawFile(t *rapid.T, path string) {
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -67,8 +68,8 @@ func drawFile(t *rapid.T, path string) {
 	require.NoError(t, os.Chtimes(path, epoch, epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "time")))))
 }
 
-// Whatever a host has, of an earlier version and of a cast that has broken off anywhere, it comes to have what is sent; and what it has is not
-// sent again.
+// A host that has an earlier version, or a part of a cast that broke off, gets all files. Blocks
+// that it has are not sent again.
 func TestResume(t *testing.T) {
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,7 +117,7 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// What is there already is not written again.
+// Unchanged files are not written again.
 func TestUnchangedStays(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	text := bytes.Repeat([]byte("text"), block.Len)
@@ -135,7 +136,8 @@ func TestUnchangedStays(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o644), after.Mode())
 }
 
-// If what is sent or what is there changes between the survey and the cast, that is an error, and no file is wrong.
+// If files at the sender or the receiver change between the survey and the cast, Unpack returns an
+// error, and no file is wrong.
 func TestChangesMeanwhile(t *testing.T) {
 	for name, change := range map[string]struct {
 		at   func(from, to string) string
@@ -166,10 +168,10 @@ func TestChangesMeanwhile(t *testing.T) {
 		all.Append(false)
 	}
 	_, err := resumed(t, from+"/", to, all, held, -1)
-	require.ErrorContains(t, err, "what is sent has changed since it was compared")
+	require.ErrorContains(t, err, "the sender's data have changed since the comparison")
 }
 
-// Without Keep what stays of an earlier cast is removed once it is of no use.
+// Without Keep, the partial file of an earlier cast is removed once it is useless.
 func TestPartialIsForgotten(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), make([]byte, 3*block.Len), 0o644))
@@ -187,7 +189,7 @@ func TestPartialIsForgotten(t *testing.T) {
 	require.Equal(t, look(t, from), look(t, to))
 }
 
-// Two that would write one file are told, and what is in the way is left alone.
+// Two processes that write the same partial file get an error. Another entry with its name stays.
 func TestResumeAlone(t *testing.T) {
 	to := t.TempDir()
 	dir, err := unpack.OpenDir(to)
@@ -197,7 +199,7 @@ func TestResumeAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, fresh)
 	_, _, err = dir.Resume("f")
-	require.EqualError(t, err, "another process writes what was kept of it")
+	require.EqualError(t, err, "another process writes its partial file")
 	require.NoError(t, f.Close())
 	f, fresh, err = dir.Resume("f")
 	require.NoError(t, err)
@@ -211,7 +213,7 @@ func TestResumeAlone(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzSurvey: whatever comes as a survey, nothing is written, and there is an error or an answer.
+// FuzzSurvey checks that Survey writes nothing for any input, and returns an error or an answer.
 func FuzzSurvey(f *testing.F) {
 	from := f.TempDir()
 	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))

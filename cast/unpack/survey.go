@@ -11,51 +11,52 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// PartialName returns under which name in its directory what has come of a file stays.
+// PartialName returns the name of the partial file that remains, in the same directory, of a file
+// that has not come completely.
 func PartialName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return TempPrefix + hex.EncodeToString(sum[:12])
 }
 
-// Held is what is there of a tree that is to come: in files that have not all, and in those that
-// stand under its names.
+// Held says which blocks of a tree exist on this host, in partial files and in complete files of
+// the same names.
 type Held struct {
-	partial, old block.Set // what is not there
+	partial, old block.Set // blocks that partial files, and files of the same names, lack
 	lacked       block.Set
-	digest       record.Digest // of the survey
+	digest       record.Digest // digest of the survey
 }
 
-// Lacked returns which blocks are not there.
+// Lacked returns the blocks that this host lacks.
 func (h *Held) Lacked() *block.Set { return &h.lacked }
 
-// add takes note of the next block.
+// add records the next block.
 func (h *Held) add(partial, old bool) {
 	h.partial.Append(!partial)
 	h.old.Append(!old)
 	h.lacked.Append(!partial && !old)
 }
 
-// truncate forgets all blocks but the first n.
+// truncate removes all blocks after the first n.
 func (h *Held) truncate(n int64) {
 	h.partial.Truncate(n)
 	h.old.Truncate(n)
 	h.lacked.Truncate(n)
 }
 
-// surveyor compares what is to come with what is there, and changes nothing.
+// surveyor compares the sender's files with those on this host. It changes nothing.
 type surveyor struct {
 	ctx   context.Context
 	r     *record.Reader
 	held  Held
-	quick bool  // it is an outline: size and time count
-	dirs  []Dir // those that are open, the outermost first; nil: it is not there
+	quick bool  // the records are an outline: only size and time count
+	dirs  []Dir // open directories, the outermost first; nil: does not exist
 	buf   []byte
 }
 
-// Survey reads the records of a survey or an outline, and looks for the blocks that they speak of
-// below dir, which is nil if there is no directory. Of an outline all blocks of a file are there if
-// its size and time are right; it is not read. A file that cannot be read counts as none. When ctx
-// ends, so does Survey.
+// Survey reads the records of a survey or an outline, and looks for their blocks below dir. dir is
+// nil if there is no directory. With an outline, Survey reads no files: all blocks of a file exist
+// if its size and time are right. A file that cannot be read counts as missing. Survey returns an
+// error when ctx ends.
 func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 	s := &surveyor{ctx: ctx, r: record.NewReader(r), dirs: []Dir{dir}, buf: make([]byte, block.Len)}
 	defer func() {
@@ -136,7 +137,7 @@ func (s *surveyor) file(rec *record.Record) error {
 		case r.Kind == record.Void:
 			s.held.truncate(before)
 			return nil
-		case r.Kind == record.Sum: // the digest has it
+		case r.Kind == record.Sum: // the digest covers it
 			return nil
 		}
 		if at == 0 {
@@ -153,7 +154,7 @@ func (s *surveyor) file(rec *record.Record) error {
 	}
 }
 
-// stands says of all blocks of a file whether they are there, by its size and time.
+// stands records all blocks of a file as present or lacked, by its size and time.
 func (s *surveyor) stands(rec *record.Record) {
 	there := false
 	if dir := s.here(); dir != nil {
@@ -162,13 +163,13 @@ func (s *surveyor) stands(rec *record.Record) {
 	}
 	for range block.Count(rec.Size) {
 		if s.held.lacked.Len() == block.Most {
-			break // those behind are lacked
+			break // later blocks count as lacked
 		}
 		s.held.add(false, there)
 	}
 }
 
-// openIn opens a file that is there; nil if there is none, or none that can be read.
+// openIn opens an existing file. It returns nil if there is none, or if it cannot be read.
 func openIn(dir Dir, name string) File {
 	if dir == nil {
 		return nil
@@ -180,7 +181,7 @@ func openIn(dir Dir, name string) File {
 	return f
 }
 
-// has reports whether n bytes of a file have a print.
+// has reports whether the n bytes of f from byte at on have the print want.
 func (s *surveyor) has(f File, at, n int64, want *block.Print) bool {
 	if f == nil {
 		return false
@@ -189,7 +190,7 @@ func (s *surveyor) has(f File, at, n int64, want *block.Print) bool {
 	return int64(got) == n && (err == nil || errors.Is(err, io.EOF)) && block.PrintOf(s.buf[:n]) == *want
 }
 
-// whole reports whether the file that stands under a name is just what is to come.
+// whole reports whether the existing file is the same as the sender's.
 func (h *Held) whole(dir Dir, rec *record.Record, first int64) bool {
 	for i := range block.Count(rec.Size) {
 		if h.old.Lacks(first + i) {

@@ -1,13 +1,13 @@
-// Package unpack writes what the records of package record say: a tree below a directory, or a
-// stream. It takes whatever comes and writes nothing outside of that directory.
+// Package unpack reads the records of package record, and writes a tree of files below a directory,
+// or a stream. Whatever the records are, it writes nothing outside of that directory.
 //
-// A file is written beside its place, under a name that begins with TempPrefix, and renamed when
-// all of it is there, its SHA-256 is right and the disk has it. So it is whole or absent. After an
-// error nothing is left under such a name; a process that is killed leaves a few dozen at most.
+// A file is first written in its directory under a name that begins with TempPrefix. It is renamed
+// when it is complete, its SHA-256 is right and the disk has it. So a file is complete or absent.
+// After an error, no such names are left. A process that is killed leaves a few dozen at most.
 //
-// No link is ever followed. What a receiver has not asked for is an error: see [Accept]. What the
-// sender does not have is deleted in the end, if both sides ask for that, and only if it is not too
-// much.
+// Package unpack never follows a link. Properties that a receiver has not asked for are an error:
+// see [Accept]. Entries that the sender does not have are deleted at the end, if both sides ask for
+// it, and if they are not too many.
 package unpack
 
 import (
@@ -25,31 +25,31 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// TempPrefix is what the names of files that are not whole yet begin with.
+// TempPrefix is the beginning of the names of incomplete files.
 const TempPrefix = ".schedgen-cast-"
 
-// reserveFrom is the size of files for which room is reserved, in bytes.
+// reserveFrom is the least size, in bytes, of files for which space is reserved.
 const reserveFrom = 1 << 20
 
-// Target says where what comes goes.
+// Target says where to write.
 type Target struct {
-	Dir    Dir       // files; nil: that files come is an error. It is not closed
-	Stream io.Writer // a stream; nil: that one comes is an error
-	// Keep has what has come of a file stay when something fails, under its PartialName. Nobody
-	// else may write there meanwhile.
+	Dir    Dir       // directory for files, which stays open; nil: files are an error
+	Stream io.Writer // writer for a stream; nil: a stream is an error
+	// Keep leaves the received part of an incomplete file under its PartialName. No other process
+	// may write in the directory meanwhile.
 	Keep bool
-	// Accept says what may come beside names, contents, permissions and times. What comes and was
-	// not asked for is an error.
+	// Accept says what the target accepts beside names, contents, permissions and times. Anything
+	// else is an error.
 	Accept Accept
-	// Delete is how many entries are deleted at most that the sender does not have, if it asks for
-	// that; 0: that it asks is an error. If there are more, none is deleted.
+	// Delete is the greatest number of entries that are deleted because the sender does not have
+	// them. If there are more, none is deleted. 0 means that the sender may not ask for it.
 	Delete int
-	// Held is what Survey has found, of which the sender keeps back some; nil: nothing. It needs
-	// Keep.
+	// Held is the result of Survey. The sender may keep back blocks that are in it. nil means that
+	// the sender keeps back nothing. Held requires Keep.
 	Held *Held
 }
 
-// Accept is what a receiver has asked for. The zero value is safe whoever sends.
+// Accept says what a receiver has asked for. The zero value is safe with any sender.
 type Accept struct {
 	Owner     bool `json:"owner,omitempty"`      // users and groups
 	Special   bool `json:"special,omitempty"`    // setuid, setgid and sticky
@@ -60,24 +60,24 @@ type Accept struct {
 
 // Errors of a target that does not fit.
 var (
-	ErrFiles  = errors.New("files come, where a stream was to come")
-	ErrStream = errors.New("a stream comes, where files were to come")
-	// ErrSurvey: a survey comes, where what it speaks of was to come.
-	ErrSurvey = errors.New("a survey comes, where files or a stream were to come")
-	// ErrUnasked: something comes that Accept or Delete does not ask for.
-	ErrUnasked = errors.New("this was not asked for here")
-	// ErrTooMany: the sender does not have more entries than may be deleted.
+	ErrFiles  = errors.New("files came in place of a stream")
+	ErrStream = errors.New("a stream came in place of files")
+	// ErrSurvey says that a survey came in place of files or a stream.
+	ErrSurvey = errors.New("a survey came in place of files or a stream")
+	// ErrUnasked says that Accept or Delete does not allow an entry.
+	ErrUnasked = errors.New("not accepted at this host")
+	// ErrTooMany says that more entries would be deleted than Delete allows.
 	ErrTooMany = errors.New("too many entries would be deleted")
-	// ErrSum: what has come is not what was sent.
+	// ErrSum says that the received data are not those that were sent.
 	ErrSum = errors.New("its SHA-256 is wrong")
 )
 
-// Totals is how much has been written, and what.
+// Totals describes the written data.
 type Totals struct {
-	Entries int64         // directories, files and links; 1 of a stream
-	Deleted int64         // entries that the sender does not have
-	Bytes   int64         // of files, holes included, or of the stream
-	Digest  record.Digest // of all; zero before all has been written
+	Entries int64         // directories, files and links; 1 for a stream
+	Deleted int64         // entries deleted
+	Bytes   int64         // bytes of files, with holes, or of the stream
+	Digest  record.Digest // digest of everything; zero until everything is written
 }
 
 // unpacker writes one tree or stream.
@@ -85,16 +85,16 @@ type unpacker struct {
 	ctx    context.Context
 	r      *record.Reader
 	target Target
-	levels []level // directories that are open, the outermost first
+	levels []level // open directories, the outermost first
 	totals Totals
 	hash   hash.Hash
 	temps  temps
 	disk   disk
 	zeros  []byte
 	buf    []byte
-	first  int64 // block of the file that comes
+	first  int64 // first block of the current file
 	quick  bool
-	attr   *record.Attributes // of the entry that comes next
+	attr   *record.Attributes // attributes of the next entry
 	linked map[uint32]string  // paths of the files that have numbers
 	owners owners
 	prune  *pruner // nil: nothing is deleted
@@ -110,9 +110,9 @@ type level struct {
 	old  *old               // nil: nothing is deleted
 }
 
-// Unpack reads the records that r gives and writes what they say. It returns nil when all is where
-// it belongs, and the disk has it. When ctx ends, so does Unpack, after the read or the write that
-// is under way.
+// Unpack reads records from r and writes their tree or stream to t. It returns nil when everything
+// is written and the disk has it. When ctx ends, Unpack returns an error after the current read or
+// write.
 func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err error) {
 	u := &unpacker{ctx: ctx, r: record.NewReader(r), target: t, hash: sha256.New(), temps: temps{rand.Text(), 0}}
 	if t.Dir != nil {
@@ -152,7 +152,7 @@ func (u *unpacker) next() (record.Record, error) {
 	return u.r.Next()
 }
 
-// end has the disk keep the names in the outermost directory.
+// end syncs the outermost directory.
 func (u *unpacker) end(rec *record.Record) error {
 	if held := u.target.Held; held != nil && held.digest != rec.Sum {
 		return errChanged
@@ -170,7 +170,7 @@ func (u *unpacker) end(rec *record.Record) error {
 	return err
 }
 
-// put does what a record says that stands between files.
+// put executes a record outside of a file.
 func (u *unpacker) put(rec *record.Record) (err error) {
 	if rec.Kind == record.Stream {
 		u.totals.Entries++
@@ -241,7 +241,7 @@ func (u *unpacker) admit(rec *record.Record) error {
 // here returns the directory that is being written to.
 func (u *unpacker) here() Dir { return u.levels[len(u.levels)-1].dir }
 
-// at names an entry of it, for errors.
+// at returns the path of an entry of the current directory, for errors.
 func (u *unpacker) at(name string) string {
 	var parts []string
 	for _, l := range u.levels[1:] {
@@ -250,14 +250,15 @@ func (u *unpacker) at(name string) string {
 	return path.Join(append(parts, name)...)
 }
 
-// failed says of which entry an error is.
+// failed adds the path of an entry to an error.
 func (u *unpacker) failed(name string, err error) error { return failedAt(u.at(name), err) }
 
 func failedAt(path string, err error) error {
-	return fmt.Errorf("write %s: %w", path, cause(err)) // its path is part of this one, or a name of ours
+	return fmt.Errorf("write %s: %w", path, cause(err)) // the path in err is a part of path, or a temporary name
 }
 
-// enter goes into a directory, which is made unless it is there. A link is none, wherever it leads.
+// enter enters a directory, and creates it if it does not exist. A link to a directory does not
+// count as one.
 func (u *unpacker) enter(rec *record.Record) error {
 	info, err := u.here().Lstat(rec.Name)
 	switch {
@@ -280,16 +281,16 @@ func (u *unpacker) enter(rec *record.Record) error {
 	return nil
 }
 
-var errNoDir = errors.New("there is something that is no directory")
+var errNoDir = errors.New("it exists and is not a directory")
 
-// free returns an error if a directory stands where a file or a link is to come.
+// free returns an error if a directory has the name of a file or a link that follows.
 func (u *unpacker) free(name string) error {
 	info, err := u.here().Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && info.IsDir():
-		return errors.New("a directory of this name is there")
+		return errors.New("a directory of this name exists")
 	}
 	return err
 }
@@ -301,8 +302,8 @@ func (u *unpacker) pop() level {
 	return l
 }
 
-// leave goes out of a directory, which gets its permissions and its time once its files have their
-// names.
+// leave leaves a directory. The directory gets its permissions and its time once its files have
+// their names.
 func (u *unpacker) leave() error {
 	if err := u.passOver(""); err != nil {
 		return err
@@ -332,7 +333,8 @@ func (u *unpacker) leave() error {
 	})
 }
 
-// link makes a link under another name first: a link that is there is replaced at once.
+// link makes a link. It makes it under a temporary name first, and renames it, to replace an
+// existing link atomically.
 func (u *unpacker) link(rec *record.Record) error {
 	if err := u.free(rec.Name); err != nil {
 		return u.failed(rec.Name, err)

@@ -21,7 +21,7 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// seen is what there is of an entry.
+// seen is the state of an entry.
 type seen struct {
 	mode   fs.FileMode
 	when   time.Time
@@ -29,7 +29,7 @@ type seen struct {
 	target string
 }
 
-// look returns all that is below a directory, by path.
+// look returns all entries below a directory, by path.
 func look(t require.TestingT, dir string) map[string]seen {
 	all := map[string]seen{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -58,7 +58,7 @@ func look(t require.TestingT, dir string) map[string]seen {
 
 var epoch = time.Unix(1_700_000_000, 123_456_789)
 
-// drawTree makes what is in a directory.
+// drawTree fills a directory.
 func drawTree(t *rapid.T, dir string, depth int) {
 	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z .\\\n]{1,4}[a-z]`), 0, 4, rapid.ID).Draw(t, "names") {
 		path := filepath.Join(dir, name)
@@ -82,7 +82,7 @@ func drawTree(t *rapid.T, dir string, depth int) {
 	}
 }
 
-// drawSparse makes a file with holes, at its ends too.
+// drawSparse makes a file with holes, also at its ends.
 func drawSparse(t *rapid.T, path string) {
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -95,11 +95,11 @@ func drawSparse(t *rapid.T, path string) {
 	}
 }
 
-// free lets everything in a tree be removed.
+// free makes all entries of a tree removable.
 func free(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		if d.IsDir() {
-			_ = os.Chmod(path, 0o700) // what cannot be removed shows at the end of the test
+			_ = os.Chmod(path, 0o700) // failures show when the test ends
 		}
 		return nil
 	})
@@ -112,7 +112,7 @@ func into(t require.TestingT, r io.Reader, dir string) (unpack.Totals, error) {
 	return unpack.Unpack(context.Background(), r, unpack.Target{Dir: hasty{d}})
 }
 
-// hasty does not wait for the disk.
+// hasty is a directory that does not wait for the disk.
 type hasty struct{ unpack.Dir }
 
 func (h hasty) Enter(name string) (unpack.Dir, error) {
@@ -136,7 +136,7 @@ type hastyFile struct{ unpack.File }
 
 func (hastyFile) Sync() error { return nil }
 
-// What is packed is unpacked: twice, since the second time everything is there. Holes stay holes.
+// A packed tree is unpacked twice; the second time, everything exists already. Holes stay holes.
 func TestTrees(t *testing.T) {
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -156,7 +156,7 @@ func TestTrees(t *testing.T) {
 			require.NoError(t, err)
 			got, err := into(t, &b, to)
 			if os.Geteuid() != 0 && errors.Is(err, fs.ErrPermission) && round > 0 {
-				return // a directory that this user may not write to is there now
+				return // now there is a directory to which this user may not write
 			}
 			require.NoError(t, err)
 			require.Equal(t, look(t, from), look(t, to))
@@ -190,7 +190,7 @@ func TestHolesStay(t *testing.T) {
 	require.Less(t, info.Sys().(*syscall.Stat_t).Blocks*512, int64(1<<20))
 }
 
-// The name of an argument is that of the entry, unless it ends with a slash.
+// An entry has the name of its argument, unless the argument ends with a slash.
 func TestNameOfArgument(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "dir")
 	require.NoError(t, os.MkdirAll(filepath.Join(from, "sub"), 0o755))
@@ -209,8 +209,8 @@ func TestNameOfArgument(t *testing.T) {
 	}
 }
 
-// What cannot be sent is named.
-func TestWhatIsNotSent(t *testing.T) {
+// The error names an entry that cannot be sent.
+func TestEntriesThatCannotBeSent(t *testing.T) {
 	for want, put := range map[string]func(path string) error{
 		"a named pipe cannot be sent":                         func(path string) error { return syscall.Mkfifo(path, 0o644) },
 		"a link that leads, or may lead, out of what is sent": func(path string) error { return os.Symlink("/etc", path) },
@@ -224,7 +224,7 @@ func TestWhatIsNotSent(t *testing.T) {
 	}
 }
 
-// A link that was there before is never gone through.
+// Unpack never follows an existing link.
 func TestLinkInTheWay(t *testing.T) {
 	outside, to, from := t.TempDir(), t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(from, "d"), 0o755))
@@ -236,7 +236,7 @@ func TestLinkInTheWay(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	_, err := into(t, &b, to)
-	require.ErrorContains(t, err, "write d: there is something that is no directory")
+	require.ErrorContains(t, err, "write d: it exists and is not a directory")
 	require.Equal(t, map[string]string{"a": "old"}, texts(t, outside))
 	require.Equal(t, "new", look(t, to)["a"].text, "the link was replaced by the file")
 }
@@ -249,7 +249,7 @@ func texts(t require.TestingT, dir string) map[string]string {
 	return out
 }
 
-// Bytes that were changed on the way are found, and no file appears.
+// Changed bytes are an error, and no file appears.
 func TestWrongSum(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), []byte("honest"), 0o644))
@@ -262,7 +262,7 @@ func TestWrongSum(t *testing.T) {
 	require.Empty(t, look(t, to))
 }
 
-// interrupting is a reader after whose first bytes the context ends.
+// interrupting is a reader that ends the context after the first bytes.
 type interrupting struct {
 	r    io.Reader
 	stop context.CancelCauseFunc
@@ -280,7 +280,7 @@ func (i *interrupting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// An interrupt in the middle of a file leaves nothing of it.
+// An interrupt in the middle of a file leaves no part of it.
 func TestInterrupted(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), make([]byte, 5*record.MaxSpan), 0o644))
@@ -295,7 +295,7 @@ func TestInterrupted(t *testing.T) {
 	require.Empty(t, look(t, to))
 }
 
-// A stream goes to a writer, and nothing else does.
+// Only a stream is written to Target.Stream.
 func TestStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(t, "text")
@@ -315,7 +315,8 @@ func TestStream(t *testing.T) {
 	require.ErrorIs(t, err, unpack.ErrFiles)
 }
 
-// small reports whether files are claimed to be small: it is the sender's to say how large they are, and the disk's to refuse.
+// small reports whether the claimed sizes of files are small. A sender may claim any size, and the
+// disk would refuse.
 func small(input []byte) bool {
 	for r := record.NewReader(bytes.NewReader(input)); ; {
 		rec, err := r.Next()
@@ -328,7 +329,8 @@ func small(input []byte) bool {
 	}
 }
 
-// FuzzUnpack: whatever comes, nothing outside of the directory is touched, and nothing that is not whole is left.
+// FuzzUnpack checks that any input touches nothing outside of the directory, and leaves no
+// incomplete file.
 func FuzzUnpack(f *testing.F) {
 	from := f.TempDir()
 	require.NoError(f, os.Mkdir(filepath.Join(from, "d"), 0o755))

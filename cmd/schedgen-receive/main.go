@@ -1,5 +1,5 @@
-// Command schedgen-receive is the part of schedgen that receives a cast. "schedgen cast" copies it to
-// hosts that do not have it, because it is a fraction of schedgen's size. Nobody need start it by hand:
+// Command schedgen-receive is the part of schedgen that receives a cast. "schedgen cast" copies it
+// to hosts that do not have it, because it is much smaller than schedgen. Users need not start it:
 //
 //	schedgen-receive --version
 //	schedgen-receive guest DIR     receive what the sender orders on the standard input
@@ -21,7 +21,7 @@ import (
 	"github.com/schedgen/schedgen/internal/version"
 )
 
-// The exit codes, as schedgen's.
+// The exit codes are those of schedgen.
 const (
 	exitNo          = 1
 	exitBad         = 2
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string) int {
 	return exitNo
 }
 
-// tell prints what the sender's user may have to know. The sender has a progress bar of its own.
+// tell prints notices for the sender's user. The sender shows the progress itself.
 func tell(e cast.Event) {
 	if e.Kind == cast.Notice {
 		fmt.Fprintln(os.Stderr, e.Text)

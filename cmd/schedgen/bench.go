@@ -24,7 +24,7 @@ type benchCmd struct {
 	runFlags
 }
 
-// timedOp is what bench times.
+// timedOp is an operation that bench times.
 type timedOp struct {
 	crew.Operation
 	collective string // the collective that the operation calls

@@ -13,69 +13,71 @@ import (
 	"github.com/schedgen/schedgen/internal/words"
 )
 
-// castCmd is the verb cast: what this host has is sent to others.
+// castCmd is the verb cast, which sends files or a stream of this host to others.
 type castCmd struct {
 	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
-	Host []string `arg:"" optional:"" help:"Further files, with a slash in their names, and hosts to send to, as ssh calls them: names, aliases, user@host."`
+	Host []string `arg:"" optional:"" help:"Further files, with a slash in their names, and hosts, as ssh calls them: names, aliases, user@host."`
 
 	castHosts
 	castFiles
-	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
-	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for. Without it --wait says how long."`
-	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come. Default: wait for all hosts, or for as many receivers as --expect says."`
-	Listen    string        `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
-	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
-	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
+	Serve     bool          `help:"Wait for receivers that are started by hand; do not use ssh."`
+	Expect    int           `placeholder:"N" help:"With --serve: number of receivers to wait for. Without it, give --wait."`
+	Wait      time.Duration `placeholder:"TIME" help:"Begin after this time with the receivers that have come. Default: wait for all hosts, or for --expect receivers."`
+	Listen    string        `placeholder:"HOST:PORT" help:"Address at which receivers reach this host. Default: all its addresses, at port 7717 with --serve, else at any free port."`
+	Limit     castRate      `placeholder:"N/s" help:"Greatest rate in bytes a second, such as 200MiB/s; default no limit."`
+	Resume    bool          `help:"Send to each receiver only the data that it lacks, compared with its files and with those of a cast that broke off. Receivers need --resume, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
-	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks; if it comes again it gets the rest behind them."`
+	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for this time is lost; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks. If it comes back in time, it gets the rest after them."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
-	Checksum  bool          `help:"With --dry-run: compare contents at each host, and say what it lacks. With --update, too, sizes and times are compared."`
+	Checksum  bool          `help:"With --dry-run: compare files at each host, and say which data it lacks. With --update, compare only sizes and times."`
 	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
 	castNews
 
-	files []string   // that are sent
+	files []string   // files to send
 	lines *castLines // nil: the cast has not begun
 }
 
 // Help is the long help text.
 func (castCmd) Help() string {
-	return `Sends a file, a directory or a stream to many hosts at once, over one network, at about the time that
-one copy takes: by multicast, or along a chain of the receivers.
+	return `Sends a file, a directory or a stream to many hosts at once, over one network. It uses multicast, or a
+chain of the receivers, so it takes about the time of one copy.
 
-Receivers are started on the hosts by ssh, with the keys, aliases and jump hosts that are set up for it.
-Nothing need be installed there: the first host that does not have the program gets a copy from
-here, and passes it on to the others. It is gone when it ends, unless --install is given. The key of the cast goes through the connection, so that nobody else can join or read. When the
-sender ends, also by Ctrl-C, all that was started ends, and no part of a file is left. A host that
-cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
-exit code is 1. One that is much slower than the others is served behind them.
+It starts receivers on the hosts by ssh, with your keys, aliases and jump hosts. Nothing need be installed
+there: the first host that does not have the program gets a copy from here, and passes it on to the others.
+A host removes its copy when the program ends, unless --install is given. Each cast has a random key,
+which goes through ssh, so nobody else can join the cast or read the data. When the sender ends, also by
+Ctrl-C, all receivers end, and no part of a file is left. A host that cannot be reached, dies or has a
+full disk does not stop the others. The result names it, and the exit code is 1. A host that is much
+slower than the others is served after them.
 
-With --serve "schedgen receive" is started on the hosts in some other way, before or after. The cast begins
-when as many have come as --expect says, or after --wait with those that have come. Give a key then:
-without one anybody can join who reaches the address.
+With --serve, the cast waits for receivers that you start by "schedgen receive". It begins when --expect
+receivers have come, or after --wait with those that have come. Use --key-file: without a key, anybody who
+reaches the address can join.
 
-Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
-name. Several files and directories are sent together if the further ones have a slash in their names, such
-as ./b, or hosts are named by -w or --hosts. Permissions, times, symbolic links and holes are kept. What
-cannot be sent, such as a socket, a link that leads out of DIR or an unreadable file, is skipped: a line names
-it, and the exit code is 1. So is a file that vanishes, or changes twice while it is read. Each file appears
-when it is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
-comes back behind the host's name.
+A directory is sent under its name, with everything below it. If its name ends with a slash, as in DIR/,
+its entries are sent without the directory. To send several files and directories, put a slash into all
+names after the first, such as ./b, or name the hosts by -w or --hosts. Permissions, times, symbolic links
+and holes are kept. An entry that cannot be sent is skipped, such as a socket, an unreadable file, or a
+link that leads out of DIR. So is a file that vanishes, or changes twice while it is read. A line names
+each skipped entry, and the exit code is 1. A file appears at a host when it is complete, its SHA-256 is
+right and the disk has it. A stream goes to the command of --exec. The output of the command comes back,
+with the name of the host in front.
 
-Hosts that come while it casts are served behind, with what the first ones got: if that has changed since
-they fail. With --resume each gets only what it lacks of what it has already, or has kept of a cast that
-has broken off; without ssh receivers are started with it, too.
+Hosts that come during the cast are served after the others. They must get the same files, and fail if
+these have changed since. With --resume, a host gets only the data that it lacks: not those of existing
+files, or of a cast that broke off. Start receivers that come by themselves with --resume, too.
 
-Hosts need to let through TCP of one port, that of --listen, no more.
+Hosts must let through TCP connections to one port, that of --listen.
 
 Transports:
 
 ` + table([][2]string{
-		{cast.Auto, "mcast where it works at all and there are several; else tcp"},
-		{cast.Multicast, "UDP multicast; what is lost comes by TCP"},
-		{cast.Chain, "TCP, along a chain"},
+		{cast.Auto, "mcast if it works at all of several hosts, else tcp"},
+		{cast.Multicast, "UDP multicast; lost parts come by TCP"},
+		{cast.Chain, "TCP, along a chain of the hosts"},
 	}) + `
 Examples:
 
@@ -92,7 +94,7 @@ Examples:
 // check checks the flags, and returns the hosts.
 func (c *castCmd) check(in io.Reader) ([]string, error) {
 	if c.What == "-" && c.Hosts == "-" {
-		return nil, errors.New("--hosts=-: the standard input is what is sent")
+		return nil, errors.New("--hosts=-: the standard input is already sent as the stream")
 	}
 	files, named := c.sources()
 	c.files = files
@@ -103,15 +105,15 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	case c.Strict && c.KeepGoing:
 		return nil, errors.New("--strict and --keep-going: give one of them")
 	case len(hosts) > 0 && c.Serve:
-		return nil, errors.New("--serve: receivers are started on their hosts: name no hosts, or leave it out")
+		return nil, errors.New("--serve: waits for receivers that are started by hand: name no hosts, or omit --serve")
 	case len(hosts) > 0 && c.Expect != 0:
-		return nil, errors.New("--expect: the hosts are counted")
+		return nil, errors.New("--expect: is only for --serve; named hosts are counted")
 	case len(hosts) > cast.MaxReceivers:
 		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), cast.MaxReceivers)
 	case len(hosts) > 0:
 		err = c.castHosts.check(c.What == "-")
 	case c.idle() != "":
-		err = fmt.Errorf("%s: for hosts that are named, or --hosts", c.idle())
+		err = fmt.Errorf("%s: needs hosts", c.idle())
 	case !c.Serve && !c.DryRun:
 		err = errors.New("hosts, -w, --hosts or --serve: needed")
 	case c.Expect == 0 && c.Wait == 0:
@@ -125,9 +127,9 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	switch {
 	case err != nil:
 	case c.Checksum && (!c.DryRun || len(hosts) == 0 || c.Call || c.What == "-"):
-		err = errors.New("--checksum: goes with --dry-run of files, and with hosts that ssh reaches")
+		err = errors.New("--checksum: needs --dry-run, files, and hosts that ssh reaches")
 	case c.Resume && c.What == "-":
-		err = errors.New("--resume: a stream comes once, and cannot be compared")
+		err = errors.New("--resume: a stream is sent only once and cannot be compared")
 	case c.Wait < 0:
 		err = fmt.Errorf("--wait=%v: must not be negative", c.Wait)
 	case c.Silence != 0 && c.Silence < time.Second:
@@ -139,7 +141,7 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	return hosts, errors.Join(c.castLink.check(), c.castNews.check())
 }
 
-// expected says for which receivers a sender without ssh waits.
+// expected describes the receivers for which a sender without ssh waits.
 func (c *castCmd) expected() string {
 	if c.Expect == 0 {
 		return fmt.Sprintf("receivers that come within %v", c.Wait)
@@ -147,7 +149,7 @@ func (c *castCmd) expected() string {
 	return words.Count(int64(c.Expect), "receiver", "receivers")
 }
 
-// Run sends.
+// Run sends, and prints the result.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	hosts, err := c.check(std.In)
 	if err != nil {
@@ -209,7 +211,7 @@ func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o c
 	return result, err
 }
 
-// hostOptions returns how receivers run on the hosts.
+// hostOptions returns the options of receivers on hosts.
 func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.HostOptions {
 	h := cast.HostOptions{Options: o, Programs: programs, SSH: c.ssh(), To: c.To, Exec: c.Exec, Then: c.Then, Delete: c.Delete}
 	if c.Call {
@@ -218,12 +220,12 @@ func (c *castCmd) hostOptions(o cast.Options, programs *remote.Programs) cast.Ho
 	return h
 }
 
-// ssh returns how hosts are reached.
+// ssh returns the configuration of ssh.
 func (c *castCmd) ssh() remote.Config {
 	return remote.Config{SSH: c.SSH, Connect: c.ConnectTimeout, Keep: c.Install}
 }
 
-// payload returns what is sent.
+// payload returns the files or the stream to send.
 func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error) {
 	if c.What == "-" {
 		return cast.FromReader(c.What, &patientReader{ctx: ctx, r: std.In}), nil
@@ -235,17 +237,17 @@ func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error)
 	return await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
 }
 
-// skipped tells that an entry is not sent.
+// skipped prints that an entry is not sent.
 func (c *castCmd) skipped(std stdio, why error) {
 	line := fmt.Sprintf("skipped: %v", why)
-	if c.lines == nil { // nothing else is printed meanwhile
+	if c.lines == nil { // nothing else prints at the same time
 		fmt.Fprintln(std.Err, line)
 		return
 	}
 	c.lines.warn(line)
 }
 
-// rehearse says what would be sent, and to which hosts.
+// rehearse prints what would be sent, and to which hosts.
 func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std stdio) (err error) {
 	plan := &castPlan{What: p.Name, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
 	if len(hosts) > 0 && !c.Call {
@@ -266,8 +268,8 @@ func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload,
 	return plan.print(std, c.JSON)
 }
 
-// patientReader reads from what may not answer for long, such as a terminal. When ctx ends a read that
-// is under way is left behind: the process is about to end.
+// patientReader reads from a file that may block for long, such as a terminal. When ctx ends, Read
+// returns, although the read of the file is still under way. The process is about to end.
 type patientReader struct {
 	ctx context.Context
 	r   io.Reader

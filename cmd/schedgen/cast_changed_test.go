@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 )
 
-// lacks requires that a receiver has failed for such a reason, and that path is not there.
+// lacks requires that a receiver has failed with the reason, and that path does not exist.
 func (c *castProcess) lacks(path, reason string) {
 	c.t.Helper()
 	code, _, said := c.wait()
@@ -23,7 +23,7 @@ func (c *castProcess) lacks(path, reason string) {
 	require.NoFileExists(c.t, path)
 }
 
-// byName returns how it has ended at each receiver.
+// byName returns the outcome of each receiver, by name.
 func byName(o *cast.Result) map[string]cast.Outcome {
 	all := map[string]cast.Outcome{}
 	for _, r := range o.Receivers {
@@ -32,15 +32,15 @@ func byName(o *cast.Result) map[string]cast.Outcome {
 	return all
 }
 
-// Receivers that are served later get what the first got, or fail: whatever has been done to the file
-// between the rounds.
+// Receivers of a later round get the same file as the first one, or fail, whatever was done to the
+// file between the rounds.
 func TestCastChangedBetweenRounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(path string) error
 		want   string
 	}{
-		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions are not those that it had"},
-		"rewritten": {func(path string) error { // as if by who sets the time back
+		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions have changed"},
+		"rewritten": {func(path string) error { // with the old time
 			info, err := os.Stat(path)
 			if err == nil {
 				err = os.WriteFile(path+".again", make([]byte, info.Size()), 0o644)
@@ -52,7 +52,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 				err = os.Rename(path+".again", path)
 			}
 			return err
-		}, "its contents are not those that it had"},
+		}, "its contents have changed"},
 		"removed": {os.Remove, "it is gone"},
 	} {
 		for _, resume := range []bool{false, true} {
@@ -77,7 +77,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 				writing(t, dirs["first"])
 				start("second")
 				start("third")
-				wrote(t, dirs["first"], 13<<19) // then the sender has read all
+				wrote(t, dirs["first"], 13<<19) // then the sender has read everything
 				require.NoError(t, c.change(path))
 				all["first"].has(filepath.Join(dirs["first"], "file"), text)
 				for _, name := range []string{"second", "third"} {
@@ -97,7 +97,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 	}
 }
 
-// A receiver that comes again goes on with what it got first, or fails.
+// A receiver that comes again continues with the same file, or fails.
 func TestCastChangedMeanwhile(t *testing.T) {
 	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -127,13 +127,13 @@ func TestCastChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// A host that is late gets what the others got, or fails, over ssh as well.
+// Over ssh, too, a host that is late gets the same file as the others, or fails.
 func TestCastChangedOverSSH(t *testing.T) {
 	t.Parallel()
 	early, late := node(t, "early", false), node(t, "late", false)
 	dir := t.TempDir()
 	now := filepath.Join(dir, "now")
-	// Nothing waits any more when the test has ended and its directory is gone.
+	// The command also ends when the test has ended and its directory is gone.
 	wrapped(t, late, `until [ -e `+now+` ] || [ ! -e `+dir+` ]; do sleep 0.02; done; exec "$@"`)
 	s := sshdtest.Start(t, early, late)
 	path, text := randomFile(t, 8<<20)
@@ -141,7 +141,7 @@ func TestCastChangedOverSSH(t *testing.T) {
 	for _, h := range s.Hosts {
 		require.NoError(t, os.Mkdir(filepath.Join(h.Home, "data"), 0o755))
 	}
-	// The first host has come by then on a machine however busy, and the second one cannot.
+	// Even on a busy machine, the first host has come by then, and the second one cannot.
 	sender := overSSH(t, s, path, "early", "late", "--to", "data", "--wait", "20s", "--limit", "1MiB/s", "--json")
 	writing(t, filepath.Join(early.Home, "data"))
 	require.NoError(t, os.WriteFile(now, nil, 0o600))
@@ -160,8 +160,8 @@ func TestCastChangedOverSSH(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(late.Home, "data", "file"))
 }
 
-// A file that is written to while it is read is read once more. If it is written to then, too, it is
-// skipped: nobody gets it, and the exit code says so.
+// A file that changes while it is read is read once more. If it changes again, it is skipped: no
+// receiver gets it, and the exit code is 1.
 func TestCastChangedWhileRead(t *testing.T) {
 	for name, often := range map[string]bool{"once": false, "always": true} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestCastChangedWhileRead(t *testing.T) {
 			require.NoError(t, <-stopped)
 			require.Zero(t, code, told)
 			o, said := sender.ended(exitNo)
-			require.Contains(t, said, "skipped: "+path+" has changed since the cast began (while it was read its size went from ")
+			require.Contains(t, said, "skipped: "+path+" has changed since the cast began (its size changed from ")
 			require.EqualValues(t, 1, o.Skipped)
 			left, err := os.ReadDir(to)
 			require.NoError(t, err)

@@ -14,28 +14,28 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// castFiles are the flags that say which files are sent, and what of them.
+// castFiles holds the flags that say which files are sent, and which of their properties.
 type castFiles struct {
 	Exclude    []string `sep:"none" placeholder:"PATTERN" help:"Leave out entries that match, as rsync does: *.o, /build, cache/. The first --exclude or --include that matches decides."`
-	Include    []string `sep:"none" placeholder:"PATTERN" help:"Send entries that match, although a later --exclude matches, too."`
-	Links      bool     `help:"Send all symbolic links as they are, also those that lead out of what is sent; hosts do not follow them. Without it those are skipped."`
-	CopyLinks  bool     `help:"Send what symbolic links lead to in their place."`
-	Owner      bool     `help:"Keep users and groups, by name, or by number where a host has no such name. Hosts need root for that."`
-	NumericIDs bool     `name:"numeric-ids" help:"With --owner: by number alone."`
+	Include    []string `sep:"none" placeholder:"PATTERN" help:"Send entries that match, even if a later --exclude matches, too."`
+	Links      bool     `help:"Also send symbolic links that lead out of the directory, which are skipped otherwise. Hosts do not follow links."`
+	CopyLinks  bool     `help:"Send the targets of symbolic links in place of the links."`
+	Owner      bool     `help:"Keep users and groups, by name, or by number if a host does not know the name. Needs root at the hosts."`
+	NumericIDs bool     `name:"numeric-ids" help:"With --owner: keep numbers only."`
 	Setuid     bool     `help:"Keep setuid, setgid and sticky."`
 	Chmod      string   `placeholder:"MODES" help:"Change permissions, such as D755,F644 or u+rwX,go-w; D is for directories, F for files."`
-	HardLinks  bool     `short:"H" help:"Send a file with several names once, and give it its names."`
+	HardLinks  bool     `short:"H" help:"Keep hard links: send a file with several names only once."`
 	ACLs       bool     `short:"A" name:"acls" help:"Keep access lists (Linux)."`
-	Xattrs     bool     `short:"X" name:"xattrs" help:"Keep other extended attributes (Linux): those of users, and with root at both sides those of the system, except labels."`
-	Delete     int      `placeholder:"N" help:"Delete at each host, once it has all, what is not here in the directories that are sent: at most N entries, and none if there are more. Entries that are excluded or skipped stay."`
-	Update     bool     `help:"Neither read nor send files that have the same size and time at a host; of others send only what it lacks, as with --resume."`
-	Compress   string   `default:"auto" enum:"auto,on,off" placeholder:"WHEN" help:"Compress what is sent by zstd: on, off, or auto, the default: files, if the network is slower than zstd."`
+	Xattrs     bool     `short:"X" name:"xattrs" help:"Keep other extended attributes (Linux): those of users, and, with root at both sides, those of the system except labels."`
+	Delete     int      `placeholder:"N" help:"When a host has everything, delete entries of the sent directories that do not exist here: at most N, and none if there are more. Excluded and skipped entries stay."`
+	Update     bool     `help:"Neither read nor send files that have the same size and time at a host. Send other files as with --resume."`
+	Compress   string   `default:"auto" enum:"auto,on,off" placeholder:"WHEN" help:"Compress by zstd: on, off or auto, the default, which compresses files if the network is slower than zstd."`
 
 	rules []filter.Rule // of Exclude and Include, in their order
 	modes *pack.Modes
 }
 
-// AfterApply takes note of the order of --exclude and --include.
+// AfterApply records the order of --exclude and --include.
 func (f *castFiles) AfterApply(k *kong.Context) error {
 	exclude, include := f.Exclude, f.Include
 	for _, p := range k.Path {
@@ -52,11 +52,11 @@ func (f *castFiles) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// check checks the flags of a cast of files or of a stream.
+// check checks the flags for a cast of files, or of a stream.
 func (f *castFiles) check(stream bool) (err error) {
 	if stream {
 		if flag := f.ofFiles(); flag != "" {
-			return fmt.Errorf("%s: is about files, and a stream is sent", flag)
+			return fmt.Errorf("%s: is for files, but a stream is sent", flag)
 		}
 		return nil
 	}
@@ -79,7 +79,7 @@ func (f *castFiles) check(stream bool) (err error) {
 	return nil
 }
 
-// ofFiles names a flag that is set and is about files, "" if there is none.
+// ofFiles returns the name of a flag about files that is set, or "" if there is none.
 func (f *castFiles) ofFiles() string {
 	for _, flag := range []struct {
 		name string
@@ -96,7 +96,7 @@ func (f *castFiles) ofFiles() string {
 	return ""
 }
 
-// options returns which files are sent. skip is told what is skipped.
+// options returns the options of the files to send. skip is called for each skipped entry.
 func (f *castFiles) options(skip func(path string, why error)) (o pack.Options, err error) {
 	o = pack.Options{
 		Modes: f.modes, Owner: f.Owner, NumericIDs: f.NumericIDs, Special: f.Setuid, HardLinks: f.HardLinks, ACL: f.ACLs, Xattr: f.Xattrs,
@@ -112,7 +112,7 @@ func (f *castFiles) options(skip func(path string, why error)) (o pack.Options, 
 	return o, err
 }
 
-// compress returns when what is sent is compressed.
+// compress returns when data are compressed.
 func (f *castFiles) compress() cast.Compress {
 	switch f.Compress {
 	case "on":
@@ -123,8 +123,8 @@ func (f *castFiles) compress() cast.Compress {
 	return cast.CompressSlow
 }
 
-// sources returns the words that name files, and those that name hosts. A word with a slash is a
-// file. So is one that is a file here, if hosts are named in another way.
+// sources splits the arguments into files and hosts. An argument with a slash is a file. If flags
+// name the hosts, an existing file is a file, too.
 func (c *castCmd) sources() (files, hosts []string) {
 	files = []string{c.What}
 	elsewhere := len(c.Nodes) > 0 || c.Hosts != "" || c.Serve
@@ -139,7 +139,7 @@ func (c *castCmd) sources() (files, hosts []string) {
 	return files, hosts
 }
 
-// receiveAccept are the flags of what a receiver takes from a sender that it does not know.
+// receiveAccept holds the flags that say what a receiver accepts from a sender.
 type receiveAccept struct {
 	Owner  bool `help:"Take users and groups, if the sender sends them; needs root."`
 	Setuid bool `help:"Take setuid, setgid and sticky, if the sender sends them."`

@@ -56,8 +56,9 @@ func reap(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Several sources go to several hosts together. What cannot be sent is skipped and named, by a
-// rehearsal too, and the exit code is 1; a directory in the way of a file fails one host alone.
+// Several sources go to several hosts together. Entries that cannot be sent are skipped and named,
+// also by a dry run, and the exit code is 1. A directory with the name of a file fails only its
+// host.
 func TestCastSkips(t *testing.T) {
 	t.Parallel()
 	good, blocked := node(t, "good", false), node(t, "blocked", false)
@@ -84,7 +85,7 @@ func TestCastSkips(t *testing.T) {
 	require.EqualValues(t, 2, end.Skipped)
 	require.Equal(t, 1, strings.Count(said, "app/pipe"), "it is said once")
 	require.True(t, end.Receivers[0].Done)
-	require.Contains(t, end.Receivers[1].Reason, "write conf: a directory of this name is there")
+	require.Contains(t, end.Receivers[1].Reason, "write conf: a directory of this name exists")
 	require.Equal(t, map[string]string{"app/bin/run": "x", "conf": "c"}, reap(t, filepath.Join(good.Home, "data")))
 
 	code, _, said = overSSH(t, s, append(args[:len(args)-2], "-x", "blocked", "--links", "--exclude", "pipe", "--include", "z.log", "--exclude", "*.log")...).wait()
@@ -95,8 +96,8 @@ func TestCastSkips(t *testing.T) {
 	clean(t, blocked)
 }
 
-// With --update hosts get only what has another size or time, and what they have too much goes;
-// files come with what is asked for, compressed.
+// With --update, hosts get only files with another size or time. With --delete, their other entries
+// are deleted. Files come compressed, with the properties asked for.
 func TestCastUpdate(t *testing.T) {
 	t.Parallel()
 	one, two, empty := node(t, "one", false), node(t, "two", false), node(t, "empty", false)
@@ -148,7 +149,7 @@ func TestCastUpdate(t *testing.T) {
 		clean(t, h)
 	}
 
-	// More would be deleted than is allowed: nothing is, and the host says so.
+	// If more entries than allowed would be deleted, none is, and the host fails.
 	sow(t, one.Home, map[string]string{"data/1": "", "data/2": "", "data/3": "", "data/4": ""})
 	code, out, _ = overSSH(t, s, append(args, "empty")...).wait()
 	require.Equal(t, exitNo, code)
@@ -160,7 +161,7 @@ func TestCastUpdate(t *testing.T) {
 	require.Contains(t, reap(t, filepath.Join(one.Home, "data")), "4")
 }
 
-// A rehearsal compares what hosts have, and changes nothing there.
+// A dry run compares the files of hosts, and changes nothing there.
 func TestCastChecksum(t *testing.T) {
 	t.Parallel()
 	same, differs, empty := node(t, "same", false), node(t, "differs", false), node(t, "empty", false)
@@ -185,7 +186,7 @@ func TestCastChecksum(t *testing.T) {
 	}
 }
 
-// A receiver that somebody else has started takes no more than it was told.
+// A receiver that was started by hand accepts only the properties that its flags name.
 func TestCastUnasked(t *testing.T) {
 	t.Parallel()
 	from, to := t.TempDir(), t.TempDir()
@@ -202,14 +203,14 @@ func TestCastUnasked(t *testing.T) {
 			require.Equal(t, map[string]string{"l": "-> /etc"}, reap(t, to))
 		} else {
 			require.Equal(t, exitNo, code)
-			require.Contains(t, said, "write l: this was not asked for here: a link that may lead out of what is sent")
+			require.Contains(t, said, "write l: not accepted at this host: a link that may lead out of what is sent")
 			require.Empty(t, reap(t, to))
 		}
 		sender.wait()
 	}
 }
 
-// The command of a stream runs in a directory that is made for it, below the home.
+// The command of a stream runs in a directory below the home, which is made if it does not exist.
 func TestCastExecMakesDirectory(t *testing.T) {
 	t.Parallel()
 	h := node(t, "only", false)
@@ -223,7 +224,7 @@ func TestCastExecMakesDirectory(t *testing.T) {
 	require.Equal(t, map[string]string{"got": "words"}, reap(t, filepath.Join(h.Home, "new", "dir")))
 }
 
-// Flags that do not fit are named.
+// Errors name flags that do not fit.
 func TestCastFilesFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -240,5 +241,5 @@ func TestCastFilesFlags(t *testing.T) {
 	}
 	code, _, said := startCast(t, "cast", "-", "host", "--exec", "cat", "--owner").wait()
 	require.Equal(t, exitBad, code)
-	require.Contains(t, said, "--owner: is about files, and a stream is sent")
+	require.Contains(t, said, "--owner: is for files, but a stream is sent")
 }

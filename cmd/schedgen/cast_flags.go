@@ -9,12 +9,12 @@ import (
 	"github.com/schedgen/schedgen/cast"
 )
 
-// castLink are the flags that say how the hosts of a cast reach each other.
+// castLink holds the flags that say how the hosts of a cast reach each other.
 type castLink struct {
-	Transport string `default:"auto" enum:"auto,mcast,tcp" placeholder:"NAME" help:"How receivers are reached: auto, the default, mcast or tcp, see above."`
-	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one of --listen's address."`
+	Transport string `default:"auto" enum:"auto,mcast,tcp" placeholder:"NAME" help:"How the data reach the receivers: auto, the default, mcast or tcp; see above."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the interface of the address of --listen."`
 	TTL       int    `name:"ttl" placeholder:"N" help:"Routers that multicasts may pass, plus 1; default 1, the local network."`
-	Group     string `placeholder:"ADDRESS:PORT" help:"Group of multicasts, such as 239.1.2.3:5000; default one drawn for each round."`
+	Group     string `placeholder:"ADDRESS:PORT" help:"Group of multicasts, such as 239.1.2.3:5000; default a random group for each round."`
 
 	group netip.AddrPort
 }
@@ -24,7 +24,7 @@ type castKey struct {
 	KeyFile string `placeholder:"FILE" complete:"file" help:"File with the key of the cast, the same at all hosts; default SCHEDGEN_KEY_FILE."`
 }
 
-// key returns the key with which everything is encrypted, nil if there is none.
+// key returns the key that encrypts all traffic, or nil if there is none.
 func (k *castKey) key(getenv func(string) string) ([]byte, error) {
 	s, err := (&keyFlags{KeyFile: k.KeyFile}).secret(getenv)
 	return s.Key, err
@@ -37,7 +37,7 @@ func (l *castLink) check() (err error) {
 		set  bool
 	}{{"--interface", l.Interface != ""}, {"--ttl", l.TTL != 0}, {"--group", l.Group != ""}} {
 		if f.set && l.Transport == cast.Chain {
-			return fmt.Errorf("%s: tcp multicasts on none", f.name)
+			return fmt.Errorf("%s: the transport tcp does not multicast", f.name)
 		}
 	}
 	if l.TTL < 0 || l.TTL > 255 {
@@ -54,15 +54,15 @@ func (l *castLink) check() (err error) {
 	return err
 }
 
-// link returns how the hosts reach each other.
+// link returns the cast's link.
 func (l *castLink) link(key []byte) cast.Link {
 	return cast.Link{Transport: l.Transport, Interface: l.Interface, Hops: l.TTL, Group: l.group, Key: key}
 }
 
-// servedAt is where receivers that are started on their hosts find the sender.
+// servedAt is the default address at which the sender waits for receivers that are started by hand.
 const servedAt = ":7717"
 
-// listen opens where receivers come.
+// listen listens for receivers.
 func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	at := c.Listen

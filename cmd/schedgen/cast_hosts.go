@@ -13,32 +13,32 @@ import (
 	"github.com/schedgen/schedgen/cast/remote"
 )
 
-// castHosts are the flags of hosts on which receivers run.
+// castHosts holds the flags about hosts on which receivers run.
 type castHosts struct {
 	Nodes   []string `name:"nodes" short:"w" sep:"none" placeholder:"HOSTS" help:"Hosts, such as node[01-40],@gpu: ranges in brackets, and groups."`
-	Without []string `short:"x" sep:"none" placeholder:"HOSTS" help:"Hosts to leave out, in the same form."`
+	Without []string `short:"x" sep:"none" placeholder:"HOSTS" help:"Hosts to leave out, in the form of -w."`
 	Hosts   string   `placeholder:"FILE" complete:"file" help:"File with hosts, one a line, or - for standard input; # begins a comment."`
 	Groups  string   `placeholder:"FILE" complete:"file" help:"File with groups, such as \"gpu: node[38-40]\"; default ClusterShell's."`
-	To      string   `placeholder:"DIR" help:"Directory at the hosts that files are written to; a relative one is below the home there. With --exec, where the command runs."`
-	Exec    string   `placeholder:"COMMAND" help:"Shell command that gets the stream at each host from standard input."`
-	Then    string   `placeholder:"COMMAND" help:"Shell command that each host runs in the directory of --to as soon as it has all files."`
+	To      string   `placeholder:"DIR" help:"Directory for the files at the hosts; a relative path starts at the home directory. With --exec, working directory of the command."`
+	Exec    string   `placeholder:"COMMAND" help:"Shell command that reads the stream at each host from its standard input."`
+	Then    string   `placeholder:"COMMAND" help:"Shell command that each host runs in the directory of --to when it has all files."`
 
 	castStart
 }
 
-// castStart are the flags that say how receivers are started.
+// castStart holds the flags that say how receivers are started.
 type castStart struct {
 	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
-	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"A host that cannot be connected to within this time fails; default 15s."`
-	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program that hosts get which do not have it: a schedgen-receive of the same source. Default: the one beside schedgen, if it is the same build, or else schedgen itself."`
-	Install        bool          `help:"A host that gets the program keeps it, in ~/.local/bin."`
-	Call           bool          `help:"Call receivers that stand on the hosts (schedgen receive --listen), without ssh. HOST:PORT names a port other than 7718."`
+	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"Time limit for the connection to a host; default 15s."`
+	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program to copy to hosts: a schedgen-receive of the same source. Default: the one in the directory of schedgen, if it is of the same release, else schedgen itself."`
+	Install        bool          `help:"Install the copied program in ~/.local/bin of the host."`
+	Call           bool          `help:"Call receivers that already run on the hosts (schedgen receive --listen), without ssh. For a port other than 7718, name the host as HOST:PORT."`
 }
 
-// groupFiles are where ClusterShell has its groups.
+// groupFiles are the paths of ClusterShell's groups files.
 var groupFiles = []string{"/etc/clustershell/groups.d/local.cfg", "/etc/clustershell/groups"}
 
-// groups reads the file of groups, nil if there is none.
+// groups reads the file of groups. It returns nil if there is none.
 func (h *castHosts) groups() (*remote.Groups, error) {
 	files := groupFiles
 	if h.Groups != "" {
@@ -62,8 +62,8 @@ func (h *castHosts) groups() (*remote.Groups, error) {
 	return nil, nil
 }
 
-// names returns all hosts that are named: as arguments, by -w and in the file. A host that is named
-// twice is a mistake, except in -w, where sets may overlap.
+// names returns the hosts of the arguments, of -w and of the file. A host that is named twice is an
+// error, except in -w, where sets may overlap.
 func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	g, err := h.groups()
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	seen := map[string]bool{}
 	for _, host := range all {
 		if seen[host] {
-			return nil, fmt.Errorf("host %q is there twice", host)
+			return nil, fmt.Errorf("host %q is named twice", host)
 		}
 		seen[host] = true
 	}
@@ -113,16 +113,16 @@ func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 	return all, nil
 }
 
-// isFile returns an error if an argument that stands for a host is a file here: somebody who wants to
-// send two files would send one to the other.
+// isFile returns an error if an argument in the place of a host is an existing file. Otherwise a
+// user who wants to send two files would send one to a host with the other's name.
 func (h *castHosts) isFile(arg string, hosts []string) error {
 	if _, err := os.Lstat(arg); err != nil || len(hosts) != 1 || hosts[0] != arg {
 		return nil
 	}
-	return fmt.Errorf("%q is a file here, and stands where a host is named: if it is a host, name it with -w", arg)
+	return fmt.Errorf("%q is in the place of a host, but is a file here: name a host of this name with -w", arg)
 }
 
-// inFile returns the hosts of the file, or of the standard input.
+// inFile returns the hosts in the file, or in the standard input.
 func (h *castHosts) inFile(in io.Reader, g *remote.Groups) ([]string, error) {
 	switch h.Hosts {
 	case "":
@@ -141,12 +141,12 @@ func (h *castHosts) inFile(in io.Reader, g *remote.Groups) ([]string, error) {
 		return nil, fmt.Errorf("--hosts=%s: %w", h.Hosts, err)
 	}
 	if len(hosts) == 0 {
-		return nil, fmt.Errorf("--hosts=%s: no host is in it", h.Hosts)
+		return nil, fmt.Errorf("--hosts=%s: has no hosts", h.Hosts)
 	}
 	return hosts, nil
 }
 
-// idle names a flag that needs hosts, "" if there is none.
+// idle returns the name of a flag that needs hosts, or "" if none is set.
 func (h *castHosts) idle() string {
 	switch {
 	case h.To != "":
@@ -163,7 +163,7 @@ func (h *castHosts) idle() string {
 	return ""
 }
 
-// check checks what is done with what comes.
+// check checks the flags that say what receivers do with the data.
 func (h *castHosts) check(stream bool) error {
 	switch {
 	case h.SSH == "":
@@ -171,17 +171,17 @@ func (h *castHosts) check(stream bool) error {
 	case h.ConnectTimeout < time.Second:
 		return fmt.Errorf("--connect-timeout=%v: must be at least 1s", h.ConnectTimeout)
 	case h.Call && (h.To != "" || h.Exec != "" || h.Then != "" || h.Install):
-		return errors.New("--call: a receiver that stands on its host has --to, --exec and --then of its own")
+		return errors.New("--call: receivers that stand have their own --to, --exec and --then")
 	case h.Call:
 		return nil
 	case h.To == "" && h.Exec == "":
 		return errors.New("--to or --exec: needed")
 	case stream && h.Exec == "":
-		return errors.New("--exec: needed: a stream goes to a command")
+		return errors.New("--exec: needed, because a stream goes to a command")
 	case !stream && h.Exec != "":
-		return errors.New("--exec: only a stream goes to a command, cast - sends one")
+		return errors.New("--exec: is for a stream, which \"cast -\" sends")
 	case stream && h.Then != "":
-		return errors.New("--then: follows files; of a stream --exec has the end")
+		return errors.New("--then: is for files; with a stream, --exec sees the end")
 	}
 	return nil
 }

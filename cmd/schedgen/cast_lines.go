@@ -13,11 +13,11 @@ import (
 	"github.com/schedgen/schedgen/cast"
 )
 
-// castNews are the flags that say how much is told.
+// castNews holds the flags that say how much is printed.
 type castNews struct {
-	Verbose bool   `short:"v" help:"Tell each step of each host."`
-	Quiet   bool   `short:"q" help:"Print only what has failed."`
-	LogDir  string `placeholder:"DIR" complete:"directory" help:"Directory for a log of each host, HOST.log, with all that is told of it."`
+	Verbose bool   `short:"v" help:"Print each step of each host."`
+	Quiet   bool   `short:"q" help:"Print failures only."`
+	LogDir  string `placeholder:"DIR" complete:"directory" help:"Directory for a log of each host, HOST.log, with everything that is printed about it."`
 }
 
 func (n *castNews) check() error {
@@ -27,25 +27,26 @@ func (n *castNews) check() error {
 	return nil
 }
 
-// castLines prints the news of a cast: lines, and on a terminal below them one that changes, or a
-// progress bar.
+// castLines prints the events of a cast as lines. On a terminal, a status line or a progress bar is
+// below them.
 type castLines struct {
 	std      stdio
 	out      io.Writer // for the output of commands
-	terminal bool      // the standard error is one, and is to have a line that changes
+	terminal bool      // the standard error is a terminal, and gets a status line
 	news     castNews
 
 	mu     sync.Mutex
 	status string
 	bar    *castProgress
 	logs   map[string]*os.File
-	failed bool // to write a log
+	failed bool // a log could not be written
 }
 
-// newCastLines returns a printer, which may have to make the directory of the logs. Close it.
+// newCastLines returns a printer. It makes the directory of the logs if there are to be logs. The
+// caller must close the printer.
 func newCastLines(std stdio, asJSON bool, news castNews) (*castLines, error) {
 	l := &castLines{std: std, out: std.Out, terminal: isTerminal(std.Err) && !news.Quiet, news: news, bar: new(castProgress), logs: map[string]*os.File{}}
-	if asJSON { // the standard output is the object's
+	if asJSON { // the standard output is for the object
 		l.out = std.Err
 	}
 	if news.LogDir != "" {
@@ -69,10 +70,10 @@ func (l *castLines) close() error {
 	return err
 }
 
-// wipe empties the line of a terminal that the cursor is in.
+// wipe erases the current line of a terminal.
 const wipe = "\r\x1b[K"
 
-// tell prints an event. It is the cast's callback.
+// tell prints an event. The cast calls it.
 func (l *castLines) tell(e cast.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +109,7 @@ func (l *castLines) tell(e cast.Event) {
 	}
 }
 
-// log writes an event into its host's log. The first failure is told.
+// log writes an event into its host's log. It prints only the first failure.
 func (l *castLines) log(e cast.Event) {
 	if l.news.LogDir == "" || e.Host == "" {
 		return
@@ -131,26 +132,26 @@ func (l *castLines) write(e cast.Event) error {
 		}
 	}
 	if f == nil {
-		return nil // it could not be opened, which was told
+		return nil // the log could not be opened, which was printed
 	}
 	_, err := fmt.Fprintf(f, "%s %s\n", time.Now().Format(time.RFC3339), e.Text)
 	return err
 }
 
-// logName returns the name of a host's log: the host's, without what a file's name cannot have.
+// logName returns the file name of a host's log. It replaces characters that a file name cannot
+// have.
 func logName(host string) string {
 	return strings.NewReplacer("/", "_", "\x00", "_").Replace(host) + ".log"
 }
 
-// warn prints a line that a user must see, however little is to be told.
+// warn prints a line even if the user wants few lines.
 func (l *castLines) warn(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.say(l.std.Err, line)
 }
 
-// say prints a line. An error of the terminal, or of a pipe that nobody reads, is no reason to stop
-// a cast.
+// say prints a line. It ignores errors, because a broken terminal or pipe must not stop a cast.
 func (l *castLines) say(w io.Writer, line string) {
 	l.bar.clear()
 	if l.terminal && l.status != "" {
@@ -162,7 +163,7 @@ func (l *castLines) say(w io.Writer, line string) {
 	}
 }
 
-// show replaces the line that changes; "" removes it.
+// show replaces the status line. An empty status removes it.
 func (l *castLines) show(status string) {
 	if l.terminal && status != l.status {
 		l.status = status

@@ -14,10 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inNetwork says that the test runs in a namespace of its own.
+// inNetwork is a variable that says that the test runs in its own namespace.
 const inNetwork = "SCHEDGEN_TEST_NETWORK"
 
-// bridge is the network of the hosts. It forwards no multicast, as switches do that filter it.
+// bridge makes the network of the hosts. Like a switch that filters multicast, it does not forward
+// it.
 const bridge = `ip link set lo up
 ip link add br0 type bridge stp_state 0 mcast_snooping 0
 ip link set br0 up
@@ -26,7 +27,7 @@ nft add chain bridge filter forward { type filter hook forward priority 0 \; }
 nft add rule bridge filter forward ip daddr 224.0.0.0/4 drop
 `
 
-// onePort lets a host receive nothing but TCP of one port, from others and in answer.
+// onePort makes a host accept only TCP of one port, and answers.
 const onePort = `nft add table inet wall
 nft add chain inet wall input { type filter hook input priority 0 \; policy drop \; }
 nft add rule inet wall input iif lo accept
@@ -34,8 +35,8 @@ nft add rule inet wall input tcp dport 7717 accept
 nft add rule inet wall input tcp sport 7717 accept
 `
 
-// A firewall that lets one TCP port through is enough; and where a switch filters multicast that is found out and told, and the
-// chain is used.
+// A firewall that lets one TCP port through is enough. If a switch filters multicast, the sender
+// notices and says so, and uses the chain.
 func TestCastNetwork(t *testing.T) {
 	if os.Getenv(inNetwork) == "" {
 		inNamespace(t)
@@ -55,7 +56,7 @@ func TestCastNetwork(t *testing.T) {
 			require.NoError(t, err)
 			sender := host(t, 1, "", c.wall, fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 10 --listen 10.77.0.1:7717", exe, path))
 			var receivers []*hostProcess
-			for i := range 10 { // so many that some have others below them while they meet
+			for i := range 10 { // enough for a tree of several levels while they meet
 				to := filepath.Join(dir, fmt.Sprint(i))
 				receivers = append(receivers, host(t, i+2, "", c.wall, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s", exe, to)))
 			}
@@ -74,7 +75,8 @@ func TestCastNetwork(t *testing.T) {
 	t.Run("slow", testSlowNetwork)
 }
 
-// A receiver with a slow link is served behind the others, also where it were the first of the chain.
+// A receiver with a slow link is served after the others, even if it would be the first of the
+// chain.
 func testSlowNetwork(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -98,8 +100,8 @@ func testSlowNetwork(t *testing.T) {
 		}
 	}
 	said := sender.wait(0)
-	require.Regexp(t, `h0: its network takes [0-9.]+ [KM]iB/s, those of the others [0-9.]+ MiB/s: it is served behind them`, said)
-	require.Equal(t, 1, strings.Count(said, "behind them"))
+	require.Regexp(t, `h0: its network takes [0-9.]+ [KM]iB/s, those of the others [0-9.]+ MiB/s: it is served after them`, said)
+	require.Equal(t, 1, strings.Count(said, "after them"))
 	require.Contains(t, said, "to 3 of 3 receivers by chain")
 }
 
@@ -126,14 +128,15 @@ func shell(t *testing.T, script string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// hostProcess is the shell of a host with a network of its own, and what it has become.
+// hostProcess is the process of a host with its own network: first a shell, then the last command.
 type hostProcess struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	out strings.Builder
 }
 
-// host makes a host at 10.77.0.n, to which a link of this queueing discipline leads, "" for any rate, and runs commands there.
+// host makes a host at 10.77.0.n and runs commands there. link is the queueing discipline of its
+// link, or "" for none.
 func host(t *testing.T, n int, link string, commands ...string) *hostProcess {
 	t.Helper()
 	h := &hostProcess{t: t, cmd: exec.CommandContext(t.Context(), "bash", "-e")}
@@ -143,7 +146,7 @@ func host(t *testing.T, n int, link string, commands ...string) *hostProcess {
 	in, err := h.cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, h.cmd.Start())
-	pid := h.cmd.Process.Pid // the system takes its time to remove what was another host's
+	pid := h.cmd.Process.Pid // the system may take long to remove the devices of an earlier host
 	shell(t, fmt.Sprintf("ip link add v%d type veth peer name eth0 netns %d\nip link set v%d master br0 up", pid, pid, pid))
 	if link != "" {
 		shell(t, fmt.Sprintf("tc qdisc add dev v%d root %s", pid, link))
@@ -155,10 +158,10 @@ func host(t *testing.T, n int, link string, commands ...string) *hostProcess {
 	return h
 }
 
-// wait returns what was said.
+// wait waits for the exit code and returns the output.
 func (h *hostProcess) wait(code int) string {
 	h.t.Helper()
-	_ = h.cmd.Wait() // the exit code says it
+	_ = h.cmd.Wait() // the exit code tells the error
 	require.Equal(h.t, code, h.cmd.ProcessState.ExitCode(), "%s", &h.out)
 	return h.out.String()
 }

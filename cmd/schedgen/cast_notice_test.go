@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 )
 
-// lines is where a process prints what is read line by line.
+// printed is a writer that passes on what a process prints, line by line.
 type printed struct{ lines chan string }
 
 func (p *printed) Write(b []byte) (int, error) {
@@ -25,7 +25,7 @@ func (p *printed) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// refusing returns an address that refuses connections, and is nobody else's.
+// refusing returns an address that refuses connections, and that no other process uses.
 func refusing(t *testing.T) string {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -37,9 +37,9 @@ func refusing(t *testing.T) string {
 	return fmt.Sprint("127.0.0.1:", at.(*unix.SockaddrInet4).Port)
 }
 
-// A receiver that waits for a sender that is not there, or is something else, says so, and a sender for
-// which nobody comes.
-func TestCastTellsWhatItWaitsFor(t *testing.T) {
+// A receiver that waits for a missing sender, or for another program at its address, says so, and
+// so does a sender without receivers.
+func TestCastSaysWhyItWaits(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
@@ -50,9 +50,9 @@ func TestCastTellsWhatItWaitsFor(t *testing.T) {
 	serve := &castCmd{What: "cast_notice_test.go", Serve: true, Expect: 2, castLink: castLink{Transport: cast.Auto}}
 	serve.Listen = "127.0.0.1:0"
 	for want, run := range map[string]func(context.Context, stdio) error{
-		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":           receive(gone),
-		"waiting for 2s: the sender at .* something accepts connections there, and has not answered":          receive(silent.Addr().String()),
-		`waiting for 2s: nobody has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`: serve.Run,
+		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":                receive(gone),
+		"waiting for 2s: the sender at .* something accepts connections there, and has not answered":               receive(silent.Addr().String()),
+		`waiting for 2s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`: serve.Run,
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

@@ -23,8 +23,8 @@ type castProcess struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	lines *bufio.Reader // of its output
-	said  *bufio.Reader // of its errors
+	lines *bufio.Reader // its standard output
+	said  *bufio.Reader // its standard error
 }
 
 func startCast(t *testing.T, args ...string) *castProcess {
@@ -45,18 +45,19 @@ func startCast(t *testing.T, args ...string) *castProcess {
 	return c
 }
 
-// wait returns the exit code, -1 of a process that was killed, and what has been said since.
+// wait returns the exit code, or -1 if the process was killed, and the rest of its output and
+// errors.
 func (c *castProcess) wait() (code int, out, said string) {
 	c.t.Helper()
 	o, err := io.ReadAll(c.lines)
 	require.NoError(c.t, err)
 	s, err := io.ReadAll(c.said)
 	require.NoError(c.t, err)
-	_ = c.cmd.Wait() // the exit code says it
+	_ = c.cmd.Wait() // the exit code tells the error
 	return c.cmd.ProcessState.ExitCode(), string(o), string(s)
 }
 
-// address is where the sender waits.
+// address returns the address at which the sender waits.
 func (c *castProcess) address() string {
 	c.t.Helper()
 	line, err := c.said.ReadString('\n')
@@ -67,7 +68,7 @@ func (c *castProcess) address() string {
 	return at
 }
 
-// says waits until a line of its errors has some words.
+// says waits for a line of the standard error that contains words.
 func (c *castProcess) says(words string) {
 	c.t.Helper()
 	for {
@@ -79,7 +80,7 @@ func (c *castProcess) says(words string) {
 	}
 }
 
-// begins waits until a receiver's command has the first byte.
+// begins waits until a receiver's command has read the first byte.
 func (c *castProcess) begins() {
 	c.t.Helper()
 	line, err := c.lines.ReadString('\n')
@@ -87,7 +88,8 @@ func (c *castProcess) begins() {
 	require.Equal(c.t, "begun\n", line)
 }
 
-// Receivers that are killed, interrupted, or stopped, in the middle of a stream are named, and the others get all of it.
+// Receivers that are killed, interrupted or stopped in the middle of a stream are named, and the
+// others get all of it.
 func TestCastOutlivesReceiver(t *testing.T) {
 	text := make([]byte, 40<<20)
 	_, err := rand.Read(text)
@@ -144,7 +146,7 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.NotContains(t, out, "whole", "its command was killed")
 }
 
-// Ctrl-C at the sender ends all, and nothing is left.
+// Ctrl-C at the sender ends all receivers, and leaves no part of a file.
 func TestCastInterrupted(t *testing.T) {
 	sender := startCast(t, "cast", "--serve", "-", "--expect", "2", "--listen", "127.0.0.1:0")
 	at := sender.address()

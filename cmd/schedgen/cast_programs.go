@@ -12,11 +12,12 @@ import (
 	"github.com/schedgen/schedgen/internal/version"
 )
 
-// receiverName is the file's name of the small receiver, cmd/schedgen-receive. One for another system
-// or processor has -GOOS-GOARCH behind it.
+// receiverName is the file name of the small receiver, cmd/schedgen-receive. The name of a receiver
+// for another system or processor has the suffix -GOOS-GOARCH.
 const receiverName = "schedgen-receive"
 
-// programs returns what hosts may run: a receiver, if there is one, and this program.
+// programs returns the programs that hosts may run: the small receivers that exist, and this
+// program.
 func (s *castStart) programs() (all *remote.Programs, err error) {
 	all = &remote.Programs{Args: []string{"guest"}}
 	defer func() {
@@ -44,22 +45,22 @@ func (s *castStart) programs() (all *remote.Programs, err error) {
 	return all, nil
 }
 
-// besides returns the receivers beside this program that are the same build, which a release alone
-// tells.
+// besides returns the receivers in this program's directory that are of the same release. Without a
+// release there are none.
 func besides(release string) (files []string) {
 	if release == "" {
 		return nil
 	}
 	own, err := os.Executable()
 	if err != nil {
-		return nil // remote.Self says so
+		return nil // remote.Self returns this error
 	}
 	if own, err = filepath.EvalSymlinks(own); err != nil {
 		return nil
 	}
 	all, err := filepath.Glob(filepath.Join(quoteGlob(filepath.Dir(own)), receiverName+"*"))
 	if err != nil {
-		return nil // there is no bad pattern
+		return nil // never happens: the pattern is valid
 	}
 	for _, file := range all {
 		if info, err := buildinfo.ReadFile(file); err == nil && version.Line(info) == release {
@@ -69,7 +70,7 @@ func besides(release string) (files []string) {
 	return files
 }
 
-// quoteGlob spells a path so that a pattern matches it as it is.
+// quoteGlob quotes a path for use in a pattern.
 func quoteGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -15,15 +15,15 @@ import (
 type castProgress struct {
 	bar   *progressbar.ProgressBar
 	doing string
-	names []string // of the receivers, from rank 1 on; none at a receiver
-	room  int      // columns for what stands before the bar
-	shown string   // there
+	names []string // names of the receivers, from rank 1 on; empty at a receiver
+	room  int      // columns of the text before the bar
+	shown string   // text before the bar
 }
 
-// barRoom is how many columns the bar takes with its numbers, at least.
+// barRoom is the least number of columns for the bar and its numbers.
 const barRoom = 40
 
-// newCastProgress shows nothing but on a terminal; total is -1 if nobody knows it.
+// newCastProgress returns a bar, which is shown only on a terminal. total is -1 if it is not known.
 func newCastProgress(std stdio, total int64, doing string, names []string) *castProgress {
 	if !isTerminal(std.Err) {
 		return &castProgress{}
@@ -39,7 +39,7 @@ func newCastProgress(std stdio, total int64, doing string, names []string) *cast
 	)}
 }
 
-// A bar that cannot be drawn is no reason to stop: errors of the terminal are left alone.
+// Errors of the terminal are ignored, because they must not stop a cast.
 
 func (p *castProgress) show(at cast.Progress) {
 	if p.bar == nil {
@@ -52,7 +52,8 @@ func (p *castProgress) show(at cast.Progress) {
 	_ = p.bar.Set64(at.Bytes)
 }
 
-// describe returns what stands before the bar: as many of the slowest hosts are named as there is room for.
+// describe returns the text before the bar. It names as many of the slowest hosts as there is room
+// for.
 func (p *castProgress) describe(at cast.Progress) string {
 	text := p.doing
 	if at.Failed > 0 {
@@ -70,8 +71,8 @@ func (p *castProgress) describe(at cast.Progress) string {
 	return text
 }
 
-// squeeze returns a name and what is said of it, or the name alone, or its begin, in no more than so many columns, or nothing
-// if those are too few.
+// squeeze returns name and said, the name alone, or the beginning of the name, whichever fits into
+// the columns, or "" if they are too few.
 func squeeze(name, said string, columns int) string {
 	const least = 12
 	switch n := []rune(name); {
@@ -85,7 +86,7 @@ func squeeze(name, said string, columns int) string {
 	return ""
 }
 
-// clear makes room for a line of output.
+// clear removes the bar before a line of output.
 func (p *castProgress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 )
 
-// Before the bar stand the hosts that the others wait for, as far as there is room.
+// The text before the bar names the hosts for which the others wait, as far as there is room.
 func TestProgressNamesHosts(t *testing.T) {
 	p := &castProgress{doing: "send by chain", names: []string{"node01", "node02", "node03.cluster.example.org"}}
 	slow := []cast.Slow{{Rank: 2, Rate: 12 << 20}, {Rank: 1, Rate: 300 << 20}, {Rank: 3, Rate: 310 << 20}}

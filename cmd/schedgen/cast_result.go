@@ -12,7 +12,8 @@ import (
 	"github.com/schedgen/schedgen/internal/words"
 )
 
-// finish prints the result of a cast and returns what is wrong; err is the sender's error.
+// finish prints the result of a cast, and returns the error of the command. err is the sender's
+// error.
 func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err error) error {
 	bad := int64(r.Failed())
 	if c.JSON {
@@ -39,7 +40,7 @@ func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err err
 	return skipsFail(r.Skipped)
 }
 
-// skipsFail returns the error for entries that were skipped, nil if none were.
+// skipsFail returns the error for n skipped entries, or nil if n is 0.
 func skipsFail(n int64) error {
 	if n == 0 {
 		return nil
@@ -69,7 +70,7 @@ func comparedWords(r *cast.Result) string {
 	return b.String()
 }
 
-// resultWords spells the result of a cast, which may have been interrupted.
+// resultWords describes the result of a cast, which may have been interrupted.
 func resultWords(r *cast.Result, interrupted bool) string {
 	var b strings.Builder
 	done, all := 0, words.Count(int64(len(r.Receivers)), "receiver", "receivers")
@@ -106,7 +107,7 @@ func resultWords(r *cast.Result, interrupted bool) string {
 	return b.String()
 }
 
-// copiesWords say how hosts have got the program.
+// copiesWords says how hosts have got the program.
 func copiesWords(s *cast.Setup) string {
 	if s.Sent+s.Passed == 0 {
 		return ""
@@ -117,14 +118,14 @@ func copiesWords(s *cast.Setup) string {
 // castPlan is what a cast would send, for --dry-run.
 type castPlan struct {
 	What      string       `json:"what"`
-	Totals    *pack.Totals `json:"totals,omitempty"` // nil: of a stream
+	Totals    *pack.Totals `json:"totals,omitempty"` // nil for a stream
 	Receivers int          `json:"receivers"`
 	Hosts     []cast.Visit `json:"hosts,omitempty"`
 	Skipped   int64        `json:"skipped,omitempty"` // entries that could not be sent
-	Seconds   float64      `json:"seconds,omitempty"` // in which all hosts were connected to
+	Seconds   float64      `json:"seconds,omitempty"` // time of connecting to all hosts
 }
 
-// print prints the plan, and returns which hosts would get nothing.
+// print prints the plan. It returns an error if hosts would get nothing.
 func (p *castPlan) print(std stdio, asJSON bool) error {
 	if err := p.write(std, asJSON); err != nil {
 		return err
@@ -165,10 +166,10 @@ func (p *castPlan) write(std stdio, asJSON bool) error {
 	return err
 }
 
-// copies says how the program would come to the hosts that do not have it.
+// copies says how hosts without the program would get it.
 func (p *castPlan) copies() string {
 	var here, passed, bytes int64
-	first := map[int64]bool{} // of each program
+	first := map[int64]bool{} // whether a host gets the program from here, by the length of its copy
 	for i := range p.Hosts {
 		switch v := &p.Hosts[i]; {
 		case v.Reason != "" || !v.Copy:
@@ -187,7 +188,7 @@ func (p *castPlan) copies() string {
 	return fmt.Sprintf("%s of the program sent, %s, and %d passed on by hosts", words.Count(here, "copy", "copies"), words.Bytes(float64(bytes)), passed)
 }
 
-// visitWords say what would happen at a host.
+// visitWords says what would happen at a host.
 func visitWords(v *cast.Visit) string {
 	switch {
 	case v.Reason != "":
@@ -198,14 +199,14 @@ func visitWords(v *cast.Visit) string {
 	return "has " + v.Program
 }
 
-// castRate is a number of bytes a second, 0 for no limit.
+// castRate is a rate in bytes a second; 0 means no limit.
 type castRate int64
 
 // UnmarshalText reads "200MiB/s".
 func (r *castRate) UnmarshalText(text []byte) error {
 	number, ok := strings.CutSuffix(string(text), "/s")
 	if !ok {
-		return fmt.Errorf("%q is no rate: must be a size and /s, such as 200MiB/s", text)
+		return fmt.Errorf("%q is not a rate: must be a size and /s, such as 200MiB/s", text)
 	}
 	var size byteSize
 	if err := size.UnmarshalText([]byte(number)); err != nil {

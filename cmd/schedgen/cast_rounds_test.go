@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// fileOf makes a file of so many bytes.
+// fileOf makes a file of n bytes.
 func fileOf(t *testing.T, n int) (path string, text []byte) {
 	t.Helper()
 	text = bytes.Repeat([]byte("0123456789abcde\n"), n/16)
@@ -28,7 +28,7 @@ func fileOf(t *testing.T, n int) (path string, text []byte) {
 	return path, text
 }
 
-// ended returns what the sender says of each receiver.
+// ended waits for the sender and returns its result.
 func (c *castProcess) ended(code int) (o cast.Result, said string) {
 	c.t.Helper()
 	got, out, said := c.wait()
@@ -37,7 +37,7 @@ func (c *castProcess) ended(code int) (o cast.Result, said string) {
 	return o, said
 }
 
-// has requires that a receiver has ended well, with these bytes.
+// has requires that a receiver has succeeded, and that the file has the bytes of text.
 func (c *castProcess) has(path string, text []byte) {
 	c.t.Helper()
 	code, _, said := c.wait()
@@ -56,7 +56,7 @@ func writing(t *testing.T, dir string) {
 	}, time.Minute, 5*time.Millisecond)
 }
 
-// wrote waits until so many bytes of a file that comes are in dir.
+// wrote waits until dir has at least this many bytes of an incomplete file.
 func wrote(t *testing.T, dir string, bytes int64) {
 	t.Helper()
 	writing(t, dir)
@@ -70,7 +70,7 @@ func wrote(t *testing.T, dir string, bytes int64) {
 	}, time.Minute, 5*time.Millisecond)
 }
 
-// Who comes while a cast is under way is served behind it.
+// A receiver that comes during a cast is served after it.
 func TestCastServesLate(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 3<<20)
@@ -88,7 +88,7 @@ func TestCastServesLate(t *testing.T) {
 	require.Greater(t, o.Sent, int64(2*len(text)), "it was sent twice")
 }
 
-// After --wait the cast begins with those that have come; if nobody has it ends.
+// After --wait, the cast begins with the receivers that have come, or ends if there are none.
 func TestCastWaits(t *testing.T) {
 	t.Parallel()
 	path, text := fileOf(t, 1<<16)
@@ -109,7 +109,7 @@ func TestCastWaits(t *testing.T) {
 	require.Contains(t, said, "nobody has come")
 }
 
-// A receiver that dies between its coming and the first piece is left out, at whatever moment that is.
+// A receiver that dies at any moment before the first piece is left out.
 func TestCastOutlivesGuest(t *testing.T) {
 	for name, die := range map[string]func(t *testing.T, at string, s *lobby.Seat){
 		"with a place": func(_ *testing.T, _ string, s *lobby.Seat) { s.Leave() },
@@ -147,7 +147,7 @@ func TestCastOutlivesGuest(t *testing.T) {
 	}
 }
 
-// partial waits until a receiver has kept so many bytes of a file.
+// partial waits until a receiver has kept at least this many bytes of a file.
 func partial(t *testing.T, dir string, bytes int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -156,7 +156,7 @@ func partial(t *testing.T, dir string, bytes int64) {
 	}, time.Minute, 2*time.Millisecond)
 }
 
-// randomFile makes a file that has no two blocks alike.
+// randomFile makes a file in which no two blocks are equal.
 func randomFile(t *testing.T, n int) (path string, text []byte) {
 	t.Helper()
 	text = make([]byte, n)
@@ -167,7 +167,8 @@ func randomFile(t *testing.T, n int) (path string, text []byte) {
 	return path, text
 }
 
-// After the sender, or a receiver, or all were killed, a cast that resumes sends to each what it lacks.
+// After the sender, a receiver or all were killed, a cast with --resume sends to each receiver the
+// data that it lacks.
 func TestCastResumes(t *testing.T) {
 	for _, killed := range []string{"sender", "receiver", "both"} {
 		t.Run(killed, func(t *testing.T) {
@@ -214,7 +215,8 @@ func TestCastResumes(t *testing.T) {
 	}
 }
 
-// Hosts that lack all, nothing and some of a file that has changed get what they lack, in rounds.
+// Hosts that lack all, some or no blocks of a changed file get the blocks that they lack, in
+// rounds.
 func TestCastGroups(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 24<<20)

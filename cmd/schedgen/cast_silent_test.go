@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kept is how much receivers have at least when they are parted from the sender.
+// kept is the least number of bytes that receivers have when they lose the sender.
 const kept = 3 << 20
 
-// The others do not wait long for a receiver that gives no sign of life. When it lives again it comes again, and is served behind them,
-// also if it does so behind the last of them; then the sender waits for it as long as --silence says.
+// The others do not wait long for a receiver that gives no sign of life. When it continues, it
+// comes again, and is served after them. If the others have finished, the sender waits for it for
+// the time of --silence.
 func TestCastServesSilent(t *testing.T) {
 	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -39,14 +40,14 @@ func TestCastServesSilent(t *testing.T) {
 			require.NoError(t, all["silent"].cmd.Process.Signal(syscall.SIGCONT))
 			all["silent"].has(filepath.Join(dirs["silent"], "file"), text)
 			o, said := sender.ended(0)
-			require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest behind the others\n`, said)
+			require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others\n`, said)
 			require.Len(t, o.Receivers, 3)
 			require.Less(t, o.Sent, int64(2*len(text)-kept/2), "it has kept what it has")
 		})
 	}
 }
 
-// A sender that was stopped for a while serves all: they go on where they have stopped.
+// A sender that was stopped for a while serves all receivers, which continue where they stopped.
 func TestCastSenderReturns(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 12<<20)

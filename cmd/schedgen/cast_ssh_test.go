@@ -20,7 +20,8 @@ import (
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
-// node is a host whose temporary files are seen, and which has this program unless it is bare.
+// node makes a host whose temporary files the test sees. The host has this program unless bare is
+// true.
 func node(t *testing.T, name string, bare bool) *sshdtest.Host {
 	t.Helper()
 	h := &sshdtest.Host{Name: name, Env: []string{"TMPDIR=" + t.TempDir()}}
@@ -34,7 +35,7 @@ func node(t *testing.T, name string, bare bool) *sshdtest.Host {
 	return h
 }
 
-// clean: nothing is left on a host but what has been sent, and that has ended in a good way.
+// clean requires that only sent files are left on a host, and that its receiver has cleaned up.
 func clean(t *testing.T, h *sshdtest.Host) {
 	t.Helper()
 	left, err := os.ReadDir(strings.TrimPrefix(h.Env[0], "TMPDIR="))
@@ -46,7 +47,7 @@ func clean(t *testing.T, h *sshdtest.Host) {
 	}))
 }
 
-// wrapped has a host run a command around its login shell, which is "$@".
+// wrapped makes a host run a command around its login shell, which is "$@".
 func wrapped(t *testing.T, h *sshdtest.Host, command string) *sshdtest.Host {
 	t.Helper()
 	h.Shell = filepath.Join(t.TempDir(), "shell")
@@ -72,7 +73,8 @@ func outcomeOf(t *testing.T, text string) map[string]cast.Receiver {
 	return all
 }
 
-// One command, three hosts: one has the program, one another version of it, one nothing and a shell that is not like sh.
+// One cast goes to three hosts. One has the program, one has another version, and one has neither
+// the program nor a login shell like sh.
 func TestCastOverSSH(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -100,7 +102,7 @@ func TestCastOverSSH(t *testing.T) {
 	var end cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &end), "%s", out)
 	require.Equal(t, "tcp", end.Transport)
-	for i, name := range []string{"bare", "same", "other"} { // in a chain they stand as they were named
+	for i, name := range []string{"bare", "same", "other"} { // the chain follows the order of the names
 		require.Equal(t, cast.Receiver{Name: name, Outcome: cast.Outcome{Rank: i + 1, Done: true}}, end.Receivers[i])
 	}
 	require.Equal(t, 1, end.Setup.Sent)
@@ -114,7 +116,8 @@ func TestCastOverSSH(t *testing.T) {
 	}
 }
 
-// Hosts that cannot be reached, or cannot take what comes, are named with their reasons; the others get all.
+// Hosts that cannot be reached, or cannot receive, are named with their reasons. The others get
+// everything.
 func TestCastOverSSHToFew(t *testing.T) {
 	t.Parallel()
 	good, taken, full := node(t, "good", false), node(t, "taken", false), node(t, "full", false)
@@ -156,7 +159,8 @@ func TestCastOverSSHToFew(t *testing.T) {
 	require.Regexp(t, `model: failed: 0 of 1 receiver got it\n  stranger: .*Permission denied`, out)
 }
 
-// A stream goes to a command at each host, and what that says comes back with the host's name.
+// A stream goes to a command at each host, and the command's output comes back with the host's
+// name.
 func TestCastStreamOverSSH(t *testing.T) {
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false), node(t, "two", false))
@@ -175,7 +179,7 @@ func TestCastStreamOverSSH(t *testing.T) {
 	}
 }
 
-// logLines logs lines up to the end, which it tells.
+// logLines logs lines, and closes the channel at the end.
 func logLines(t *testing.T, r *bufio.Reader) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
@@ -187,7 +191,8 @@ func logLines(t *testing.T, r *bufio.Reader) <-chan struct{} {
 	return ended
 }
 
-// When the sender is interrupted, or killed, nothing is left at the hosts: no process, no program, no part of a file.
+// If the sender is interrupted or killed, no process, no program and no part of a file are left at
+// the hosts.
 func TestCastOverSSHEnds(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
@@ -199,7 +204,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 				h := node(t, fmt.Sprint("node", i), i == 0 && signal == os.Kill && !testing.Short())
 				fifo := filepath.Join(t.TempDir(), "ended")
 				require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-				f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both, so that nobody waits for the other side
+				f, err := os.OpenFile(fifo, os.O_RDWR, 0) // for both, so that neither side waits for the other
 				require.NoError(t, err)
 				defer f.Close()
 				ends = append(ends, bufio.NewReader(f))
@@ -216,7 +221,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 				require.Contains(t, line, ": begun\n")
 			}
 			require.NoError(t, p.cmd.Process.Signal(signal))
-			for i, end := range ends { // the shell that waits for all that is on a host has ended
+			for i, end := range ends { // the shell that waits for the host's processes has ended
 				word, err := end.ReadString('\n')
 				require.NoError(t, err)
 				require.Equal(t, "ended\n", word)
@@ -231,7 +236,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 			require.NoError(t, err)
 			require.NotContains(t, string(out), "whole")
 			<-logged
-			_ = p.cmd.Wait() // the exit code says it
+			_ = p.cmd.Wait() // the exit code tells the error
 			if signal == os.Interrupt {
 				require.Equal(t, exitInterrupted, p.cmd.ProcessState.ExitCode())
 			}
@@ -239,7 +244,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 	}
 }
 
-// A receiver that is killed is named, and the other gets all.
+// A receiver that is killed is named, and the other gets everything.
 func TestCastOverSSHOutlivesReceiver(t *testing.T) {
 	t.Parallel()
 	victim, other := node(t, "victim", false), node(t, "other", false)

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// A page holds the schedules of all roots if there are at most so many ranks and so many actions in
-// all. Such a page has a few megabytes.
+// A page holds the schedules of all roots if there are no more ranks and actions than these. Such a
+// page has a few megabytes.
 const (
 	maxPageRanks   = 64
 	maxPageActions = 1 << 16

@@ -130,7 +130,7 @@ func (f *groupFlags) join(ctx context.Context, verb string, l crew.Link, std std
 	}
 	m := newMember(f, std)
 	cfg.Changed = m.changed
-	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("not a member after %v", meeting)})
+	ctx, cancel := context.WithTimeoutCause(ctx, crew.MeetingTime, &lateError{fmt.Sprintf("not a member after %v", crew.MeetingTime)})
 	defer cancel()
 	if m.group, err = group.Join(ctx, cfg); err != nil {
 		m.close()
@@ -147,3 +147,8 @@ func (f *groupFlags) joinError(ctx context.Context, err error) error {
 	}
 	return failed(crew.CauseOf(ctx, err))
 }
+
+// lateError says that a time limit has passed.
+type lateError struct{ text string }
+
+func (e *lateError) Error() string { return e.text }

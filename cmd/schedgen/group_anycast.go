@@ -60,7 +60,7 @@ func (c *groupAnycastCmd) Run(ctx context.Context, std stdio) error {
 	})
 }
 
-// publish publishes what it is to, and returns how many messages that were.
+// publish publishes the messages of this member, and returns their number.
 func (c *groupAnycastCmd) publish(ctx context.Context, m *member) (sent int, err error) {
 	if err := m.gather(ctx); err != nil {
 		return 0, err
@@ -186,7 +186,7 @@ type groupText struct{ crew.Generator }
 
 func newGroupText() *groupText { return &groupText{crew.NewGenerator()} }
 
-// make returns a message of so many bytes, which is valid until the next call.
+// make returns a message of the given number of bytes. It is valid until the next call.
 func (t *groupText) make(origin membership.ID, number uint64, size int) []byte {
 	return t.Generator.Make(size, binary.LittleEndian.Uint64(origin[:]), binary.LittleEndian.Uint64(origin[8:]), number)
 }

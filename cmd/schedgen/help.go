@@ -15,8 +15,8 @@ const expertTag = "expert"
 // helpStyle tells which flags help texts show.
 type helpStyle struct{ all bool }
 
-// print prints a help text, as kong does. If it leaves out flags for experts, the last line tells how
-// many.
+// print prints a help text, as kong does. If it leaves out flags for experts, the last line tells
+// how many.
 func (s *helpStyle) print(options kong.HelpOptions, ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil || s.all || options.Summary {

@@ -17,7 +17,7 @@ import (
 // receiveCmd is the verb receive, which receives a cast from another host.
 type receiveCmd struct {
 	From      string `placeholder:"HOST:PORT" help:"Address of the sender."`
-	Listen    string `placeholder:"HOST:PORT" help:"Stand: receive one cast after the other, of senders that call there (schedgen cast --call). Port 7718 is theirs unless they name another; systemd stands for the socket that systemd passes."`
+	Listen    string `placeholder:"HOST:PORT" help:"Wait for calls at this address (schedgen cast --call), and receive one cast after the other. Senders call port 7718 by default. The word systemd means the socket that systemd passes."`
 	To        string `placeholder:"DIR" complete:"directory" help:"Directory for the files; it is created if it does not exist. With --exec, working directory of the command."`
 	Exec      string `placeholder:"COMMAND" help:"Shell command that reads the stream of a cast from its standard input."`
 	Then      string `placeholder:"COMMAND" help:"Shell command that runs in DIR when all files are there."`
@@ -71,9 +71,9 @@ func (c *receiveCmd) check() (err error) {
 	case c.From != "" && c.Listen != "":
 		return errors.New("--from and --listen: give one of them")
 	case c.Listen != "" && c.Name != "":
-		return errors.New("--name: a caller names the host")
+		return errors.New("--name: with --listen, the caller names the host")
 	case c.Then != "" && (c.Exec != "" || c.To == ""):
-		return errors.New("--then: follows files, in the directory of --to")
+		return errors.New("--then: needs files and --to")
 	}
 	if _, _, err := net.SplitHostPort(c.From); err != nil && c.Listen == "" {
 		return fmt.Errorf("--from=%s: must be HOST:PORT, such as 10.77.0.1:7717: %w", c.From, err)
@@ -84,7 +84,7 @@ func (c *receiveCmd) check() (err error) {
 	return errors.Join(err, c.castNews.check())
 }
 
-// Run receives a cast and prints how much was received.
+// Run receives a cast, and prints the totals of the data received.
 func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 
 // kind holds the texts and defaults of the verbs run, rank and bench for collectives that are
 // alike. [kindOf] finds the kind by the collective's row, so a new row of the table of collectives
-// needs no code here. In texts, {name} stands for the name
-// of the collective, {a name} for the name with its article, and {sum} for the SHA-256 of the message.
+// needs no code here. In texts, {name} stands for the name of the collective, {a name} for the name
+// with its article, and {sum} for the SHA-256 of the message.
 type kind struct {
 	run  template // help of run, one line
 	rank template // help of rank, one line; "" if ranks that are started one by one cannot run it

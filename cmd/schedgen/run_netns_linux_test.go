@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 )
 
 // mayMakeHosts skips the test if this machine cannot simulate hosts.
@@ -57,7 +59,7 @@ func TestLoopbackThatIsDown(t *testing.T) {
 	} {
 		exe, err := os.Executable()
 		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), meeting/2)
+		ctx, cancel := context.WithTimeout(t.Context(), crew.MeetingTime/2)
 		cmd := exec.CommandContext(ctx, exe, strings.Fields(args)...)
 		cmd.Args[0] = "schedgen"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}

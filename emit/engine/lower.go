@@ -54,7 +54,7 @@ func Lower(s *ir.Schedule) ([]Plan, error) {
 }
 
 // withoutLoss runs s without repairs. A multicast brings its chunk to the ranks for which casts is
-// true: those that take it and do not get it by puts alone.
+// true: the receivers that do not get it by puts alone.
 func withoutLoss(s *ir.Schedule) (run *fixpoint.Result, casts func(to, chunk int) bool, err error) {
 	puts, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: true})
 	if err != nil {

@@ -77,7 +77,8 @@ func TestProgramsAreThoseOfTheSchedules(t *testing.T) {
 	}
 }
 
-// TestWarmOperationsDoNotAllocate checks that generated code allocates nothing after the first operations.
+// TestWarmOperationsDoNotAllocate checks that generated code allocates nothing after the first
+// operations.
 func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 1000
 	comms := joined(t)

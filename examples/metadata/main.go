@@ -1,9 +1,8 @@
-// Metadata is a service of many servers that know the same objects: the case for which rootless
-// broadcasts were made (Li, Koziol, Tang and Byna, Anycast: Rootless Broadcasting with MPI, 2018).
-// Any server adds or changes objects at any time, and announces each change to all others. No
-// server waits for the changes of others, and no coordinator is in the way. Any server may also ask
-// all others for what only they know: here, how many of the objects are open, and how many bytes
-// these have.
+// Metadata is a service of many servers that know the same objects, for which rootless broadcasts
+// were invented (Li, Koziol, Tang and Byna, Anycast: Rootless Broadcasting with MPI, 2018). Any
+// server adds or changes objects at any time, and announces each change to all others. No server
+// waits for the changes of others, and there is no coordinator. Any server may also ask all others
+// for facts that only they know: here, the number of their open objects, and the bytes of these.
 //
 //	mpirun -n 8 ./metadata -objects 1000
 package main
@@ -48,7 +47,7 @@ func run(ctx context.Context, objects int) error {
 	return nil
 }
 
-// object is what all servers know of an object.
+// object holds the facts about an object that all servers know.
 type object struct {
 	Name    string
 	Owner   int // the server that changes it
@@ -62,7 +61,7 @@ type server struct {
 
 	mu      sync.Mutex
 	objects map[string]object
-	open    map[string]bool // its own objects that clients use now: others do not know that
+	open    map[string]bool // its own objects that clients use now; other servers do not know this
 }
 
 // start makes a server that answers questions about the open objects. The numbers of all servers
@@ -85,7 +84,7 @@ func start(ctx context.Context, comm *schedgen.Comm) (*server, error) {
 	return s, schedgen.Barrier(ctx, comm) // all servers answer now
 }
 
-// put adds one of this server's objects, or changes it, and announces that.
+// put adds or changes one of this server's objects, and announces the change.
 func (s *server) put(ctx context.Context, name string, bytes int64) error {
 	s.mu.Lock()
 	o := object{name, s.comm.Rank(), s.objects[name].Version + 1, bytes}
@@ -98,15 +97,15 @@ func (s *server) put(ctx context.Context, name string, bytes int64) error {
 	return s.comm.Publish(ctx, msg)
 }
 
-// use marks one of this server's objects as open, which is not announced.
+// use marks one of this server's objects as open. It does not announce this.
 func (s *server) use(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[name] = true
 }
 
-// follow takes over the changes of other servers, until it has taken so many. The changes of one
-// server come in its order, so the last one of an object is the newest.
+// follow applies the given number of changes of other servers. The changes of one server come in
+// its order, so the last change of an object is the newest.
 func (s *server) follow(ctx context.Context, changes int) error {
 	for msg, err := range s.comm.Messages(ctx) {
 		if err != nil {
@@ -130,9 +129,9 @@ func (s *server) follow(ctx context.Context, changes int) error {
 	return nil
 }
 
-// serve runs a server that adds objects, changes each of them once, and has some in use. It returns
-// when it knows the objects of all servers, and returns how many are open everywhere and how many
-// bytes they have.
+// serve runs a server that adds objects, changes each of them once, and opens some. When it knows
+// the objects of all servers, it returns the number of open objects at all servers, and their
+// bytes.
 func serve(ctx context.Context, comm *schedgen.Comm, objects int) (*server, []int64, error) {
 	s, err := start(ctx, comm)
 	if err != nil {

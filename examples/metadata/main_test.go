@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// TestMetadata checks that all servers know the same objects in the end, in their newest versions,
-// and how many are open at all of them.
+// TestMetadata checks that at the end all servers know the newest versions of the same objects, and
+// the number of open objects.
 func TestMetadata(t *testing.T) {
 	const objects = 25
 	for _, size := range []int{1, 2, 7} {

@@ -1,6 +1,6 @@
-// Vote solves parts of a problem at many ranks, each at its own pace, and has the ranks vote on
-// when to stop. A rank whose part is good enough proposes it, at any time. The others do not wait
-// for proposals: they vote when one comes, and go on. All stop when all agree.
+// Vote solves parts of a problem at many ranks, each at its own pace. The ranks vote on when to
+// stop. A rank whose part is good enough proposes to stop, at any time. The other ranks do not wait
+// for proposals: they vote when one comes, and continue. All stop when all agree.
 //
 //	mpirun -n 4 ./vote
 package main
@@ -47,7 +47,7 @@ func run(ctx context.Context, tolerance float64) error {
 type part struct {
 	mu    sync.Mutex // the rank votes while it computes
 	rest  float64    // the error
-	rate  float64    // by which a step multiplies it
+	rate  float64    // factor by which a step reduces rest
 	steps int
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// TestVote checks that all ranks stop, each with an error that is small enough, although only some
-// of them propose it.
+// TestVote checks that all ranks stop with a small error, although only some ranks propose to stop.
 func TestVote(t *testing.T) {
 	for _, size := range []int{1, 2, 5, 8} {
 		transports, err := mem.New(size, mem.Options{})

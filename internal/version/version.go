@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Line spells the known parts of the build information: the module's version, the revision, its time,
-// whether the source was modified, and the Go version. All programs of one build have the same line.
+// Line spells the known parts of the build information: the module's version, the revision, its
+// time, whether the source was modified, and the Go version. All programs of one build have the
+// same line.
 func Line(info *debug.BuildInfo) string {
 	const none = "(devel)" // the go command's word for no version
 	revision := Setting(info, "vcs.revision")

@@ -8,7 +8,7 @@ package dag
 
 import "fmt"
 
-// Kind is what an operation does.
+// Kind is the kind of an operation.
 type Kind uint8
 
 // The kinds of operations.

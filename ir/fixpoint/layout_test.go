@@ -88,9 +88,9 @@ func inverts(t *testing.T, s *ir.Schedule) {
 	}
 }
 
-// TestLayoutNumbersWhatIsMentioned checks that a rank has exactly the slots that the schedule
+// TestLayoutNumbersMentionedSlots checks that a rank has exactly the slots that the schedule
 // mentions.
-func TestLayoutNumbersWhatIsMentioned(t *testing.T) {
+func TestLayoutNumbersMentionedSlots(t *testing.T) {
 	for ranks := 1; ranks < 20; ranks++ {
 		inverts(t, alltoall(ranks))
 	}

@@ -33,7 +33,7 @@ func TestACallReturnsOnceItHasSent(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1}, run(t, s, fixpoint.Model{}).Returns(), "a rule that sends nothing")
 }
 
-func TestWhoWaitsForEverNeverReturns(t *testing.T) {
+func TestRankThatWaitsForEverNeverReturns(t *testing.T) {
 	s := bcast([]ir.Rule{rule(when(ir.Enter), ir.PutTo(c0, 1))}, nil, nil)
 	res := run(t, s, fixpoint.Model{})
 	require.Equal(t, []int{1, 1, -1}, res.Returns())

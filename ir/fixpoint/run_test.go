@@ -88,7 +88,7 @@ func TestRepairsWaitUntilAllIsAtRest(t *testing.T) {
 	require.Equal(t, 0, res.Rule(0, 1))
 }
 
-func TestWhatDoesNotExistIsAnError(t *testing.T) {
+func TestInvalidSchedulesAreErrors(t *testing.T) {
 	for name, s := range map[string]*ir.Schedule{
 		"a program too few":  {Header: ir.Header{Ranks: 2}, Programs: []ir.Program{{}}},
 		"a program twice":    {Header: ir.Header{Ranks: 2}, Programs: []ir.Program{{}, {}}},

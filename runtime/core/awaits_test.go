@@ -43,7 +43,7 @@ func (c *Core) goodbyeOf(rank int) {
 
 // A rank asks the ranks that it waits for, after a long wait, and no others. It does not ask ranks
 // that have put their blocks.
-func TestAsksWhomItWaitsFor(t *testing.T) {
+func TestAsksAwaitedRanks(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {
 		if rank != 25 && rank != 77 {
@@ -88,7 +88,7 @@ func TestAsksInTurn(t *testing.T) {
 
 // If a rank has left without putting what others wait for, for example because it has failed, the
 // others do not wait for ever.
-func TestWaitsForNobodyThatHasLeft(t *testing.T) {
+func TestDoesNotWaitForRanksThatHaveLeft(t *testing.T) {
 	c, _ := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {
 		if rank != 25 {
@@ -104,7 +104,7 @@ func TestWaitsForNobodyThatHasLeft(t *testing.T) {
 }
 
 // A rank says goodbye to the ranks that have asked it, too.
-func TestGoodbyeToWhoHasAsked(t *testing.T) {
+func TestGoodbyeToRanksThatAsked(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Rank: 70, Size: many, Epoch: 1, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	ask := control(20, wire.FrameWatch)

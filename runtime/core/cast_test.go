@@ -13,7 +13,7 @@ import (
 
 // A multicast counts only from the rank that holds the chunk: the root, or without a root the rank
 // of the block. If several ranks multicast, recovery is left to the rules of the schedule.
-func TestWhoMulticasts(t *testing.T) {
+func TestMulticastingRanks(t *testing.T) {
 	plan := func(name string, p schedule.Params, rank int, recovers bool) *Plan {
 		spec, err := schedule.New(name, p)
 		require.NoError(t, err)

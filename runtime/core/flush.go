@@ -8,22 +8,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// An origin that wants to know whether its messages have come everywhere asks those that it
-// sends them to. The question follows the messages down their tree, so that who gets it has
-// them; the answers come back up it, and only when those of all behind a rank are there. That
-// a message has come to a rank does not say that its process has taken it: it waits there
-// and needs nobody else any more. So ranks may ask before they take.
+// An origin that wants to know whether its messages have arrived everywhere asks its children in
+// their tree. The question follows the messages down the tree, so a rank that gets it has the
+// messages. A rank answers its parent when all its children have answered. A message has arrived
+// when it waits at a rank for its process: it then needs no other rank. So a rank may flush before
+// it takes the messages of others.
 
-// question is what a rank is asked about the messages of one origin.
+// question is the state of questions about the messages of one origin at this rank.
 type question struct {
-	by       []int  // who has asked: the rank that the messages come from, and others in its place
-	via      int    // that rank
-	wanted   uint64 // it is about messages below
-	asked    uint64 // those behind this rank have been asked about messages below
-	answered uint64 // messages below have come to this rank and all behind it, as all of by have been told
+	by       []int  // ranks that have asked: the one that sends the messages here, and others in its place
+	via      int    // the rank that sends the messages here
+	wanted   uint64 // the question is about messages below
+	asked    uint64 // the children have been asked about messages below
+	answered uint64 // messages below have arrived in the whole sub-tree, and all of by know it
 }
 
-// flush asks about all messages of this rank, and returns how many there are.
+// flush asks about all messages of this rank, and returns their number.
 func (rl *rootless) flush() uint64 {
 	o := rl.own.origin
 	o.question.wanted = o.next
@@ -31,10 +31,10 @@ func (rl *rootless) flush() uint64 {
 	return o.next
 }
 
-// flushed reports whether the first n messages of this rank have come everywhere.
+// flushed reports whether the first n messages of this rank have arrived everywhere.
 func (rl *rootless) flushed(n uint64) bool { return rl.own.origin.question.answered >= n }
 
-// inquire asks those behind this rank as far as the messages have come here.
+// inquire asks the children about the wanted messages that have arrived here.
 func (rl *rootless) inquire(o *origin, rank int) {
 	q := &o.question
 	n := min(q.wanted, o.next)
@@ -50,7 +50,7 @@ func (rl *rootless) inquire(o *origin, rank int) {
 	rl.answer(o, rank)
 }
 
-// ask asks one of them about the first n messages.
+// ask asks the rank of a branch about the first n messages.
 func (rl *rootless) ask(b *branch, rank int, n uint64) {
 	switch {
 	case b.here >= n:
@@ -63,7 +63,8 @@ func (rl *rootless) ask(b *branch, rank int, n uint64) {
 	}
 }
 
-// answer tells all who have asked what is known by now, if that is more than before.
+// answer tells all ranks that have asked how many messages have arrived in the whole sub-tree, if
+// these are more than before.
 func (rl *rootless) answer(o *origin, rank int) {
 	q := &o.question
 	n := q.asked
@@ -87,8 +88,8 @@ func (rl *rootless) reply(to, rank int, n uint64) {
 	}
 }
 
-// questioned takes a question. It comes from whom the messages come from, and behind them,
-// or in place of that rank, which has left: what that one has asked may come later.
+// questioned takes a question. It comes from the rank that sends the messages, after them, or from
+// a rank in its place, if it has left. A question of the rank that has left may still come later.
 func (rl *rootless) questioned(h *wire.Header) {
 	if h.Print != rl.PublishPrint {
 		rl.fate.disagree(h)
@@ -129,8 +130,8 @@ func (rl *rootless) answered(h *wire.Header) {
 	rl.answer(o, int(h.Arg))
 }
 
-// aboutCasts reports whether a control frame is about the messages of a rank that there is,
-// under the same trees.
+// aboutCasts reports whether a control frame is about the messages of an existing rank, along the
+// same trees.
 func (rl *rootless) aboutCasts(h *wire.Header) bool {
 	return int(h.Arg) < rl.Size && h.Print == rl.PublishPrint
 }

@@ -65,7 +65,7 @@ func TestInspectionChangesNothing(t *testing.T) {
 
 // A chunk that is put while the sender has not settled earlier operations is listed as postponed,
 // with the receiver that has not entered.
-func TestInspectionNamesWhoIsWaitedFor(t *testing.T) {
+func TestInspectionNamesAwaitedRanks(t *testing.T) {
 	c := inspected(t, 0, &spy{})
 	barrier := planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 0)
 	chain := planOf(t, "bcast/chain", schedule.Params{Ranks: 4, Chunks: 3}, 0)

@@ -16,7 +16,7 @@ const many = 100
 
 // After calls have failed, a rank that takes no connections counts as having left, unless it would
 // have said goodbye or others find that it is lost.
-func TestWhoRefusesMayHaveLeft(t *testing.T) {
+func TestRefusingRankMayHaveLeft(t *testing.T) {
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, &questioner{})
 	c.Ended(25, wire.Broken, errAway)
 	require.ErrorIs(t, c.fate.err, ErrPeerLost)
@@ -27,7 +27,7 @@ func TestWhoRefusesMayHaveLeft(t *testing.T) {
 }
 
 // If others say that a rank has left that would have said goodbye to this one, this rank asks it.
-func TestDoubtsWhatOthersSay(t *testing.T) {
+func TestDoubtsReportsOfOthers(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
 	f := callOf(many, 0, []int{3, 50, 51}, []int{50})

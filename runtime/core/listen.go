@@ -8,10 +8,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank that waits for a rootless message waits for nobody in particular, so nothing of
-// an operation tells it that none will come. It connects to those that its messages come
-// by, so that it notices when one of them dies. When all of them have left in good order,
-// which they tell those that they send to, nothing can come any more.
+// A rank that waits for a rootless message waits for no particular rank, and no operation tells it
+// that none will come. So it connects to its sources, the ranks that send messages to it, and
+// notices when one of them dies. A rank that leaves in good order tells the ranks to which it
+// sends. When all sources have left, no message can come any more.
 
 // listen connects this rank with its sources, once.
 func (rl *rootless) listen() {
@@ -26,7 +26,7 @@ func (rl *rootless) listen() {
 	}
 }
 
-// comeBy returns the ranks that messages come by here.
+// comeBy returns the ranks that send messages to this one.
 func (rl *rootless) comeBy() []int {
 	var to []int
 	for rank := 0; rank < rl.Size && !rl.sought; rank++ {
@@ -38,21 +38,21 @@ func (rl *rootless) comeBy() []int {
 	return rl.sources
 }
 
-// heardListener looks whether a rank that listens means the same trees.
+// heardListener checks that a rank that listens uses the same trees.
 func (rl *rootless) heardListener(h *wire.Header) {
 	if h.Print != rl.PublishPrint {
 		rl.fate.disagree(h)
 	}
 }
 
-// disagree fails the core since the sender of a frame means other trees, or other windows.
+// disagree fails the core because the sender of a frame uses other trees or other windows.
 func (f *failure) disagree(h *wire.Header) {
 	f.clash(overPublish, 0, f.PublishWords, nil, h.From, h.Print)
 }
 
-// Listen says that the process waits for rootless messages, of which there is none. It
-// returns an error if none can come any more, because all have left that they would come
-// by. The core does not fail by that.
+// Listen says that the process waits for a rootless message. No message may be waiting. Listen
+// returns an error if no message can come any more, because all sources have left. The core does
+// not fail by that.
 func (c *Core) Listen() error {
 	c.messages().listen()
 	c.watch.Want()

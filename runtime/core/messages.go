@@ -13,7 +13,7 @@ type messages interface {
 	mail() int               // messages that the process has not taken
 	take() Message           // takes the oldest of them
 	listen()                 // the process waits for messages
-	comeBy() []int           // the ranks that messages come by
+	comeBy() []int           // the ranks that send messages here
 	left(rank int)           // another rank has left
 	farewells()              // this rank is about to leave
 	parting(dst []int) []int // appends the ranks that must hear when this rank leaves

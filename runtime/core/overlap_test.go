@@ -251,7 +251,7 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 }
 
 // Such puts go at once to a rank that says it has entered the operation.
-func TestPutsGoToWhoHasEntered(t *testing.T) {
+func TestPutsGoToRanksThatHaveEntered(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)
 	first := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Chunks: 1}, 1)
@@ -377,7 +377,7 @@ func requireDispute(t *testing.T, c *Core) {
 }
 
 // No algorithm has more signals than a rank remembers.
-func TestAlgorithmsFitWhatIsRemembered(t *testing.T) {
+func TestAlgorithmsFitRememberedSignals(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		for _, size := range heavy.Or([]int{1, 2, 7, 300, 1025}, []int{1, 2, 7, 300, 1025, 5000}) {
 			spec, err := schedule.New(a.Name, schedule.Params{Ranks: size})

@@ -1,8 +1,8 @@
 package core
 
-// sender is this rank as an origin: a window of messages that have not been
-// consumed everywhere. A parcel's memory is used again when its message has
-// left the window: then all children have it.
+// sender is this rank as an origin. It holds a window of messages that have not been consumed
+// everywhere. It uses a parcel's memory again when its message has left the window, because then
+// all children have the message.
 type sender struct {
 	origin  *origin
 	bytes   uint64   // bytes of all messages so far
@@ -28,8 +28,7 @@ func (rl *rootless) hasRoom() bool {
 	return next-done < window && s.bytes-s.before[done%window] < uint64(rl.PublishBytes)
 }
 
-// publish sends msg, for which there is room, unless it cannot come to all: then the core
-// fails.
+// publish sends msg, for which there must be room. If msg cannot reach all ranks, the core fails.
 func (rl *rootless) publish(msg []byte) {
 	s := &rl.own
 	seq := s.origin.next

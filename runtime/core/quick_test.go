@@ -167,7 +167,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 
 // A broadcast of one chunk takes the quick path if the rank lays the chunk for all its receivers,
 // or relays nothing.
-func TestWhatIsQuick(t *testing.T) {
+func TestQuickOperations(t *testing.T) {
 	for rank := range 4 {
 		for name, want := range map[string]bool{"bcast/linear": true, "bcast/binomial": rank != 2, "bcast/chain": rank == 0 || rank == 3} {
 			params := schedule.Params{Ranks: 4, Chunks: 1}

@@ -7,27 +7,26 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank that leaves passes no more messages on. It says goodbye to those that it gets
-// messages from, and before that how many of each origin it has passed on. Nothing is lost in
-// silence then: a rank that has sent it more, or is to send it more, fails the communicator, if
-// there is anybody behind the one that has left. A rank with nobody behind it is
-// left out from then on.
+// A rank that leaves passes on no more messages. Before its goodbye, it tells the ranks that send
+// messages to it how many messages of each origin it has passed on. So no message is lost silently.
+// If there are ranks behind the one that has left, a rank that has sent it more messages, or has
+// more to send, fails the communicator. If there is no rank behind it, it is left out from then on.
 //
-// What was passed on before is there, or will be. Whether it is the rank that sends to the one
-// that has left asks those behind it, in its place (see flush.go).
+// The messages that it has passed on have arrived, or will arrive. The rank that sends to it asks
+// the ranks behind it, in its place, whether they have (see flush.go).
 
 type branchState uint8
 
 const (
 	branchThere branchState = iota
 	branchLeft
-	branchReplaced // it has left, and those behind it are asked in its place
-	branchFoster   // one of these: it is asked, but sent no messages
+	branchReplaced // the rank has left; the ranks behind it are asked in its place
+	branchFoster   // a rank behind one that has left: it is asked, but gets no messages from here
 )
 
 func (b *branch) gone() bool { return b.state == branchLeft || b.state == branchReplaced }
 
-// farewells tells those that messages come from how many have been passed on.
+// farewells tells each rank that sends messages here how many have been passed on.
 func (rl *rootless) farewells() {
 	for rank, o := range rl.origins {
 		if o != nil && o.from >= 0 && len(o.branches) > 0 && o.next > o.passed {
@@ -41,7 +40,7 @@ func (rl *rootless) parting(dst []int) []int {
 	return append(rl.Overlay.Channels(dst, rl.Rank), rl.comeBy()...)
 }
 
-// passedOn takes what a rank says that leaves.
+// passedOn takes the number of messages that a leaving rank has passed on.
 func (rl *rootless) passedOn(h *wire.Header) {
 	if !rl.aboutCasts(h) {
 		rl.fate.violation(h, "farewell about messages of origin %d", h.Arg)
@@ -70,8 +69,8 @@ func (rl *rootless) left(rank int) {
 	}
 }
 
-// goOn does without a rank that has left what has waited for it. Of those behind it that it
-// has passed messages on to one may have left as well, before they came: so they are asked.
+// goOn continues without a rank that has left. Of the ranks to which it has passed messages on, one
+// may also have left, before the messages came. So this rank asks them.
 func (rl *rootless) goOn(o *origin, rank int) {
 	if rl.cut(o, rank, o.next) {
 		return
@@ -81,8 +80,8 @@ func (rl *rootless) goOn(o *origin, rank int) {
 	rl.tell(o, rank)
 }
 
-// cut reports whether the first n messages of a rank cannot come to all from here, since one
-// has left that they would go further by, and fails the core then.
+// cut reports whether the first n messages of a rank cannot reach all ranks, because a rank that
+// would pass them on has left. If so, it fails the core.
 func (rl *rootless) cut(o *origin, rank int, n uint64) bool {
 	for i := range o.branches {
 		b := &o.branches[i]
@@ -97,8 +96,8 @@ func (rl *rootless) cut(o *origin, rank int, n uint64) bool {
 	return false
 }
 
-// behind appends to dst the ranks that rank, which has left and gets origin's messages from
-// another, would pass them on to, and in place of those that have left those behind them.
+// behind appends to dst the ranks to which rank, which has left, would pass on origin's messages
+// that come from rank from. In place of ranks that have left, it appends the ranks behind them.
 func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 	for _, to := range rl.Overlay.Forward(nil, rank, origin, from) {
 		if rl.members.Gone(to) {
@@ -110,10 +109,10 @@ func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 	return dst
 }
 
-// foster has this rank ask those behind ranks that have left about the messages that these
-// have passed on, unless it is known already that they have come. (Credits do not say so: who
-// has left is left out of them.) Among so many that not all hear of each other's goodbyes it
-// does so only if somebody flushes.
+// foster makes this rank ask the ranks behind those that have left about the messages that these
+// have passed on, unless these are known to have arrived. (Credits do not tell, because they leave
+// out ranks that have left.) If there are too many ranks for each to hear the goodbyes of all
+// others, foster asks only if an origin flushes.
 func (rl *rootless) foster(o *origin, rank int) {
 	for i := 0; i < len(o.branches); i++ {
 		b := o.branches[i]
@@ -133,12 +132,12 @@ func (rl *rootless) foster(o *origin, rank int) {
 	}
 }
 
-// hears reports whether this rank and another tell each other when they leave.
+// hears reports whether this rank and another one tell each other when they leave.
 func (rl *rootless) hears(other int) bool {
 	return presence.Near((other-rl.Rank+rl.Size)%rl.Size) && presence.Near((rl.Rank-other+rl.Size)%rl.Size)
 }
 
-// missed fails the core if messages that this rank is asked about cannot come any more.
+// missed fails the core if this rank is asked about messages that cannot come any more.
 func (rl *rootless) missed(o *origin, rank int) {
 	if q := &o.question; o.next < q.wanted && rl.members.Gone(q.via) {
 		rl.severed("flush", q.via, fmt.Sprintf("messages of rank %d that come by it have not come to rank %d", rank, rl.Rank))

@@ -7,75 +7,74 @@ import (
 
 // Overlay says where rootless messages go; see package schedule.
 type Overlay interface {
-	// Channels appends to dst the ranks that rank may send to, without duplicates.
+	// Channels appends to dst the ranks to which rank may send, without duplicates.
 	Channels(dst []int, rank int) []int
-	// Forward appends to dst where rank sends a message of origin that it has
-	// received from rank from; rank == origin == from for its own message.
+	// Forward appends to dst the ranks to which rank passes on a message of origin that came from
+	// rank from. For its own message, rank == origin == from.
 	Forward(dst []int, rank, origin, from int) []int
 }
 
-// Message is a rootless message: Data is the receiver's own.
+// Message is a rootless message. Data belongs to the receiver.
 type Message struct {
 	Origin int    // the rank that published it
 	Seq    uint64 // its number among the origin's messages, from 0
 	Data   []byte
 }
 
-// rootless is the messages that any rank publishes at any time (paper 001). A
-// message of an origin goes down its tree in the overlay; how far it has been
-// consumed comes back up the tree cumulatively, as acknowledgements do in paper
-// 002. An origin has a bounded number of messages and bytes under way, so that
-// every rank can always take what comes: the overlay's channels form cycles, and
-// holding messages back in them could block for ever.
+// rootless holds the messages that any rank publishes at any time (paper 001). A message of an
+// origin goes down the origin's tree in the overlay. Credits come back up the tree: the number of
+// messages that the whole sub-tree has consumed, cumulative like the acknowledgements of paper 002.
+// An origin has a bounded number of messages and bytes under way, so every rank can always take a
+// message that comes. Ranks never hold messages back, because the channels of the overlay form
+// cycles, in which they could then block for ever.
 type rootless struct {
 	*env
 	fate    *failure
 	members *presence.Roster
 
 	origins  []*origin // made when first heard of
-	incoming []*parcel // sender -> the message it is in the middle of
+	incoming []*parcel // sender -> the message of which a part has come
 	inbox    inbox
 	own      sender
 
 	listening bool  // the process waits, or has waited, for messages
-	sources   []int // by which they come, once sought
+	sources   []int // ranks that send messages here; valid if sought
 	sought    bool
 
 	published uint64
 	delivered uint64
 }
 
-// origin is what this rank knows of the messages of one rank.
+// origin is the state of one rank's messages at this rank.
 type origin struct {
-	from     int      // the parent in its tree; -1 before the first message, and of this rank's own
-	branches []branch // where its messages go from here
+	from     int      // the parent in its tree; -1 before the first message, and for this rank's own
+	branches []branch // children to which its messages go
 	next     uint64   // the message expected next
-	consumed uint64   // messages below were taken by this process
-	step     uint64   // consumed, as far as it has been passed on
-	bytes    int      // consumed since step was passed on
+	consumed uint64   // this process has taken the messages below
+	step     uint64   // the part of consumed that counts for credits
+	bytes    int      // bytes consumed since step was last set
 	waiting  int      // bytes in the inbox
 	passed   uint64   // credit passed to the parent
 	question question
 }
 
-// branch is a rank that messages of an origin go to from here, and what is known of it and
-// all behind it.
+// branch is a rank to which an origin's messages go from here, and the state of its whole sub-tree.
 type branch struct {
 	rank   int
-	via    int // who sends there: this rank, or one that has left; see relay.go
+	via    int // the rank that sends there: this one, or one that has left; see relay.go
 	state  branchState
-	credit uint64 // messages below are consumed
-	here   uint64 // messages below have come: see flush.go
-	passed uint64 // messages below have come to rank, as it says when it leaves
+	credit uint64 // the sub-tree has consumed the messages below
+	here   uint64 // the messages below have arrived in the sub-tree; see flush.go
+	passed uint64 // rank has passed on the messages below, as it said when it left
 }
 
 // parcel is a message on its way through this rank.
 type parcel struct {
 	data   []byte
-	unsent int // children it has not been handed over to
+	unsent int // children to which it has not been handed over
 }
 
-// came returns how many messages of a rank have come here.
+// came returns the number of a rank's messages that have arrived here.
 func (rl *rootless) came(origin int) uint64 {
 	if o := rl.origins[origin]; o != nil {
 		return o.next
@@ -106,7 +105,7 @@ func (rl *rootless) origin(rank int) *origin {
 	return o
 }
 
-// branch finds where messages of a rank go from here that come from another.
+// branch adds the branches of rank's messages, which come here from rank from.
 func (rl *rootless) branch(o *origin, rank, from int) {
 	for _, to := range rl.Overlay.Forward(nil, rl.Rank, rank, from) {
 		o.branches = append(o.branches, branch{rank: to, via: rl.Rank})
@@ -116,7 +115,8 @@ func (rl *rootless) branch(o *origin, rank, from int) {
 	}
 }
 
-// credited returns how many messages have been consumed in the whole subtree.
+// credited returns the number of messages that the whole sub-tree has consumed. self is the number
+// at this rank.
 func (o *origin) credited(self uint64) uint64 {
 	for i := range o.branches {
 		if b := &o.branches[i]; b.state == branchThere {
@@ -129,7 +129,7 @@ func (o *origin) credited(self uint64) uint64 {
 // buffer decides where the body of a message goes.
 func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if p := rl.incoming[h.From]; p != nil {
-		return p.data, wire.Accept // asked again in the middle of the message
+		return p.data, wire.Accept // called again for a later part of the message
 	}
 	if h.Print != rl.PublishPrint {
 		rl.fate.disagree(h)
@@ -171,8 +171,8 @@ func (rl *rootless) arrived(h *wire.Header) {
 	rl.inquire(o, int(h.Arg))
 }
 
-// forward sends p to the children in origin's tree. If one of them has left by which it would
-// go further, the core fails.
+// forward sends p to the children in the tree of rank. If a child that would pass it on has left,
+// the core fails.
 func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
 	if rl.cut(o, rank, seq+1) {
 		return
@@ -195,8 +195,8 @@ func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
 	}
 }
 
-// take hands the oldest message to the process. The bytes become its own:
-// without a copy if they have been passed on already.
+// take gives the oldest message to the process, which owns the bytes from then on. They are copied
+// only if the transport has not passed them on yet.
 func (rl *rootless) take() Message {
 	l := rl.inbox.pop()
 	data := l.parcel.data
@@ -215,7 +215,7 @@ func (rl *rootless) take() Message {
 	return Message{Origin: l.origin, Seq: l.seq, Data: data}
 }
 
-// branchTo returns the branch of a rank, nil if there is none.
+// branchTo returns the branch of a rank, or nil if there is none.
 func (o *origin) branchTo(rank int) *branch {
 	for i := range o.branches {
 		if o.branches[i].rank == rank {
@@ -225,7 +225,8 @@ func (o *origin) branchTo(rank int) *branch {
 	return nil
 }
 
-// acknowledged and asked take frames that only multicasts have: their sender has another algorithm.
+// acknowledged and asked take frames that only multicasts have. Their sender uses another
+// algorithm.
 func (rl *rootless) acknowledged(h *wire.Header) { rl.unlike(h) }
 func (rl *rootless) asked(h *wire.Header)        { rl.unlike(h) }
 
@@ -237,7 +238,7 @@ func (rl *rootless) unlike(h *wire.Header) {
 	rl.fate.violation(h, "frame kind %d about messages that are put", h.Kind)
 }
 
-// tell passes credit on to the parent if there is more than it knows of.
+// tell sends credit to the parent if there is more than the parent knows.
 func (rl *rootless) tell(o *origin, rank int) {
 	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil && !rl.members.Gone(o.from) {
 		o.passed = n

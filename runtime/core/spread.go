@@ -7,20 +7,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// spread is rootless messages that are multicast (paper 002, section 3). Any rank multicasts a
-// message whenever its window has room, under a number of its own; no rank waits for it.
-// Acknowledgements climb the binomial tree rooted at the origin. They are cumulative twice over:
+// spread holds rootless messages that are multicast (paper 002, section 3). Any rank multicasts a
+// message whenever its window has room. It numbers its messages, and no rank waits for them.
+// Acknowledgements climb the binomial tree rooted at the origin. They are cumulative in two ways:
 // one covers a rank and all ranks below it in the tree, and all messages up to a number.
 //
-// A multicast that is lost leaves no trace, so three things reveal losses: a later message of the
-// same origin, an acknowledgement from below that this rank cannot match to a message, and a rank
-// above whose timeout for the acknowledgement has passed. The rank above does not put its messages
-// again, which may be many and only late: it says up to which number there are some. What the
-// receiver lacks it asks the rank above for, which keeps each message until all ranks below have
-// acknowledged it. Questions, requests and answers are puts, so each is sent once.
+// A lost multicast leaves no trace. Three things reveal a loss: a later message of the same origin,
+// an acknowledgement from below for a message that has not come here, and a question from the rank
+// above, whose timeout for the acknowledgement has passed. The question says how many messages
+// exist. It does not put them again, because they may be many and only late. A receiver asks the
+// rank above for messages that it lacks. The rank above keeps each message until all ranks below
+// have acknowledged it. Questions, requests and answers are puts, so each is sent once.
 //
-// A message that is too long for the buffers of receivers goes down the tree by puts, and is never
-// asked for.
+// A message that is too long for the buffers of receivers goes down the tree by puts. No rank asks
+// for it.
 //
 // Memory is bounded by the window of each origin: a rank keeps a message until its process has
 // taken it and all ranks below have it, and an origin sends only what fits into the window of every
@@ -31,10 +31,10 @@ type spread struct {
 	members *presence.Roster
 
 	streams  []*stream // by origin; made when first heard of
-	incoming []*parcel // sender -> the message that a put is bringing
+	incoming []*parcel // sender -> the message of which a put has brought a part
 	inbox    inbox
 
-	longest int // bytes of the longest message that is multicast; -1: none is
+	longest int // bytes of the longest message that is multicast; -1: no message is
 	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
 
 	timed     bool // timers may run
@@ -44,28 +44,28 @@ type spread struct {
 	published, delivered, answers uint64
 }
 
-// stream is the messages of one origin.
+// stream holds the messages of one origin.
 type stream struct {
 	origin int
-	up     int     // the nearest rank above in the origin's tree that has not left: it gets the acknowledgements; -1: none
+	up     int     // the nearest rank above in the origin's tree that has not left, which gets the acknowledgements; -1: none
 	below  []below // the ranks that acknowledge to this one
 	ring   []piece // message, modulo the window; nil before the first
 
-	next  uint64 // messages below have come here
+	next  uint64 // messages below have arrived here
 	known uint64 // messages below exist
-	asked uint64 // those below that are missing have been asked for
+	asked uint64 // missing messages below have been asked for
 
 	consumed uint64 // messages below have been taken by this process
-	freed    uint64 // messages below are not kept any more
+	freed    uint64 // messages below are no longer kept
 	held     int    // bytes of the messages that are kept
 	came     load   // of all messages below next
 
-	own    progress // of this rank, as far as it counts for acknowledgements
+	own    progress // this rank's progress, as far as it counts for acknowledgements
 	told   progress // the last acknowledgement
-	wanted uint64   // the acknowledgement of messages below is waited for
+	wanted uint64   // the rank above waits for the acknowledgement of messages below
 
 	ack  timer // until this rank acknowledges what has come
-	lack timer // until it asks for what an acknowledgement or a question has revealed
+	lack timer // until it asks for messages that an acknowledgement or a question has revealed
 }
 
 // progress says how far the messages of an origin have come.
@@ -77,7 +77,7 @@ type progress struct {
 // load is an amount of messages.
 type load struct {
 	bytes uint64
-	room  uint64 // bytes that they take in a receiver's buffer
+	room  uint64 // bytes in a receiver's buffer
 }
 
 func (l load) minus(m load) load { return load{l.bytes - m.bytes, l.room - m.room} }
@@ -112,8 +112,8 @@ type below struct {
 	lacks    bitset.Set // message, modulo the window -> it has asked for it, in vain so far
 }
 
-// kept returns the greatest length in bytes of a message whose memory the ring uses again: so a ring
-// never holds more than a window.
+// kept returns the greatest length in bytes of a message whose memory the ring uses again. With
+// this limit, a ring never holds more than a window.
 func (s *spread) kept() int { return s.PublishBytes / s.PublishWindow }
 
 func (s *spread) init() {
@@ -144,16 +144,16 @@ func (s *spread) stream(origin int) *stream {
 
 func (s *spread) own() *stream { return s.stream(s.Rank) }
 
-// at returns where a message is, or is going to be.
+// at returns the place of a message in the ring.
 func (st *stream) at(seq uint64) *piece { return &st.ring[seq%uint64(len(st.ring))] }
 
-// has reports whether a message that has not been freed is here.
+// has reports whether a message, which has not been freed, has arrived here.
 func (st *stream) has(seq uint64) bool {
 	p := st.at(seq)
 	return p.state == pieceWhole && p.seq == seq
 }
 
-// before returns the load of all messages below seq, which is at most a window behind next.
+// before returns the load of all messages below seq. seq is at most a window behind next.
 func (st *stream) before(seq uint64) load {
 	if seq >= st.next {
 		return st.came
@@ -172,7 +172,7 @@ func (st *stream) all() progress {
 	return p
 }
 
-// room returns how much a message takes in a receiver's buffer.
+// room returns the number of bytes that a message takes in a receiver's buffer.
 func (s *spread) room(bytes int) int {
 	if bytes > s.longest {
 		return 0
@@ -191,9 +191,10 @@ func (s *spread) mail() int { return s.inbox.len() }
 
 func (s *spread) count() (sent, taken uint64) { return s.published, s.delivered }
 
-// hasRoom implements messages. Two windows bound what is under way: one that all processes have not
-// taken, and a short one of multicasts that ranks have not acknowledged, so that they do not
-// overrun the buffers of receivers even if all ranks publish.
+// hasRoom implements messages. Two windows bound the messages under way. One holds messages that
+// not all processes have taken. The other, a short one, holds multicasts that not all ranks have
+// acknowledged, so that multicasts do not overrun the buffers of receivers even if all ranks
+// publish.
 func (s *spread) hasRoom() bool {
 	st := s.own()
 	if len(st.below) == 0 {
@@ -237,7 +238,7 @@ func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
 	if p.state != pieceNone {
 		return p
 	}
-	if p.parcel == nil || p.unsent > 0 { // the transport still sends what was here
+	if p.parcel == nil || p.unsent > 0 { // the transport still sends the old message
 		p.parcel = &parcel{}
 	}
 	if cap(p.data) < bytes {
@@ -253,7 +254,7 @@ func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
 	return p
 }
 
-// advance counts the messages that have come in order.
+// advance moves next past the messages that have arrived in order.
 func (s *spread) advance(st *stream) {
 	for st.next-st.freed < uint64(len(st.ring)) && st.has(st.next) {
 		p := st.at(st.next)
@@ -286,7 +287,7 @@ func (s *spread) mcast(st *stream, p *piece) {
 	s.net.Mcast(s.fill(st, p))
 }
 
-// passDown puts a message to those below.
+// passDown puts a message to the ranks below.
 func (s *spread) passDown(st *stream, p *piece) {
 	for i := range st.below {
 		if b := &st.below[i]; b.waits && b.here <= p.seq {
@@ -332,7 +333,7 @@ func (s *spread) fragment(h *wire.Header, offset int, payload []byte) bool {
 	return true
 }
 
-// fits reports whether a message that is not here is within the origin's window.
+// fits reports whether a message that has not arrived is within the origin's window.
 func (s *spread) fits(st *stream, h *wire.Header) bool {
 	if h.Seq-st.freed >= uint64(s.PublishWindow) {
 		return false
@@ -344,7 +345,7 @@ func (s *spread) fits(st *stream, h *wire.Header) bool {
 // buffer implements messages.
 func (s *spread) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if p := s.incoming[h.From]; p != nil {
-		return p.data, wire.Accept // asked again in the middle of the message
+		return p.data, wire.Accept // called again for a later part of the message
 	}
 	if h.Print != s.PublishPrint {
 		s.fate.disagree(h)
@@ -357,7 +358,7 @@ func (s *spread) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	st := s.stream(int(h.Arg))
 	switch {
 	case h.Seq < st.next || st.ring != nil && h.Seq-st.freed < uint64(len(st.ring)) && st.has(h.Seq):
-		return nil, wire.Drop // it has come meanwhile
+		return nil, wire.Drop // the multicast has come meanwhile
 	case !s.fits(st, h):
 		s.fate.violation(h, "origin %d sends more than its window", h.Arg)
 		return nil, wire.Drop
@@ -385,7 +386,7 @@ func (s *spread) arrived(h *wire.Header) {
 	s.complete(st, p)
 }
 
-// complete takes a message that has come wholly.
+// complete takes a message that has come completely.
 func (s *spread) complete(st *stream, p *piece) {
 	p.state = pieceWhole
 	if p.bytes > s.longest {
@@ -400,8 +401,8 @@ func (s *spread) complete(st *stream, p *piece) {
 	s.moved(st)
 }
 
-// take implements messages. The bytes become the process's own: without a copy if nobody else needs
-// them.
+// take implements messages. The process owns the bytes from then on. They are copied only if the
+// message is still needed.
 func (s *spread) take() Message {
 	l := s.inbox.pop()
 	st := s.streams[l.origin]
@@ -422,7 +423,8 @@ func (s *spread) take() Message {
 	return Message{Origin: l.origin, Seq: l.seq, Data: data}
 }
 
-// step is how many messages one acknowledgement covers if they are short and nobody waits for it.
+// step is the number of messages that one acknowledgement covers if they are short and no rank
+// waits for it.
 func (s *spread) step() uint64 { return uint64(max(1, s.PublishWindow/4)) }
 
 // coveredBelow reports whether all ranks below have a message.
@@ -435,7 +437,7 @@ func (st *stream) coveredBelow(seq uint64) bool {
 	return true
 }
 
-// release frees the messages that nobody needs any more.
+// release frees the messages that no rank needs any more.
 func (s *spread) release(st *stream) {
 	for st.freed < st.consumed && st.coveredBelow(st.freed) {
 		p := st.at(st.freed)
@@ -448,8 +450,8 @@ func (s *spread) release(st *stream) {
 	}
 }
 
-// listen implements messages. This rank connects with all others, since messages come from all of
-// them: so it notices when one dies.
+// listen implements messages. This rank connects with all others, because messages come from all of
+// them. So it notices when one dies.
 func (s *spread) listen() {
 	if s.listening {
 		return
@@ -479,7 +481,7 @@ func (s *spread) heardListener(h *wire.Header) {
 	}
 }
 
-// foreign takes a frame that only overlays know: its sender has another algorithm, or is wrong.
+// foreign takes a frame that only overlays have. Its sender uses another algorithm, or is wrong.
 func (s *spread) foreign(h *wire.Header) {
 	if h.Print != s.PublishPrint {
 		s.fate.disagree(h)

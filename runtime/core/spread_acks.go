@@ -8,10 +8,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank acknowledges what has come to it when all below it have acknowledged, when it is much, when
-// it is asked, and at the latest after a quarter of the base timeout. A rank with others below it
-// needs no timer of its own, since theirs run. The timeout of the rank above grows with the level of
-// the rank below, whose acknowledgement takes as many cycles (paper 002, section 3.3.4).
+// A rank acknowledges the messages that have arrived when they are many, when it is asked, when all
+// ranks below it have acknowledged them, or after a quarter of the base timeout. A rank with others
+// below it needs no such timer, because theirs run. The timeout of the rank above grows with the
+// level of the rank below, because the acknowledgement takes as many cycles (paper 002, section
+// 3.3.4).
 
 // timer is a timer that the next tick starts.
 type timer struct {
@@ -122,8 +123,8 @@ func (s *spread) isBelow(origin, lower, upper int) bool {
 	return u == 0 && l > 0 || u > 0 && l > u && l < u+u&-u
 }
 
-// find returns what is known of a rank below this one. If ranks between have left, it may have
-// learned that first. find returns nil if the rank is not below.
+// find returns the state of a rank below this one, or nil if the rank is not below. If ranks
+// between have left, that rank may know it before this one.
 func (s *spread) find(st *stream, rank int) *below {
 	for i := range st.below {
 		if st.below[i].rank == rank {
@@ -137,7 +138,7 @@ func (s *spread) find(st *stream, rank int) *below {
 	return &st.below[len(st.below)-1]
 }
 
-// moved is called when more has come here.
+// moved acts on messages that have arrived here.
 func (s *spread) moved(st *stream) {
 	if st.next > st.own.here && s.ripe(st) {
 		st.own.here = st.next
@@ -149,7 +150,7 @@ func (s *spread) moved(st *stream) {
 	s.expect(st)
 }
 
-// ripe reports whether this rank acknowledges what has come at once.
+// ripe reports whether this rank acknowledges now, without waiting for the timer.
 func (s *spread) ripe(st *stream) bool {
 	more := st.came.minus(st.before(st.own.here))
 	switch {
@@ -172,7 +173,8 @@ func (st *stream) anyBelow() bool {
 	return false
 }
 
-// climb acknowledges to the rank above what is new, and frees what nobody needs any more.
+// climb acknowledges new progress to the rank above, and frees messages that no rank needs any
+// more.
 func (s *spread) climb(st *stream) {
 	all := st.all()
 	if st.up >= 0 && (all.here > st.told.here || all.taken > st.told.taken) && s.fate.err == nil {
@@ -209,7 +211,7 @@ func (s *spread) acknowledged(h *wire.Header) {
 	s.climb(st)
 }
 
-// valid checks what all frames about the messages of an origin have in common.
+// valid checks the fields that all frames about the messages of an origin have in common.
 func (s *spread) valid(h *wire.Header) bool {
 	switch {
 	case h.Print != s.PublishPrint:
@@ -223,8 +225,8 @@ func (s *spread) valid(h *wire.Header) bool {
 	return false
 }
 
-// end returns the number of messages that an origin may have published, as far as this rank can
-// know.
+// end returns the greatest number of messages that an origin may have published, as far as this
+// rank can know.
 func (s *spread) end(st *stream) uint64 {
 	if st.origin == s.Rank {
 		return st.next
@@ -232,7 +234,7 @@ func (s *spread) end(st *stream) uint64 {
 	return st.freed + uint64(s.PublishWindow)
 }
 
-// hears notes that the messages below seq exist, though the multicasts may only be late.
+// hears records that the messages below seq exist. Their multicasts may only be late.
 func (s *spread) hears(st *stream, seq uint64) {
 	st.known = max(st.known, seq)
 	if st.known > max(st.next, st.asked) {
@@ -251,8 +253,8 @@ func (s *spread) expect(st *stream) {
 	}
 }
 
-// overdue asks a rank below whose acknowledgement is late, unless it has acknowledged what there was
-// when the timeout began.
+// overdue asks a rank below whose acknowledgement is late, unless it has acknowledged the messages
+// that existed when the timeout began.
 func (s *spread) overdue(st *stream, b *below) {
 	if b.here < b.mark {
 		s.question(st, b, st.next)
@@ -260,7 +262,8 @@ func (s *spread) overdue(st *stream, b *below) {
 	s.expect(st)
 }
 
-// question tells a rank below that the messages below seq exist, and asks for their acknowledgement.
+// question tells a rank below that the messages below seq exist, and asks for their
+// acknowledgement.
 func (s *spread) question(st *stream, b *below, seq uint64) {
 	if !b.waits || b.here >= seq || b.asked >= seq {
 		return
@@ -280,7 +283,7 @@ func (s *spread) questioned(h *wire.Header) {
 		return
 	}
 	if st.up >= 0 && h.From != st.up && s.isBelow(st.origin, st.up, h.From) {
-		s.turn(st, h.From) // the rank above knows first that those between have left
+		s.turn(st, h.From) // the rank above is the first to know that those between have left
 	}
 	st.wanted = max(st.wanted, h.Seq)
 	for i := range st.below {
@@ -290,7 +293,7 @@ func (s *spread) questioned(h *wire.Header) {
 	s.moved(st)
 }
 
-// turn makes another rank the one that this rank acknowledges to.
+// turn makes rank up the one to which this rank acknowledges.
 func (s *spread) turn(st *stream, up int) {
 	st.up, st.told, st.asked = up, progress{}, st.next
 	s.hears(st, st.known)
@@ -320,7 +323,7 @@ func (s *spread) ask(st *stream) {
 	st.asked = max(st.asked, st.known)
 }
 
-// severed fails the core since a message that exists cannot come to this rank.
+// severed fails the core because a message that exists cannot reach this rank.
 func (s *spread) severed(st *stream) {
 	s.fate.broken("publish", 0, &RankError{Rank: st.origin, Err: fmt.Errorf(
 		"%w: it has closed its communicator, and so have all ranks that would pass on its messages to rank %d", ErrPeerLeft, s.Rank,
@@ -342,19 +345,19 @@ func (s *spread) asked(h *wire.Header) {
 		if st.ring == nil || !st.has(seq) {
 			b.note(seq, s.PublishWindow)
 		} else if p := st.at(seq); p.bytes <= s.longest {
-			s.give(st, b, p) // longer ones come by themselves
+			s.give(st, b, p) // longer messages come without a request
 		}
 	}
 	s.hears(st, h.Seq+n)
 }
 
-// note notes that the rank has asked for a message that is not here.
+// note records that the rank has asked for a message that is not here.
 func (b *below) note(seq uint64, window int) {
 	b.lacks = b.lacks.Roomy(window)
 	b.lacks.Add(int(seq % uint64(window)))
 }
 
-// served reports whether the rank has asked for a message, and forgets that.
+// served reports whether the rank has asked for a message in vain, and forgets the request.
 func (b *below) served(seq uint64, window int) bool {
 	return b.lacks.Remove(int(seq % uint64(window)))
 }

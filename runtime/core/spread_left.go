@@ -1,14 +1,16 @@
 package core
 
-// A rank that leaves breaks no tree: the rank above it in each tree takes its place. That one has
-// kept every message that not all ranks below have acknowledged. It asks them, and they acknowledge
-// to it and ask it for what they lack. Whether it or they hear of the leaving first does not matter.
+// A rank that leaves breaks no tree: the rank above it in each tree takes its place. That rank has
+// kept every message that not all ranks below have acknowledged. It asks the ranks below, which
+// acknowledge to it, and ask it for messages that they lack. It does not matter which of them first
+// hears that the rank has left.
 //
-// An origin has no rank above it, and the one above another rank may leave at the same time. So
-// before a rank leaves it puts what is not acknowledged to those below. What a rank still lacks when
-// nobody is left above it cannot come any more, and fails the communicator.
+// An origin has no rank above it, and the rank above another one may leave at the same time. So
+// before a rank leaves, it puts messages that are not acknowledged to the ranks below. If a rank
+// lacks a message and no rank above it is left, the message cannot come any more, and the
+// communicator fails.
 //
-// So all ranks must hear when one leaves, and it tells them all, if there were any messages.
+// So a rank that leaves tells all other ranks, if there were any messages.
 
 // left implements messages.
 func (s *spread) left(rank int) {
@@ -51,7 +53,7 @@ func (s *spread) replace(st *stream) {
 	s.moved(st)
 }
 
-// lists reports whether a rank is among those below.
+// lists reports whether below has a rank.
 func (st *stream) lists(rank int) bool {
 	for i := range st.below {
 		if st.below[i].rank == rank {
@@ -74,8 +76,8 @@ func (s *spread) nearest(st *stream, rank int) bool {
 	}
 }
 
-// adopt takes the place of the rank above b, which has left. What that one has acknowledged holds
-// for b as well.
+// adopt takes the place of the rank above b, which has left. The acknowledgements of that rank hold
+// for b, too.
 func (s *spread) adopt(st *stream, b *below, before []below) {
 	b.waits = true
 	for i := range before {

@@ -95,9 +95,9 @@ func (e *ether) carry(lane int) {
 // offer takes a datagram to its receiver.
 func (e *ether) offer(g gram) wire.Verdict { return e.cores[g.to].Fragment(&g.h, g.offset, g.body) }
 
-// Messages that are multicast come once, wholly, in the order of their origin, whatever datagrams
-// are lost, doubled or late. No rank keeps more than a window of each origin, and in the end all
-// ranks have acknowledged everything and nobody waits for time any more.
+// Multicast messages arrive once, completely, in the order of their origin, whichever datagrams are
+// lost, doubled or late. No rank keeps more than a window of each origin. At the end, all ranks
+// have acknowledged everything, and no timer runs.
 func TestSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 9).Draw(t, "size")
@@ -183,7 +183,7 @@ func lanesOf(puts [][]mailed) (busy []int) {
 	return busy
 }
 
-// frames returns what is under way from one rank to another, and forgets it.
+// frames returns the frames under way from one rank to another, and removes them.
 func (e *ether) frames(from, to int) (list []string) {
 	lane := &e.puts[from*len(e.cores)+to]
 	for _, m := range *lane {
@@ -210,8 +210,8 @@ func (e *ether) pass(to ...int) {
 	}
 }
 
-// One acknowledgement covers a quarter of the window, or what has come in a quarter of the base
-// timeout. Whoever takes messages says so in the same way.
+// One acknowledgement covers a quarter of the window, or the messages of a quarter of the base
+// timeout. The same holds for messages that processes take.
 func TestAcknowledgementsCoverMany(t *testing.T) {
 	e := newEther(t, 2, roomy)
 	for range 20 {
@@ -246,9 +246,9 @@ func TestAcknowledgementsClimb(t *testing.T) {
 	require.Equal(t, []string{said(wire.FrameAck, 1, 1, 1)}, e.frames(3, 1))
 }
 
-// A rank that gets an acknowledgement which it cannot match asks the rank above it, unless the
-// multicast is only late. The rank above, which has lost the multicast too, asks in turn, and passes
-// on what it gets.
+// A rank that gets an acknowledgement for a message that it lacks asks the rank above, unless the
+// multicast is only late. The rank above, which also lacks the message, asks in turn, and passes on
+// the message.
 func TestUnmatchedAcknowledgement(t *testing.T) {
 	e := newEther(t, 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
 	e.cores[0].Publish([]byte("hello"))
@@ -347,7 +347,7 @@ func TestSpreadOfHostileRanks(t *testing.T) {
 		require.ErrorIs(t, c.Err(), ErrProtocol, want)
 		require.ErrorContains(t, c.Err(), want)
 	}
-	// A rank with another configuration is a mismatch instead.
+	// If the rank has another configuration, the error is a mismatch.
 	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameAck, wire.FrameFlush, wire.FrameLost, wire.FrameCredit, wire.FrameListen} {
 		e := newEther(t, 4, roomy)
 		h := header(k, 1, 0, 0, 0)
@@ -385,7 +385,7 @@ func TestSpreadOfHostileDatagrams(t *testing.T) {
 	require.Equal(t, wire.Drop, c.Fragment(&good, 1000, make([]byte, 200)), "another length")
 }
 
-// Arrivals and acknowledgements allocate nothing but what the process takes.
+// Arrivals and acknowledgements allocate only the messages that the process takes.
 func TestSpreadAllocations(t *testing.T) {
 	net := &discard{}
 	cfg := roomy

@@ -11,18 +11,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// surveys is the questions that any rank asks at any time (paper 001, §4), and their answers: see
-// package survey. A question goes down the tree of its origin in the overlay of questions. Every
-// rank answers it. The folded answers come back up the tree, and the result goes down it. Frames
-// between two ranks keep their order, so all ranks get the questions of an origin in its order.
+// surveys holds the questions that any rank asks at any time (paper 001, §4), and their answers;
+// see package survey. A question goes down the tree of its origin in the overlay of questions.
+// Every rank answers it. The folded answers come back up the tree, and the result goes down it.
+// Frames between two ranks keep their order, so all ranks get the questions of an origin in its
+// order.
 //
-// An origin has a bounded number of questions open, so that every rank can take what comes. An
-// answer acknowledges its question: it has come from the whole sub-tree. So there are no credits.
+// An origin has a bounded number of questions open, so every rank can take each question that
+// comes. An answer acknowledges its question, because it comes from the whole sub-tree. So there
+// are no credits.
 //
-// The process answers by tasks, one after the other, which take as long as they take: a question
-// has been passed on before. Results that the process wants to learn are tasks, too. It gets no
-// further question of an origin unanswered than are open, and no further result before it has
-// answered. So tasks are bounded as well.
+// The process answers by tasks, one after the other. A task may take any time, because the question
+// has been passed on before. Results that the process wants to learn are tasks, too. The process
+// has no more unanswered questions of an origin than are open, and gets no result before it has
+// answered. So tasks are bounded, too.
 //
 // A question that a rank cannot answer has a refusal in the place of its result, which names the
 // rank. The core does not fail by that, not even if a rank has left: its answer is known to be
@@ -33,18 +35,18 @@ type surveys struct {
 	members *presence.Roster
 
 	askers   []*asker // by origin; made when first heard of
-	incoming [][]byte // by sender: the body of the frame that it is in the middle of
+	incoming [][]byte // by sender: the body of the frame of which a part has come
 	tasks    []task   // the oldest first
-	done     []result // of this rank's questions, which the process has not taken
-	fold     *Fold    // by which the process answers; nil: it does not
+	done     []result // results of this rank's questions that the process has not taken
+	fold     *Fold    // fold of the process's answers; nil: it does not answer
 	learns   bool     // results are tasks
-	failed   bool     // the open questions have become tasks, since the core has failed
+	failed   bool     // the core has failed, and the open questions have become tasks
 	waiting  int      // open questions: this rank waits for the ranks behind it, or for the result
 
 	asked, answered uint64
 }
 
-// asker is what this rank knows of the questions of one rank.
+// asker is the state of one rank's questions at this rank.
 type asker struct {
 	tree *survey.Tree // nil before the first question
 	next uint64       // the question expected next
@@ -56,17 +58,17 @@ type inquiry struct {
 	seq   uint64
 	body  []byte // as it is sent: the operation and the question
 	state *survey.Survey
-	bytes int // of the question and, at its origin, of the origin's answer
+	bytes int // length of the question and, at its origin, of the origin's answer
 
-	unwanted bool // at its origin: the process does not wait for the result any more
+	unwanted bool // at its origin: the process no longer waits for the result
 }
 
-// task is something that the process is to do.
+// task is a task for the process.
 type task struct {
 	origin int
 	seq    uint64
 	body   []byte // of the question
-	learn  bool   // the process is to learn the result, and else to answer
+	learn  bool   // the process learns the result; otherwise it answers
 	result
 }
 
@@ -121,7 +123,7 @@ func (sv *surveys) hasRoom() bool {
 	return len(open) == 0 || len(open) < sv.PublishWindow && bytes < sv.PublishBytes
 }
 
-// ask asks a question, for which there is room.
+// ask asks a question, for which there must be room.
 func (sv *surveys) ask(question []byte) (seq uint64) {
 	by := words(sv.fold)
 	body := append(append(append(make([]byte, 0, 1+len(by)+len(question)), byte(len(by))), by...), question...)
@@ -214,7 +216,7 @@ func (sv *surveys) close(origin int, q *inquiry, r result) {
 	}
 }
 
-// left does without a rank that has left.
+// left continues without a rank that has left.
 func (sv *surveys) left(rank int) {
 	for origin, a := range sv.askers {
 		if a == nil || a.tree == nil {
@@ -306,7 +308,7 @@ func (sv *surveys) lost(origin int, q *inquiry, err error) error {
 // buffer decides where the body of a frame about a question goes.
 func (sv *surveys) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if b := sv.incoming[h.From]; b != nil {
-		return b, wire.Accept // asked again in the middle of the frame
+		return b, wire.Accept // called again for a later part of the frame
 	}
 	origin := int(h.Arg)
 	switch {
@@ -339,7 +341,7 @@ func (sv *surveys) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 }
 
 // expects returns why a frame with an answer or a result cannot come from its sender, or "". A
-// question that is not open any more has ended because a rank has left.
+// question that is no longer open has ended because a rank has left.
 func (sv *surveys) expects(a *asker, h *wire.Header) (problem string) {
 	switch {
 	case h.Len < 1 || h.Len > survey.MaxLen(sv.Size, sv.MaxMessage):
@@ -365,7 +367,7 @@ func (sv *surveys) bad(h *wire.Header, format string, args ...any) ([]byte, wire
 	return nil, wire.Drop
 }
 
-// disagree has the core fail since the sender of a frame means other trees, or other windows.
+// disagree fails the core because the sender of a frame uses other trees or other windows.
 func (sv *surveys) disagree(h *wire.Header) {
 	sv.fate.clash(overPublish, 0, sv.PublishWords, nil, h.From, h.Print)
 }
@@ -395,7 +397,7 @@ func (sv *surveys) arrived(h *wire.Header) {
 	switch q := a.find(h.Seq); {
 	case q == nil:
 	case h.Kind == wire.FrameAnswer:
-		if i := a.tree.Child(h.From); !q.state.Heard(i) { // else the child has left meanwhile
+		if i := a.tree.Child(h.From); !q.state.Heard(i) { // otherwise the child has left meanwhile
 			q.state.Hear(i, answer)
 			sv.passOn(origin, q)
 		}
@@ -406,9 +408,9 @@ func (sv *surveys) arrived(h *wire.Header) {
 	}
 }
 
-// Answers has the process answer the questions of all ranks, by tasks, from now on. The answers are
-// folded by f. If learns is set, the process learns all results, by tasks too. Answers is called
-// once.
+// Answers says that the process answers the questions of all ranks from now on, by tasks. f folds
+// the answers. If learns is true, the process also learns all results by tasks. Answers may be
+// called only once.
 func (c *Core) Answers(f *Fold, learns bool) { c.surveys.fold, c.surveys.learns = f, learns }
 
 // CanAsk reports whether another question may be asked. If not, the caller waits for other ranks,
@@ -451,8 +453,8 @@ func (c *Core) Result(seq uint64) (data []byte, err error, ok bool) {
 	return r.data, r.err, true
 }
 
-// Disregard says that the process does not wait for the result of a question any more. All ranks
-// answer it nevertheless.
+// Disregard says that the process no longer waits for the result of a question. All ranks still
+// answer it.
 func (c *Core) Disregard(seq uint64) {
 	if _, _, known := c.Result(seq); known {
 		return
@@ -462,7 +464,7 @@ func (c *Core) Disregard(seq uint64) {
 	}
 }
 
-// Task is what the process is to do about a question: to answer it, or to learn its result.
+// Task is a task for the process: to answer a question, or to learn its result.
 type Task struct {
 	Question Message
 	Learn    bool
@@ -497,7 +499,7 @@ func (c *Core) TakeTask() (t Task, ok bool) {
 		}
 		q := sv.asker(next.origin).find(next.seq)
 		switch {
-		case q == nil: // it has ended, since a rank has left
+		case q == nil: // the question has ended because a rank has left
 		case by != words(sv.fold):
 			sv.own(next.origin, q, survey.Answer{Refusal: &survey.Refusal{Rank: sv.Rank, Cause: survey.Mismatch, Text: words(sv.fold), Missing: []int{sv.Rank}}})
 		default:
@@ -568,7 +570,8 @@ func (sv *surveys) copyFrom(src *surveys) {
 	sv.tasks, sv.done = slices.Clone(src.tasks), slices.Clone(src.done)
 }
 
-// answers returns the open questions of this rank's failed core, and whose answers it has.
+// answers returns the open questions of this rank's failed core, and the ranks whose answers it
+// has.
 func (sv *surveys) answers() (list []Answers) {
 	for origin, a := range sv.askers {
 		for i := 0; a != nil && i < len(a.open) && len(list) < agree.MaxQuestions; i++ {

@@ -44,7 +44,7 @@ func replies(size, elements int, question []byte) []byte {
 	return sum
 }
 
-// surveyed returns cores of which all answer, except those of mute.
+// surveyed returns cores that all answer, except those in mute.
 func surveyed(t require.TestingT, name string, size, window int, mute ...int) *lanes {
 	spec, err := schedule.New(name, schedule.Params{Ranks: size})
 	require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestRefusals(t *testing.T) {
 		for origin := range size {
 			cases := map[string]struct {
 				mute   []int
-				other  bool // it folds by another operation
+				other  bool // the rank answers by another operation
 				answer func(rank int, q Message) []byte
 				text   string
 			}{
@@ -240,8 +240,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// If a rank leaves, at any moment, questions end all the same: with the sum of all answers, or with
-// an error that names the rank, at the asker and at all others that have heard of the question.
+// If a rank leaves at any moment, questions still end, with the sum of all answers or with an error
+// that names the rank, at the asker and at all others that have got the question.
 func TestAnsweringRankLeaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 9).Draw(t, "size")
@@ -290,7 +290,7 @@ func TestAnsweringRankLeaves(t *testing.T) {
 	})
 }
 
-// If a rank dies, the asker and all others learn it, and all tell the same answers.
+// If a rank dies, the asker and all others learn it, and report the same answers.
 func TestAnsweringRankDies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(3, 9).Draw(t, "size")
@@ -387,7 +387,7 @@ func TestAnsweringRankDies(t *testing.T) {
 	})
 }
 
-// A question whose asker does not wait any more ends at all ranks, and nothing is left of it.
+// A question whose asker no longer waits ends at all ranks, and leaves no state.
 func TestDisregarded(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 4, 1)
 	seq := l.cores[1].Ask([]byte{2})
@@ -409,7 +409,8 @@ func TestDisregarded(t *testing.T) {
 	require.Empty(t, l.cores[1].surveys.done)
 }
 
-// The bytes of a rank's open questions and of its answers to them are limited, but for the first.
+// The bytes of a rank's open questions and of its answers to them are limited, except for the
+// first.
 func TestBytesOfQuestions(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 2, 10)
 	c := l.cores[0]
@@ -470,7 +471,7 @@ func TestHostileQuestions(t *testing.T) {
 	require.ErrorContains(t, l.cores[0].Err(), "answers are missing")
 }
 
-// A rank that means other trees or windows is told apart from one that is wrong.
+// A rank that uses other trees or windows causes a mismatch, and not a violation.
 func TestQuestionsUnderOtherTrees(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 3, 1)
 	f := wire.Header{Kind: wire.FrameAsk, Lane: wire.LaneControl, Epoch: 1, Print: 2, From: 1, Arg: 1, Len: 1}
@@ -480,7 +481,7 @@ func TestQuestionsUnderOtherTrees(t *testing.T) {
 	require.NotEmpty(t, l.queue[[3]int{0, 1, int(wire.LaneControl)}])
 }
 
-// A clone of a core with open questions has its state, and goes on alone.
+// A clone of a core with open questions has the same state, and changes independently.
 func TestCloneOfQuestions(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 3, 2)
 	c := l.cores[0]

@@ -197,7 +197,7 @@ func TestAnswerEndsTheSearch(t *testing.T) {
 }
 
 // A waiting rank is not kept busy if all ranks that it might ask have left.
-func TestNobodyToWatch(t *testing.T) {
+func TestNoRankToWatch(t *testing.T) {
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, &questioner{})
 	for rank := range 3 {
 		c.Ended(rank, wire.Closed, nil)

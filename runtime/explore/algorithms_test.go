@@ -137,8 +137,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Messages that are multicast come once and in order, whatever is lost, late or doubled. Two origins
-// publish at the same time.
+// Multicast messages arrive once and in order, whichever datagrams are lost, late or doubled. Two
+// origins publish at the same time.
 func TestMulticastMessages(t *testing.T) {
 	const name = "anycast/mcast-acktree"
 	list := func(ranks int, origins ...int) (all []Call) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A process answers questions whenever they come, as a goroutine beside its calls does. It takes a
-// question in one step and answers it in another, so that everything may happen in between.
+// A process answers questions whenever they come, beside its calls, as a goroutine would. It takes
+// a question in one step and answers it in another, so that anything may happen in between.
 
 // asked returns the number of a question among those of its origin.
 func (l *local) asked(c *call) (seq uint64) {

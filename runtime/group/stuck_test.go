@@ -99,7 +99,7 @@ func TestAdvanceEndsWithTheMembership(t *testing.T) {
 }
 
 // After Leave, Advance fails, even if the manager has not removed this member.
-func TestAdvanceOfWhoLeaves(t *testing.T) {
+func TestAdvanceOfLeavingMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, advanced := range []bool{false, true} {
 			h := newHall(1, 0)

@@ -15,7 +15,7 @@ import (
 )
 
 // A rank that waits gets one byte into its pipe; a rank that polls gets none.
-func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
+func TestKicksOnlyRanksThatAreAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	trs := make([]*Transport, 3)

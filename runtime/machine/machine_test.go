@@ -131,7 +131,7 @@ func (n *network) send(from int, actions []ir.Action) {
 	}
 }
 
-func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
+func TestCompileRefusesNumbersOutOfRange(t *testing.T) {
 	h := ir.Header{Collective: "bcast", Algorithm: "x", Ranks: 2, Chunks: 1}
 	good := ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Chunk(0), 1)}}
 	bad := map[string]ir.Program{
@@ -182,7 +182,7 @@ func TestRecoveryIsCarried(t *testing.T) {
 
 // All rules of a barrier must fire, also those that done does not wait for. In a broadcast with
 // repairs, all rules except repairs and answers to requests must fire.
-func TestProgressCountsWhatMustFire(t *testing.T) {
+func TestProgressCountsRulesThatMustFire(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		ranks, rank, of int

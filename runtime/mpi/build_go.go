@@ -12,10 +12,10 @@ import (
 	goruntime "runtime"
 )
 
-// BuildGo builds the engine go with the machine's Go toolchain, from the source that this program
-// was built from, unless the user's cache has it already from the same program. command is the path
-// of the program. BuildGo returns the path of a shared object for the variable SCHEDGEN_MPI_GO of
-// the library.
+// BuildGo builds the engine go with the machine's Go toolchain, from the source of this program. It
+// builds nothing if the user's cache has the engine of the same program. command is the path of the
+// program. BuildGo returns the path of a shared object for the variable SCHEDGEN_MPI_GO of the
+// library.
 func BuildGo(ctx context.Context, cache, command string) (string, error) {
 	path, err := pathOfGo(cache, command)
 	if err != nil {

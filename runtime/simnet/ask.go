@@ -9,13 +9,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// A process answers questions as a goroutine beside its script does. It answers each after a time
-// of its own, for which it may be stopped. While it works on one question, the others wait.
+// A process answers questions beside its script, as a goroutine would. Each answer takes a drawn
+// time, during which the process may be stopped. While it works on one question, the others wait.
 
 // asking is the state of a process about questions.
 type asking struct {
 	ask    uint64        // the question whose result the present call waits for
-	asks   bool          // there is one
+	asks   bool          // the present call waits for it
 	asked  uint64        // questions that the process has asked
 	got    []uint64      // by origin: questions that it has got
 	learnt []uint64      // by origin: results that it has learnt

@@ -67,7 +67,7 @@ func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 }
 
 // Ranks that wait for messages, and have sent nothing, learn of a death.
-func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
+func TestListenerLearnsOfDeath(t *testing.T) {
 	for _, dead := range []int{0, 1, 5, 10} {
 		faults := []Fault{{Kind: FaultLate, Rank: dead, Until: Second}, {Kind: FaultCrash, Rank: dead, From: Millisecond}}
 		r := runs(t, still(11, faults, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))

@@ -96,7 +96,7 @@ func TestFlushOfFullWindows(t *testing.T) {
 }
 
 // A rank that waits for room also learns of a host that has vanished.
-func TestVanishedHostIsNoticedByWhoPublishes(t *testing.T) {
+func TestPublisherNoticesVanishedHost(t *testing.T) {
 	for _, dead := range []int{1, 5, 10} {
 		sc := hush(11, []Fault{{Kind: FaultSilent, Rank: dead}}, Op{Kind: OpPublish, Count: 9})
 		sc.Comm.PublishWindow = 4

@@ -52,7 +52,7 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A rank that is asked for a chunk which it has lost too passes the chunk on once it has it, so no
+// A rank that is asked for a chunk that it also lacks passes the chunk on when it comes, so no
 // timeout passes. If all ranks on the way round have lost it, the first of them that gets an
 // acknowledgement from a rank with the chunk asks that rank (paper 002, section 3.3.4).
 func TestChunkThatTheAskedHasLost(t *testing.T) {

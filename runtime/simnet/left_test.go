@@ -23,7 +23,7 @@ func leavers(ranks int, faults []Fault, ops ...Op) *Scenario {
 
 // A rank dies on its way to tell others which ranks are lost, and the ranks that know leave. Their
 // goodbyes contain the lost ranks.
-func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
+func TestLeavingRankNamesLostRanks(t *testing.T) {
 	faults := []Fault{{Kind: FaultCrash, Rank: 1, From: 100 * Microsecond}, {Kind: FaultCrash, Rank: 2, From: 500 * Microsecond}}
 	r := runs(t, leavers(18, faults, Op{Kind: "alltoall", Algorithm: "alltoall/linear", Bytes: 1000}))
 	named := 0
@@ -40,7 +40,7 @@ func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 
 // A rank that has left without saying goodbye to this rank takes no connections, and the agreement
 // of the remaining ranks does not name it as lost.
-func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
+func TestRankThatHasLeftIsNotLost(t *testing.T) {
 	r := runs(t, leavers(19, []Fault{{Kind: FaultSilent, Rank: 1}}, Op{Kind: OpBcast, Algorithm: "bcast/mcast-acktree", Bytes: 1000}))
 	for rank, named := range r.lossesOf(t, []int{1}) {
 		require.Subset(t, []int{1}, named, "rank %d", rank)
@@ -55,7 +55,7 @@ const foundAlone = 24 * Second
 
 // A rank that waits for a vanished rank finds it, even when all ranks near the vanished one have
 // left. No rank that has left is named as lost.
-func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
+func TestWaitingRankNoticesVanishedHost(t *testing.T) {
 	for _, c := range []struct {
 		op    Op
 		dead  int
@@ -84,7 +84,7 @@ func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
 
 // Several ranks die at once while others leave. Every call of the others ends. Those that fail name
 // the same ranks, which every run checks, and no rank that has left.
-func TestDeathsAmongThoseThatLeave(t *testing.T) {
+func TestDeathsAmongLeavingRanks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
 		dead := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, 4, rapid.ID).Draw(rt, "dead")
@@ -118,7 +118,7 @@ func TestDeathsAmongThoseThatLeave(t *testing.T) {
 
 // The same holds for every schedule, whichever rank vanishes, and whenever: every call of the
 // others ends, and those that fail name only that rank.
-func TestVanishedHostIsNoticedAmongThoseThatLeave(t *testing.T) {
+func TestLeavingRanksNoticeVanishedHost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
 		dead := rapid.IntRange(0, size-1).Draw(rt, "dead")

@@ -63,7 +63,7 @@ func TestUnmatchedAckIsAskedForAtOnce(t *testing.T) {
 }
 
 // Without kept messages, the repairs of the parent bring the message.
-func TestRepairsDoWithoutWhatIsKept(t *testing.T) {
+func TestRepairsWithoutKeptMessages(t *testing.T) {
 	sc := still(4, deaf(2), Op{Kind: OpBcast, Algorithm: acked, Bytes: 5})
 	sc.Comm.Retain = 1
 	require.Equal(t, 2*base, runs(t, sc).returned()[2])

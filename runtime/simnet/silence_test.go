@@ -79,7 +79,7 @@ func TestHeldUpPutsAreNotSilence(t *testing.T) {
 }
 
 // Ranks that wait for messages find a vanished host too.
-func TestVanishedHostIsNoticedByWhoWaitsForMessages(t *testing.T) {
+func TestListenerNoticesVanishedHost(t *testing.T) {
 	for _, dead := range []int{0, 1, 5, 10} {
 		r := runs(t, hush(11, []Fault{{Kind: FaultSilent, Rank: dead}}, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
 		for rank, knows := range r.knowing() {

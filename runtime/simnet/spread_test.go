@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lossy loses packets of every host, those of puts too.
+// lossy returns a fault that loses packets of every host, also those of puts.
 func lossy(perMille int) Fault {
 	return Fault{Kind: FaultLoss, Host: -1, Until: 600 * Second, PerMille: perMille}
 }
 
-// Messages that are multicast come to all of 15 ranks while all publish, however many packets are
-// lost, and Flush returns. What multicasts lose comes by puts; without losses no message is put.
+// Multicast messages reach all of 15 ranks while all publish, however many packets are lost, and
+// Flush returns. Lost messages come by puts. Without losses, no message is put.
 func TestMulticastMessages(t *testing.T) {
 	for _, perMille := range []int{0, 10, 100, 300, 500} {
 		t.Run(fmt.Sprint(perMille), func(t *testing.T) {
@@ -41,9 +41,9 @@ func TestMulticastMessages(t *testing.T) {
 	}
 }
 
-// Ranks that close as soon as they have their messages break no tree of acknowledgements: the others
-// get all messages, whatever is lost.
-func TestMulticastMessagesOfThoseThatLeave(t *testing.T) {
+// Ranks that close as soon as they have their messages break no tree of acknowledgements. The other
+// ranks get all messages under any losses.
+func TestMulticastMessagesOfLeavingRanks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)
 		sc.Comm.Anycast = "anycast/mcast-acktree"

@@ -72,7 +72,7 @@ func TestPiecesTakeOneCopy(t *testing.T) {
 
 // Wherever losses fall, no rank is put by TCP what datagrams bring. That once happened in one run
 // of three, which then took two to six times as long.
-func TestPiecesWhateverIsLost(t *testing.T) {
+func TestPiecesUnderLosses(t *testing.T) {
 	const pieces = 24
 	for _, algorithm := range []string{acked, chained} {
 		for seed := range heavy.Or[uint64](3, 8) {

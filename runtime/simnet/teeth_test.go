@@ -178,7 +178,7 @@ func TestBadScenarios(t *testing.T) {
 	}
 }
 
-func TestShrinkFindsWhatMatters(t *testing.T) {
+func TestShrinkKeepsTheFailure(t *testing.T) {
 	sc := Draw(30, 16)
 	sc.restrict(12)
 	sc.Script = append(sc.Script, Op{Kind: OpBcast, Algorithm: "bcast/linear", Bytes: 700})

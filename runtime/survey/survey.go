@@ -1,4 +1,5 @@
-// Package survey is the state of one question at one rank of a rootless allreduce (paper 001, §4).
+// Package survey holds the state of one question at one rank of a rootless allreduce (paper 001,
+// §4).
 //
 // Any rank may ask at any time, and no rank waits for its question. The question goes out along the
 // tree of the rank that asks, its origin. Every rank answers. A rank folds its own answer and the
@@ -10,7 +11,7 @@
 // A rank may refuse to answer, or may be unable to. The question then has no result: a [Refusal]
 // takes its place on the way up and on the way down.
 //
-// A survey is pure: it has no lock, clock or connection. Package core moves what it says.
+// A survey is pure: it has no lock, clock or connection. Package core sends its answers.
 package survey
 
 import (
@@ -21,8 +22,8 @@ import (
 
 // Overlay says where messages go: see package schedule.
 type Overlay interface {
-	// Forward appends to dst where rank sends a message of origin that it has received from rank
-	// from; rank == origin == from for its own message.
+	// Forward appends to dst the ranks to which rank passes on a message of origin that came from
+	// rank from. For its own message, rank == origin == from.
 	Forward(dst []int, rank, origin, from int) []int
 }
 
@@ -31,7 +32,7 @@ type Tree struct {
 	Ranks  int // number of all ranks
 	Rank   int
 	Origin int
-	Parent int // the rank that questions come from and answers go to; Rank itself at the origin
+	Parent int // the rank from which questions come, and to which answers go; Rank itself at the origin
 	// Children are the ranks that questions go to, in the order in which their answers are folded:
 	// along the ring of all ranks, from Rank on. Sub-trees of the overlays of package schedule are
 	// ranks that follow each other on that ring. So answers are folded in the order of the ranks if
@@ -75,17 +76,17 @@ type Survey struct {
 	tree  *Tree
 	fold  Fold
 	parts []part // of the rank itself, and of Children
-	ready int    // parts that are in, in their order without a gap
-	own   int    // length of the rank's own answer in bytes; -1: it has none
-	sum   []byte // the fold of those parts, unless one of them is a refusal
+	ready int    // number of parts that are in, in order without a gap
+	own   int    // length of the rank's own answer in bytes; -1: none
+	sum   []byte // fold of these parts, unless one of them is a refusal
 	no    *Refusal
 }
 
 // part is the answer of one source.
 type part struct {
 	in   bool
-	data []byte   // until it is folded
-	no   *Refusal // in the place of data
+	data []byte   // nil once it is folded
+	no   *Refusal // in place of data
 }
 
 // New returns a question to a rank at its place in the tree. The answers are folded by fold, which
@@ -103,7 +104,8 @@ func (s *Survey) Answered() bool { return s.parts[0].in }
 // Heard reports whether the sub-tree of child i has answered or refused to.
 func (s *Survey) Heard(i int) bool { return s.parts[1+i].in }
 
-// Own takes the rank's own answer, once: a refusal, or data, which belongs to the survey then.
+// Own takes the rank's own answer, which may be a refusal. It must be called once. The data belongs
+// to the survey from then on.
 func (s *Survey) Own(a Answer) {
 	if a.Refusal == nil {
 		s.own = len(a.Data)
@@ -111,11 +113,12 @@ func (s *Survey) Own(a Answer) {
 	s.take(0, a)
 }
 
-// Hear takes the answer of the sub-tree of child i, once. Its data belongs to the survey then.
+// Hear takes the answer of the sub-tree of child i. It must be called once for each child. The data
+// belongs to the survey from then on.
 func (s *Survey) Hear(i int, a Answer) { s.take(1+i, a) }
 
-// Lose records that child i has left and answers no more. Whether the ranks behind it have answered
-// cannot be known.
+// Lose records that child i has left and will not answer. The answers of the ranks behind it are
+// missing, too.
 func (s *Survey) Lose(i int) {
 	s.Hear(i, Answer{Refusal: &Refusal{Rank: s.tree.Children[i], Cause: Left, Missing: s.tree.Below(nil, i)}})
 }
@@ -148,7 +151,7 @@ func (s *Survey) join(at int) {
 }
 
 // refuse keeps the first refusal in the order of folding, and all ranks whose answers are missing.
-// Of two lengths the rank's own counts as the right one, and so at last the origin's.
+// If two lengths differ, the rank's own counts as right, and so at the end the origin's.
 func (s *Survey) refuse(r *Refusal) {
 	if s.no != nil {
 		s.no.Missing = append(s.no.Missing, r.Missing...)
@@ -189,8 +192,8 @@ func (s *Survey) In() []int {
 	return in
 }
 
-// Waits returns the ranks that the rank waits for: itself and children that have not answered, or
-// the parent, by which the result comes.
+// Waits returns the ranks for which the rank waits: itself and children that have not answered, or
+// the parent, which passes on the result.
 func (s *Survey) Waits() (ranks []int) {
 	for at, p := range s.parts {
 		switch {
@@ -219,7 +222,8 @@ func (s *Survey) Clone() *Survey {
 	return &n
 }
 
-// AppendState appends what determines all that s does later. The place in the tree is not in it.
+// AppendState appends the state that determines all later steps of s, without the place in the
+// tree.
 func (s *Survey) AppendState(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, int64(s.own))
 	for _, p := range s.parts {
@@ -237,11 +241,11 @@ func appendPrefixed(dst []byte, a Answer) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(body))), body...)
 }
 
-// Answer is what a rank passes on to its parent about its sub-tree, and the outcome of the question
-// on its way out.
+// Answer is the answer of a sub-tree, which a rank passes on to its parent, or the outcome of the
+// question, which goes down the tree.
 type Answer struct {
 	Data    []byte   // the folded answers, unless Refusal is set
-	Refusal *Refusal // why there is none
+	Refusal *Refusal // why there is no answer
 }
 
 // Cause is why a question has no result.
@@ -259,16 +263,16 @@ const (
 
 // Refusal says why a question has no result.
 type Refusal struct {
-	Rank       int // the rank that has caused it: the first in the order of folding
+	Rank       int // rank that has caused it: the first in the order of folding
 	Cause      Cause
 	Bytes      int // TooLong, Length
 	Other      int // Length: another rank
 	OtherBytes int
-	Text       string // Mismatch: by what the rank answers
+	Text       string // Mismatch: the operation by which the rank answers
 	Missing    []int  // all ranks whose answers are missing, in the order of folding
 }
 
-// MaxText is the greatest length of a refusal's text in bytes; longer ones are cut.
+// MaxText is the greatest length of a refusal's text in bytes. Longer texts are cut.
 const MaxText = 256
 
 func (r *Refusal) clone() *Refusal {
@@ -280,7 +284,7 @@ func (r *Refusal) clone() *Refusal {
 	return &n
 }
 
-// Append appends a in the form in which ranks send it.
+// Append appends the encoding of a.
 func (a Answer) Append(dst []byte) []byte {
 	r := a.Refusal
 	if r == nil {
@@ -300,11 +304,12 @@ func (a Answer) Append(dst []byte) []byte {
 
 const refusalHead = 1 + 5*4
 
-// MaxLen returns the greatest length of an Answer among some ranks in bytes, if answers have at
-// most the given length.
+// MaxLen returns the greatest length in bytes of an encoded Answer among a number of ranks, if the
+// data has at most answer bytes.
 func MaxLen(ranks, answer int) int { return max(1+answer, refusalHead+MaxText+4*ranks) }
 
-// Parse reads what Append has written among some ranks. The data of the answer is a part of b.
+// Parse decodes an Answer among a number of ranks, which Append has encoded. The data of the answer
+// is a part of b. Parse returns an error for any other input.
 func Parse(b []byte, ranks int) (Answer, error) {
 	switch {
 	case len(b) == 0:

@@ -23,7 +23,7 @@ func mix(dst, a, b []byte) {
 
 func number(rank int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(1000+rank)) }
 
-// group is the surveys of one question at all ranks, and the answers that are under way.
+// group holds the surveys of one question at all ranks, and the answers under way.
 type group struct {
 	all []*Survey
 	way []message
@@ -48,8 +48,8 @@ func (g *group) place(o schedule.Overlay, ranks, rank, origin, from int) {
 	}
 }
 
-// own lets a rank answer, and hear a message arrive. Both pass the answer of a complete sub-tree
-// on.
+// own makes a rank answer, and hear makes a message arrive. Both pass on the answer of a complete
+// sub-tree.
 func (g *group) own(rank int, a Answer) {
 	g.all[rank].Own(a)
 	g.passOn(rank)
@@ -74,7 +74,7 @@ func (g *group) passOn(rank int) {
 	}
 }
 
-// run lets all ranks answer, in an order drawn from r, and everything arrive.
+// run makes all ranks answer, in an order drawn from r, and all messages arrive.
 func (g *group) run(r *rand.Rand, answer func(rank int) Answer) {
 	left := r.Perm(len(g.all))
 	for len(left) > 0 || len(g.way) > 0 {
@@ -103,8 +103,7 @@ func spec(t require.TestingT, name string, ranks, origin int) *schedule.Spec {
 	return s
 }
 
-// The answers of all ranks are folded as the proved schedule folds them, whatever the order in
-// which they come.
+// The answers of all ranks are folded as by the proved schedule, in any order of arrival.
 func TestFoldsAsTheSchedule(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -200,7 +199,8 @@ func TestFirstRefusalCounts(t *testing.T) {
 	})
 }
 
-// A rank whose answer has another length than that of the origin is named, whichever rank finds it.
+// The refusal names a rank whose answer has another length than the origin's, whichever rank
+// notices it.
 func TestOtherLength(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		for ranks := 2; ranks <= 16; ranks++ {
@@ -228,7 +228,7 @@ func TestOtherLength(t *testing.T) {
 	})
 }
 
-// A child that has left is named, and the answers of the ranks behind it are missing.
+// The refusal names a child that has left, and the answers of the ranks behind it are missing.
 func TestLeft(t *testing.T) {
 	overlays(t, func(t *testing.T, name string) {
 		g := ask(spec(t, name, 9, 4).Overlay(), 9, 4)

@@ -121,7 +121,7 @@ type Windows interface {
 	// waits. The reader sees all flags of this rank before it is told of this rank's goodbye.
 	Flag(to, line int, f Flag)
 	// Post writes f to a line of this rank's window, from FlagLines on, for the ranks to, which
-	// read it there. It wakes those of them that wait.
+	// read it there. It wakes the ranks that wait.
 	Post(line int, to []int, f Flag)
 }
 
@@ -166,8 +166,8 @@ const WindowSets = 8
 type Sets interface {
 	Shelves
 	// FreeSets returns the free sets at this rank as bits. A set is free if no communicator of this
-	// rank has it, and every other member of its last communicator here has closed it, or will not
-	// touch it again because that member's end of the transport is closed.
+	// rank has it, and no other member of its last communicator here will touch it again. A member
+	// will not after it has closed the set, or its end of the transport.
 	FreeSets() uint8
 	// OpenSet returns the windows of a set for the communicator of members, which include this
 	// rank. The set must be free at all of them. OpenSet empties this rank's window. epoch must be

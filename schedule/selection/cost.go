@@ -128,9 +128,9 @@ type search struct {
 	best   Candidate
 }
 
-// tryParameters tries values of one parameter after the other, each with the best values of the earlier ones.
-// Only the fans of gathering and releasing occur together in an algorithm. They hardly depend on
-// each other, because one tree starts where the other ends.
+// tryParameters tries values of one parameter after the other, each with the best values of the
+// earlier ones. Only the fans of gathering and releasing occur together in an algorithm. They
+// hardly depend on each other, because one tree starts where the other ends.
 func (s *search) tryParameters() (Candidate, error) {
 	var err error
 	if s.best, err = priced(s.alg.Name, s.params, s.c, s.m, maxDeliveries); err != nil {

@@ -44,9 +44,9 @@ func TestMachineOfALine(t *testing.T) {
 	})
 }
 
-// TestPLogPTakesWhatWasMeasured checks that in the fitted model a message takes the measured time,
+// TestPLogPTakesMeasuredValues checks that in the fitted model a message takes the measured time,
 // if longer messages take no less.
-func TestPLogPTakesWhatWasMeasured(t *testing.T) {
+func TestPLogPTakesMeasuredValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sizes []Size
 		var last Size

@@ -42,7 +42,7 @@ func Pieces(points []Point) []Piece {
 	return []Piece{whole}
 }
 
-// extend returns the pieces that fit the points before to and are one more than those of best.
+// extend returns pieces that fit the points before to, with one piece more than best.
 func extend(points []Point, best [][]Piece, to int) (all []Piece) {
 	least := math.Inf(1)
 	for from := 0; from+minPoints <= to; from++ {

@@ -1,5 +1,6 @@
-// Package sshdtest starts OpenSSH's server on the loopback address, with keys of its own, for tests. Each of its hosts
-// is an alias of the client's configuration, and has a home, a login shell and a PATH of its own.
+// Package sshdtest starts OpenSSH's server on the loopback address, with its own keys, for tests.
+// Each of its hosts is an alias in the client's configuration, with its own home, login shell and
+// PATH.
 package sshdtest
 
 import (
@@ -18,24 +19,24 @@ import (
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
-// Host is one of a server's.
+// Host is a host of a server.
 type Host struct {
 	Name  string
 	Shell string   // login shell, default /bin/sh
-	Env   []string // more of its environment, "NAME=value"
+	Env   []string // additional environment, "NAME=value"
 
 	Home string // set by Start
 }
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct {
 	Hosts []*Host
-	SSH   string // the client, with the configuration that knows the hosts
+	SSH   string // client with the configuration of the hosts
 	dir   string
 }
 
-// Start starts a server of so many hosts. It ends, and all that has been started by it, with the test. Without the server's program the test
-// is skipped.
+// Start starts a server for hosts. The server, and all that it has started, end with the test.
+// Start skips the test if OpenSSH's server is not installed.
 func Start(t testing.TB, hosts ...*Host) *Server {
 	t.Helper()
 	program := find(t, "sshd")
@@ -47,7 +48,7 @@ func Start(t testing.TB, hosts ...*Host) *Server {
 		require.NoError(t, err, "%s", out)
 	}
 	if os.Getuid() == 0 {
-		require.NoError(t, os.MkdirAll("/run/sshd", 0o755)) // where the server of the system, too, gives up its privileges
+		require.NoError(t, os.MkdirAll("/run/sshd", 0o755)) // directory for privilege separation
 	}
 	ports := holdPorts(t, len(hosts))
 	for _, h := range hosts {
@@ -71,7 +72,7 @@ func find(t testing.TB, program string) string {
 	return ""
 }
 
-// holdPorts returns ports that are the test's until it ends.
+// holdPorts returns n ports that belong to the test until it ends.
 func holdPorts(t testing.TB, n int) []int {
 	t.Helper()
 	ports := make([]int, n)
@@ -88,7 +89,8 @@ func (s *Server) write(t testing.TB, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
-// serverConfig: a host is a port. What a client asks for is run by the host's login shell, as the server would.
+// serverConfig returns the server's configuration. Each host has its own port. Its login shell runs
+// the client's command, as with a usual server.
 func (s *Server) serverConfig(ports []int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "HostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\nMaxStartups 100\nPermitRootLogin yes\n",
@@ -99,8 +101,8 @@ func (s *Server) serverConfig(ports []int) string {
 	for i, h := range s.Hosts {
 		env := append([]string{"HOME=" + h.Home}, h.Env...)
 		shell := cmp.Or(h.Shell, "/bin/sh")
-		// The server runs ForceCommand by the user's own shell. Without a home of the user, that shell
-		// reads none of the user's files, which may take a second or more.
+		// The server runs ForceCommand in the real user's shell. With another HOME, that shell does
+		// not read the user's startup files, which may take a second or more.
 		fmt.Fprintf(&b, "Match LocalPort %d\n  SetEnv HOME=%s\n  ForceCommand cd %s && exec env %s %s -c \"$SSH_ORIGINAL_COMMAND\"\n",
 			ports[i], s.dir, h.Home, strings.Join(env, " "), shell)
 	}
@@ -112,7 +114,7 @@ func (s *Server) clientConfig(ports []int) string {
 	for i, h := range s.Hosts {
 		fmt.Fprintf(&b, "Host %s\n  HostName 127.0.0.1\n  Port %d\n", h.Name, ports[i])
 	}
-	fmt.Fprintf(&b, "Host stranger\n  HostName 127.0.0.1\n  Port %d\n  IdentityFile %s\n", ports[0], filepath.Join(s.dir, "host")) // a key that is not let in
+	fmt.Fprintf(&b, "Host stranger\n  HostName 127.0.0.1\n  Port %d\n  IdentityFile %s\n", ports[0], filepath.Join(s.dir, "host")) // this key is refused
 	fmt.Fprintf(&b, "Host * !stranger\n  IdentityFile %s\nHost *\n  IdentitiesOnly yes\n  IdentityAgent none\n  StrictHostKeyChecking no\n  UserKnownHostsFile %s\n",
 		filepath.Join(s.dir, "user"), filepath.Join(s.dir, "known"))
 	return b.String()
@@ -127,7 +129,7 @@ func (s *Server) run(t testing.TB, program string) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the server was killed
 	})
 	lines := bufio.NewScanner(said)
 	for range s.Hosts {
@@ -140,7 +142,7 @@ func (s *Server) run(t testing.TB, program string) {
 		}
 	}
 	go func() {
-		for lines.Scan() { // what it says of connections is not of interest, but must be read
+		for lines.Scan() { // reads the rest, so that the server does not block
 		}
 	}()
 }

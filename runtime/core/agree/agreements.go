@@ -80,8 +80,8 @@ const (
 	Silent                  // the same, because this rank gave no sign of life
 )
 
-// Hear takes a message of another rank. Its Kind must be below Kinds, and the length of its body must Fit.
-// Call Update afterwards if it counts.
+// Hear takes a message of another rank. Its Kind must be below Kinds, and the length of its body
+// must Fit. Call Update afterwards if it counts.
 func (a *Agreements) Hear(from int, m Message, f Facts) Verdict {
 	s := contentOf(m.Kind, m.Body, a.size)
 	switch {

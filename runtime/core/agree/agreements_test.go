@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// known is the facts of a rank.
+// known holds the facts of a rank.
 type known struct {
 	gone   Set
 	losses Losses
@@ -37,7 +37,7 @@ type letter struct {
 	Message
 }
 
-// club is some ranks and the messages under way between them, each pair's in order.
+// club holds some ranks and the messages under way between them, in order for each pair.
 type club struct {
 	size   int
 	ranks  []Agreements
@@ -139,8 +139,8 @@ func (c *club) inOrder() (next []int) {
 	return next
 }
 
-// The remaining ranks agree on one outcome for each of several agreements in a row, in every order of
-// messages and for all deaths meanwhile.
+// The remaining ranks agree on one outcome for each of several agreements in a row, in every order
+// of messages and for all deaths meanwhile.
 func TestAgreementsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 12).Draw(t, "ranks")
@@ -214,8 +214,8 @@ func (c *club) kill(t require.TestingT, rank int) {
 	}
 }
 
-// Ranks that have failed agree on all lost ranks, which each knows only some of, on how many of
-// their messages have come, and on whose answers are in.
+// Ranks that have failed each know some of the lost ranks. They agree on all lost ranks, on the
+// number of their messages that have arrived, and on the ranks whose answers are in.
 func TestLostRanks(t *testing.T) {
 	c := newClub(6)
 	c.dead[4], c.dead[5] = true, true

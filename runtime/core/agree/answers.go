@@ -15,9 +15,10 @@ type Answers struct {
 	Answered []int // ascending
 }
 
-// answers are the questions that were open when a core failed, by origin and number, and the ranks
-// whose answers are in. When ranks agree on who is lost they join what each knows, so that all tell
-// the same. Only the first MaxQuestions count; those of a union are among those of its parts.
+// answers lists the questions that were open when a core failed, by origin and number, and the
+// ranks whose answers are in. When ranks agree on the lost ranks, they join their lists, so that
+// all report the same. Only the first MaxQuestions count; those of a union are among those of its
+// parts.
 type answers []answersTo
 
 type answersTo struct {
@@ -26,10 +27,10 @@ type answersTo struct {
 	in     Set
 }
 
-// MaxQuestions is how many open questions ranks agree on.
+// MaxQuestions is the greatest number of open questions on which ranks agree.
 const MaxQuestions = 32
 
-// answersAmong returns what a rank among size ranks knows.
+// answersAmong converts the list of a rank among size ranks.
 func answersAmong(size int, list []Answers) (a answers) {
 	for _, of := range list[:min(len(list), MaxQuestions)] {
 		in := NewSet(size)
@@ -81,8 +82,8 @@ func (a answers) append(b []byte) []byte {
 	return b
 }
 
-// heardAnswers reads what append has written. It joins entries, since a sender may lie about their
-// order, and ignores those of ranks beyond the last.
+// heardAnswers decodes the encoding of append. It joins entries, because a sender may lie about
+// their order, and ignores ranks beyond the last.
 func heardAnswers(b []byte, size int) (a answers) {
 	for n := answersBytes(size); len(b) >= n; b = b[n:] {
 		of := answersTo{int(binary.BigEndian.Uint32(b)), binary.BigEndian.Uint64(b[4:]), NewSet(size)}

@@ -17,7 +17,7 @@ func answersOf(t *rapid.T, size int) (a answers) {
 	return a
 }
 
-// Unions of answers do not depend on their order, and what is sent is read again.
+// Unions of answers do not depend on their order, and survive encoding and decoding.
 func TestAnswersAgreedOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 70).Draw(t, "size")

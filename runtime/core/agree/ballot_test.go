@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core/internal/encode"
 )
 
-// assembly is ballots of several ranks and the messages under way between them. Ranks die. Each
+// assembly holds ballots of several ranks and the messages under way between them. Ranks die. Each
 // other rank notices a death when all messages of the dead rank that still arrive have arrived.
 type assembly struct {
 	size    int

@@ -2,7 +2,7 @@ package agree
 
 import "encoding/binary"
 
-// Message is what a rank tells another one.
+// Message is a message from one rank to another.
 type Message struct {
 	To     int    // the receiver
 	Ballot uint64 // number of the ballot
@@ -33,7 +33,7 @@ func Fits(n, size int) bool {
 	return more >= 0 && more%answersBytes(size) == 0 && more/answersBytes(size) <= MaxQuestions
 }
 
-// content is what a message says.
+// content is the decoded content of a message.
 type content struct {
 	kind    Kind
 	vote    Vote

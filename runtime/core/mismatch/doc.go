@@ -1,5 +1,5 @@
-// Package mismatch finds out in which operation two ranks have called different things, and says in
-// words what each has called.
+// Package mismatch finds the first operation in which two ranks have called different things, and
+// describes both calls in words.
 //
 // A rank keeps a [History] of its calls. Ranks compare fingerprints: numbers that stand for a call
 // and all calls before it ([Following]). A [Dispute] is a mismatch that a rank knows of and has not

@@ -1,6 +1,6 @@
 package mismatch
 
-// Call is what a rank can call several times, with blocks of different lengths.
+// Call is a call that a rank can repeat with blocks of different lengths.
 type Call interface {
 	// Words describes a call. n is as in History.Note.
 	Words(n int) string
@@ -107,8 +107,8 @@ func (h *History) Own(seq uint64, fingerprint uint32) uint32 {
 	return Following(before, fingerprint)
 }
 
-// Parted returns the first operation in which another rank has called something else than this
-// rank, as far as known, and its fingerprint there. The ranks differ in operation seq; before holds
+// Parted returns the first operation, as far as known, in which another rank has called something
+// else than this rank, and its fingerprint there. The ranks differ in operation seq; before holds
 // the other rank's fingerprints of earlier operations, the last first. theirs is 0 if seq itself is
 // the first.
 func (h *History) Parted(seq uint64, before []uint32) (first uint64, theirs uint32) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Encode returns what a rank tells another one: its call in words, cut to at most limit bytes, and
-// the fingerprints of the operations before, the last first. The form is the length of the words,
-// the words, and the fingerprints.
+// Encode returns a message to another rank: this rank's call in words, cut to at most limit bytes,
+// and the fingerprints of the operations before, the last first. The form is the length of the
+// words, the words, and the fingerprints.
 func Encode(words string, before []uint32, limit int) []byte {
 	words = words[:min(len(words), limit)]
 	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
@@ -17,7 +17,7 @@ func Encode(words string, before []uint32, limit int) []byte {
 	return b
 }
 
-// Decode reads what Encode has written; ok is false if body is invalid.
+// Decode decodes a message of Encode. ok is false if body is invalid.
 func Decode(body []byte) (words string, before []uint32, ok bool) {
 	if len(body) < 2 {
 		return "", nil, false
@@ -33,11 +33,11 @@ func Decode(body []byte) (words string, before []uint32, ok bool) {
 	return words, before, true
 }
 
-// Unsaid are the words of a rank that has not said what it has called.
+// Unsaid stands for the words of a rank that has not described its call.
 const Unsaid = "something else, then or before, and has not said what"
 
-// Sides describes what two ranks have done, the lower rank first, whichever is a: about what, and
-// with which verb.
+// Sides describes the calls of two ranks, a and b, with the lower rank first. what names the
+// subject, and verb the action.
 func Sides(what, verb string, a int, ofA string, b int, ofB string) string {
 	if a > b {
 		a, ofA, b, ofB = b, ofB, a, ofA

@@ -70,7 +70,7 @@ func (w *watcher) tick() {
 	}
 }
 
-func TestNobodyIsWatchedWithoutRequest(t *testing.T) {
+func TestNoRankIsWatchedWithoutRequest(t *testing.T) {
 	w := newWatcher(1, 4)
 	require.Equal(t, moment.Never, w.Due(&w.roster, false))
 	w.goOn(100*second, func() {})

@@ -12,7 +12,7 @@ import (
 
 // Two members call, on two hosts if possible, and each member waits for a caller on another host,
 // if possible.
-func TestWhoCalls(t *testing.T) {
+func TestCallers(t *testing.T) {
 	at := func(host byte) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, host}), 9) }
 	sources := []netip.AddrPort{at(1), at(1), at(1), at(2), at(2), at(3)}
 	for _, test := range []struct {

@@ -25,7 +25,7 @@ type Fabric struct {
 	Starved int  // messages and flags for which no place was free
 	counts  Counts
 	numbers uint32 // number of queue pairs ever made
-	lossy   int    // one of so many datagrams is lost; 0: none
+	lossy   int    // one of this many datagrams is lost; 0: none
 	grams   int    // number of datagrams
 	mute    bool   // datagrams do not say where they come from
 }

@@ -17,7 +17,7 @@ import (
 
 // No ranks are connected before something is put, or a schedule will put something. Then those two
 // ranks are connected, once, and stay connected.
-func TestConnectsWhomItPutsTo(t *testing.T) {
+func TestConnectsToReceiversOfPuts(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
 	s := newEnds()
 	require.Zero(t, n.Counts().Pairs)
@@ -134,7 +134,7 @@ func (o *ordered) Arrived(h *wire.Header, _ []byte) {
 
 // A rank that puts to a closed rank learns of that, even if the other has closed before they were
 // connected, or while they connect.
-func TestConnectWithWhoCloses(t *testing.T) {
+func TestConnectToClosingRank(t *testing.T) {
 	for looks := range 8 {
 		t.Run(fmt.Sprint("looks=", looks), func(t *testing.T) {
 			_, trs := apartFrom(t, 2, nil)
@@ -179,7 +179,7 @@ func TestCloseInACircle(t *testing.T) {
 }
 
 // A rank that asks a rank which closes without a goodbye learns that this one has crashed.
-func TestConnectWithWhoCrashes(t *testing.T) {
+func TestConnectToCrashedRank(t *testing.T) {
 	for looks := range 4 {
 		_, trs := apartFrom(t, 2, nil)
 		s := newEnds()

@@ -31,7 +31,7 @@ type set struct {
 // firstSet returns the windows of the first communicator.
 func (s segment) firstSet() set { return set{s, pageSize + s.windowAt, s.area} }
 
-// lines returns the lines of rank: those for its flags and those that it posts.
+// lines returns the lines of rank: the lines for its flags, and the lines that it posts.
 func (s *set) lines(rank int) []wire.Line {
 	return unsafe.Slice(at[wire.Line](s.segment, s.base+rank*s.stride), wire.WindowLines)
 }

@@ -43,7 +43,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 
 // A rank that connects to a rank that is leaving learns that it has left, whether the connection is
 // still accepted or not.
-func TestConnectingToWhoLeaves(t *testing.T) {
+func TestConnectToLeavingRank(t *testing.T) {
 	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
 	for _, name := range []string{"taken", "not taken", "not taken, and written to"} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func reset(conn net.Conn) error {
 
 // If a rank's connection is reset because its peer has left without ever seeing it, the rank reads
 // on another connection that the peer has left in good order.
-func TestResetByWhoHasSaidGoodbye(t *testing.T) {
+func TestResetAfterGoodbye(t *testing.T) {
 	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
 	a, b := pair(t)
 	s := &log{}

@@ -51,7 +51,7 @@ func TestCrossingInEveryOrder(t *testing.T) {
 }
 
 // Neither rank waits for the other before it sends.
-func TestCrossingWaitsForNobody(t *testing.T) {
+func TestCrossingDoesNotWait(t *testing.T) {
 	x := newCrossing(t)
 	for rank := range 2 {
 		x.say(rank, 0)

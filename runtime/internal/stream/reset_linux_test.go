@@ -11,7 +11,7 @@ import (
 
 // A connection that is not read because another one precedes it, and that the peer has reset before
 // its system had everything, does not keep a rank from closing.
-func TestNobodyWaitsForWhatIsReset(t *testing.T) {
+func TestResetConnectionDoesNotDelayClose(t *testing.T) {
 	a, _ := pair(t)
 	c := knock(t, a, greets(a, greeting{id: a.ID(), rank: 1, size: 2, turn: 1}))
 	require.NoError(t, c.(*net.TCPConn).SetReadBuffer(1))

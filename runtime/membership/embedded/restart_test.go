@@ -49,7 +49,7 @@ func TestRestartAtTheSameAddress(t *testing.T) {
 }
 
 // A process that answers in place of a member does not vote for it.
-func TestNobodyVotesForAnother(t *testing.T) {
+func TestNoProcessVotesForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t, 1, nil)
 		base := fmt.Sprintf(`"base":{"epoch":7,"members":[{"id":%q,"address":"a:1"}]}`, membership.NewID())

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Operation is what bench times.
+// Operation is an operation that bench times.
 type Operation struct {
 	Name    string
 	Replied bool // ends at the root, when all other ranks have replied that they have the message
@@ -28,8 +28,8 @@ func (j *Job) Samples() int {
 	return j.Iterations
 }
 
-// ReplyBarrier is the barrier by which ranks reply to the root of a broadcast. Rank 0, the root of the
-// barrier, returns as soon as all other ranks have checked in.
+// ReplyBarrier is the barrier by which ranks reply to the root of a broadcast. Rank 0, the root of
+// the barrier, returns as soon as all other ranks have checked in.
 const ReplyBarrier = "barrier/hsb"
 
 // bench measures with the communicator that the ranks have joined, or with a duplicate of it.

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Serve is what the process of a rank does, which is started with the arguments "run rank". It reads
-// the job from in and does its work. It reports an error of the work to the parent; the process itself
-// then exits with 0.
+// Serve does the work of a rank's process, which is started with the arguments "run rank". It reads
+// the job from in. It reports errors of the work to the parent; the process itself then exits with
+// 0.
 func Serve(ctx context.Context, in io.Reader) error {
 	dec := json.NewDecoder(in)
 	j := new(Job)

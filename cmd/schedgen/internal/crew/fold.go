@@ -94,8 +94,8 @@ func (f Folding) values(to, made []byte) {
 	}
 }
 
-// markContributions sets the first and the last element of each contributed or held block to a value
-// that depends on the iteration, the block and, for contributions, the rank.
+// markContributions sets the first and the last element of each contributed or held block to a
+// value that depends on the iteration, the block and, for contributions, the rank.
 func (b *buffers) markContributions(iteration int) {
 	inputs := b.job.Row().Inputs(b.job.Params.Ranks)
 	for i := range b.held.Count {

@@ -1,6 +1,7 @@
-// Package crew runs the ranks of one job: it starts them as processes or goroutines of this machine,
-// or takes part as one of ranks that are started by hand. It does what the job says, checks it,
-// oversees the ranks and gathers their times. It knows nothing of flags, and prints nothing.
+// Package crew runs the ranks of one job: it starts them as processes or goroutines of this
+// machine, or takes part as one of ranks that are started by hand. It does what the job says,
+// checks it, oversees the ranks and gathers their times. It knows nothing of flags, and prints
+// nothing.
 package crew
 
 import (

@@ -17,9 +17,9 @@ type account struct {
 	Outcome *Outcome
 }
 
-// TakePart does the job of one rank, while the others do theirs, and returns at rank 0 the results of
-// all ranks. It returns nil at the others. joined is called once the ranks are connected. progress,
-// if not nil, is told the steps of this rank. The error is an [*Error].
+// TakePart does the job of one rank, while the others do theirs, and returns at rank 0 the results
+// of all ranks. It returns nil at the others. joined is called once the ranks are connected.
+// progress, if not nil, is told the steps of this rank. The error is an [*Error].
 func TakePart(ctx context.Context, j *Job, res Resources, joined func(context.Context, *runtime.Comm) error, progress func(steps int)) (*Tally, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &timeError{fmt.Sprintf("not finished after --timeout=%v", j.Timeout)})
 	defer cancel()

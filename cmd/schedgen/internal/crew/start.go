@@ -31,8 +31,8 @@ type Plan struct {
 }
 
 // Open opens the files and sockets that the processes of the ranks inherit. From here on this
-// process holds the coordinator's port. The plan must be closed. The error is an [inputError] if the
-// coordinator's address cannot be used.
+// process holds the coordinator's port. The plan must be closed. The error is an [inputError] if
+// the coordinator's address cannot be used.
 func (p *Plan) Open(ctx context.Context) (err error) {
 	if p.Job.Link.Transport == Mem {
 		return nil

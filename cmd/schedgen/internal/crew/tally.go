@@ -23,8 +23,8 @@ type RankTally struct {
 	Outcome *Outcome
 }
 
-// NewTally returns the tally of a number of ranks. progress, if not nil, is called with the number of
-// steps since the last call.
+// NewTally returns the tally of a number of ranks. progress, if not nil, is called with the number
+// of steps since the last call.
 func NewTally(ranks int, progress func(steps int)) *Tally {
 	if progress == nil {
 		progress = func(int) {}

@@ -1,4 +1,5 @@
-// Package probe measures how long messages between two ranks take, by broadcasts in both directions.
+// Package probe measures how long messages between two ranks take, by broadcasts in both
+// directions.
 package probe
 
 import (
