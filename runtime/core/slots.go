@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/lines"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -178,7 +179,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.folding = ops.folding || len(o.folds.later) > 0
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
-		case o.turn != 0 && isFlag(a.Slot):
+		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
