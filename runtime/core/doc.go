@@ -29,8 +29,8 @@
 //	surveys     questions that no rank waits for, and their answers
 //
 // Core joins them: what concerns several parts are methods of Core. Files agreement.go, dispute.go,
-// watch.go and absent.go join the packages to the rest, and reports.go (flow), recovery.go (loss) and
-// lines.go to the operations.
+// watch.go and absent.go join the packages to the rest, and reports.go (flow), recovery.go (loss)
+// and lines.go to the operations.
 //
 // # An arriving frame
 //
@@ -66,7 +66,7 @@
 //	      operations.datagram     the kind, the slot and the sender are right
 //	      operations.fragment     the bytes are one fragment of the chunk
 //	loss  Losses.Hear             how far the multicast has come; chunks passed over are missing
-//	flow  Yields.Listen           whether to report what has arrived here
+//	flow  Yields.ShouldReport     whether to report what has arrived here
 //	      Window.Reached          whether to report how far the multicast has come
 //	loss  Recovery.TakePart       counts the fragment; the last one completes its chunk
 //	core  operations.set          as above

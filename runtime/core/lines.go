@@ -121,7 +121,7 @@ func (ops *operations) enterNext(o *op) {
 
 // tellPassed tells the others up to which operation all have ended here, now and then.
 func (ops *operations) tellPassed() {
-	if ops.board.Tell() {
+	if ops.board.ShouldTell() {
 		ops.board.shelf.Passed(ops.complete)
 	}
 }

@@ -238,8 +238,8 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost anyway are
-// left out, as if they were.
+// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost
+// anyway are left out, as if they were.
 func (ops *operations) mcast(o *op, s ir.Slot) {
 	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return

@@ -103,7 +103,7 @@ var considered = map[string]string{
 
 	"Losses.repairs": "state", "Losses.gaps": "state", "Losses.debts": "state", "Losses.served": "state", "op.window": "state", "op.yields": "state",
 	"Losses.Heard": "state", "Recovery.doubles": "time", "Recovery.wary": "time", "Double.Seq": "time", "Double.Slot": "time", "Double.Print": "time", "Double.To": "time",
-	"Double.times": "time", "Double.due": "time", "Losses.Parts": "state", "Losses.chunks": "derived", "Losses.bytes": "derived", "Losses.root": "derived", "Losses.ask": "derived", "Losses.asked": "derived", "Losses.cries": "state", "Losses.ByMcast": "state", "Losses.ByPut": "state",
+	"Double.times": "time", "Double.due": "time", "Losses.Parts": "state", "Losses.chunks": "derived", "Losses.bytes": "derived", "Losses.root": "derived", "Losses.ask": "derived", "Losses.asked": "derived", "Losses.unheard": "state", "Losses.ByMcast": "state", "Losses.ByPut": "state",
 	"repairs.list": "state", "repairs.armed": "state",
 	"repair.rule": "state", "Rule.Number": "state", "Rule.After": "derived", "Rule.Chunks": "derived", "Rule.To": "derived", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
@@ -118,10 +118,10 @@ var considered = map[string]string{
 	"Window.own": "state", "Window.progress": "state", "Window.postponed": "state", "Window.first": "derived",
 	"Window.bytes": "derived", "Window.behind": "state",
 	"Window.stirred": "time", "Window.moved": "time",
-	"Yields.on": "state", "Yields.chunks": "derived", "Yields.reports": "derived", "Yields.step": "derived", "Yields.least": "derived", "heir.told": "time", "heir.heard": "time", "Yields.have": "state", "Yields.whole": "state",
-	"Yields.heard": "state", "Yields.heirs": "state",
-	"heir.rank": "derived", "heir.have": "state", "heir.chunks": "state", "heir.waits": "derived", "heir.given": "state",
-	"heir.stirred": "time", "heir.late": "time", "heir.moved": "time", "heir.turns": "time",
+	"Yields.on": "state", "Yields.chunks": "derived", "Yields.reports": "derived", "Yields.step": "derived", "Yields.least": "derived", "receiver.told": "time", "receiver.heard": "time", "Yields.have": "state", "Yields.whole": "state",
+	"Yields.heard": "state", "Yields.receivers": "state",
+	"receiver.rank": "derived", "receiver.have": "state", "receiver.chunks": "state", "receiver.waits": "derived", "receiver.given": "state",
+	"receiver.stirred": "time", "receiver.late": "time", "receiver.moved": "time", "receiver.turns": "time",
 
 	"spread.env": "link", "spread.fate": "link", "spread.members": "link", "spread.streams": "state", "spread.incoming": "scratch", "spread.inbox": "state",
 	"spread.longest": "derived", "spread.share": "derived", "spread.timed": "time", "spread.listening": "state", "spread.used": "state",

@@ -59,9 +59,9 @@ func OfChunk(turn uint64, place int) int {
 // IsFlag reports whether a slot has a line as a signal.
 func IsFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < Signals }
 
-// Barrier returns the lines of a barrier at a rank, between ranks that reach each other. If together
-// is set, ranks can read each other's windows, and a signal for several ranks stands once in the
-// sender's own window. places are the rank's, of the same schedule at all ranks.
+// Barrier returns the lines of a barrier at a rank, between ranks that reach each other. If
+// together is set, ranks can read each other's windows, and a signal for several ranks stands once
+// in the sender's own window. places are the rank's, of the same schedule at all ranks.
 func Barrier(rank int, reaches func(rank int) bool, together bool, places *windows.Places) Layout {
 	l := Layout{Known: true}
 	if together {

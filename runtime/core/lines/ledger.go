@@ -76,8 +76,8 @@ func (l *Ledger) NextTurn(barrier bool) uint64 {
 	return l.used + 1
 }
 
-// Through records that operation seq, a barrier or one with chunks, has begun and ended with nothing
-// else going on.
+// Through records that operation seq, a barrier or one with chunks, has begun and ended with
+// nothing else going on.
 func (l *Ledger) Through(seq uint64, barrier bool, of *Layout) {
 	if barrier {
 		l.begun++
@@ -106,9 +106,9 @@ func (l *Ledger) End(seq uint64) {
 	}
 }
 
-// Tell reports whether to tell the others up to which operation all have ended here: whenever a
-// quarter of the lines have been used since the last time.
-func (l *Ledger) Tell() bool {
+// ShouldTell reports whether to tell the others up to which operation all have ended here: whenever
+// a quarter of the lines have been used since the last time.
+func (l *Ledger) ShouldTell() bool {
 	if l.used-l.passed < wire.ChunkLines/4 {
 		return false
 	}
@@ -129,8 +129,8 @@ func (l *Ledger) Collected(i int) (seq uint64) {
 	return seq
 }
 
-// Abandon forgets the awaited flags and the lent chunks, and returns the chunks. They are valid until
-// the next step.
+// Abandon forgets the awaited flags and the lent chunks, and returns the chunks. They are valid
+// until the next step.
 func (l *Ledger) Abandon() []Lent {
 	lent := l.lent
 	l.awaits.Flags, l.lent = nil, l.lent[:0]

@@ -65,13 +65,13 @@ func TestChunksTakeLines(t *testing.T) {
 }
 
 // The others are told what has ended each time that a quarter of the lines have been used.
-func TestTell(t *testing.T) {
+func TestShouldTell(t *testing.T) {
 	var l Ledger
 	used := 0
 	for n := range 1000 {
 		l.BeginChunks(uint64(n), 9, &bcast)
 		used += 3
-		if l.Tell() {
+		if l.ShouldTell() {
 			require.GreaterOrEqual(t, used, wire.ChunkLines/4)
 			require.Less(t, used, wire.ChunkLines/4+3)
 			used = 0
@@ -93,7 +93,8 @@ func TestLent(t *testing.T) {
 	require.Empty(t, l.Awaits().Flags)
 }
 
-// A rank that goes through operations at once is in the same state as one that begins and ends them.
+// A rank that goes through operations at once is in the same state as one that begins and ends
+// them.
 func TestThrough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b Ledger
@@ -113,7 +114,7 @@ func TestThrough(t *testing.T) {
 			}
 			a.End(seq)
 			a.Leave(seq)
-			require.Equal(t, a.Tell(), b.Tell())
+			require.Equal(t, a.ShouldTell(), b.ShouldTell())
 			require.Equal(t, a.AppendState(nil), b.AppendState(nil))
 			require.Equal(t, a.Awaits().Over, b.Awaits().Over)
 		}

@@ -176,8 +176,8 @@ func TestPutsInSilence(t *testing.T) {
 	require.Equal(t, 1024, a.putLimit(a.Losses), "nothing else is asked for")
 }
 
-// When the multicast stops, a rank asks for the next chunks too, further each time; when it has all,
-// it says so.
+// When the multicast stops, a rank asks for the next chunks too, further each time; when it has
+// all, it says so.
 func TestSilence(t *testing.T) {
 	r, l, f := opened(Message{Chunks: 200, Bytes: 200, Ask: []int32{1, 0}})
 	f.has[0] = true
