@@ -36,7 +36,7 @@ func New(cfg Config, net Net) *Core {
 		watch: presence.NewWatch(presence.WatchConfig{Rank: cfg.Rank, Size: cfg.Size, Silence: cfg.Silence, Datagrams: cfg.Caps.Direct}),
 		agree: agreement{Agreements: agree.New(cfg.Rank, cfg.Size)},
 	}
-	c.ops.board.connect(net)
+	c.ops.ledger.connect(net)
 	c.ops.peers, c.ops.loss = flow.NewPeers(flowConfig(&c.env.Config)), loss.New(lossConfig(&c.env.Config))
 	c.link()
 	c.casts.init()

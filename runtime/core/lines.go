@@ -48,19 +48,19 @@ type Awaited = lines.Awaited
 // Lent is a chunk of this rank that others collect from its buffer.
 type Lent = lines.Lent
 
-// board is the windows of a rank, and the lines that it uses now.
-type board struct {
+// ledger is the windows that a rank sends by, and the lines that it uses now.
+type ledger struct {
 	net   FlagNet  // nil: no windows
 	shelf ShelfNet // nil: chunks do not go through windows
 	waits bool     // flags are sent when the transport is polled
 	lines.Ledger
 }
 
-// connect sets the net of b.
-func (b *board) connect(net Net) {
-	b.net, _ = net.(FlagNet)
-	b.waits = b.net != nil && b.net.Waits()
-	b.shelf, _ = net.(ShelfNet)
+// connect sets the net of l.
+func (l *ledger) connect(net Net) {
+	l.net, _ = net.(FlagNet)
+	l.waits = l.net != nil && l.net.Waits()
+	l.shelf, _ = net.(ShelfNet)
 }
 
 // Flags makes the signals of a barrier's plan flags where possible, between ranks that reach each
@@ -87,21 +87,21 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 
 // openLines gives o, which begins, its lines.
 func (ops *operations) openLines(o *op) {
-	switch b := &ops.board; {
-	case !o.plan.lines.Known || b.net == nil:
+	switch l := &ops.ledger; {
+	case !o.plan.lines.Known || l.net == nil:
 	case o.plan.Chunks == 0:
-		if o.turn, o.gate.behind = b.BeginBarrier(); !o.gate.behind {
-			b.Enter(o.seq, o.turn, mark(o.print, ops.Epoch), &o.plan.lines)
+		if o.turn, o.gate.behind = l.BeginBarrier(); !o.gate.behind {
+			l.Enter(o.seq, o.turn, mark(o.print, ops.Epoch), &o.plan.lines)
 		}
-	case b.shelf != nil:
-		o.turn = b.BeginChunks(o.seq, mark(o.print, ops.Epoch), &o.plan.lines)
+	case l.shelf != nil:
+		o.turn = l.BeginChunks(o.seq, mark(o.print, ops.Epoch), &o.plan.lines)
 	}
 }
 
 // endLines ends the use of lines by o. The rules of the next barrier may begin then.
 func (ops *operations) endLines(o *op) {
-	ops.board.End(o.seq)
-	if ops.board.Leave(o.seq) {
+	ops.ledger.End(o.seq)
+	if ops.ledger.Leave(o.seq) {
 		ops.enterNext(o)
 	}
 	ops.tellPassed()
@@ -112,7 +112,7 @@ func (ops *operations) enterNext(o *op) {
 	for seq := o.seq + 1; seq <= ops.seq; seq++ {
 		if next := ops.open(seq); next != nil && next.gate.behind {
 			next.gate.behind = false
-			ops.board.Enter(next.seq, next.turn, mark(next.print, ops.Epoch), &next.plan.lines)
+			ops.ledger.Enter(next.seq, next.turn, mark(next.print, ops.Epoch), &next.plan.lines)
 			ops.set(next, ir.Enter)
 			return
 		}
@@ -121,16 +121,16 @@ func (ops *operations) enterNext(o *op) {
 
 // tellPassed tells the others up to which operation all have ended here, now and then.
 func (ops *operations) tellPassed() {
-	if ops.board.ShouldTell() {
-		ops.board.shelf.Passed(ops.complete)
+	if ops.ledger.ShouldTell() {
+		ops.ledger.shelf.Passed(ops.complete)
 	}
 }
 
 // note shows the fingerprint of o to the other ranks, if its chunks go through windows. A rank that
 // waits for a signal needs no note, since the signal carries the fingerprint.
 func (ops *operations) note(o *op) {
-	if b := &ops.board; b.shelf != nil && o.plan.lines.Known && o.chunks > 0 {
-		b.shelf.Note(o.seq, o.print)
+	if l := &ops.ledger; l.shelf != nil && o.plan.lines.Known && o.chunks > 0 {
+		l.shelf.Note(o.seq, o.print)
 	}
 }
 
@@ -143,20 +143,20 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 		for _, to := range p.Near {
 			ops.trace(EventPut, o.seq, s, to)
 		}
-		ops.board.net.Post(wire.FlagLines+lines.OfSignal(o.turn, s), p.Near, f)
+		ops.ledger.net.Post(wire.FlagLines+lines.OfSignal(o.turn, s), p.Near, f)
 		for _, to := range p.Far {
 			ops.putSlot(o, s, to)
 		}
 		return len(p.Ranks)
 	}
 	to := int(actions[0].To)
-	if !ops.board.net.Reaches(to) {
+	if !ops.ledger.net.Reaches(to) {
 		ops.putSlot(o, s, to)
 		return 1
 	}
 	ops.trace(EventPut, o.seq, s, to)
-	ops.board.net.Flag(to, lines.OfSignal(o.turn, s), f)
-	ops.queued = ops.queued || ops.board.waits
+	ops.ledger.net.Flag(to, lines.OfSignal(o.turn, s), f)
+	ops.queued = ops.queued || ops.ledger.waits
 	return 1
 }
 
@@ -170,13 +170,13 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	}
 	p := &o.plan.lines.Posts[place]
 	line, f := lines.OfChunk(o.turn, place), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.board.shelf.Lay(line, p.Near, f, o.bytesOf(s), o.n)
+	lent, ok := ops.ledger.shelf.Lay(line, p.Near, f, o.bytesOf(s), o.n)
 	if !ok {
 		return false
 	}
 	if lent {
 		o.unsent++
-		ops.board.Lend(line, o.seq)
+		ops.ledger.Lend(line, o.seq)
 	}
 	for i, to := range p.Near {
 		ops.trace(EventPut, o.seq, p.Sets[i], to)
@@ -186,12 +186,12 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 }
 
 // Awaits returns the flags that this rank waits for. It changes with every step of the core.
-func (c *Core) Awaits() *Awaits { return c.ops.board.Awaits() }
+func (c *Core) Awaits() *Awaits { return c.ops.ledger.Awaits() }
 
 // Buffer returns the destination of the chunk that arrives with f in entry i of Awaits. ok is false
 // if the entry has no chunk, or if f is not the awaited flag.
 func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
-	at := &c.ops.board.Awaits().Flags[i]
+	at := &c.ops.ledger.Awaits().Flags[i]
 	if !at.IsChunk() || f.Mark != at.Mark || c.fate.err != nil {
 		return nil, false
 	}
@@ -201,7 +201,7 @@ func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
 // Flagged takes flag f of line i of Awaits, which has the awaited number. If the line also has a
 // chunk, the chunk must already be in its Buffer.
 func (c *Core) Flagged(i int, f wire.Flag) {
-	at := c.ops.board.Take(i)
+	at := c.ops.ledger.Take(i)
 	if c.fate.err != nil {
 		return
 	}
@@ -247,18 +247,18 @@ func mark(fingerprint, epoch uint32) uint64 { return uint64(fingerprint)<<32 | u
 
 // Lent returns the chunks that others still have to collect. It changes with every step of the
 // core.
-func (c *Core) Lent() []Lent { return c.ops.board.Lent() }
+func (c *Core) Lent() []Lent { return c.ops.ledger.Lent() }
 
 // Collected says that all receivers have collected chunk i of Lent.
 func (c *Core) Collected(i int) {
-	c.ops.open(c.ops.board.Collected(i)).unsent--
+	c.ops.open(c.ops.ledger.Collected(i)).unsent--
 	c.ops.resume()
 }
 
 // abandonLines forgets the awaited flags, and revokes all lent chunks of this rank.
 func (ops *operations) abandonLines() {
-	for _, l := range ops.board.Abandon() {
-		ops.board.shelf.Revoke(l.Line)
+	for _, l := range ops.ledger.Abandon() {
+		ops.ledger.shelf.Revoke(l.Line)
 		if o := ops.open(l.Seq); o != nil {
 			o.unsent--
 		}

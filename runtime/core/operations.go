@@ -33,7 +33,7 @@ type operations struct {
 	earlies   [Remembered]earlies // signals of later operations
 	joined    seqSet              // operations that their drawn rank has entered
 	overlap   overlap
-	board     board
+	ledger    ledger
 	peers     flow.Peers
 	loss      loss.Recovery
 	repairing bool // a repair is being carried out

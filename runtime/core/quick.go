@@ -216,7 +216,7 @@ func (c *Core) Quick(p *Plan, n int) *Quick {
 	q.noted = false
 	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(ops.next(p, n), ops.Epoch), From: ops.Rank}
 	barrier := p.Chunks == 0
-	if q.turn, q.root = ops.board.NextTurn(barrier), 0; !barrier {
+	if q.turn, q.root = ops.ledger.NextTurn(barrier), 0; !barrier {
 		q.root = p.header.Root
 	}
 	q.Steps = p.steps[q.turn%lines.Turns]
@@ -230,7 +230,7 @@ func (p *Plan) isQuick() bool { return p.steps[0] != nil }
 // one.
 func (ops *operations) alone() bool {
 	next := (ops.seq + 1) % Remembered
-	return ops.fate.err == nil && !ops.fate.dispute.IsOpen() && ops.Trace == nil && ops.board.shelf != nil && len(ops.members.All()) == 0 &&
+	return ops.fate.err == nil && !ops.fate.dispute.IsOpen() && ops.Trace == nil && ops.ledger.shelf != nil && len(ops.members.All()) == 0 &&
 		len(ops.overlap.calls) == 0 && ops.absent.Said() == 0 && ops.ring[next].unsent == 0 && len(ops.earlies[next].list) == 0
 }
 
@@ -270,13 +270,13 @@ func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.ce
 func (c *Core) Note(p *Plan, q *Quick) {
 	if !q.noted && p.Chunks > 0 {
 		q.noted = true
-		c.ops.board.shelf.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
+		c.ops.ledger.shelf.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
 	}
 }
 
 // Write writes the lines of a step and folds. It returns false if the operation must Begin.
 func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
-	net := c.ops.board.shelf
+	net := c.ops.ledger.shelf
 	for i := range s.acts {
 		switch w := &s.acts[i]; {
 		case w.made != ir.None:
@@ -324,7 +324,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	c.Note(p, q)
 	t := &ops.totals
 	t.Operations++
-	ops.board.Through(ops.seq, p.Chunks == 0, &p.lines)
+	ops.ledger.Through(ops.seq, p.Chunks == 0, &p.lines)
 	if p.Chunks > 0 {
 		t.PutChunks += uint64(o.lost.ByPut)
 		t.LastMcastChunks, t.LastPutChunks = 0, o.lost.ByPut

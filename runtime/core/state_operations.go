@@ -31,8 +31,8 @@ func (s *state) operations(ops *operations) {
 	}
 	s.B = ops.loss.AppendState(s.B)
 	s.B = ops.peers.AppendState(s.B, ops.seq, ops.Size)
-	if ops.board.net != nil {
-		s.B = ops.board.AppendState(s.B)
+	if ops.ledger.net != nil {
+		s.B = ops.ledger.AppendState(s.B)
 	}
 	for i := range ops.ring {
 		s.op(ops, &ops.ring[i])

@@ -78,7 +78,7 @@ var considered = map[string]string{
 	"Plan.cells": "derived", "Plan.folds": "derived", "cells.per": "derived", "cells.of": "derived", "cells.parts": "derived", "cells.late": "derived", "Plan.InPlace": "derived", "operations.spare": "scratch", "Buffers.Fold": "derived", "Fold.Kernel": "derived", "Fold.Name": "derived", "Fold.Commutes": "derived", "Fold.Element": "derived",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived",
 
-	"operations.board": "state", "board.net": "link", "board.shelf": "link", "board.waits": "link", "board.Ledger": "state", "op.turn": "state", "gate.behind": "state",
+	"operations.ledger": "state", "ledger.net": "link", "ledger.shelf": "link", "ledger.waits": "link", "ledger.Ledger": "state", "op.turn": "state", "gate.behind": "state",
 	"Ledger.begun": "state", "Ledger.last": "derived", "Ledger.inside": "state", "Ledger.awaits": "state", "Ledger.used": "state", "Ledger.passed": "state", "Ledger.lent": "state",
 	"Awaits.Flags": "state", "Awaits.Over": "derived", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.Seq": "derived", "Awaited.Mark": "derived", "Awaited.Slot": "derived", "Lent.Line": "derived", "Lent.Seq": "derived",
 	"Plan.lines": "derived", "Plan.steps": "derived", "Layout.Known": "derived", "Layout.Posts": "derived", "Layout.Flags": "derived", "Layout.Chunks": "derived", "Layout.Shelved": "derived",
