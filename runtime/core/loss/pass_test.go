@@ -168,7 +168,7 @@ func TestPutsInSilence(t *testing.T) {
 	g := &a.gaps
 	for tries, want := range []int{1, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024} {
 		g.tries = tries
-		require.Equal(t, max(1, want>>0), a.putLimit(a.Losses), "try %d", tries)
+		require.Equal(t, want, a.putLimit(a.Losses), "try %d", tries)
 	}
 	g.tries = 1000
 	require.GreaterOrEqual(t, a.putLimit(a.Losses), 1024)
