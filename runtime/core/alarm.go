@@ -91,7 +91,7 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	if set.Silence {
 		dst = append(dst, Alarm{AlarmSilence, o.seq, 0})
 	}
-	if set.Cry {
+	if set.Unheard {
 		dst = append(dst, Alarm{AlarmUnheard, o.seq, 0})
 	}
 	return dst
@@ -123,7 +123,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	case AlarmSilence:
 		o.lost.RingSilence(noon, c.env.Repair)
 	case AlarmUnheard:
-		o.pulse.OpenSince(o.lost.CrySince(noon, c.env.Repair))
+		o.pulse.OpenSince(o.lost.UnheardSince(noon, c.env.Repair))
 	case AlarmProbe:
 		o.pulse.Ring(noon, c.env.Stall)
 	}

@@ -14,9 +14,8 @@ import (
 func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d := &Core{env: c.env, fate: c.fate, ops: c.ops}
 	d.env.net = net
-	d.ops.flags.connect(net)
-	d.ops.flags.awaits.Flags = slices.Clone(c.ops.flags.awaits.Flags)
-	d.ops.flags.shelf.lent = slices.Clone(c.ops.flags.shelf.lent)
+	d.ops.ledger.connect(net)
+	d.ops.ledger.Ledger = c.ops.ledger.Ledger.Clone()
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members, d.watch, d.ops.absent = c.members.Clone(), c.watch.Clone(), c.ops.absent.Clone()
 	d.ops.spare = nil

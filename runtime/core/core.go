@@ -36,7 +36,7 @@ func New(cfg Config, net Net) *Core {
 		watch: presence.NewWatch(presence.WatchConfig{Rank: cfg.Rank, Size: cfg.Size, Silence: cfg.Silence, Datagrams: cfg.Caps.Direct}),
 		agree: agreement{Agreements: agree.New(cfg.Rank, cfg.Size)},
 	}
-	c.ops.flags.connect(net)
+	c.ops.ledger.connect(net)
 	c.ops.peers, c.ops.loss = flow.NewPeers(flowConfig(&c.env.Config)), loss.New(lossConfig(&c.env.Config))
 	c.link()
 	c.casts.init()
@@ -125,8 +125,7 @@ func (c *Core) FailWith(e *OpError) {
 // Abandon forgets the operations that were open when the core failed. The transport must have
 // dropped their frames before.
 func (c *Core) Abandon() {
-	c.ops.flags.awaits.Flags = nil
-	c.ops.takeBack()
+	c.ops.abandonLines()
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)

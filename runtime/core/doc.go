@@ -15,6 +15,7 @@
 //
 //	agree     agreements on votes, and on which ranks are lost
 //	flow      how far a sender of long messages goes ahead; whether an operation moves
+//	lines     where signals and chunks stand in windows, and which lines are in use
 //	loss      what multicasts have lost, whom to ask for it and when
 //	mismatch  which ranks have called different things, and which
 //	presence  which ranks have left, are lost, are silent, or are late
@@ -28,8 +29,8 @@
 //	surveys     questions that no rank waits for, and their answers
 //
 // Core joins them: what concerns several parts are methods of Core. Files agreement.go, dispute.go,
-// watch.go and absent.go join the packages to the rest, and reports.go (flow) and recovery.go (loss)
-// to the operations.
+// watch.go and absent.go join the packages to the rest, and reports.go (flow), recovery.go (loss)
+// and lines.go to the operations.
 //
 // # An arriving frame
 //
@@ -65,7 +66,7 @@
 //	      operations.datagram     the kind, the slot and the sender are right
 //	      operations.fragment     the bytes are one fragment of the chunk
 //	loss  Losses.Hear             how far the multicast has come; chunks passed over are missing
-//	flow  Yields.Listen           whether to report what has arrived here
+//	flow  Yields.ShouldReport     whether to report what has arrived here
 //	      Window.Reached          whether to report how far the multicast has come
 //	loss  Recovery.TakePart       counts the fragment; the last one completes its chunk
 //	core  operations.set          as above

@@ -86,7 +86,7 @@ type gate struct {
 	peer   int  // DelayRandomPeer: the rank that must enter; else -1
 	wait   Time // other policies: the delay from the next tick on
 	until  Time // when to start; 0: not set yet
-	behind bool // an earlier barrier has not ended: see flags.go
+	behind bool // an earlier barrier has not ended: see package lines
 }
 
 // tick reports whether the gate opens now.

@@ -148,7 +148,7 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	s.Fired, s.Rules = o.machine.Progress()
 	s.Missing.add(o.machine.Missing(nil, -1))
 	s.Absent = slices.Clone(ops.absent.In(o.seq))
-	s.Held = Held{o.waits.inspect(), o.yields.Waiting(), o.window.Awaited()}
+	s.Held = Held{o.waits.inspect(), o.yields.WaitingFor(), o.window.Awaited()}
 	return s
 }
 

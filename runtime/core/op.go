@@ -197,7 +197,7 @@ func (o *op) whole() bool {
 // ready reports whether the call may return: all slots that the schedule waits for are set, and all
 // folds and frames of fired rules are done or no longer needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.yields.Wait()
+	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.yields.HasWaiting()
 }
 
 // retire ends the call. If asked is set, other ranks may still ask for chunks, and retire keeps a

@@ -33,7 +33,7 @@ type operations struct {
 	earlies   [Remembered]earlies // signals of later operations
 	joined    seqSet              // operations that their drawn rank has entered
 	overlap   overlap
-	flags     flags
+	ledger    ledger
 	peers     flow.Peers
 	loss      loss.Recovery
 	repairing bool // a repair is being carried out
@@ -109,13 +109,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
 	ops.clearCalls(o)
 	ops.closeGate(o)
-	switch {
-	case !p.lines.known || ops.flags.net == nil:
-	case p.Chunks == 0:
-		ops.enterBarrier(o)
-	default:
-		ops.shelve(o)
-	}
+	ops.openLines(o)
 	ops.announce(o)
 	ops.sayPresent()
 	if !o.gate.closed && !o.gate.behind {
@@ -137,9 +131,7 @@ func (ops *operations) end(o *op) {
 	}
 	ops.totals.Operations++
 	if o.turn != 0 {
-		ops.flags.awaits.remove(o.seq)
-		ops.leaveBarrier(o)
-		ops.unshelve()
+		ops.endLines(o)
 	}
 	if o.plan.places.blocks > 0 {
 		ops.totals.McastChunks += uint64(o.lost.ByMcast)
@@ -212,7 +204,7 @@ func (ops *operations) due() Time {
 // timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.yields.Wait() || o.lost.Timed()) {
+		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.yields.HasWaiting() || o.lost.Timed()) {
 			return true
 		}
 	}

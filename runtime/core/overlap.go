@@ -81,7 +81,7 @@ func (ops *operations) settledBefore(o *op) bool {
 // settled reports whether all that o waits for has arrived, its rules have begun, and none of its
 // puts waits.
 func (o *op) settled() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.yields.Wait()
+	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.yields.HasWaiting()
 }
 
 // wait makes an action of o wait if it must, and reports so. Puts of an operation that has ended

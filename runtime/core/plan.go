@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/lines"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -24,13 +25,14 @@ type Plan struct {
 	digest     uint64 // of a schedule that the header does not fully describe; else 0
 	note       string // for a marked plan: what its operations are a part of, or what has chosen it
 	program    *machine.Plan
-	base       uint64      // fingerprint of everything except the message's length
-	multicasts bool        // the root multicasts
-	manyCast   bool        // several ranks multicast the blocks that they hold
-	recovers   bool        // the schedule says how to recover lost chunks
-	yields     bool        // its puts of chunks yield to the multicast
-	recovery   ir.Recovery // this rank's part in recovery
-	lines      lines       // where signals and chunks lie in windows
+	base       uint64              // fingerprint of everything except the message's length
+	multicasts bool                // the root multicasts
+	manyCast   bool                // several ranks multicast the blocks that they hold
+	recovers   bool                // the schedule says how to recover lost chunks
+	yields     bool                // its puts of chunks yield to the multicast
+	recovery   ir.Recovery         // this rank's part in recovery
+	lines      lines.Layout        // where signals and chunks lie in windows
+	steps      [lines.Turns][]Step // the steps of the quick path, by turn; nil: there is none
 	printed    printed
 	places     places
 	cells      cells
@@ -83,7 +85,7 @@ func (p *Plan) Marked(note string) *Plan {
 // window has the length that its reader expects.
 func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
-	q.note, q.counted, q.shared, q.lines = p.note, true, shared, lines{}
+	q.note, q.counted, q.shared, q.lines, q.steps = p.note, true, shared, lines.Layout{}, [lines.Turns][]Step{}
 	return q
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/lines"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -18,7 +19,7 @@ import (
 //
 // A rank that has waited long enough for a line begins the operation after all, and repeats its
 // writes: the same content, to lines that no other rank writes before this rank has ended the
-// operation (see flags.go).
+// operation (see package lines).
 
 // Quick is an operation that a rank may run at once.
 type Quick struct {
@@ -62,7 +63,7 @@ func (p *Plan) quickChunks() (steps []Step) {
 	if p.folds {
 		return p.quickFolds()
 	}
-	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
+	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.Posts)+len(g.Chunks) == 0 {
 		return nil
 	}
 	var e machine.Machine
@@ -70,24 +71,24 @@ func (p *Plan) quickChunks() (steps []Step) {
 	do, _ := e.Set(ir.Enter)
 	step := Step{Rank: -1, Chunk: true}
 	for len(do) > 0 {
-		at := g.place(do)
+		at := g.Place(do)
 		if at < 0 {
 			return nil
 		}
-		step.acts = append(step.acts, act{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
-		do = do[len(g.posts[at].near):]
+		step.acts = append(step.acts, act{slot: do[0].Slot, to: g.Posts[at].Near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
+		do = do[len(g.Posts[at].Near):]
 	}
-	if len(step.acts) != len(g.posts) {
+	if len(step.acts) != len(g.Posts) {
 		return nil // the rank relays something
 	}
 	if len(step.acts) > 0 {
 		steps = append(steps, step)
 	}
-	for _, at := range g.chunks {
-		if do, _ := e.Set(at.slot); len(do) > 0 || p.places.wanted.Index(at.slot.Index()) < 0 {
+	for _, at := range g.Chunks {
+		if do, _ := e.Set(at.Slot); len(do) > 0 || p.places.wanted.Index(at.Slot.Index()) < 0 {
 			return nil // the rank relays the chunk, perhaps by frame
 		}
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot, where: p.places.where(at.slot.Index())})
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, where: p.places.where(at.Slot.Index())})
 	}
 	if !e.Done() {
 		return nil // the rank receives something by frame
@@ -100,24 +101,24 @@ func (p *Plan) quickChunks() (steps []Step) {
 // last. Blocks are whole chunks.
 func (p *Plan) quickFolds() (steps []Step) {
 	g := &p.lines
-	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
+	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.Posts)+len(g.Chunks) == 0 {
 		return nil
 	}
 	var e machine.Machine
 	e.Reset(p.program)
 	acts, ok := p.actsOn(&e, ir.Enter)
 	steps = append(steps, Step{Rank: -1, Chunk: true, acts: acts})
-	awaited := slices.Clone(g.chunks)
+	awaited := slices.Clone(g.Chunks)
 	slices.SortFunc(awaited, func(a, b Awaited) int {
-		if a.slot.Kind() != b.slot.Kind() {
-			return cmp.Compare(b.slot, a.slot) // partial results before chunks
+		if a.Slot.Kind() != b.Slot.Kind() {
+			return cmp.Compare(b.Slot, a.Slot) // partial results before chunks
 		}
-		return cmp.Compare(a.slot, b.slot)
+		return cmp.Compare(a.Slot, b.Slot)
 	})
 	for _, at := range awaited {
-		acts, fits := p.actsOn(&e, at.slot)
+		acts, fits := p.actsOn(&e, at.Slot)
 		ok = ok && fits
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot, where: p.whereIs(at.slot), acts: acts})
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, where: p.whereIs(at.Slot), acts: acts})
 	}
 	if !ok || !e.Done() {
 		return nil // something goes by frame
@@ -140,13 +141,13 @@ func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 				acts, set, do = append(acts, f), append(set, a.As), do[len(f.of):]
 				continue
 			}
-			at := p.lines.place(do)
+			at := p.lines.Place(do)
 			if at < 0 {
 				return nil, false
 			}
-			post := &p.lines.posts[at]
-			acts = append(acts, act{slot: a.Slot, to: post.near, own: true, line: at, from: p.whereIs(a.Slot)})
-			do = do[len(post.near):]
+			post := &p.lines.Posts[at]
+			acts = append(acts, act{slot: a.Slot, to: post.Near, own: true, line: at, from: p.whereIs(a.Slot)})
+			do = do[len(post.Near):]
 		}
 	}
 	return acts, true
@@ -154,9 +155,9 @@ func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 
 // quickFlags returns the steps of a barrier in each turn, or nil if it must Begin. The rank waits
 // for signals in the order of their numbers.
-func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step) {
+func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [lines.Turns][]Step) {
 	own := p.program.Outline()
-	if own.Signals != len(p.lines.awaited[0]) || p.recovers || p.program.Keeps() {
+	if own.Signals != len(p.lines.Flags[0]) || p.recovers || p.program.Keeps() {
 		return turns
 	}
 	var e machine.Machine
@@ -165,13 +166,13 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	writes, ok := p.writes(do, reaches)
 	steps := []Step{{Rank: -1, acts: writes}}
 	order := make([]int, own.Signals) // by signal, its index in awaited
-	for i, at := range p.lines.awaited[0] {
-		order[at.slot.Index()] = i
+	for i, at := range p.lines.Flags[0] {
+		order[at.Slot.Index()] = i
 	}
 	for s, i := range order {
 		do, _ := e.Set(ir.Signal(s))
 		more, reached := p.writes(do, reaches)
-		ok = ok && reached && p.lines.awaited[0][i].slot == ir.Signal(s)
+		ok = ok && reached && p.lines.Flags[0][i].Slot == ir.Signal(s)
 		steps = append(steps, Step{acts: more})
 	}
 	if !ok || !e.Done() {
@@ -180,8 +181,8 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	for turn := range turns {
 		turns[turn] = append([]Step(nil), steps...)
 		for s, i := range order {
-			at := &p.lines.awaited[turn][i]
-			turns[turn][1+s].Rank, turns[turn][1+s].Line, turns[turn][1+s].slot = at.Rank, at.Line, at.slot
+			at := &p.lines.Flags[turn][i]
+			turns[turn][1+s].Rank, turns[turn][1+s].Line, turns[turn][1+s].slot = at.Rank, at.Line, at.Slot
 		}
 	}
 	return turns
@@ -191,12 +192,12 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []act, ok bool) {
 	for len(do) > 0 {
 		a := do[0]
-		post := p.lines.post(do)
+		post := p.lines.Post(do)
 		switch {
-		case a.Op != ir.Put || !isFlag(a.Slot) || post != nil && len(post.far) > 0 || post == nil && !reaches(int(a.To)):
+		case a.Op != ir.Put || !lines.IsFlag(a.Slot) || post != nil && len(post.Far) > 0 || post == nil && !reaches(int(a.To)):
 			return nil, false
 		case post != nil:
-			list, do = append(list, act{slot: a.Slot, to: post.near, own: true}), do[len(post.ranks):]
+			list, do = append(list, act{slot: a.Slot, to: post.Near, own: true}), do[len(post.Ranks):]
 		default:
 			list, do = append(list, act{slot: a.Slot, to: []int{int(a.To)}}), do[1:]
 		}
@@ -207,33 +208,34 @@ func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []act, 
 // Quick returns the fast path for the next operation, of n bytes under p, or nil if Begin must be
 // used. The result is valid until the next call.
 func (c *Core) Quick(p *Plan, n int) *Quick {
-	ops, f := &c.ops, &c.ops.flags
+	ops := &c.ops
 	if !p.isQuick() || n > wire.CopiedTo || ops.complete != ops.seq || !ops.alone() {
 		return nil
 	}
 	q := &c.quick
 	q.noted = false
 	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(ops.next(p, n), ops.Epoch), From: ops.Rank}
-	if q.turn, q.root = f.shelf.used+1, p.header.Root; p.Chunks == 0 {
-		q.turn, q.root = f.begun+1, 0
+	barrier := p.Chunks == 0
+	if q.turn, q.root = ops.ledger.NextTurn(barrier), 0; !barrier {
+		q.root = p.header.Root
 	}
-	q.Steps = p.lines.steps[q.turn%flagTurns]
+	q.Steps = p.steps[q.turn%lines.Turns]
 	return q
 }
 
 // isQuick reports whether the plan has a fast path.
-func (p *Plan) isQuick() bool { return p.lines.steps[0] != nil }
+func (p *Plan) isQuick() bool { return p.steps[0] != nil }
 
 // alone reports whether nothing goes on besides operations, and nothing has arrived for the next
 // one.
 func (ops *operations) alone() bool {
 	next := (ops.seq + 1) % Remembered
-	return ops.fate.err == nil && !ops.fate.dispute.IsOpen() && ops.Trace == nil && ops.flags.shelf.net != nil && len(ops.members.All()) == 0 &&
+	return ops.fate.err == nil && !ops.fate.dispute.IsOpen() && ops.Trace == nil && ops.ledger.shelf != nil && len(ops.members.All()) == 0 &&
 		len(ops.overlap.calls) == 0 && ops.absent.Said() == 0 && ops.ring[next].unsent == 0 && len(ops.earlies[next].list) == 0
 }
 
 // ChunkLine returns the line of a step that waits for a chunk.
-func (q *Quick) ChunkLine(s *Step) int { return chunkLine(q.turn, s.Line) }
+func (q *Quick) ChunkLine(s *Step) int { return lines.OfChunk(q.turn, s.Line) }
 
 // Own copies the blocks that the rank both holds and wants to their places in the output. Call it
 // before the steps. Until Undo or Through, mem may have another In.
@@ -268,25 +270,25 @@ func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.ce
 func (c *Core) Note(p *Plan, q *Quick) {
 	if !q.noted && p.Chunks > 0 {
 		q.noted = true
-		c.ops.flags.shelf.net.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
+		c.ops.ledger.shelf.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
 	}
 }
 
 // Write writes the lines of a step and folds. It returns false if the operation must Begin.
 func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
-	net := c.ops.flags.shelf.net
+	net := c.ops.ledger.shelf
 	for i := range s.acts {
 		switch w := &s.acts[i]; {
 		case w.made != ir.None:
 			q.fold(w, mem)
 		case s.Chunk:
-			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, w.from.of(mem, q.cells), mem.Block); !ok {
+			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, w.from.of(mem, q.cells), mem.Block); !ok {
 				return false
 			}
 		case w.own:
-			net.Post(wire.FlagLines+line(q.turn, w.slot), w.to, q.Flag)
+			net.Post(wire.FlagLines+lines.OfSignal(q.turn, w.slot), w.to, q.Flag)
 		default:
-			net.Flag(w.to[0], line(q.turn, w.slot), q.Flag)
+			net.Flag(w.to[0], lines.OfSignal(q.turn, w.slot), q.Flag)
 		}
 	}
 	return true
@@ -309,7 +311,7 @@ func (q *Quick) fold(w *act, mem *Buffers) {
 
 // Through ends the next operation, all of whose steps have been made.
 func (c *Core) Through(p *Plan, q *Quick, n int) {
-	ops, f := &c.ops, &c.ops.flags
+	ops := &c.ops
 	ops.seq++
 	ops.loss.Begin(ops.seq)
 	ops.complete, ops.fate.seq, ops.print = ops.seq, ops.seq, uint32(q.Flag.Mark>>32)
@@ -322,15 +324,12 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	c.Note(p, q)
 	t := &ops.totals
 	t.Operations++
-	if p.Chunks == 0 {
-		f.begun++
-		f.awaits.Over, f.last = f.last, ops.seq
-	} else {
-		f.shelf.used += uint64(p.lines.shelved)
+	ops.ledger.Through(ops.seq, p.Chunks == 0, &p.lines)
+	if p.Chunks > 0 {
 		t.PutChunks += uint64(o.lost.ByPut)
 		t.LastMcastChunks, t.LastPutChunks = 0, o.lost.ByPut
 	}
-	ops.unshelve()
+	ops.tellPassed()
 	if s := &q.Steps[len(q.Steps)-1]; s.Rank >= 0 {
 		c.watch.Hear(s.Rank)
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir/windows"
+	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -39,12 +40,29 @@ func (s *shelved) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 
 func (s *shelved) tell(what ...any) { s.told = append(s.told, fmt.Sprint(what...)) }
 
+// plansOf returns the plans of all ranks; ranks on one host reach each other.
+func plansOf(t require.TestingT, name string, params schedule.Params, hosts []int) []*Plan {
+	spec, err := schedule.New(name, params)
+	require.NoError(t, err)
+	h := spec.Header()
+	var plans []*Plan
+	for rank := range params.Ranks {
+		program := spec.Program(rank)
+		compiled, err := machine.Compile(&h, &program)
+		require.NoError(t, err)
+		p := NewPlan(&h, compiled, spec.Program(h.Root), 0)
+		p.Shelve(rank, func(other int) bool { return other != rank && hosts[other] == hosts[rank] }, spec.Program)
+		plans = append(plans, p)
+	}
+	return plans
+}
+
 // plainly runs an operation on the general path.
 func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 	c.Begin(p, mem)
 	for len(c.Awaits().Flags) > 0 {
 		at := c.Awaits().Flags[0]
-		f := wire.Flag{Seq: at.Seq, Mark: at.mark, From: at.Rank}
+		f := wire.Flag{Seq: at.Seq, Mark: at.Mark, From: at.Rank}
 		dst, chunk := c.Buffer(0, f)
 		if chunk != at.IsChunk() {
 			require.Fail(t, "no place for the chunk")
@@ -178,6 +196,20 @@ func TestQuickOperations(t *testing.T) {
 		require.Equal(t, rank == 1, plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 1, 1})[rank].isQuick(), "not all are reached")
 		require.Equal(t, rank < 2, plansOf(t, "bcast/binomial", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 0, 1})[rank].isQuick(),
 			"rank 2 collects from rank 0, and passes on to rank 3 by frame")
+	}
+}
+
+// A barrier with more signals than lines must Begin.
+func TestBarrierWithoutLinesIsNotQuick(t *testing.T) {
+	for fan, quick := range map[int]bool{2: true, 99: false} {
+		params := schedule.Params{Ranks: 100, FanIn: fan, FanOut: fan}
+		spec, err := schedule.New("barrier/hsb", params)
+		require.NoError(t, err)
+		places, ok := windows.Of(0, 100, spec.Program)
+		require.True(t, ok)
+		plan := planOf(t, "barrier/hsb", params, 0)
+		plan.Flags(0, func(other int) bool { return other != 0 }, true, &places)
+		require.Equal(t, quick, plan.isQuick(), "fan %d", fan)
 	}
 }
 

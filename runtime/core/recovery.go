@@ -44,13 +44,13 @@ func (ops *operations) openLosses(o *op) {
 func (ops *operations) tickLosses(o *op, now Time) {
 	ops.repair(o, now)
 	if ops.loss.Look(&o.lost, now) {
-		if ops.loss.Untold(&o.lost, now) && o.yields.Listen(o.lost.Top(), true) {
+		if ops.loss.ReportDue(&o.lost, now) && o.yields.ShouldReport(o.lost.Top(), true) {
 			ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
-			o.lost.Told(now)
+			o.lost.Reported(now)
 		}
 		ops.loss.Ask(&o.lost, now, o)
 	}
-	ops.loss.Cry(&o.lost, now, ops.openSince(o), o)
+	ops.loss.AskUnheard(&o.lost, now, ops.openSince(o), o)
 	ops.sendOutputs(o)
 	ops.loss.Slow(o.pulse.Since(), now)
 }
@@ -59,7 +59,7 @@ func (ops *operations) tickLosses(o *op, now Time) {
 // which that of o follows, was last heard, if that was later. It returns 0 before the first tick.
 func (ops *operations) openSince(o *op) Time {
 	since := o.pulse.Since()
-	if since == 0 || !o.lost.Deaf() {
+	if since == 0 || !o.lost.Unheard() {
 		return since
 	}
 	for seq := o.seq - 1; seq > 0 && seq+Remembered > o.seq; seq-- {
@@ -214,7 +214,7 @@ func (ops *operations) fragment(o *op, h *wire.Header, offset int, payload []byt
 	answer := h.Arg == isAnswer
 	if !answer {
 		o.lost.Hear(k)
-		if o.yields.Listen(o.lost.Top(), false) {
+		if o.yields.ShouldReport(o.lost.Top(), false) {
 			ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
 		}
 		ops.flow(o, o.window.Reached(k+count(nearEnd(offset+len(payload), len(dst)))))

@@ -9,8 +9,8 @@ import (
 // A call with wrong arguments is refused: it does nothing and does not count. The rank may call
 // again, correctly. If it does not, the other ranks wait for it in an operation that it never
 // enters, although it lives. So a rank remembers what it has refused. If a waiting rank probes it
-// (see [flow.Pulse]), and it has still not called again a while later, all ranks fail with a mismatch in
-// the words of the refusal. If no rank waits, nothing is sent.
+// (see [flow.Pulse]), and it has still not called again a while later, all ranks fail with a
+// mismatch in the words of the refusal. If no rank waits, nothing is sent.
 
 // refusal is the last refused call of this rank.
 type refusal struct {

@@ -86,10 +86,10 @@ func (ops *operations) tickFlow(o *op, now Time) {
 		}
 		ops.flow(o, s)
 	}
-	for i := range o.yields.Heirs() {
-		rank := o.yields.Heir(i)
-		// While frames are still leaving, or multicasts wait for those of earlier operations, no rank
-		// can have received them.
+	for i := range o.yields.Receivers() {
+		rank := o.yields.Receiver(i)
+		// While frames are still leaving, or multicasts wait for those of earlier operations, no
+		// rank can have received them.
 		busy := o.window.Behind() || o.leaving() || ops.lacksBefore(o, rank)
 		if chunks := ops.peers.Tick(&o.yields, i, now, busy); len(chunks) > 0 {
 			for _, k := range chunks {
@@ -104,7 +104,7 @@ func (ops *operations) tickFlow(o *op, now Time) {
 // begun o.
 func (ops *operations) lacksBefore(o *op, rank int) bool {
 	for seq := ops.complete + 1; seq < o.seq; seq++ {
-		if p := ops.open(seq); p != nil && p.yields.WaitFor(rank) {
+		if p := ops.open(seq); p != nil && p.yields.HasWaitingFor(rank) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/lines"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -178,7 +179,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.folding = ops.folding || len(o.folds.later) > 0
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
-		case o.turn != 0 && isFlag(a.Slot):
+		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
@@ -237,8 +238,8 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost anyway are
-// left out, as if they were.
+// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost
+// anyway are left out, as if they were.
 func (ops *operations) mcast(o *op, s ir.Slot) {
 	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/lines"
 )
 
 // The state of operations.
@@ -30,24 +31,12 @@ func (s *state) operations(ops *operations) {
 	}
 	s.B = ops.loss.AppendState(s.B)
 	s.B = ops.peers.AppendState(s.B, ops.seq, ops.Size)
-	s.raised(&ops.flags)
+	if ops.ledger.net != nil {
+		s.B = ops.ledger.AppendState(s.B)
+	}
 	for i := range ops.ring {
 		s.op(ops, &ops.ring[i])
 	}
-}
-
-// raised appends the flags that are awaited. Most follow from the turn and the set slots; this adds
-// the flags that are awaited in vain.
-func (s *state) raised(f *flags) {
-	if f.net == nil {
-		return
-	}
-	s.U64(f.begun % flagTurns)
-	s.U64(f.inside)
-	s.Num(len(f.awaits.Flags))
-	s.U64(f.shelf.used)
-	s.U64(f.shelf.passed)
-	s.Num(len(f.shelf.lent))
 }
 
 // early leaves out signals of an operation that has begun.
@@ -105,7 +94,7 @@ func (s *state) op(ops *operations, o *op) {
 		return // the rest concerns running operations
 	}
 	s.Flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
-	if s.U64(o.turn % flagTurns); o.chunks > 0 {
+	if s.U64(o.turn % lines.Turns); o.chunks > 0 {
 		s.U64(o.turn)
 	}
 	s.Num(o.gate.peer)

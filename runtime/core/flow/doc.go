@@ -8,6 +8,6 @@
 //   - [Pulse] says when an operation last moved.
 //
 // The schedule says which rank reports to which ([ir.Recovery]). There are two reports: how far the
-// multicast has come at a rank and all ranks that report to it ([Peers.Take]), and how many chunks a
-// rank has ([Peers.Learn]).
+// multicast has come at a rank and all ranks that report to it ([Window.Take]), and how many chunks
+// a rank has ([Peers.Learn]).
 package flow

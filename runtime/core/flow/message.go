@@ -28,8 +28,8 @@ type Message struct {
 }
 
 const (
-	// Flood is the greatest length in bytes of all blocks that several ranks multicast at once over a
-	// network: half of the buffer of a small switch before a link.
+	// Flood is the greatest length in bytes of all blocks that several ranks multicast at once over
+	// a network: half of the buffer of a small switch before a link.
 	Flood = 64 << 10
 
 	yieldBytes = 256 << 10 // shorter messages are put at once, if receivers have room for them

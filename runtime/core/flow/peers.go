@@ -35,23 +35,23 @@ func (p *Peers) Config() *Config { return &p.cfg }
 
 // NoteReached remembers, for an operation that may not have begun here, that the multicast has
 // reached chunk at a rank.
-func (p *Peers) NoteReached(from int, seq uint64, print uint32, chunk int) {
-	if r := p.note(from, seq, print); r != nil {
+func (p *Peers) NoteReached(from int, seq uint64, fingerprint uint32, chunk int) {
+	if r := p.note(from, seq, fingerprint); r != nil {
 		r.chunk = chunk
 	}
 }
 
 // NoteHave remembers, for an operation that has not begun here, that a rank has all chunks below
 // have.
-func (p *Peers) NoteHave(from int, seq uint64, print uint32, have int) {
-	if r := p.note(from, seq, print); r != nil {
+func (p *Peers) NoteHave(from int, seq uint64, fingerprint uint32, have int) {
+	if r := p.note(from, seq, fingerprint); r != nil {
 		r.have = max(r.have, have)
 	}
 }
 
 // note returns the report of a rank about an operation, or nil if the rank has reported about a
 // later one in its place.
-func (p *Peers) note(from int, seq uint64, print uint32) *report {
+func (p *Peers) note(from int, seq uint64, fingerprint uint32) *report {
 	if p.reports == nil {
 		p.reports = make(map[int][]report)
 	}
@@ -62,8 +62,8 @@ func (p *Peers) note(from int, seq uint64, print uint32) *report {
 	if seq < r.seq {
 		return nil
 	}
-	if seq > r.seq || print != r.print {
-		*r = report{seq: seq, print: print}
+	if seq > r.seq || fingerprint != r.print {
+		*r = report{seq: seq, print: fingerprint}
 	}
 	return r
 }

@@ -121,7 +121,8 @@ func (w *Window) Taken() int { return w.bytes }
 // Parent returns the rank that this rank reports Progress to.
 func (w *Window) Parent() int { return w.parent }
 
-// Progress returns how many chunks the multicast has brought to this rank and all that report to it.
+// Progress returns how many chunks the multicast has brought to this rank and all that report to
+// it.
 func (w *Window) Progress() int { return w.progress }
 
 // Reached records that the multicast has reached chunk here.
@@ -211,8 +212,8 @@ func (w *Window) Drop() int {
 }
 
 // late returns a child that all ranks wait for, or nil if none waits. y says what the child has
-// besides. A rank that has reported all that it has waits for its own child, and gives it up itself.
-// A rank that has all chunks does not: it may have returned and closed.
+// besides. A rank that has reported all that it has waits for its own child, and gives it up
+// itself. A rank that has all chunks does not: it may have returned and closed.
 func (w *Window) late(y *Yields) *child {
 	if !w.on || w.behind || w.parent < 0 && w.Waiting() == 0 {
 		return nil

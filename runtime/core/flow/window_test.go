@@ -46,8 +46,8 @@ func (w *Window) released() (now []int) {
 	return now
 }
 
-// The root sends a window, and then as much as the slowest rank has taken, a quarter of a window at a
-// time.
+// The root sends a window, and then as much as the slowest rank has taken, a quarter of a window at
+// a time.
 func TestRootStaysWithinTheWindow(t *testing.T) {
 	p := NewPeers(small)
 	var w Window
@@ -196,8 +196,8 @@ func TestLateRankThatHasChunks(t *testing.T) {
 	require.True(t, late)
 }
 
-// Whatever ranks report in whatever order, the root is never more than a window ahead of the slowest,
-// and it sends every chunk once, in order.
+// Whatever ranks report in whatever order, the root is never more than a window ahead of the
+// slowest, and it sends every chunk once, in order.
 func TestWindowIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, chunks := rapid.IntRange(1, 4).Draw(t, "ranks"), rapid.IntRange(5, 40).Draw(t, "chunks")

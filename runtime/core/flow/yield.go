@@ -20,19 +20,19 @@ import (
 // proof depends on how long a put waits. A call returns only when none of its puts waits, so a
 // request never comes too late. Short messages are put at once, since a report would take as long.
 type Yields struct {
-	on      bool
-	chunks  int    // of the message
-	reports bool   // this rank reports to another one
-	step    int    // chunks between two reports
-	least   int    // chunks between two reports that are a while apart
-	have    int    // all chunks below this have arrived; the root has all
-	heard   int    // how far the multicast had come at the last report
-	whole   bool   // it has reported that all have arrived
-	heirs   []heir // ranks whose puts give way
+	on        bool
+	chunks    int        // of the message
+	reports   bool       // this rank reports to another one
+	step      int        // chunks between two reports
+	least     int        // chunks between two reports that are a while apart
+	have      int        // all chunks below this have arrived; the root has all
+	heard     int        // how far the multicast had come at the last report
+	whole     bool       // it has reported that all have arrived
+	receivers []receiver // ranks whose puts give way
 }
 
-// heir is a rank that gets chunks by put, and reports.
-type heir struct {
+// receiver is a rank that gets chunks by put, and reports.
+type receiver struct {
 	rank    int
 	have    int         // it has all chunks below this
 	chunks  bitset.Set  // chunks whose puts wait
@@ -57,7 +57,7 @@ const (
 
 // OpenYields makes y the yielding puts of m, which begins.
 func (p *Peers) OpenYields(y *Yields, m *Message) {
-	*y = Yields{heirs: y.heirs[:0], chunks: m.Chunks}
+	*y = Yields{receivers: y.receivers[:0], chunks: m.Chunks}
 	if y.on = m.Yields && p.cfg.overNetwork(m); !y.on {
 		return
 	}
@@ -69,19 +69,19 @@ func (p *Peers) OpenYields(y *Yields, m *Message) {
 	}
 	for _, rank := range m.Recovery.ReportFrom {
 		h := y.add()
-		*h = heir{rank: int(rank), chunks: h.chunks.Cleared(m.Chunks), given: p.silent[int(rank)], stirred: true}
+		*h = receiver{rank: int(rank), chunks: h.chunks.Cleared(m.Chunks), given: p.silent[int(rank)], stirred: true}
 		h.have = p.known(m, h.rank)
 	}
 }
 
-// add returns the next heir, with the memory of an old one.
-func (y *Yields) add() *heir {
-	n := len(y.heirs)
-	if n == cap(y.heirs) {
-		y.heirs = append(y.heirs, heir{})
+// add returns the next receiver, with the memory of an old one.
+func (y *Yields) add() *receiver {
+	n := len(y.receivers)
+	if n == cap(y.receivers) {
+		y.receivers = append(y.receivers, receiver{})
 	}
-	y.heirs = y.heirs[:n+1]
-	return &y.heirs[n]
+	y.receivers = y.receivers[:n+1]
+	return &y.receivers[n]
 }
 
 // On reports whether puts yield.
@@ -90,11 +90,11 @@ func (y *Yields) On() bool { return y.on }
 // Have returns the chunk below which all have arrived here; 0 if puts do not yield.
 func (y *Yields) Have() int { return y.have }
 
-// heir returns the state of rank, or nil if puts to it do not yield.
-func (y *Yields) heir(rank int) *heir {
-	for i := range y.heirs {
-		if y.heirs[i].rank == rank {
-			return &y.heirs[i]
+// receiver returns the state of rank, or nil if puts to it do not yield.
+func (y *Yields) receiver(rank int) *receiver {
+	for i := range y.receivers {
+		if y.receivers[i].rank == rank {
+			return &y.receivers[i]
 		}
 	}
 	return nil
@@ -102,32 +102,32 @@ func (y *Yields) heir(rank int) *heir {
 
 // has returns the chunk below which rank has all, as far as known.
 func (y *Yields) has(rank int) int {
-	if h := y.heir(rank); h != nil {
+	if h := y.receiver(rank); h != nil {
 		return h.have
 	}
 	return 0
 }
 
-// Wait reports whether puts wait.
-func (y *Yields) Wait() bool {
-	for i := range y.heirs {
-		if y.heirs[i].waits > 0 {
+// HasWaiting reports whether puts wait.
+func (y *Yields) HasWaiting() bool {
+	for i := range y.receivers {
+		if y.receivers[i].waits > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// WaitFor reports whether puts wait for the report of rank.
-func (y *Yields) WaitFor(rank int) bool {
-	h := y.heir(rank)
+// HasWaitingFor reports whether puts wait for the report of rank.
+func (y *Yields) HasWaitingFor(rank int) bool {
+	h := y.receiver(rank)
 	return h != nil && h.waits > 0
 }
 
-// Waiting returns the ranks whose reports puts wait for.
-func (y *Yields) Waiting() (to []int) {
-	for i := range y.heirs {
-		if h := &y.heirs[i]; y.on && h.waits > 0 {
+// WaitingFor returns the ranks whose reports puts wait for.
+func (y *Yields) WaitingFor() (to []int) {
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.on && h.waits > 0 {
 			to = append(to, h.rank)
 		}
 	}
@@ -146,7 +146,7 @@ const (
 
 // Decide decides on the put of chunk k to rank.
 func (y *Yields) Decide(k, rank int) Decision {
-	h := y.heir(rank)
+	h := y.receiver(rank)
 	switch {
 	case h == nil:
 		return Put
@@ -163,7 +163,7 @@ func (y *Yields) Decide(k, rank int) Decision {
 // Learn records that rank has all chunks below have. It reports whether puts to it yield; then some
 // may not wait any more.
 func (p *Peers) Learn(y *Yields, rank, have int) bool {
-	h := y.heir(rank)
+	h := y.receiver(rank)
 	if h == nil {
 		return false
 	}
@@ -178,7 +178,7 @@ func (p *Peers) Learn(y *Yields, rank, have int) bool {
 }
 
 // forget ends the wait of the put of chunk k, and reports whether it waited.
-func (h *heir) forget(k int) bool {
+func (h *receiver) forget(k int) bool {
 	waited := h.chunks.Remove(k)
 	if waited {
 		h.waits--
@@ -197,11 +197,11 @@ func (y *Yields) Grow(have int) (whole bool) {
 	return true
 }
 
-// Listen records that the multicast has come as far as chunk top. It reports whether this rank is to
-// say what it has: each time that the multicast has advanced by a step. On a slow link a rank that
-// waits for a report would take this one for silent. So after a while without a report, slow, a
-// short step counts.
-func (y *Yields) Listen(top int, slow bool) bool {
+// ShouldReport records that the multicast has come as far as chunk top. It reports whether this
+// rank is to say what it has: each time that the multicast has advanced by a step. On a slow link a
+// rank that waits for a report would take this one for silent. So after a while without a report,
+// slow, a short step counts.
+func (y *Yields) ShouldReport(top int, slow bool) bool {
 	step := y.step
 	if slow {
 		step = y.least
@@ -214,30 +214,30 @@ func (y *Yields) Listen(top int, slow bool) bool {
 }
 
 // behind reports whether h lacks so much that it would have reported, were it there.
-func (y *Yields) behind(h *heir) bool {
+func (y *Yields) behind(h *receiver) bool {
 	return h.waits > 0 && (y.have == y.chunks || y.have >= h.have+2*y.step)
 }
 
 // Late returns the ranks that lack so much that they would have reported, were they there.
 func (y *Yields) Late() (ranks []int) {
-	for i := range y.heirs {
-		if h := &y.heirs[i]; y.behind(h) {
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.behind(h) {
 			ranks = append(ranks, h.rank)
 		}
 	}
 	return ranks
 }
 
-// Heirs returns how many ranks there are to which puts yield.
-func (y *Yields) Heirs() int { return len(y.heirs) }
+// Receivers returns how many ranks there are to which puts yield.
+func (y *Yields) Receivers() int { return len(y.receivers) }
 
-// Heir returns the rank number i of those, from 0.
-func (y *Yields) Heir(i int) (rank int) { return y.heirs[i].rank }
+// Receiver returns the rank number i of those, from 0.
+func (y *Yields) Receiver(i int) (rank int) { return y.receivers[i].rank }
 
 // patience is how long h, which is behind, may be silent. A rank that is kept from its core is
 // silent, too. Puts to it then waste the link, but at first only a little. A rank that has reported
 // in this operation asks for what it lacks.
-func (p *Peers) patience(h *heir) moment.Time {
+func (p *Peers) patience(h *receiver) moment.Time {
 	longest := moment.Longest(p.cfg.Repair)
 	if h.told > 0 {
 		return longest
@@ -248,19 +248,19 @@ func (p *Peers) patience(h *heir) moment.Time {
 // Due returns when a silent rank is given up.
 func (p *Peers) Due(y *Yields) moment.Time {
 	due := moment.Never
-	for i := range y.heirs {
-		if h := &y.heirs[i]; y.behind(h) {
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.behind(h) {
 			due = min(due, h.moved+p.patience(h))
 		}
 	}
 	return due
 }
 
-// Tick gives up heir i of y if it has been silent for too long. It returns the waiting chunks to put
-// to it, valid until the next call. busy says that the rank cannot have received everything that
-// was sent, or may not have begun the operation.
+// Tick gives up receiver i of y if it has been silent for too long. It returns the waiting chunks
+// to put to it, valid until the next call. busy says that the rank cannot have received everything
+// that was sent, or may not have begun the operation.
 func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int) {
-	h := &y.heirs[i]
+	h := &y.receivers[i]
 	late := y.behind(h)
 	if h.heard {
 		if h.told > 0 {
@@ -279,7 +279,7 @@ func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int
 }
 
 // giveUp returns the waiting chunks of h, or the first of them if there are many.
-func (p *Peers) giveUp(y *Yields, h *heir) []int {
+func (p *Peers) giveUp(y *Yields, h *receiver) []int {
 	if p.silent == nil {
 		p.silent = make(map[int]bool)
 	}
@@ -299,15 +299,15 @@ func (p *Peers) giveUp(y *Yields, h *heir) []int {
 
 // Ring makes the silence of rank be too long at now.
 func (p *Peers) Ring(y *Yields, rank int, now moment.Time) {
-	h := y.heir(rank)
+	h := y.receiver(rank)
 	h.stirred, h.late = false, true
 	h.moved = now - p.patience(h)
 }
 
 // Normalize makes Yields alike that differ only in durations.
 func (y *Yields) Normalize(now moment.Time) {
-	for i := range y.heirs {
-		h := &y.heirs[i]
+	for i := range y.receivers {
+		h := &y.receivers[i]
 		h.stirred, h.late, h.moved, h.turns = true, false, now, 0
 		h.heard, h.told = false, 0
 	}
@@ -316,9 +316,9 @@ func (y *Yields) Normalize(now moment.Time) {
 // Clone returns an independent copy of y.
 func (y *Yields) Clone() Yields {
 	c := *y
-	c.heirs = slices.Clone(y.heirs)
-	for i := range c.heirs {
-		c.heirs[i].chunks = slices.Clone(y.heirs[i].chunks)
+	c.receivers = slices.Clone(y.receivers)
+	for i := range c.receivers {
+		c.receivers[i].chunks = slices.Clone(y.receivers[i].chunks)
 	}
 	return c
 }
@@ -332,8 +332,8 @@ func (y *Yields) AppendState(dst []byte) []byte {
 	s.Num(y.have)
 	s.Num(y.heard)
 	s.Flags(y.whole)
-	for i := range y.heirs {
-		h := &y.heirs[i]
+	for i := range y.receivers {
+		h := &y.receivers[i]
 		s.Num(h.have)
 		s.Flags(h.given)
 		s.Set(h.chunks)

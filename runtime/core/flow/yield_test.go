@@ -29,18 +29,18 @@ func TestPutsGiveWay(t *testing.T) {
 		require.Equal(t, Keep, y.Decide(k, 1))
 	}
 	require.Equal(t, Put, y.Decide(0, 2), "it does not report")
-	require.True(t, y.Wait())
-	require.True(t, y.WaitFor(1))
-	require.False(t, y.WaitFor(2))
-	require.Equal(t, []int{1}, y.Waiting())
+	require.True(t, y.HasWaiting())
+	require.True(t, y.HasWaitingFor(1))
+	require.False(t, y.HasWaitingFor(2))
+	require.Equal(t, []int{1}, y.WaitingFor())
 	require.False(t, p.Learn(y, 2, 16))
 	require.True(t, p.Learn(y, 1, 9))
-	require.True(t, y.Wait())
+	require.True(t, y.HasWaiting())
 	require.True(t, p.Learn(y, 1, 16))
-	require.False(t, y.Wait())
-	require.Empty(t, y.Waiting())
+	require.False(t, y.HasWaiting())
+	require.Empty(t, y.WaitingFor())
 	require.Equal(t, Keep, y.Decide(3, 1), "it has it")
-	require.False(t, y.Wait())
+	require.False(t, y.HasWaiting())
 }
 
 // A silent rank is put some chunks, then twice as many, then all at once, and so in the next
@@ -55,7 +55,7 @@ func TestSilence(t *testing.T) {
 	require.Empty(t, p.Tick(y, 0, now, false), "the time of the second tick counts")
 	var counts []int
 	var waits []moment.Time
-	for y.Wait() {
+	for y.HasWaiting() {
 		due := p.Due(y)
 		require.Empty(t, p.Tick(y, 0, due-1, false))
 		chunks := p.Tick(y, 0, due, false)
@@ -79,8 +79,8 @@ func TestSilence(t *testing.T) {
 	require.Equal(t, Keep, y.Decide(9, 1))
 }
 
-// A rank is not silent while frames are leaving. One that has reported in the operation asks for what
-// it lacks, so it has much more time.
+// A rank is not silent while frames are leaving. One that has reported in the operation asks for
+// what it lacks, so it has much more time.
 func TestNotSilent(t *testing.T) {
 	p, y := yielding(16, 1)
 	for k := range 16 {
@@ -129,7 +129,7 @@ func TestReportsOfAReceiver(t *testing.T) {
 	require.Zero(t, y.Have())
 	var told []int
 	for top := range 64 {
-		if y.Listen(top, false) {
+		if y.ShouldReport(top, false) {
 			told = append(told, top)
 		}
 	}
@@ -137,28 +137,27 @@ func TestReportsOfAReceiver(t *testing.T) {
 	require.False(t, y.Grow(63))
 	require.True(t, y.Grow(64))
 	require.False(t, y.Grow(64), "it has said so")
-	require.False(t, y.Listen(1000, false))
+	require.False(t, y.ShouldReport(1000, false))
 
 	m.Bytes = 64 << 10 // 16 chunks of them are worth a report on a slow link
 	m.Chunks = 400
 	p.OpenYields(&y, m)
-	require.False(t, y.Listen(49, true))
-	require.True(t, y.Listen(50, true))
+	require.False(t, y.ShouldReport(49, true))
+	require.True(t, y.ShouldReport(50, true))
 	m.Bytes = 64 << 20
 	p.OpenYields(&y, m)
-	require.False(t, y.Listen(0, true))
-	require.True(t, y.Listen(1, true))
-	require.False(t, y.Listen(3, false))
-	require.True(t, y.Listen(4, false))
+	require.False(t, y.ShouldReport(0, true))
+	require.True(t, y.ShouldReport(1, true))
+	require.False(t, y.ShouldReport(3, false))
+	require.True(t, y.ShouldReport(4, false))
 }
 
 // Short messages, and all where there are no multicasts, do not yield.
 func TestShortMessagesDoNotYield(t *testing.T) {
 	for what, cfg := range map[string]Config{
-		"short":             {Multicast: true, Room: 1 << 20, Datagram: 10},
-		"no multicasts":     {Room: 10, Datagram: 10},
-		"room for all":      {Multicast: true},
-		"short on one host": {Multicast: true, Room: 1 << 20, Datagram: 10},
+		"short":         {Multicast: true, Room: 1 << 20, Datagram: 10},
+		"no multicasts": {Room: 10, Datagram: 10},
+		"room for all":  {Multicast: true},
 	} {
 		cfg.Ahead = 8
 		p := NewPeers(cfg)
@@ -204,7 +203,7 @@ func TestEveryChunkComes(t *testing.T) {
 			has[k] = true
 		}
 		next, now := 0, moment.Time(1)
-		for next < chunks || y.Wait() {
+		for next < chunks || y.HasWaiting() {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0, 1:
 				if next < chunks {
@@ -236,7 +235,8 @@ func TestEveryChunkComes(t *testing.T) {
 	})
 }
 
-// Clones have the state of their originals and are independent; durations are not part of the state.
+// Clones have the state of their originals and are independent; durations are not part of the
+// state.
 func TestStateOfYieldsAndPeers(t *testing.T) {
 	p, y := yielding(16, 1, 2)
 	for k := range 16 {

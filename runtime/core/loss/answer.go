@@ -78,8 +78,8 @@ func (r *Recovery) Valid(l *Losses, runs []byte, parts bool) bool {
 }
 
 // Serve gives rank the runs that it asks for: fragments if parts is set, else chunks. It owes what
-// is not here. late says that the chunks may only be late. The runs must be Valid, and this rank must
-// have the bytes of the chunks that have arrived.
+// is not here. late says that the chunks may only be late. The runs must be Valid, and this rank
+// must have the bytes of the chunks that have arrived.
 func (r *Recovery) Serve(l *Losses, rank int, runs []byte, parts, late bool, f Facts) {
 	for ; len(runs) > 0; runs = runs[8:] {
 		first, n := int(binary.BigEndian.Uint32(runs)), int(binary.BigEndian.Uint32(runs[4:]))

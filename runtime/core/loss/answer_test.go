@@ -28,8 +28,8 @@ func TestService(t *testing.T) {
 	once(99, 7, true, true)
 }
 
-// What is not here is owed and given when it arrives; a chunk goes by put, once, and fragments go as
-// datagrams, as often as they are asked for.
+// What is not here is owed and given when it arrives; a chunk goes by put, once, and fragments go
+// as datagrams, as often as they are asked for.
 func TestServe(t *testing.T) {
 	r, l, f := opened(bcast(4))
 	f.has[0], f.has[1] = true, true
@@ -123,8 +123,8 @@ func TestLateChunksAreExcused(t *testing.T) {
 	require.True(t, l.debtTo(3).parts.Remove(1), "a fragment is asked for when it is lost")
 }
 
-// Whatever ranks ask for and in whatever order chunks arrive, each gets each chunk that it has asked
-// for by put exactly once, in the end.
+// Whatever ranks ask for and in whatever order chunks arrive, each gets each chunk that it has
+// asked for by put exactly once, in the end.
 func TestAllAreServed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chunks, ranks := rapid.IntRange(1, 20).Draw(t, "chunks"), rapid.IntRange(1, maxDebtors).Draw(t, "ranks")
@@ -190,7 +190,7 @@ func TestStateOfLosses(t *testing.T) {
 		"given":    func(_ *Recovery, l *Losses) { l.Once(1, 5) },
 		"repair":   func(r *Recovery, l *Losses) { r.NextRepair(l, 0, 2, f) },
 		"loss":     func(r *Recovery, _ *Losses) { r.Begin(2); r.Lost() },
-		"cry":      func(_ *Recovery, l *Losses) { l.cries++ },
+		"cry":      func(_ *Recovery, l *Losses) { l.unheard++ },
 		"requests": func(r *Recovery, l *Losses) { r.askChunks(l, 0, 4, 1, 1, false, f); r.Outputs() },
 	} {
 		q, m := r.Clone(), l.Clone()

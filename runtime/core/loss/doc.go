@@ -4,10 +4,10 @@
 // answer.
 //
 // Repairs of a schedule put the whole message, since a schedule only knows that an acknowledgement
-// is overdue. Ranks know more. A rank that hears a multicast sees which chunks are missing, and asks
-// a rank that has them. That rank sends only those, and suspends the schedule's repair while it is
-// asked. So the loss of a chunk costs a chunk. A rank that hears nothing asks once, and is repaired
-// by the schedule.
+// is overdue. Ranks know more. A rank that hears a multicast sees which chunks are missing, and
+// asks a rank that has them. That rank sends only those, and suspends the schedule's repair while
+// it is asked. So the loss of a chunk costs a chunk. A rank that hears nothing asks once, and is
+// repaired by the schedule.
 //
 //   - [Recovery] is what a rank knows over all operations: how long answers take, which operations
 //     expect losses, and which signals are sent twice.

@@ -32,7 +32,8 @@ func (f *Fragments) Layout(size, chunks int, bytes func(k int) int) {
 	f.got = f.got.Cleared(f.count())
 }
 
-// Fits reports whether a payload of length bytes at a byte is a whole fragment of a chunk of n bytes.
+// Fits reports whether a payload of length bytes at a byte is a whole fragment of a chunk of n
+// bytes.
 func (f *Fragments) Fits(n, at, length int) bool {
 	if at < 0 || at > n || at%f.size != 0 {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Each chunk consists of whole datagrams and the rest, and is complete when all of them have arrived.
+// Each chunk consists of whole datagrams and the rest, and is complete when all of them have
+// arrived.
 func TestFragments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "bytes")

@@ -105,16 +105,18 @@ func (r *Recovery) Look(l *Losses, now moment.Time) bool {
 	return true
 }
 
-// Untold reports whether the rank that repairs this one has not heard for a while that this one is
-// at work.
-func (r *Recovery) Untold(l *Losses, now moment.Time) bool { return now-l.gaps.told >= r.cfg.Repair/2 }
+// ReportDue reports whether the rank that repairs this one has not heard for a while that this one
+// is at work.
+func (r *Recovery) ReportDue(l *Losses, now moment.Time) bool {
+	return now-l.gaps.told >= r.cfg.Repair/2
+}
 
-// Told records that it has heard so.
-func (l *Losses) Told(now moment.Time) { l.gaps.told = now }
+// Reported records that it has heard so.
+func (l *Losses) Reported(now moment.Time) { l.gaps.told = now }
 
 // Ask asks at once for chunks that the multicast has passed over, again for chunks that earlier
-// requests did not bring, and for all missing chunks when the multicast has been silent for a while.
-// Look must have reported that there is something to do.
+// requests did not bring, and for all missing chunks when the multicast has been silent for a
+// while. Look must have reported that there is something to do.
 func (r *Recovery) Ask(l *Losses, now moment.Time, f Facts) {
 	g := &l.gaps
 	if lost := g.top - reorder; lost > g.lost && !l.whole() {

@@ -20,7 +20,7 @@ type Losses struct {
 	asked         bool
 
 	gaps    gaps
-	cries   int // ranks asked because no datagram has arrived: see Cry
+	unheard int // ranks asked because no datagram has arrived: see AskUnheard
 	repairs repairs
 	debts   []debt
 	served  []service
@@ -31,7 +31,7 @@ func (l *Losses) Open(m Message) {
 	l.Parts.reset()
 	l.Heard, l.ByMcast, l.ByPut = false, 0, 0
 	l.chunks, l.bytes, l.root, l.ask, l.asked = m.Chunks, m.Bytes, m.Root, m.Ask, m.Asked
-	l.gaps, l.cries = gaps{}, 0
+	l.gaps, l.unheard = gaps{}, 0
 	l.repairs.disarm()
 	l.debts, l.served = l.debts[:0], l.served[:0]
 }
@@ -45,8 +45,8 @@ func (l *Losses) missing() int { return l.chunks - l.ByMcast - l.ByPut }
 // whole reports whether all chunks have arrived.
 func (l *Losses) whole() bool { return l.missing() <= 0 }
 
-// TakePut records that a put has brought a chunk. mcast says that the put is as good as a multicast,
-// so that this rank does not take the multicast for silent.
+// TakePut records that a put has brought a chunk. mcast says that the put is as good as a
+// multicast, so that this rank does not take the multicast for silent.
 func (l *Losses) TakePut(mcast bool) {
 	l.ByPut++
 	l.gaps.given = true
@@ -103,7 +103,7 @@ type Alarms struct {
 	Repairs []int // rules
 	Again   bool  // what requests have not brought is asked for again
 	Silence bool  // the multicast has been silent
-	Cry     bool  // nothing has been heard of the multicast
+	Unheard bool  // nothing has been heard of the multicast
 }
 
 // Alarms returns the timers that are set.
@@ -115,7 +115,7 @@ func (l *Losses) Alarms() (a Alarms) {
 	}
 	a.Silence = l.gaps.armed
 	a.Again = l.gaps.armed && l.gaps.pass.again != 0
-	a.Cry = l.Deaf()
+	a.Unheard = l.Unheard()
 	return a
 }
 
@@ -136,9 +136,9 @@ func (l *Losses) RingSilence(now, repair moment.Time) {
 	l.gaps.quiet, l.gaps.last = now, now-repair
 }
 
-// CrySince returns since when an operation must have been open for Cry to be due at now.
-func (l *Losses) CrySince(now, repair moment.Time) moment.Time {
-	return now - moment.Time(1+l.cries)*repair
+// UnheardSince returns since when an operation must have been open for AskUnheard to be due at now.
+func (l *Losses) UnheardSince(now, repair moment.Time) moment.Time {
+	return now - moment.Time(1+l.unheard)*repair
 }
 
 // Normalize makes Losses alike that differ only in durations: now is always the same moment, and
@@ -172,8 +172,8 @@ func (l *Losses) Clone() Losses {
 	return c
 }
 
-// AppendState appends the state of l without durations. inside says that the operation has not ended
-// at this rank; if it has, only what others may ask for counts.
+// AppendState appends the state of l without durations. inside says that the operation has not
+// ended at this rank; if it has, only what others may ask for counts.
 func (l *Losses) AppendState(dst []byte, inside bool) []byte {
 	s := encode.Buffer{B: dst}
 	s.Flags(l.Heard)
@@ -198,6 +198,6 @@ func (l *Losses) AppendState(dst []byte, inside bool) []byte {
 	l.repairs.appendState(&s)
 	l.gaps.appendState(&s)
 	s.Num(l.ByMcast + l.ByPut)
-	s.Num(l.cries)
+	s.Num(l.unheard)
 	return s.B
 }

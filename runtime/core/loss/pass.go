@@ -124,8 +124,8 @@ func (r *Recovery) askNext(l *Losses, now moment.Time, f Facts) bool {
 	}
 	p.to, p.turn = to, turn
 	p.requested(n, from, next, now)
-	if r.Untold(l, now) {
-		l.Told(now)
+	if r.ReportDue(l, now) {
+		l.Reported(now)
 		r.out = append(r.out, Output{Do: TellAtWork})
 	}
 	return true

@@ -168,7 +168,7 @@ func TestPutsInSilence(t *testing.T) {
 	g := &a.gaps
 	for tries, want := range []int{1, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024} {
 		g.tries = tries
-		require.Equal(t, max(1, want>>0), a.putLimit(a.Losses), "try %d", tries)
+		require.Equal(t, want, a.putLimit(a.Losses), "try %d", tries)
 	}
 	g.tries = 1000
 	require.GreaterOrEqual(t, a.putLimit(a.Losses), 1024)
@@ -176,8 +176,8 @@ func TestPutsInSilence(t *testing.T) {
 	require.Equal(t, 1024, a.putLimit(a.Losses), "nothing else is asked for")
 }
 
-// When the multicast stops, a rank asks for the next chunks too, further each time; when it has all,
-// it says so.
+// When the multicast stops, a rank asks for the next chunks too, further each time; when it has
+// all, it says so.
 func TestSilence(t *testing.T) {
 	r, l, f := opened(Message{Chunks: 200, Bytes: 200, Ask: []int32{1, 0}})
 	f.has[0] = true

@@ -72,9 +72,9 @@ func (r *Recovery) End(l *Losses) {
 	l.repairs.disarm()
 }
 
-// Due returns when a step of l is due. since is as for Cry.
+// Due returns when a step of l is due. since is as for AskUnheard.
 func (r *Recovery) Due(l *Losses, since moment.Time) moment.Time {
-	return min(l.repairs.due(), l.gaps.due(), r.cryDue(l, since))
+	return min(l.repairs.due(), l.gaps.due(), r.unheardDue(l, since))
 }
 
 // Normalize makes Recoveries alike that differ only in durations.

@@ -108,14 +108,14 @@ func TestDoublesEnd(t *testing.T) {
 }
 
 // A rank that hears nothing asks each rank once, for little.
-func TestCry(t *testing.T) {
+func TestUnheard(t *testing.T) {
 	r, l, f := opened(bcast(40))
-	r.Cry(l, 1000*base, 0, f)
+	r.AskUnheard(l, 1000*base, 0, f)
 	requests, _ := taken(r)
 	require.Empty(t, requests, "no tick has found the operation open")
 	var all []request
 	for now := moment.Time(1); now < 10*base; now += base / 4 {
-		r.Cry(l, now, 1, f)
+		r.AskUnheard(l, now, 1, f)
 		requests, _ := taken(r)
 		all = append(all, requests...)
 	}
@@ -123,14 +123,14 @@ func TestCry(t *testing.T) {
 		{do: AskChunks, to: 1, late: true, units: []int{0, 1}},
 		{do: AskChunks, to: 0, late: true, units: []int{0, 1}},
 	}, all)
-	require.False(t, l.Deaf())
+	require.False(t, l.Unheard())
 	require.Equal(t, moment.Never, r.Due(l, 1))
 
 	_, l, _ = opened(bcast(40))
-	require.True(t, l.Alarms().Cry)
+	require.True(t, l.Alarms().Unheard)
 	require.Equal(t, 1+base, r.Due(l, 1))
 	l.Hear(3)
-	require.False(t, l.Deaf())
+	require.False(t, l.Unheard())
 }
 
 // The end of an operation at a rank shows what that rank needed.

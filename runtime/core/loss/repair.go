@@ -147,9 +147,9 @@ func (r *Recovery) stamp(l *Losses, p *repair, now moment.Time) {
 // datagram for what they lack, and useless puts delay TCP for seconds.
 func (r *Recovery) slowly(l *Losses) bool { return r.Losing() && l.bytes <= someBytes }
 
-// Repaired records that a job has been carried out. more says that chunks are left to put. vain says
-// that the operation has no bytes, so that a lane loses nothing. Asking for signals again would then
-// bring nothing, and would look like progress to ranks that watch a dead one.
+// Repaired records that a job has been carried out. more says that chunks are left to put. vain
+// says that the operation has no bytes, so that a lane loses nothing. Asking for signals again
+// would then bring nothing, and would look like progress to ranks that watch a dead one.
 func (r *Recovery) Repaired(l *Losses, j Job, now moment.Time, more, vain bool) {
 	p := &l.repairs.list[j.at]
 	switch {

@@ -51,8 +51,8 @@ func TestRepairsBackOff(t *testing.T) {
 	require.False(t, l.Timed())
 }
 
-// A repair puts some chunks at a time, twice as many each time, and does not queue behind frames that
-// have not left.
+// A repair puts some chunks at a time, twice as many each time, and does not queue behind frames
+// that have not left.
 func TestRepairsInRounds(t *testing.T) {
 	r, l, f := opened(Message{Chunks: 1 << 20, Bytes: 1 << 30})
 	l.Arm(putsChunks)

@@ -70,11 +70,11 @@ func (r *ring) appendState(s *encode.Buffer) {
 // partsAtOnce is looseBytes in fragments.
 func (r *Recovery) partsAtOnce() int { return max(1, looseBytes/max(1, r.cfg.Datagram)) }
 
-// patience returns how long to wait for an answer. On a link that the multicast fills, answers queue
-// up and take longer and longer. Asking again too early would make ranks send them twice, and the
-// queue grow. Answers of the root queue behind its multicast, others do not, so the times vary. The
-// wait uses mean and deviation, like TCP's timeout (RFC 6298), but at most 2.5 times the mean, since
-// heavy loss makes the deviation large.
+// patience returns how long to wait for an answer. On a link that the multicast fills, answers
+// queue up and take longer and longer. Asking again too early would make ranks send them twice, and
+// the queue grow. Answers of the root queue behind its multicast, others do not, so the times vary.
+// The wait uses mean and deviation, like TCP's timeout (RFC 6298), but at most 2.5 times the mean,
+// since heavy loss makes the deviation large.
 func (r *Recovery) patience() moment.Time {
 	mean := r.answers.Mean()
 	if mean == 0 {
@@ -100,8 +100,8 @@ func (r *Recovery) askParts(l *Losses, from, hi, to int, f Facts) (n, next int, 
 	return n, int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:])), true
 }
 
-// askChunks asks rank to, by put, for the first missing chunks of [lo, hi), at most most of them. It
-// returns how many. ok is false if the request has to wait.
+// askChunks asks rank to, by put, for the first missing chunks of [lo, hi), at most most of them.
+// It returns how many. ok is false if the request has to wait.
 func (r *Recovery) askChunks(l *Losses, lo, hi, most, to int, late bool, f Facts) (n int, ok bool) {
 	q := r.puts.vacant()
 	if q == nil {

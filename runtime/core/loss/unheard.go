@@ -11,27 +11,27 @@ import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 // This must not cost a late root. A rank that is asked and has not heard the multicast itself
 // passes on only what is put to it; what it hears by multicast, the asking rank hears too.
 
-// Deaf reports whether nothing has been heard of the multicast, and there is a rank to ask.
-func (l *Losses) Deaf() bool {
-	return !l.Heard && l.cries < len(l.ask) && !l.whole()
+// Unheard reports whether nothing has been heard of the multicast, and there is a rank to ask.
+func (l *Losses) Unheard() bool {
+	return !l.Heard && l.unheard < len(l.ask) && !l.whole()
 }
 
-// cryDue returns when to ask the next rank.
-func (r *Recovery) cryDue(l *Losses, since moment.Time) moment.Time {
-	if since == 0 || !l.Deaf() {
+// unheardDue returns when to ask the next rank.
+func (r *Recovery) unheardDue(l *Losses, since moment.Time) moment.Time {
+	if since == 0 || !l.Unheard() {
 		return moment.Never
 	}
-	return since + moment.Time(1+l.cries)*max(r.cfg.Repair, r.silence())
+	return since + moment.Time(1+l.unheard)*max(r.cfg.Repair, r.silence())
 }
 
-// Cry asks the next rank, if that is due, for as much as a repair puts at first. since is when this
-// rank found the operation open, or last heard an earlier multicast of the same root, which that of
-// l follows; 0: not yet.
-func (r *Recovery) Cry(l *Losses, now, since moment.Time, f Facts) {
-	if now < r.cryDue(l, since) {
+// AskUnheard asks the next rank, if that is due, for as much as a repair puts at first. since is
+// when this rank found the operation open, or last heard an earlier multicast of the same root,
+// which that of l follows; 0: not yet.
+func (r *Recovery) AskUnheard(l *Losses, now, since moment.Time, f Facts) {
+	if now < r.unheardDue(l, since) {
 		return
 	}
-	to := int(l.ask[l.cries])
-	l.cries++
+	to := int(l.ask[l.unheard])
+	l.unheard++
 	r.askChunks(l, 0, l.chunks, l.some(0), to, true, f) // if there are too many requests, the schedule repairs
 }

@@ -1,4 +1,4 @@
-package core
+package lines
 
 import (
 	"slices"
@@ -8,52 +8,49 @@ import (
 
 // Limits on the work of a rank that compiles a schedule with many blocks.
 const (
-	mostShelving = 64      // ranks of operations whose blocks go through windows
-	mostPut      = 1 << 20 // ranks times chunks of the operation
+	maxRanks = 64      // ranks of operations whose blocks go through windows
+	maxPuts  = 1 << 20 // ranks times chunks of the operation
 )
 
-// Shelve moves the chunks and partial results of p into windows, among ranks that reach each other,
-// if every rank is put each of them at most once and nothing else is sent. If all ranks hold
-// blocks, each rank must put only its own blocks, one by one: messages of several blocks, relayed
-// blocks, and messages of several partial results are faster in frames. programs are the programs
-// of the schedule. They must be the same at all ranks, with rules in the same order, since the
-// lines follow from them. Either all ranks call Shelve, or no rank does.
-func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
-	switch many := p.places.blocks > 1; {
-	case !many && p.Chunks > maxShelved, many && (p.header.Ranks > mostShelving || p.Chunks > mostPut/p.header.Ranks):
-		return
+// Chunks returns the lines of the chunks and partial results of a schedule at a rank, among ranks
+// that reach each other. ok is false if they go by frame: some rank is put one of them twice, or
+// something else is sent. If all ranks hold blocks, each rank must put only its own blocks, one by
+// one: messages of several blocks, relayed blocks, and messages of several partial results are
+// faster in frames. programs are the programs of the schedule. They must be the same at all ranks,
+// with rules in the same order, since the lines follow from them. folds says that there are partial
+// results.
+func Chunks(h *ir.Header, folds bool, rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) (l Layout, ok bool) {
+	switch many := h.Blocks() > 1; {
+	case !many && h.Chunks > MaxChunks, many && (h.Ranks > maxRanks || h.Chunks > maxPuts/h.Ranks):
+		return Layout{}, false
 	}
-	var own []post
-	var awaited []Awaited
-	lines := 0
-	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
-	for other := range p.header.Ranks {
+	l.Known = true
+	put := make([]bool, h.Ranks*h.Chunks) // by receiver and chunk
+	for other := range h.Ranks {
 		theirs := programs(other)
-		if !putsOnce(&theirs, put, p.Chunks) || !p.header.Rooted() && !p.folds && !putsOwn(&theirs, p.header.Held(other)) {
-			return
+		if !putsOnce(&theirs, put, h.Chunks) || !h.Rooted() && !folds && !putsOwn(&theirs, h.Held(other)) {
+			return Layout{}, false
 		}
 		if other == rank {
-			own = laid(&theirs, reaches)
-			lines = max(lines, len(own))
+			l.Posts = laid(&theirs, reaches)
+			l.Shelved = max(l.Shelved, len(l.Posts))
 			continue
 		}
 		if !reaches(other) {
 			continue
 		}
 		posts := laid(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) })
-		lines = max(lines, len(posts))
+		l.Shelved = max(l.Shelved, len(posts))
 		for i, of := range posts {
-			if k := slices.Index(of.ranks, rank); k >= 0 {
-				awaited = append(awaited, Awaited{Rank: other, Line: i, slot: of.sets[k]})
+			if k := slices.Index(of.Ranks, rank); k >= 0 {
+				l.Chunks = append(l.Chunks, Awaited{Rank: other, Line: i, Slot: of.Sets[k]})
 			}
 		}
 	}
-	if lines > maxShelved {
-		return
+	if l.Shelved > MaxChunks {
+		return Layout{}, false
 	}
-	p.lines.known, p.lines.posts, p.lines.chunks, p.lines.shelved = true, own, awaited, lines
-	steps := p.quickChunks()
-	p.lines.steps = [flagTurns][]Step{steps, steps}
+	return l, true
 }
 
 // putsOnce records the puts of p. It reports whether p puts only by rules that are no repairs, puts
@@ -92,7 +89,7 @@ func putsOwn(p *ir.Program, held ir.Chunks) bool {
 
 // laid returns the posts of p to ranks that are reached: for each rule and chunk, the consecutive
 // puts. Each post has a line, in the order of the result.
-func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
+func laid(p *ir.Program, reaches func(rank int) bool) (posts []Post) {
 	for i := range p.Rules {
 		for run := p.Rules[i].Do; len(run) > 0; {
 			n := 0
@@ -101,7 +98,7 @@ func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
 			}
 			if n > 0 {
 				ranks := ranksOf(run[:n])
-				posts = append(posts, post{slot: run[0].Slot, ranks: ranks, sets: setsOf(run[:n]), near: ranks})
+				posts = append(posts, Post{Slot: run[0].Slot, Ranks: ranks, Sets: setsOf(run[:n]), Near: ranks})
 			}
 			run = run[max(1, n):]
 		}
