@@ -26,8 +26,8 @@ func newCourse(c cell) *course {
 	return &course{cell: c, at: make([]time.Duration, c.Hosts+1), lost: map[int]error{}}
 }
 
-// isOver reports whether the measurement is over. It does not wait for a host that has failed or must
-// fail.
+// isOver reports whether the measurement is over. It does not wait for a host that has failed or
+// must fail.
 func (c *course) isOver() bool { return c.running == 0 && len(c.lacking()) == 0 }
 
 // lacking returns the hosts that should have the file, do not have it yet and may still get it.
@@ -114,8 +114,8 @@ func (c *course) recordEnd(e end, now time.Duration) {
 	}
 }
 
-// awaitReceivers waits briefly for receivers that end by themselves, so that their use of processors is
-// known.
+// awaitReceivers waits briefly for receivers that end by themselves, so that their use of
+// processors is known.
 func (m *measurement) awaitReceivers() {
 	if m.plan.stays {
 		return

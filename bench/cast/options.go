@@ -120,10 +120,3 @@ func (o *options) roundsOf(c cell) int {
 	}
 	return 3
 }
-
-func (o *options) budgetOf(c cell) time.Duration {
-	if o.budget > 0 {
-		return o.budget
-	}
-	return c.budget()
-}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ func (b *built) measure(ctx context.Context, o *options, t trial) (_ *row, err e
 		return nil, err
 	}
 	row := &row{trial: t, Store: storeFor(t.cell)}
-	j := job{t, dir, p.name, p.sum, b.Path("schedgen"), row.Store, o.budgetOf(t.cell), o.nice}
+	j := job{t, dir, p.name, p.sum, b.Path("schedgen"), row.Store, cmp.Or(o.budget, t.budget()), o.nice}
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err

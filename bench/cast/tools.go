@@ -140,8 +140,8 @@ func udpcast(more ...string) func(*place) *plan {
 	}
 }
 
-// rateForTool returns the rate in kbit/s for tools that need it. It is below the rate of the link, which
-// leaves room for repairs and answers.
+// rateForTool returns the rate in kbit/s for tools that need it. It is below the rate of the link,
+// which leaves room for repairs and answers.
 func rateForTool(rate int64) int64 { return rate * 95 / 100 / 1000 }
 
 // uftp returns the plan of uftp. Its flags give the rate of the links, set the first time for

@@ -11,9 +11,9 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
-// table is the form of the CSV. Times are in microseconds: statistics over iterations of the maximum
-// over ranks. mean_us, median_us and p99_us are medians over runs, and the last three columns hold
-// the values of every run.
+// table is the form of the CSV. Times are in microseconds: statistics over iterations of the
+// maximum over ranks. mean_us, median_us and p99_us are medians over runs, and the last three
+// columns hold the values of every run.
 var table = tool.Table[row]{What: "a comparison", Columns: []tool.Column[row]{
 	tool.Text("wire", func(r *row) *string { return &r.wire }),
 	tool.Text("op", func(r *row) *string { return &r.op }),

@@ -62,15 +62,14 @@ func scenario(c cell, iterations int) *simnet.Scenario {
 
 // meets reports whether the time of an operation includes a barrier after it. The barrier tells the
 // root of a broadcast that all ranks have the message, unless the algorithm itself does.
-func meets(o *simnet.Op) bool { return o.Kind == simnet.OpBcast && !acked(o.Algorithm) }
+func meets(o *simnet.Op) bool {
+	return o.Kind == simnet.OpBcast && o.Algorithm != "bcast/mcast-acktree"
+}
 
 var meet = simnet.Op{Kind: simnet.OpBarrier, Algorithm: "barrier/hsb"}
 
 // simulated is the longest virtual time of a prediction.
 const simulated = 3600 * simnet.Second
-
-// acked reports whether the root of the algorithm learns from it that all ranks have the message.
-func acked(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
 
 // timesOf returns the times of all operations of a scenario, except the first: of broadcasts at the
 // root, and of others at the slowest rank.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WriteHead writes the beginning of a report in Markdown: its title, lines that describe the machine
-// and the measured programs, and a text.
+// WriteHead writes the beginning of a report in Markdown: its title, lines that describe the
+// machine and the measured programs, and a text.
 func WriteHead(w io.Writer, title string, about []string, text string) {
 	fmt.Fprintf(w, "# %s\n\n", title)
 	for _, line := range about {

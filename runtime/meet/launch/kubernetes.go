@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// meetKubernetes finds the meeting point of the pods of an indexed job. The job's template has put the
-// pods below a headless service, so that pod number i of job J has the name J-i.SERVICE, and has
-// set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has its own addresses, so the port is free,
-// and no pod reaches another pod's loopback interface.
+// meetKubernetes finds the meeting point of the pods of an indexed job. The job's template has put
+// the pods below a headless service, so that pod number i of job J has the name J-i.SERVICE, and
+// has set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has its own addresses, so the port is
+// free, and no pod reaches another pod's loopback interface.
 func meetKubernetes(ctx context.Context, p *Position) (m MeetingPoint, err error) {
 	m.Coordinator, m.Apart = p.getenv("SCHEDGEN_COORDINATOR"), true
 	if m.Coordinator == "" {

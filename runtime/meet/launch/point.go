@@ -66,8 +66,8 @@ func meetUnknown(context.Context, *Position) (MeetingPoint, error) {
 	return MeetingPoint{}, errors.New(advice)
 }
 
-// meetByJob returns how ranks meet if a launcher names the job, in a variable, and no host: ranks of
-// one host meet by the job's name.
+// meetByJob returns how ranks meet if a launcher names the job, in a variable, and no host: ranks
+// of one host meet by the job's name.
 func meetByJob(name string) func(context.Context, *Position) (MeetingPoint, error) {
 	return func(ctx context.Context, p *Position) (MeetingPoint, error) {
 		if !p.together() || p.getenv(name) == "" {
@@ -90,8 +90,8 @@ func portOf(job string) int {
 	return lowestPort + int(f.Sum32()%ports)
 }
 
-// meetAt returns the meeting point at an address that a person has set: rank 0 listens there, and nowhere
-// else.
+// meetAt returns the meeting point at an address that a person has set: rank 0 listens there, and
+// nowhere else.
 func (p *Position) meetAt(host string, port int) MeetingPoint {
 	return MeetingPoint{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: p.apart}
 }

@@ -229,7 +229,8 @@ func (l *launcher) missing(rank, size string) string {
 	return strings.Join(names, " and ")
 }
 
-// checkTwin compares the rank with l.twin. Another launcher below an outer one may have set its own.
+// checkTwin compares the rank with l.twin. Another launcher below an outer one may have set its
+// own.
 func (l *launcher) checkTwin(getenv func(string) string, rank string) error {
 	if l.twin == "" || getenv(l.twin) == "" || getenv(l.twin) == rank || l.outer && innerLauncher(getenv) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// maxWaiting is how many guests may wait at once, and maxStrangers how many connections may not have
-// said hello.
+// maxWaiting is how many guests may wait at once, and maxStrangers how many connections may not
+// have said hello.
 const (
 	maxWaiting   = 1 << 14
 	maxStrangers = 1 << 10
@@ -42,7 +42,7 @@ type Lobby struct {
 // visitor is a guest that has said hello.
 type visitor struct {
 	conn  net.Conn
-	below *net.TCPConn // the TCP connection of conn; nil: not known
+	tcp   *net.TCPConn // the TCP connection below conn; nil: not known
 	guest Guest
 	party *Party // nil: it waits
 	at    int    // its index in the party
@@ -136,9 +136,9 @@ type Reception struct {
 	Came func(guests int)
 }
 
-// Host waits until as many guests have come as are wanted, and gives places to the chosen ones. They
-// get the ranks 1, 2, …; the others go on waiting. If ctx ends before, the error says how many have
-// come.
+// Host waits until as many guests have come as are wanted, and gives places to the chosen ones.
+// They get the ranks 1, 2, …; the others go on waiting. If ctx ends before, the error says how many
+// have come.
 func (h *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 	if ctx == nil {
 		return nil, errNoContext
@@ -273,7 +273,7 @@ func (h *Lobby) usher(conn net.Conn) {
 	if !h.strangers.Leave(conn) { // it has made room for another
 		return
 	}
-	v := &visitor{conn: talk, below: contact.TCPConn(conn), guest: guest, heard: make(chan struct{}, 1)}
+	v := &visitor{conn: talk, tcp: contact.TCPConn(conn), guest: guest, heard: make(chan struct{}, 1)}
 	defer close(v.heard)
 	if _, err := talk.Write(appendWelcome(nil)); err != nil {
 		return

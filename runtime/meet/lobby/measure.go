@@ -60,8 +60,8 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 
 // sent returns the system's data about what it has sent to a guest; see [tcpopt.Sent].
 func (v *visitor) sent() (again int, rate float64) {
-	if v.below != nil {
-		tcpopt.Of(v.below, func(fd int) { again, rate = tcpopt.Sent(fd) })
+	if v.tcp != nil {
+		tcpopt.Of(v.tcp, func(fd int) { again, rate = tcpopt.Sent(fd) })
 	}
 	return again, rate
 }

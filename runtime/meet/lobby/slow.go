@@ -58,9 +58,9 @@ func ratesOf(all []*visitor) (middle, upper float64) {
 	return rates[len(rates)/2], rates[len(rates)*3/4]
 }
 
-// measureAgain measures a guest again that is slower than limit. It sends as much as a connection takes,
-// since after a loss TCP sends little at a time, and short probes only show that. A part of the
-// last probe may have passed at once, as shaped links allow, and so may a part of the first one
+// measureAgain measures a guest again that is slower than limit. It sends as much as a connection
+// takes, since after a loss TCP sends little at a time, and short probes only show that. A part of
+// the last probe may have passed at once, as shaped links allow, and so may a part of the first one
 // here if some time has passed: neither counts. A guest with hardly any new measurement when the
 // time is over counts as not measured: if it is slow, that shows soon enough during the transfer.
 func (h *Lobby) measureAgain(ctx context.Context, m *measurement, v *visitor, limit float64) {

@@ -230,8 +230,8 @@ func race(ctx context.Context, c clock.Clock, attempt func(context.Context) (net
 	}
 }
 
-// FinalError is an error after which another attempt to reach the host is useless: the host has gone
-// too late to come again, sends nonsense, or does not have the same key.
+// FinalError is an error after which another attempt to reach the host is useless: the host has
+// gone too late to come again, sends nonsense, or does not have the same key.
 type FinalError struct{ Err error }
 
 func (e *FinalError) Error() string { return e.Err.Error() }
