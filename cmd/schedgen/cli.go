@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -77,31 +77,57 @@ type castVerbs struct {
 	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
 }
 
-// castOnly is the part of the command line that holds castVerbs alone. A receiver starts in half
-// the time without the other verbs, which matters when many start on one host.
-type castOnly struct {
-	aboutFlags
-	castVerbs
-}
-
-// grammar returns the part of the command line that args need. Setting up the verbs of all
-// collectives takes most of the time in which a process starts.
+// grammar returns the part of the command line that args need. Setting up all verbs takes most of the
+// time in which a process starts, which matters when many start on one host.
 func grammar(args []string) any {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return newCLI("")
-	case slices.Contains([]string{"cast", "receive", "guest"}, args[0]):
-		return new(castOnly)
-	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim", "mpi", "mpi-tables"}, args[0]):
-		return new(cli)
+	}
+	all := new(cli)
+	switch {
+	case args[0] != "run" && args[0] != "rank":
 	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process started by run
-		return new(cli)
-	case len(args) > 1 && (args[0] == "run" || args[0] == "rank"):
-		if row, ok := ir.CollectiveNamed(args[1]); ok && !row.Published {
-			return newCLI(row.Name)
+	default:
+		only := ""
+		if len(args) > 1 {
+			if row, ok := ir.CollectiveNamed(args[1]); ok && !row.Published {
+				only = row.Name
+			}
 		}
+		all = newCLI(only)
+	}
+	if part := all.part(args[0]); part != nil {
+		return part
 	}
 	return newCLI("")
+}
+
+// part returns the part of the command line that has one verb alone. It returns nil if the verb does
+// not exist, or is about the whole command line.
+func (c *cli) part(verb string) any {
+	v := reflect.ValueOf(c).Elem()
+	_, whole := reflect.TypeFor[aboutVerbs]().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, verb) })
+	if whole {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		_, is := f.Tag.Lookup("cmd")
+		name := f.Tag.Get("name")
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if !is || name != verb {
+			continue
+		}
+		about, _ := v.Type().FieldByName("aboutFlags")
+		p := reflect.New(reflect.StructOf([]reflect.StructField{
+			{Name: "About", Type: about.Type, Tag: `embed:""`},
+			{Name: f.Name, Type: f.Type, Tag: f.Tag},
+		}))
+		p.Elem().Field(1).Set(v.FieldByIndex(f.Index))
+		return p.Interface()
+	}
+	return nil
 }
 
 // newCLI returns the command line with the verbs of all collectives, or of the one that only names.

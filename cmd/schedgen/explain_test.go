@@ -49,19 +49,19 @@ func quiet(out *bytes.Buffer) stdio {
 	return stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 }
 
-// parsed returns the whole command line after parsing, and the part of its verb.
-func parsed(t *testing.T, verb, line string) (all *cli, own any) {
+// parsed returns the command of a verb after parsing.
+func parsed(t *testing.T, verb, line string) any {
 	args := append([]string{verb}, strings.Fields(line)...)
 	parser, err := newParser(grammar(args), quiet(new(bytes.Buffer)), func(int) {})
 	require.NoError(t, err)
 	at, err := parser.Parse(args)
 	require.NoError(t, err)
-	return parser.Model.Target.Addr().Interface().(*cli), at.Selected().Target.Addr().Interface()
+	return at.Selected().Target.Addr().Interface()
 }
 
 // prepared returns the schedules and the job of run for some flags.
 func prepared(t *testing.T, line string) (r toRun, j *crew.Job, err error) {
-	_, verb := parsed(t, "run", line)
+	verb := parsed(t, "run", line)
 	s := &session{std: quiet(new(bytes.Buffer))}
 	r, err = verb.(*collectiveCmd).prepare(t.Context(), s)
 	return r, &s.Job, err
@@ -69,8 +69,7 @@ func prepared(t *testing.T, line string) (r toRun, j *crew.Job, err error) {
 
 // explained returns the explanation for some flags.
 func explained(t *testing.T, line string) *explanation {
-	all, _ := parsed(t, "explain", line)
-	c := &all.Explain
+	c := parsed(t, "explain", line).(*explainCmd)
 	at, _, err := c.situation(t.Context(), quiet(new(bytes.Buffer)))
 	require.NoError(t, err)
 	e := &explanation{at: at, machine: loggp.Params(c.LogGP)}

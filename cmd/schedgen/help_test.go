@@ -111,26 +111,23 @@ func examplesIn(help string) [][]string {
 	return out
 }
 
-// TestGrammarOfCasts checks that the verbs of castOnly have the same help there as on the whole
-// command line.
-func TestGrammarOfCasts(t *testing.T) {
-	part, err := newParser(new(castOnly), stdio{}, func(int) {})
+// TestPartsOfTheGrammar checks that every verb has the same help in its part of the command line as
+// on the whole.
+func TestPartsOfTheGrammar(t *testing.T) {
+	var help strings.Builder
+	whole, err := newParser(newCLI(""), stdio{Out: &help, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
-	require.Len(t, part.Model.Children, 3)
-	whole := parserForTests(t).Model
-	for _, verb := range whole.Children {
-		alone := slices.ContainsFunc(part.Model.Children, func(n *kong.Node) bool { return n.Name == verb.Name })
-		_, is := grammar([]string{verb.Name, "--help"}).(*castOnly)
-		require.Equal(t, alone, is, verb.Name)
+	for _, verb := range allVerbs(t)[1:] {
+		help.Reset()
+		_, _ = whole.Parse(append(verb, "--help")) // help ends it
+		_, all := grammar(append(verb, "--help")).(*cli)
+		require.Equal(t, slices.Contains([]string{"help", "completion", "man"}, verb[0]), all, verb)
+		code, part, stderr := invoke(t.Context(), nil, append(verb, "--help")...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, part, "Usage: schedgen "+strings.Join(verb, " "))
+		require.Equal(t, help.String(), part, verb)
 	}
-	for _, verb := range part.Model.Children {
-		var help [2]strings.Builder
-		for i, g := range []any{newCLI(""), new(castOnly)} {
-			parser, err := newParser(g, stdio{Out: &help[i], Err: io.Discard}, func(int) {})
-			require.NoError(t, err)
-			_, _ = parser.Parse([]string{verb.Name, "--help"})
-		}
-		require.Contains(t, help[0].String(), "Usage: schedgen "+verb.Name)
-		require.Equal(t, help[0].String(), help[1].String())
+	for _, args := range [][]string{nil, {"no-such"}, {"--help"}, {"complete", "run"}} {
+		require.IsType(t, new(cli), grammar(args))
 	}
 }
