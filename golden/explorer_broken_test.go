@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
@@ -17,7 +18,7 @@ import (
 // counterexamples opens the pages that the command writes for schedules that do not verify. The
 // page explains the failure step by step.
 func counterexamples(b *browser) {
-	bin := build(b.T)
+	bin := buildtest.Program(b.T, command)
 	for _, c := range []struct {
 		file  string
 		steps []string // text of the path, causes first

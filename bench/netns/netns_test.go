@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +19,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6") // parallel tests mostly wait; -parallel overrides this
+	os.Exit(buildtest.Main(m))
+}
 
 // programs builds the programs that the tests run. It skips the test if the machine allows no
 // namespaces.
@@ -32,12 +39,7 @@ func programs(t *testing.T) (netns, schedgen string) {
 			t.Skip(err)
 		}
 	}
-	dir := t.TempDir()
-	netns, schedgen = filepath.Join(dir, "netns"), filepath.Join(dir, "schedgen")
-	for out, pkg := range map[string]string{netns: ".", schedgen: "../../cmd/schedgen"} {
-		text, err := exec.Command("go", "build", "-o", out, pkg).CombinedOutput()
-		require.NoError(t, err, "%s", text)
-	}
+	netns, schedgen = buildtest.Program(t, "."), buildtest.Program(t, "../../cmd/schedgen")
 	if text, err := exec.Command(netns, "--hosts", "1", "--", "true").CombinedOutput(); err != nil {
 		t.Skipf("no network namespaces for this user: %v: %s", err, text)
 	}
@@ -47,6 +49,7 @@ func programs(t *testing.T) (netns, schedgen string) {
 // TestBroadcastsOverShapedAndLossyLinks checks that all bytes arrive over unlimited links, slow
 // links, and slow links that lose frames.
 func TestBroadcastsOverShapedAndLossyLinks(t *testing.T) {
+	t.Parallel() // it waits
 	netns, schedgen := programs(t)
 	const acked, chain, symmetric = "bcast/mcast-acktree", "bcast/mcast-chain", "bcast/symmetric"
 	for _, c := range []struct{ name, link, algorithm string }{
@@ -95,6 +98,7 @@ func checkOutcome(t *testing.T, text []byte, onlyMulticast bool) {
 // TestFailureEndsAll checks that the exit code is the command's, and that a failing command ends
 // the others.
 func TestFailureEndsAll(t *testing.T) {
+	t.Parallel() // it waits
 	netns, _ := programs(t)
 	cmd := exec.Command(netns, "--hosts", "3", "--", "sh", "-c", "if [ $SCHEDGEN_RANK = 1 ]; then exit 7; fi; exec sleep 1000")
 	err := cmd.Run()
@@ -106,6 +110,7 @@ func TestFailureEndsAll(t *testing.T) {
 // TestNothingIsLeft checks that the commands end however the program ends: no process holds their
 // standard output afterwards.
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel() // it waits
 	netns, _ := programs(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		cmd := exec.Command(netns, "--hosts", "2", "--rate", "", "--", "sh", "-c", "echo up; exec sleep 1000")
@@ -132,6 +137,7 @@ func TestNothingIsLeft(t *testing.T) {
 // TestMPIStartsOnAllHosts checks that mpirun starts a process on each host, in its namespace and
 // with its name.
 func TestMPIStartsOnAllHosts(t *testing.T) {
+	t.Parallel() // it waits
 	netns, _ := programs(t)
 	hosts := "10.77.0.1,10.77.0.2,10.77.0.3"
 	for name, flags := range map[string]string{
@@ -155,13 +161,16 @@ func TestMPIStartsOnAllHosts(t *testing.T) {
 // TestMPIOverLossyHosts checks that operations of an MPI program have the results of the MPI's own
 // functions on hosts whose network loses frames. Engine go multicasts to the hosts.
 func TestMPIOverLossyHosts(t *testing.T) {
+	t.Parallel() // it waits
 	netns, schedgen := programs(t)
 	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
 	require.NoError(t, err)
-	t.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
-	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // schedgen's cache of compiled libraries
+	// The second is schedgen's cache of compiled libraries.
+	env := append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(goCache)), "XDG_CACHE_HOME="+t.TempDir())
 	// This builds engine go before the time of the ranks begins, because a build may take minutes.
-	out, err := exec.Command(schedgen, "mpi", "--engine", "go", "--", "true").CombinedOutput()
+	build := exec.Command(schedgen, "mpi", "--engine", "go", "--", "true")
+	build.Env = env
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, mpi := range heavy.Or([]string{"openmpi"}, []string{"openmpi", "mpich"}) {
 		t.Run(mpi, func(t *testing.T) {
@@ -180,6 +189,7 @@ func TestMPIOverLossyHosts(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer stop()
 			cmd := exec.CommandContext(ctx, netns, append(args, program, "brief")...)
+			cmd.Env = env
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)

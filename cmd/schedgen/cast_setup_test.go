@@ -15,6 +15,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+	"github.com/schedgen/schedgen/internal/buildtest"
 )
 
 // receiverProgram builds the small receiver.
@@ -23,10 +24,7 @@ func receiverProgram(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	file := filepath.Join(t.TempDir(), receiverName)
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../schedgen-receive").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return file
+	return buildtest.Program(t, "../schedgen-receive", "-ldflags=-s -w")
 }
 
 // bareHosts are hosts that have no program.

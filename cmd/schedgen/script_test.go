@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -30,8 +31,13 @@ func TestMain(m *testing.M) {
 		}
 	}
 	_ = flag.Set("test.parallel", "6") // most parallel tests only wait; -parallel overrides this
-	testscript.Main(m, map[string]func(){"schedgen": main})
+	testscript.Main(tests{m}, map[string]func(){"schedgen": main})
 }
+
+// tests are the tests of this package, behind which the programs that they have built are removed.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return buildtest.Main(t.M) }
 
 // deal is a collective that is defined here alone: the root deals two blocks to each rank.
 var deal = ir.Collective{

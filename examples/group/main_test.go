@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/porttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(buildtest.Main(m)) }
 
 // process is a process that is a member.
 type process struct {
@@ -39,9 +43,7 @@ type house struct {
 }
 
 func newHouse(t *testing.T, manager func(*house) []string) *house {
-	h := &house{t: t, program: filepath.Join(t.TempDir(), "group"), manager: manager}
-	out, err := exec.Command("go", "build", "-o", h.program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	h := &house{t: t, program: buildtest.Program(t, "."), manager: manager}
 	t.Cleanup(func() {
 		for _, p := range h.procs {
 			p.kill()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // parallel tests mostly wait; -parallel overrides this
-	os.Exit(m.Run())
-}
-
-// build builds a program and returns its path.
-func build(t *testing.T, pkg string) string {
-	path := filepath.Join(t.TempDir(), "program")
-	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return path
+	os.Exit(buildtest.Main(m))
 }
 
 // want returns the lines that size ranks print, sorted.
@@ -52,7 +44,7 @@ func run(t *testing.T, env []string, args ...string) []string {
 
 func TestByHand(t *testing.T) {
 	t.Parallel()
-	hello := build(t, ".")
+	hello := buildtest.Program(t, ".")
 	require.Equal(t, want(1, "hello world"), run(t, nil, hello, "world"))
 
 	coordinator := "SCHEDGEN_COORDINATOR=" + porttest.Hold(t)
@@ -74,8 +66,7 @@ func TestByHand(t *testing.T) {
 func TestLaunchers(t *testing.T) {
 	t.Parallel() // it waits
 	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-	hello := build(t, ".")
-	schedgen := sync.OnceValue(func() string { return build(t, "../../cmd/schedgen") })
+	hello := buildtest.Program(t, ".")
 	for _, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
 		t.Run(launcher[0], func(t *testing.T) {
 			if _, err := exec.LookPath(launcher[0]); err != nil {
@@ -92,7 +83,7 @@ func TestLaunchers(t *testing.T) {
 			}
 			t.Run("schedgen", func(t *testing.T) {
 				t.Parallel()
-				args := slices.Concat(launcher, []string{"-n", "3", schedgen(), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
+				args := slices.Concat(launcher, []string{"-n", "3", buildtest.Program(t, "../../cmd/schedgen"), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
 				require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
 			})
 		})

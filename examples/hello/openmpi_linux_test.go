@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/buildtest"
 )
 
 // host is a simulated host: a network namespace and a host name, which end with a process.
@@ -76,7 +78,7 @@ func TestOpenMPIOnSeveralHosts(t *testing.T) {
 	agent := filepath.Join(t.TempDir(), "agent")
 	script := fmt.Sprintf("#!/bin/sh\nhost=$1\nshift\ncase $host in\nb) pid=%d;;\nc) pid=%d;;\nesac\nexec nsenter --net --uts --target $pid sh -c \"$*\"\n", b.pid, c.pid)
 	require.NoError(t, os.WriteFile(agent, []byte(script), 0o700))
-	hello := build(t, ".")
+	hello := buildtest.Program(t, ".")
 	env := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 	mpirun := a.on("mpirun.openmpi", "--oversubscribe", "--mca", "plm_rsh_agent", agent)
 

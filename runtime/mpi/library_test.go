@@ -27,28 +27,55 @@ type world struct {
 	env     []string
 }
 
+// scratch is a folder for what is built once for all tests.
+var scratch string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "mpi")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir) // a temporary folder
+	os.Exit(code)
+}
+
 // goEngine builds the engine go once.
 var goEngine = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "goengine")
-	if err != nil {
-		return "", err
-	}
 	command, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	built.dir = dir
-	return BuildGo(context.Background(), dir, command)
+	return BuildGo(context.Background(), scratch, command)
 })
 
-var built struct{ dir string }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir) // a temporary folder
+// library builds the library and its tables once.
+var library = sync.OnceValues(func() (*Library, error) {
+	l, err := Build(context.Background(), scratch, "", "")
+	for ranks := 2; err == nil && ranks <= 9; ranks++ {
+		err = WriteTables(l.TablesOf(ranks), ranks)
 	}
-	os.Exit(code)
+	return l, err
+})
+
+// programs has the paths of the programs that compiled has made, by the command that made them.
+var programs = make(map[string]string)
+
+// compiled runs a compiler, unless it has run with the same arguments before. It returns the path
+// of the program or the library that it has made.
+func compiled(t *testing.T, compiler string, args ...string) string {
+	t.Helper()
+	key := fmt.Sprintf("%q", append([]string{compiler}, args...))
+	if path, ok := programs[key]; ok {
+		return path
+	}
+	path := filepath.Join(scratch, fmt.Sprint("program", len(programs)))
+	out, err := exec.Command(compiler, append([]string{"-o", path}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	programs[key] = path
+	return path
 }
 
 // withGo makes the ranks use the engine go, from the first operation of a communicator on.
@@ -59,7 +86,7 @@ func (w *world) withGo(t *testing.T) {
 	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path, "SCHEDGEN_MPI_JOIN=0")
 }
 
-// newWorld builds the library. It skips the test if the MPI is not installed.
+// newWorld returns a world of an MPI. It skips the test if the MPI is not installed.
 func newWorld(t *testing.T, mpi string) *world {
 	t.Helper()
 	for _, tool := range []string{"mpicc." + mpi, "mpirun." + mpi} {
@@ -67,34 +94,42 @@ func newWorld(t *testing.T, mpi string) *world {
 			t.Skipf("%s is not installed", tool)
 		}
 	}
-	library, err := Build(t.Context(), t.TempDir(), "", "")
+	library, err := library()
 	require.NoError(t, err)
-	for ranks := 2; ranks <= 9; ranks++ {
-		require.NoError(t, WriteTables(library.TablesOf(ranks), ranks))
-	}
 	w := &world{mpi: mpi, library: library, preload: library.Path, env: []string{"SCHEDGEN_MPI=c", "SCHEDGEN_MPI_REPORT=1"}}
 	if mpi == "mpich" {
 		// Without this, waiting ranks keep their cores; and version 4.0.2 crashes in its own
 		// MPI_Reduce.
-		yield := filepath.Join(t.TempDir(), "yield.so")
-		out, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", yield, "../../bench/mpi/yield.c", "-ldl").CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		w.preload += ":" + yield
+		w.preload += ":" + compiled(t, "cc", "-O2", "-shared", "-fPIC", "../../bench/mpi/yield.c", "-ldl")
 		w.env = append(w.env, "MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE=0")
 	}
 	return w
 }
 
+// ownTables makes the ranks read the tables of a folder of this test, which it returns, because the
+// rules for engine auto are beside the tables.
+func (w *world) ownTables(t *testing.T, ranks int) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Link(w.library.TablesOf(ranks), filepath.Join(dir, fmt.Sprintf("%d.tables", ranks))))
+	w.env = append(w.env, "SCHEDGEN_MPI_TABLES="+dir)
+	return dir
+}
+
 // compile compiles a program of testdata.
 func (w *world) compile(t *testing.T, compiler, file string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(compiler + "." + w.mpi); err != nil {
-		t.Skipf("%s.%s is not installed", compiler, w.mpi)
+	compiler += "." + w.mpi
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("%s is not installed", compiler)
 	}
-	program := filepath.Join(t.TempDir(), "program")
-	out, err := exec.Command(compiler+"."+w.mpi, append(flags, "-o", program, "testdata/"+file)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
+	return compiled(t, compiler, append(flags, "testdata/"+file)...)
+}
+
+// hazards compiles hazards.c.
+func (w *world) hazards(t *testing.T) string {
+	t.Helper()
+	return w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread")
 }
 
 // run runs a program and returns its output. It fails after two minutes if a rank hangs.
@@ -190,7 +225,7 @@ func TestRules(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.env = append(w.env, "SCHEDGEN_MPI=auto")
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
-		rules := filepath.Join(w.library.Tables, "3-"+w.mpi+"-one-host.rules")
+		rules := filepath.Join(w.ownTables(t, 3), "3-"+w.mpi+"-one-host.rules")
 
 		write := func(text string) { require.NoError(t, os.WriteFile(rules, []byte(text), 0o666)) }
 		write("schedgen rules 1\nallreduce 0 c\nallreduce 64 mpi\nbcast 0 mpi\nscan 0 go\nreduce x c\nno-such 0 c\n")
@@ -222,10 +257,10 @@ func TestTune(t *testing.T) {
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
 		path, err := goEngine()
 		require.NoError(t, err)
+		rules := filepath.Join(w.ownTables(t, 3), "3-"+w.mpi+"-one-host.rules")
 		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.2", "SCHEDGEN_MPI_GO=" + path}, program, "brief")
 		require.NoError(t, err, out)
 		require.Regexp(t, `schedgen: tune: 100 %  alltoall +2097152 B  MPI +[\d.]+ us  c +[\d.]+  go +[\d.]+\n`, out)
-		rules := filepath.Join(w.library.Tables, "3-"+w.mpi+"-one-host.rules")
 		require.Contains(t, out, "schedgen: tune: engine auto has its rules in "+rules)
 		text, err := os.ReadFile(rules)
 		require.NoError(t, err)
@@ -237,9 +272,10 @@ func TestTune(t *testing.T) {
 func TestTuneAtTheEnd(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "nothing.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		tables := w.ownTables(t, 2)
 		out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.1"}, program)
 		require.NoError(t, err, out)
-		require.Contains(t, out, "schedgen: tune: engine auto has its rules in "+w.library.Tables)
+		require.Contains(t, out, "schedgen: tune: engine auto has its rules in "+tables)
 		out, err = w.run(t, 1, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.1"}, program)
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: tune: nothing was measured: there is one rank, or there are no tables")
@@ -267,10 +303,14 @@ func TestFortran(t *testing.T) {
 
 func TestHazards(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
-		program := w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread")
+		program := w.hazards(t)
 		for _, name := range []string{"rendezvous", "forwarding", "threads", "many", "exhausted", "children", "mismatch"} {
 			t.Run(name, func(t *testing.T) {
-				out, err := w.run(t, 4, nil, program, name)
+				ranks := 4
+				if name == "threads" || name == "exhausted" {
+					ranks = heavy.Or(2, 4) // thousands of operations, each slow if ranks share cores
+				}
+				out, err := w.run(t, ranks, nil, program, name)
 				require.NoError(t, err, out)
 				require.Regexp(t, `among [24] ranks`, out)
 			})
@@ -281,7 +321,7 @@ func TestHazards(t *testing.T) {
 func TestHazardsOfGo(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
-		program := w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread")
+		program := w.hazards(t)
 		names := []string{"rendezvous", "forwarding", "threads", "many", "children", "mismatch", "profiled", "profiled-before", "profiled-on-stack", "fork", "order", "mismatch-begun", "threads-begin"}
 		for _, name := range heavy.Or(append(names[:4:4], names[len(names)-2:]...), names) {
 			t.Run(name, func(t *testing.T) {
@@ -297,7 +337,7 @@ func TestHazardsOfGo(t *testing.T) {
 func TestGoThatIsMissing(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
-		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		program := w.hazards(t)
 		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_GO=/no/such/library"}, program, "many")
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: rank 0: engine c in place of engine go: /no/such/library: ")
@@ -317,7 +357,7 @@ func TestGoThatIsMissing(t *testing.T) {
 func TestRankThatCannotJoin(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
-		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		program := w.hazards(t)
 		own := filepath.Join(t.TempDir(), "program")
 		script := "#!/bin/sh\ntest \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 && export SCHEDGEN_TRANSPORT=pigeons\nexec \"$@\"\n"
 		require.NoError(t, os.WriteFile(own, []byte(script), 0o777))
@@ -343,7 +383,7 @@ func TestBuildGoRefuses(t *testing.T) {
 // Without tables the MPI performs everything, at all ranks. A command makes missing tables.
 func TestTablesThatAreMissing(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
-		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		program := w.hazards(t)
 		empty := t.TempDir()
 		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "many")
 		require.NoError(t, err, out)
@@ -374,7 +414,7 @@ func TestTablesThatAreMissing(t *testing.T) {
 func TestProfilers(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		profiler := w.compile(t, "mpicc", "profiler.c", "-shared", "-fPIC")
-		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		program := w.hazards(t)
 		w.preload = w.library.Path + ":" + profiler + strings.TrimPrefix(w.preload, w.library.Path)
 		for engine, seen := range map[string]int{"c": 0, "auto": 300, "off": 300} {
 			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine}, program, "many")
@@ -386,7 +426,7 @@ func TestProfilers(t *testing.T) {
 
 // The library does not affect a program that does not use MPI.
 func TestOtherPrograms(t *testing.T) {
-	library, err := Build(t.Context(), t.TempDir(), "", "")
+	library, err := library()
 	if err != nil {
 		t.Skip(err)
 	}

@@ -11,13 +11,23 @@
 enum { WORDS = 1 << 19 };
 
 static unsigned *in, *ours, *theirs;
-static int failures;
+static int failures, reach;
 
-/* Fills all memory with the same bytes before both calls, so that gaps are compared too. */
+/* Sets reach to the words that an operation with this block can touch, and some behind them. */
+static void set_reach(int n, int size, int words)
+{
+    long most = (long)(n + 3 * size) * size * words + 1000;
+    reach = most < WORDS ? (int)most : WORDS;
+}
+
+/*
+ * Fills memory with the same bytes before both calls, so that gaps are compared too. Behind reach the
+ * bytes of earlier calls are left, which are the same in both memories.
+ */
 static void fill(int rank, int seed)
 {
     int i;
-    for (i = 0; i < WORDS; i++) {
+    for (i = 0; i < reach; i++) {
         in[i] = (unsigned)((i * 7 + rank * 131 + seed * 17) % 23 + 1);
         ours[i] = theirs[i] = (unsigned)((i * 11 + rank * 37 + seed) % 19 + 1);
     }
@@ -82,6 +92,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (n = 0; n <= longest; n = n * 7 + 1) {
+        set_reach(n, size, words);
         for (root = 0; root < size; root += 1 + size / 3) {
             BOTH(what, n, root, Reduce, in, out, n, type, op, root, comm);
             BOTH(what, n, root, Reduce, rank == root ? MPI_IN_PLACE : out, rank == root ? out : NULL, n, type, op, root, comm);
@@ -116,6 +127,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
         PMPI_Reduce_scatter(MPI_IN_PLACE, theirs, counts, type, op, comm);
         expect(!memcmp(ours, theirs, (size_t)counts[rank] * (size_t)words * 4), "Reduce_scatter in place");
     }
+    fill(rank, 0); /* no undefined bytes are left */
 }
 
 /* Ranks describe the same bytes by two types: `other` has two of `type`. */
@@ -129,6 +141,7 @@ static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int word
         int two = n % 2 == 0, odd = two && rank % 2;
         MPI_Datatype t = odd ? other : type;
         int m = odd ? n / 2 : n;
+        set_reach(n, size, words);
         for (root = 0; root < size; root += 1 + size / 3) {
             BOTH(what, n, root, Bcast, out, m, t, root, comm);
             if ((long)n * size * words > WORDS / 2)
@@ -165,8 +178,10 @@ static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int word
         if ((long)(n + 3 * size) * size * words < WORDS)
             BOTH(what, n, -7, Alltoallv, in, counts, starts, type, out, back, from, type, comm);
     }
-    if (longest > 10000)
+    if (longest > 10000) {
+        set_reach(150000, size, words);
         BOTH(what, 150000, 0, Bcast, out, 150000, type, 0, comm);
+    }
     MPI_Barrier(comm);
 }
 
@@ -274,6 +289,8 @@ int main(int argc, char **argv)
     in = malloc(WORDS * sizeof *in);
     ours = malloc(WORDS * sizeof *ours);
     theirs = malloc(WORDS * sizeof *theirs);
+    reach = WORDS;
+    fill(0, 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     all(MPI_COMM_WORLD, brief ? 400 : 40000);

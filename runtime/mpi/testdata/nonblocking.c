@@ -12,7 +12,7 @@
 enum { WORDS = 1 << 17, WAYS = 10, SEVERAL = 8 };
 
 static unsigned *in, *ours, *theirs;
-static int rank, ranks, failures, way, go;
+static int rank, ranks, failures, way, go, reach;
 static int taken; /* engine go takes the next operation; statuses of MPICH 4.0.2's own operations are arbitrary */
 
 static void fail(const char *what)
@@ -21,10 +21,18 @@ static void fail(const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* Sets reach to the words that an operation with blocks of up to n elements can touch, and some behind them. */
+static void set_reach(int n, int words)
+{
+    long most = (long)(n + 3 * ranks) * ranks * words + 1000;
+    reach = most < WORDS ? (int)most : WORDS;
+}
+
+/* Fills both memories with the same bytes. Behind reach the bytes of earlier calls are left, which are the same. */
 static void fill(int seed)
 {
     int i;
-    for (i = 0; i < WORDS; i++) {
+    for (i = 0; i < reach; i++) {
         in[i] = (unsigned)((i * 7 + rank * 131 + seed * 17) % 23 + 1);
         ours[i] = theirs[i] = (unsigned)((i * 11 + rank * 37 + seed) % 19 + 1);
     }
@@ -134,6 +142,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
     int n, root, i, counts[64];
     for (n = 0; n <= longest; n = n * 9 + 1) {
         taken = go && n > 0 && !strchr(what, ' ');
+        set_reach(n, words);
         for (root = 0; root < ranks; root += 1 + ranks / 3) {
             BOTH(what, n, root, Ireduce, Reduce, in, out, n, type, op, root, comm);
             BOTH(what, n, root, Ireduce, Reduce, rank == root ? MPI_IN_PLACE : out, rank == root ? out : NULL, n, type, op, root, comm);
@@ -174,6 +183,7 @@ static void folds(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int words, const 
                 fprintf(stderr, "rank %d of %d: Ireduce_scatter in place (%s: %d, %d)\n", rank, ranks, what, n, i);
         }
     }
+    fill(0); /* no undefined bytes are left */
 }
 
 /*
@@ -223,6 +233,7 @@ static void moves(MPI_Comm comm, MPI_Datatype type, MPI_Datatype other, int word
         int odd = n % 2 == 0 && rank % 2, m = odd ? n / 2 : n;
         MPI_Datatype t = odd ? other : type;
         taken = go && n > 0;
+        set_reach(n, words);
         for (root = 0; root < ranks; root += 1 + ranks / 3) {
             BOTH(what, n, root, Ibcast, Bcast, out, m, t, root, comm);
             if ((long)n * ranks * words > WORDS / 2)
@@ -463,6 +474,8 @@ int main(int argc, char **argv)
     in = malloc(WORDS * sizeof *in);
     ours = malloc(WORDS * sizeof *ours);
     theirs = malloc(WORDS * sizeof *theirs);
+    reach = WORDS;
+    fill(0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
