@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -54,7 +55,7 @@ var deal = ir.Collective{
 // TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
 // which nobody listens. Scripts have two more commands than those of testscript. "exits N command
 // …" runs a command that must exit with N. "interrupts command …" sends an interrupt after the
-// first line of output.
+// first line of output. The condition heavy holds if all cases run.
 func TestScripts(t *testing.T) {
 	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	require.NoError(t, err)
@@ -69,6 +70,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would otherwise make each process sleep for a second
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "heavy" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return heavy.Tests(), nil
 		},
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
