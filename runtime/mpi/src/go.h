@@ -142,13 +142,20 @@ static void progress(void *with)
 }
 
 /*
- * Reports whether all ranks can join. The first rank that cannot prints the reason, unless the
- * reason is only that too many communicators have joined.
+ * This rank could not join a communicator, and has said so. It does not try again for others: what
+ * prevented it is hardly ever gone, and an attempt may take half a minute.
+ */
+static int gave_up;
+
+/*
+ * Reports whether all ranks can join. The first rank that cannot prints the reason, unless it has
+ * given up before, or too many communicators have joined.
  */
 static int all_can(struct communicator *c, int reserved)
 {
     const char *wrong = open_go();
-    int mine = reserved && !wrong ? INT_MAX : c->rank, first = 0;
+    int can = reserved && !wrong && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED);
+    int mine = can ? INT_MAX : c->rank, first = 0;
     if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->inner))
         return 0;
     if (first == c->rank && wrong)
@@ -219,6 +226,8 @@ static void join(struct communicator *c)
         }
         if (!P_Bcast(where, sizeof where, mpi.type_byte, 0, c->inner) && *where)
             GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, progress, another_failed, c));
+        if (id == GO_FAILED)
+            __atomic_store_n(&gave_up, 1, __ATOMIC_RELAXED);
         if (all_joined(c, id, requests)) {
             c->go = id;
             keep(c, 1);
