@@ -66,7 +66,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 					}
 					return all
 				}
-				sender := startCast(t, args("cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")...)
+				sender := startCast(t, args("cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "1MiB/s", "--json")...)
 				at := sender.address()
 				dirs, all := map[string]string{}, map[string]*castProcess{}
 				start := func(name string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +33,9 @@ func startCast(t *testing.T, args ...string) *castProcess {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	c := &castProcess{t: t, cmd: exec.CommandContext(t.Context(), exe, args...)}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a receiver waits for its sender without end
+	t.Cleanup(cancel)
+	c := &castProcess{t: t, cmd: exec.CommandContext(ctx, exe, args...)}
 	c.cmd.Args[0] = "schedgen"
 	c.cmd.Env = append(os.Environ(), quickExit)
 	c.in, err = c.cmd.StdinPipe()
