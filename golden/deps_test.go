@@ -231,8 +231,8 @@ var homes = []struct {
 		"system calls are for the transports, and for files with holes and reserved space"},
 	{[]string{"github.com/mmcloughlin/avo/..."}, []string{"runtime/fold/internal/asm"},
 		"the writer of assembly is a module of its own: nothing in the product depends on it"},
-	{[]string{"github.com/klauspost/compress/zstd"}, []string{"cast"},
-		"only a sender of files must compress for slow networks"},
+	{[]string{"github.com/klauspost/compress/..."}, []string{"cast", "cast/remote"},
+		"only a sender of files must compress for slow networks, and a program for hosts in little time"},
 	{[]string{"golang.org/x/time/rate"}, []string{"cast"},
 		"only a sender of files must limit its rate"},
 }

@@ -45,13 +45,12 @@ func resultOf(t *testing.T, text string) (r cast.Result) {
 // it get no other one.
 func TestCastSpreadsReceiver(t *testing.T) {
 	t.Parallel()
-	receiver := receiverProgram(t)
 	s := sshdtest.Start(t, bareHosts(t, 5)...)
 	path, text := fileOf(t, 1<<20)
 	groups := filepath.Join(t.TempDir(), "groups")
 	require.NoError(t, os.WriteFile(groups, []byte("last: n[05-06]\n"), 0o600))
 	for _, install := range []bool{true, false} {
-		args := []string{path, "-w", "n[01-04],@last", "-x", "n06", "--groups", groups, "--to", "data", "--json", "--receiver", receiver}
+		args := []string{path, "-w", "n[01-04],@last", "-x", "n06", "--groups", groups, "--to", "data", "--json"}
 		if install {
 			args = append(args, "--install")
 		}
@@ -78,7 +77,7 @@ func TestCastSpreadsReceiver(t *testing.T) {
 			clean(t, h)
 		}
 	}
-	code, out, said := overSSH(t, s, path, "-w", "n[01-02]", "--to", "data", "--dry-run", "--receiver", receiver).wait()
+	code, out, said := overSSH(t, s, path, "-w", "n[01-02]", "--to", "data", "--dry-run").wait()
 	require.Zero(t, code, said)
 	require.Regexp(t, `  set-up: no host needs the program, connected in [0-9.]+ s\n  n01: has schedgen-receive\n  n02: has schedgen-receive\n`, out)
 }
@@ -86,7 +85,6 @@ func TestCastSpreadsReceiver(t *testing.T) {
 // A host that passes on the program and ends, or cannot be reached by the others, stops nobody.
 func TestCastSpreadsAround(t *testing.T) {
 	t.Parallel()
-	receiver := receiverProgram(t)
 	hosts := bareHosts(t, 4)
 	// The hosts seem to be at an address of which nobody answers.
 	for _, h := range hosts {
@@ -94,7 +92,7 @@ func TestCastSpreadsAround(t *testing.T) {
 	}
 	s := sshdtest.Start(t, hosts...)
 	path, _ := fileOf(t, 1<<20)
-	code, out, said := overSSH(t, s, path, "-w", "n[01-04]", "--to", "data", "--json", "--receiver", receiver, "--listen", "127.0.0.1:0").wait()
+	code, out, said := overSSH(t, s, path, "-w", "n[01-04]", "--to", "data", "--json", "--listen", "127.0.0.1:0").wait()
 	require.Zero(t, code, "%s%s", out, said)
 	r := resultOf(t, out)
 	require.Zero(t, r.Failed())

@@ -58,6 +58,15 @@ func wrapped(t *testing.T, h *sshdtest.Host, command string) *sshdtest.Host {
 // overSSH starts a sender.
 func overSSH(t *testing.T, s *sshdtest.Server, args ...string) *castProcess {
 	t.Helper()
+	if !testing.Short() {
+		args = append([]string{"--receiver", receiverProgram(t)}, args...)
+	}
+	return copiesItself(t, s, args...)
+}
+
+// copiesItself casts like overSSH. Hosts without the program get this one, which takes seconds.
+func copiesItself(t *testing.T, s *sshdtest.Server, args ...string) *castProcess {
+	t.Helper()
 	return startCast(t, append([]string{"cast", "--ssh", s.SSH, "--connect-timeout", "2m"}, args...)...)
 }
 
@@ -93,11 +102,11 @@ func TestCastOverSSH(t *testing.T) {
 	hosts := filepath.Join(t.TempDir(), "hosts")
 	require.NoError(t, os.WriteFile(hosts, []byte("same # it is\n\nother\n"), 0o600))
 
-	code, out, said := overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--dry-run").wait()
+	code, out, said := copiesItself(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--dry-run").wait()
 	require.Zero(t, code, said)
 	require.Regexp(t, `to 3 receivers: 1 entry, 3 MiB\n  set-up: 1 copy of the program sent, [0-9.]+ MiB, and 1 passed on by hosts, connected in [0-9.]+ s\n  bare: would get a copy of schedgen, [0-9.]+ MiB\n  same: has schedgen\n  other: would get a copy of schedgen, [0-9.]+ MiB\n`, out)
 
-	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json", "--transport", "tcp").wait()
+	code, out, said = copiesItself(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json", "--transport", "tcp").wait()
 	require.Zero(t, code, said)
 	var end cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &end), "%s", out)
