@@ -63,6 +63,9 @@ func diskOf(pause time.Duration, slow int, rounds *int) *joinSink {
 // A receiver whose disk is slow does not hold up the others, and gets the rest after them.
 func TestServesSlow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares the speeds of two disks, of which the race detector leaves little difference")
+	}
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, make([]byte, 96<<20), 0o600))
 	p, err := Files(t.Context(), path)
