@@ -75,7 +75,7 @@ func TestCastServesLate(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 3<<20)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
-	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "512KiB/s", "--json")
 	at := sender.address()
 	early := startCast(t, "receive", "--from", at, "--to", one, "--name", "early")
 	writing(t, one)

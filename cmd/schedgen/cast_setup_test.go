@@ -21,9 +21,6 @@ import (
 // receiverProgram builds the small receiver.
 func receiverProgram(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
 	return buildtest.Program(t, "../schedgen-receive", "-ldflags=-s -w")
 }
 

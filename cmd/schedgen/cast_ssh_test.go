@@ -58,10 +58,7 @@ func wrapped(t *testing.T, h *sshdtest.Host, command string) *sshdtest.Host {
 // overSSH starts a sender.
 func overSSH(t *testing.T, s *sshdtest.Server, args ...string) *castProcess {
 	t.Helper()
-	if !testing.Short() {
-		args = append([]string{"--receiver", receiverProgram(t)}, args...)
-	}
-	return copiesItself(t, s, args...)
+	return copiesItself(t, s, append([]string{"--receiver", receiverProgram(t)}, args...)...)
 }
 
 // copiesItself casts like overSSH. Hosts without the program get this one, which takes seconds.
