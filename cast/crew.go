@@ -289,7 +289,7 @@ func (c *crew) showStatus() {
 	}
 }
 
-// close ends the wait for receivers. The cast serves those that have come.
+// close ends the wait for receivers. The cast serves the hosts that have arrived.
 func (c *crew) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -141,8 +141,8 @@ func mean(windows []stint) (m stint) {
 // slower than that again, and the ranks measure once more.
 const staleWindows = 3
 
-// stale reports whether the rates must be measured again. If so, it discards all windows, and
-// ignores those that were not measured after the piece behind.
+// stale reports whether the rates must be measured again. If so, it discards all windows, and from
+// then on ignores windows measured up to the piece behind.
 func (p *pace) stale(behind uint64) bool {
 	if len(p.recent) < 2 {
 		return false

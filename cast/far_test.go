@@ -27,8 +27,8 @@ func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind 
 	return w.behind(t, want, errSlowHost), time.Since(began)
 }
 
-// A receiver whose network is ten times slower than those of the others is left out, and the others
-// continue at their speed. No other receiver is left out.
+// The cast leaves out a receiver with a network ten times slower than the others. The other
+// receivers continue at their speed. No other receiver is left out.
 func TestSlowNetworkIsLeftOut(t *testing.T) {
 	const fast = 10 * longer // bytes a second
 	for name, c := range map[string]struct {

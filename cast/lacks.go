@@ -109,8 +109,8 @@ func (l *lacks) unknown(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 }
 
 // group returns the receivers that are served together next, and the blocks that at least one of
-// them lacks. It takes the first receiver, and those that can join it without getting many blocks
-// that they have.
+// them lacks. It takes the first receiver, and adds a receiver if the group then sends it few
+// blocks that it has.
 func (l *lacks) group(all []lobby.Guest) (chosen []int, lacked *block.Set) {
 	l.groups++
 	least := int64(0)

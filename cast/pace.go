@@ -113,8 +113,7 @@ func (p *pace) report(rank int, w stint) {
 // forget removes the windows of a receiver, which takes no more data.
 func (p *pace) forget(rank int) { delete(p.recent, rank) }
 
-// slow returns the rank of the slowest receiver among those that hold up the others, or 0 if there
-// is none.
+// slow returns the rank of the slowest receiver that holds up the others, or 0 if no receiver does.
 func (p *pace) slow() (slowest int) {
 	rates := map[int]float64{}
 	var all []float64

@@ -92,7 +92,7 @@ func TestSlowGoesOn(t *testing.T) {
 	})
 }
 
-// A receiver whose disk is ten times slower than those of the others is left out, and the others
+// The cast leaves out a receiver with a disk ten times slower than the others. The other receivers
 // continue at their speed. No other receiver is left out.
 func TestSlowIsLeftOut(t *testing.T) {
 	const fast = 20 * size // bytes a second

@@ -50,8 +50,8 @@ func pieceFor(rates ...float64) int {
 	return n
 }
 
-// most is the greatest number of pieces that a sender holds: those of two strides that are not
-// confirmed, those that are announced, those that are read ahead, and the one that is being filled.
+// most is the greatest number of pieces that a sender holds: two strides of unconfirmed pieces, the
+// announced pieces, the pieces that it has read ahead, and the piece that it fills now.
 const most = 2*stride + 2*window + ahead + 1
 
 // The flags of a piece.

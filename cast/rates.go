@@ -24,8 +24,8 @@ const (
 	worthWaiting = 2 * time.Second
 )
 
-// rates holds the receivers whose networks were measured as much slower than those of the others,
-// before any data were sent.
+// rates holds the receivers with slow networks. A network is slow if a measurement before the first
+// data was far below the measurements of the other receivers.
 type rates struct {
 	slow map[string]bool // by the ID of their processes
 }

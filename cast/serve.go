@@ -298,8 +298,8 @@ func (s *server) until(want *lobby.Count, d time.Duration) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// next returns the count for the receivers of a later round: those that have come meanwhile, and
-// those that are expected to come within --wait.
+// next returns the count for the receivers of a later round. They are the receivers that have come
+// meanwhile, and any that the cast expects within --wait.
 func (s *server) next() (want *lobby.Count, stop func()) {
 	want = lobby.NewCount(1)
 	left := time.Until(s.deadline)
@@ -379,8 +379,8 @@ func (s *server) meet(ctx context.Context, round *round) (*runtime.Comm, error) 
 	return nil, err
 }
 
-// send serves a party. again is the number of its receivers that come again, and silent the number
-// of those that gave no sign of life and may come again.
+// send serves a party. again is the number of its receivers that come again. silent is the number of
+// receivers that gave no sign of life and may come again.
 func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (again, silent int, err error) {
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport

@@ -294,8 +294,8 @@ func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 }
 
 // sameFixpoint compares the page's fixpoint with that of package fixpoint, for all algorithms and
-// random losses. Daily tests take one algorithm of each collective, those that multicast, and a
-// third of the others, and put every other algorithm on hosts.
+// random losses. Daily tests take one algorithm of each collective, all algorithms that multicast,
+// and a third of the others. They put every other algorithm on hosts.
 func sameFixpoint(b *browser) {
 	rnd, drawn := rand.New(rand.NewPCG(4, 5)), rand.IntN(3)
 	b.Logf("algorithms %d, %d, …", drawn, drawn+3)

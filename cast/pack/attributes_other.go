@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// readExtended returns an error, because only those of Linux are supported.
+// readExtended returns an error. Only Linux is supported.
 func readExtended(*os.File, bool, bool) ([]record.Extended, error) {
 	return nil, errors.New("only Linux can send access lists and extended attributes")
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// setExtended returns an error if there are attributes to set, because only those of Linux are
-// supported.
+// setExtended returns an error if there are attributes to set. Only Linux is supported.
 func setExtended(_ *os.File, a *record.Attributes) error {
 	if len(a.Extended) == 0 {
 		return nil

@@ -142,7 +142,7 @@ func (u *unpacker) doom(l *level, name string) error {
 
 var errEnough = errors.New("enough")
 
-// eachDoomed calls do for an entry and all entries below it, except those that the rules exclude.
+// eachDoomed calls do for an entry and all entries below it, unless the rules exclude an entry.
 // Entries below come first. some reports whether it called do, and stays whether the entry itself
 // stays. eachDoomed never follows a link.
 func (u *unpacker) eachDoomed(in Dir, name, rel string, do func(in Dir, name string) error) (some, stays bool, err error) {

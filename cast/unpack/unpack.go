@@ -68,7 +68,7 @@ var (
 	ErrUnasked = errors.New("not accepted at this host")
 	// ErrTooMany says that more entries would be deleted than Delete allows.
 	ErrTooMany = errors.New("too many entries would be deleted")
-	// ErrSum says that the received data are not those that were sent.
+	// ErrSum says that the received data differ from the sent data.
 	ErrSum = errors.New("its SHA-256 is wrong")
 )
 

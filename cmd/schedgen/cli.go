@@ -56,7 +56,7 @@ type cli struct {
 	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network with failures drawn from seeds."`
 	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, from models, simulation and runs."`
 
-	// The verbs about the command itself; those that read the command line need the whole of it.
+	// The verbs about the command itself. A verb with the tag whole reads the whole command line.
 	Help       helpCmd       `cmd:"" whole:"" group:"about" help:"Show the help of a verb."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a script that makes a shell complete schedgen's command lines."`
 	Man        manCmd        `cmd:"" whole:"" group:"about" help:"Print the manual page."`

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// graceTime is how long a rank whose meeting has failed stays to tell those that come why.
+// graceTime is how long a rank stays after its meeting has failed, to tell late ranks the reason.
 const graceTime = 200 * time.Millisecond
 
 // node is a rank in the tree while ranks meet: the host of its children (host.go), and the guest of

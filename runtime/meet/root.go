@@ -60,7 +60,7 @@ func (d *directory) answer(rank int) {
 	}
 }
 
-// forget handles a rank that has gone: those below it wait until it has come again.
+// forget handles a rank that has gone. The ranks below it wait until it has come again.
 func (d *directory) forget(rank int) {
 	delete(d.doors, rank)
 	maps.DeleteFunc(d.told, func(other int, _ bool) bool { return inSubtree(other, rank) })

@@ -100,7 +100,7 @@ func (t *Table[R]) Write(w io.Writer, rows iter.Seq[*R]) error {
 	return out.Error()
 }
 
-// Append writes a row behind those that w has already.
+// Append adds a row to the end of w.
 func (t *Table[R]) Append(w io.Writer, row *R) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(t.record(row)); err != nil {

@@ -144,8 +144,8 @@ func (l *Ledger) Clone() Ledger {
 	return c
 }
 
-// AppendState appends the state of l. Most awaited flags follow from turns and set slots; this adds
-// those that are awaited in vain.
+// AppendState appends the state of l. Most awaited flags follow from turns and set slots; AppendState
+// adds only the flags that are awaited in vain.
 func (l *Ledger) AppendState(dst []byte) []byte {
 	s := encode.Buffer{B: dst}
 	s.U64(l.begun % Turns)

@@ -327,7 +327,7 @@ func (h *Lobby) enter(v *visitor) bool {
 	return true
 }
 
-// tellChanged wakes those that wait for another number of guests. The caller holds h.mu.
+// tellChanged wakes the goroutines that wait for another number of guests. The caller holds h.mu.
 func (h *Lobby) tellChanged() {
 	close(h.changed)
 	h.changed = make(chan struct{})
