@@ -48,9 +48,9 @@ func (s *server) packs(rate float64) bool {
 // packWindow is the window size of zstd in bytes. Sender and receiver hold a few windows in memory.
 const packWindow = 1 << 20
 
-// Compressed returns a source of the data of source, compressed by zstd. If source
-// gives the same data each time, the compressed data are the same each time, too. raw and packed count the bytes before and after
-// compression; either may be nil.
+// Compressed returns a source of the data of source, compressed by zstd. If source gives the same
+// data each time, the compressed data are the same each time, too. raw and packed count the bytes
+// before and after compression; either may be nil.
 func Compressed(source Source, raw, packed *atomic.Int64) Source {
 	return func(ctx context.Context, w io.Writer) (err error) {
 		// With several goroutines, the compressed data would depend on timing.

@@ -74,7 +74,7 @@ func (ops *operations) unqueue() {
 	}
 }
 
-// leaving reports whether frames of o have not left, besides those that wait.
+// leaving reports whether frames of o have not left, besides waiting frames.
 func (o *op) leaving() bool { return o.unsent > o.window.Waiting()+len(o.waits.list) }
 
 // tickFlow gives up ranks that have not reported for too long.

@@ -174,7 +174,7 @@ var errTooLate = errors.New("all ranks have arrived without this one")
 // connect there afterwards. So one open port of a host is enough.
 //
 // Ranks that have already met may connect while this one still meets. The first bytes distinguish
-// their connections from those of ranks that come to meet.
+// their connections from the connections of ranks that come to meet.
 type Share struct {
 	Later [4]byte // first bytes of later connections
 }

@@ -257,7 +257,7 @@ func (w *Window) Due(y *Yields, repair moment.Time) moment.Time {
 }
 
 // Tick gives up a late child. again is false if there is none to give up; else do the step and call
-// Tick again. leaving says that frames of the operation have not left, besides those that wait.
+// Tick again. leaving says that frames of the operation have not left, besides waiting frames.
 func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields) (s Step, again bool) {
 	if w.stirred || w.parent < 0 && leaving {
 		w.stirred, w.moved = false, now

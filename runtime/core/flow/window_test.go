@@ -28,7 +28,7 @@ func innerOf(seq uint64, chunks int, from ...int32) *Message {
 	return m
 }
 
-// sent postpones the multicasts of all chunks, and returns those that need not wait.
+// sent postpones the multicasts of all chunks, and returns the chunks that need not wait.
 func (w *Window) sent(chunks int) (now []int) {
 	for k := range chunks {
 		if !w.Postpone(ir.Chunk(k)) {

@@ -63,7 +63,7 @@ func (rs *repairs) due() moment.Time {
 // Job is a repair to carry out.
 type Job struct {
 	Rule int32
-	Most int // it puts at most so many chunks, besides those that their rank has been put before
+	Most int // most chunks that it puts, besides chunks that their rank has been put before
 
 	at    int         // index in the list of repairs
 	again moment.Time // how long the next round waits if chunks are left

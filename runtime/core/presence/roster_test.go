@@ -54,7 +54,7 @@ func TestRoster(t *testing.T) {
 	require.Nil(t, r.Of(1))
 }
 
-// A rank that left after an operation has parted from those that called something else in it.
+// A rank that left after an operation has parted from the ranks that called something else in it.
 func TestParted(t *testing.T) {
 	var r Roster
 	r.Leave(1, 4, 0)
@@ -112,7 +112,7 @@ func TestRosterClone(t *testing.T) {
 	require.Zero(t, r.Of(2).Until)
 }
 
-// The near ranks are those that Farther steps through, and each hears of the others.
+// Farther steps through the near ranks, and each of them hears of the others.
 func TestNear(t *testing.T) {
 	var steps []int
 	for d := 1; d < 200; d = Farther(d) {

@@ -180,8 +180,8 @@ func (w *Watch) Nearest() (rank int, last moment.Time, ok bool) {
 	return 0, 0, false
 }
 
-// Targets returns the watched ranks, the nearest first, without those that operations wait for. The
-// last one is the next rank that gives signs of life, if there is one.
+// Targets returns the watched ranks, the nearest first, without the ranks that operations wait for.
+// The last one is the next rank that gives signs of life, if there is one.
 func (w *Watch) Targets() []int {
 	var ranks []int
 	for _, t := range w.targets {

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// exchangeMessages publishes the rank's messages while it receives those of all others. All ranks
+// exchangeMessages publishes the rank's messages and receives the messages of all other ranks. All ranks
 // begin together and meet at a barrier at the end. A message that arrives after the expected ones
 // is wrong.
 func (w *worker) exchangeMessages(ctx context.Context, out *Outcome) error {
