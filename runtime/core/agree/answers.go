@@ -17,8 +17,8 @@ type Answers struct {
 
 // answers lists the questions that were open when a core failed, by origin and number, and the
 // ranks whose answers are in. When ranks agree on the lost ranks, they join their lists, so that
-// all report the same. Only the first MaxQuestions count. The first questions of a union are among the
-// first questions of its parts.
+// all report the same. Only the first MaxQuestions count. The first questions of a union are among
+// the first questions of its parts.
 type answers []answersTo
 
 type answersTo struct {

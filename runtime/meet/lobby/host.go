@@ -126,8 +126,8 @@ type Reception struct {
 	// Probe, if not nil, makes the host measure the waiting guests before it chooses. It returns
 	// how many bytes to send to each of so many guests; the result is in Guest.Rate. The host sends
 	// at most 64 KiB to one guest after the other. Then it sends up to 128 KiB at a time to guests
-	// that seem slow, which it measures while it goes on. It starts no measurement after 2 s, and gives
-	// up on a guest that is silent for 1 s.
+	// that seem slow, which it measures while it goes on. It starts no measurement after 2 s, and
+	// gives up on a guest that is silent for 1 s.
 	Probe func(guests int) (bytes int)
 	// Choose selects the guests that get places, in the order of their ranks; it must select at
 	// least one.

@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// exchangeMessages publishes the rank's messages and receives the messages of all other ranks. All ranks
-// begin together and meet at a barrier at the end. A message that arrives after the expected ones
-// is wrong.
+// exchangeMessages publishes the rank's messages and receives the messages of all other ranks. All
+// ranks begin together and meet at a barrier at the end. A message that arrives after the expected
+// ones is wrong.
 func (w *worker) exchangeMessages(ctx context.Context, out *Outcome) error {
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
