@@ -100,6 +100,9 @@ func (n *net) until(cond func() bool, what string) {
 			n.ranks[0].Wait(time.Millisecond)
 		}
 		if time.Now().After(end) {
+			for rank, s := range n.sinks {
+				n.t.Logf("rank %d has %d frames and %+v; ends %q", rank, len(s.got), n.ranks[rank].Stats(), s.ends)
+			}
 			n.t.Fatalf("after %v not yet: %s", patience, what)
 		}
 	}

@@ -17,6 +17,7 @@ type sink struct {
 	got   []received
 	ended map[int]wire.End
 	twice []string // what was reported more than once
+	ends  []string // what was reported of the ends, for the message of a failure
 }
 
 // way identifies a frame under way: a communicator's lane carries one at a time.
@@ -81,6 +82,7 @@ func (s *sink) Ended(rank int, how wire.End, err error) {
 		s.twice = append(s.twice, fmt.Sprintf("rank %d has ended as %d, and why: %v", rank, how, err))
 	}
 	s.ended[rank] = how
+	s.ends = append(s.ends, fmt.Sprintf("rank %d has ended as %d: %v", rank, how, err))
 }
 
 // closed and lost return how many ranks have closed, and how many have ended in another way.

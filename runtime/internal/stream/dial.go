@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"sync"
@@ -49,10 +48,10 @@ func (d *dialer) dial(c *conn, wake func()) {
 		out := dialed{c: c, fd: -1}
 		conn, err := d.connect(c.p.addr)
 		if err == nil {
-			out.fd, err = takeConn(conn)
+			err = d.greet(conn, c.out.greets)
 		}
 		if err == nil {
-			err = greet(out.fd, c.out.greets)
+			out.fd, err = takeConn(conn)
 		}
 		out.err = err
 		d.mu.Lock()
@@ -64,12 +63,17 @@ func (d *dialer) dial(c *conn, wake func()) {
 }
 
 // greet sends a greeting at once, whatever its rank does meanwhile, since a silent connection
-// counts as a stranger. A peer that has closed before it accepted the connection has reset it. The
-// system reports that once: a later read only finds an end, like that of a dead process.
-func greet(fd int, b []byte) error {
-	n, err := unix.Write(fd, b)
-	if again(err) || err == nil && n < len(b) {
-		return io.ErrShortWrite // a new connection has room for it
+// counts as a stranger. It waits, up to the timeout, for a system that is short of memory for
+// connections. A peer that has closed before it accepted the connection has reset it. The system
+// reports that once: a later read only finds an end, like that of a dead process.
+func (d *dialer) greet(conn net.Conn, b []byte) error {
+	end := func() { conn.Close() }
+	late := d.clock.AfterFunc(d.timeout, end)
+	defer late.Stop()
+	defer context.AfterFunc(d.ctx, end)()
+	_, err := conn.Write(b)
+	if err != nil {
+		end()
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -95,4 +96,30 @@ func TestDialOutlastsABlip(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A greeting waits for room, at most for the timeout.
+func TestGreetingWaitsForRoom(t *testing.T) {
+	greeting := []byte("here I am")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDialer(clock.System{}, time.Second)
+		defer d.close()
+		one, other := net.Pipe()
+		begun := time.Now()
+		go func() {
+			time.Sleep(time.Second / 2)
+			_, _ = io.ReadFull(other, make([]byte, len(greeting)))
+		}()
+		require.NoError(t, d.greet(one, greeting))
+		require.Equal(t, time.Second/2, time.Since(begun))
+		require.Error(t, d.greet(one, greeting))
+		require.Equal(t, time.Second+time.Second/2, time.Since(begun))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := newDialer(clock.System{}, time.Second)
+		one, _ := net.Pipe()
+		go d.cancel()
+		require.Error(t, d.greet(one, greeting))
+		d.close()
+	})
 }
