@@ -35,10 +35,10 @@ type Config struct {
 
 	// Reproducible makes collectives that fold give the same bits for any length, place in the
 	// vector, transport, hosts and losses. Contributions are folded by one tree, which only the
-	// number of ranks and the function decide. Rules choose among the algorithms that fold by this
-	// tree. If one of Algorithms folds by another tree, that is ErrInput. All ranks get the same
-	// bits without Reproducible, too, and results do not depend on the order in which messages
-	// arrive.
+	// number of ranks and the function decide; for Ask, also the rank that asks. Rules choose among
+	// the algorithms that fold by this tree. If one of Algorithms folds by another tree, that is
+	// ErrInput. All ranks get the same bits without Reproducible, too, and results do not depend on
+	// the order in which messages arrive.
 	Reproducible bool
 
 	Delay     DelayPolicy   // when the root of a broadcast by multicast starts; default DelayNone

@@ -113,8 +113,9 @@
 //	})
 //
 // The function must be associative: (a·b)·c is a·(b·c). If it also commutes, a·b is b·a, say true:
-// more algorithms then fit. Otherwise contributions are folded in the order of ranks. Make an
-// operation once, as a variable of the package: a communicator keeps its preparations for it.
+// more algorithms then fit. Otherwise contributions are folded in the order of ranks, except by
+// [Ask]. Make an operation once, as a variable of the package: a communicator keeps its
+// preparations for it.
 //
 // Floating-point numbers are rounded, so a sum depends on its brackets. All ranks get the same
 // bits, and a second run of the same program gets them again: the schedule fixes the brackets,

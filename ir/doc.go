@@ -61,7 +61,8 @@
 //	{"op":"put","slots":["x3","x4"],"to":3,"as":["v0","v1"]}
 //	{"op":"fold","slot":"v1","of":["x0","v0"]}
 //
-// Empty fields are left out. [WriteJSON] writes the first form that can express a schedule:
+// The fields ask, report, twice and as are left out where they are empty. [WriteJSON] writes the
+// first form that can express a schedule:
 //
 //	schedgen/1   broadcasts, anycasts, and barriers without chunks, all without recovery
 //	schedgen/2   these with recovery

@@ -6,9 +6,10 @@ package schedule
 // are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements and the
 // same two repairs.
 //
-// A receiver that has lost the multicast does not know that there was one. So only acknowledgements
-// reveal losses (§3): a parent misses the acknowledgement of a child, or gets one that it cannot
-// match to a message.
+// A receiver that has lost the multicast does not know that there was one. So for a message by
+// itself only acknowledgements reveal a loss (§3): a parent misses the acknowledgement of a child,
+// or gets one that it cannot match to a message. In a stream of messages a later one reveals it,
+// too, and a rank asks its parent for what it lacks: see spread in package runtime/core.
 //
 // The overlay is the tree of acknowledgements, on the channels of anycast/circulant. Messages go
 // down it if they are too long to be multicast.

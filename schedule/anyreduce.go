@@ -6,7 +6,7 @@ import "github.com/schedgen/schedgen/ir"
 // Any rank asks at any time, and no rank waits for the question. It goes out along a rootless
 // overlay, as a message of [Anycast] does. Every rank answers. The answers are folded on their way
 // back to the origin, and the result goes out along the overlay again. Chunk c0 is the question,
-// and c1 is the folded answer.
+// and c1 is the result.
 //
 // A rank passes the question on before it answers it, since the answer may take long. A rank folds
 // its own answer and those of its sub-trees in the order of the ring that begins at the origin:
@@ -36,12 +36,12 @@ func anyreduce[O asking](name, paper, summary string, along func(ranks int) O) A
 }
 
 func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
-	const question, answer = 0, 1
+	const question, result = 0, 1
 	origin := n.dest
 	parent := o.sender(n.rank, origin)
 
-	// The parent counts its children along the ring, from itself on. The answers of this sub-tree
-	// are the partial result of that number there.
+	// A parent numbers its children along the ring, the nearest first. Child i puts what its
+	// sub-tree has folded to the parent as v<i>.
 	place := 0
 	a.to = o.Forward(a.to[:0], parent, origin, o.sender(parent, origin))
 	for _, sibling := range a.to {
@@ -63,7 +63,7 @@ func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
 	sums := ir.Value(len(a.to))
 	switch {
 	case n.rank == origin:
-		sums = ir.Chunk(answer)
+		sums = ir.Chunk(result)
 	case len(a.to) == 0:
 		a.acts = append(a.acts, ir.PutAs(ir.Input(0), parent, ir.Value(place)))
 		sums = ir.None
@@ -79,9 +79,9 @@ func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
 	if sums.Kind() == ir.KindValue {
 		a.putAs(sums, parent, ir.Value(place))
 	}
-	a.putToAll(ir.Chunk(answer), ir.Chunk(answer))
+	a.putToAll(ir.Chunk(result), ir.Chunk(result))
 	if n.rank == origin {
-		return a.foldedProgram(n, answer, 1)
+		return a.foldedProgram(n, result, 1)
 	}
 	return a.foldedProgram(n, question, 2)
 }

@@ -12,10 +12,10 @@ import (
 // the root is done only when every rank has the message.
 //
 // Two repairs make up for lost multicasts (§3.3.4). First, a rank that has the message and misses
-// the ACK of its child of level j puts the message to it after j+1 base timeouts, because that ACK
-// takes j+1 cycles. Second, a rank that gets the ACK of a child but lacks a chunk asks that child
-// for it at once. The ask is a signal, and the child has a rule that answers it. Children of the
-// root need no such rule.
+// the ACK of its child of level j puts the message to it after j+1 base timeouts, because the ACK
+// of a whole sub-tree takes j+1 cycles; one that P cuts takes fewer. Second, a rank that gets the
+// ACK of a child but lacks a chunk asks that child for it at once. The ask is a signal, and the
+// child has a rule that answers it. Children of the root need no such rule.
 //
 // A rank acknowledges to one other rank, so there is little to order. The root multicasts before it
 // puts to its slaves, which is 1.4 times as fast on average in LogGP as the other way round

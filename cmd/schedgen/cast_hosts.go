@@ -30,7 +30,7 @@ type castHosts struct {
 type castStart struct {
 	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
 	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"Time limit for the connection to a host; default 15s."`
-	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program to copy to hosts: a schedgen-receive of the same source. Default: the one in the directory of schedgen, if it is of the same release, else schedgen itself."`
+	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program to copy to hosts: a schedgen-receive of the same release. Default: the one in the directory of schedgen, else schedgen itself."`
 	Install        bool          `help:"Install the copied program in ~/.local/bin of the host."`
 	Call           bool          `help:"Call receivers that already run on the hosts (schedgen receive --listen), without ssh. For a port other than 7718, name the host as HOST:PORT."`
 }
