@@ -1,16 +1,18 @@
-// Command ask measures how long a question takes that one rank asks and all ranks answer, beside an
-// allreduce that all ranks call, and beside a coordinator: a rank that gets the question, asks all
-// others, adds up the answers and tells all the result. Paper 001 names that as the alternative.
+// Command ask measures how long a question takes that one rank asks and all ranks answer. It
+// compares it with an allreduce that all ranks call, and with a coordinator, which paper 001 names
+// as the alternative: a rank that gets the question, asks all others, adds up the answers and tells
+// all the result.
 //
 //	go run ./bench/ask > bench/results/ask.md
 //
-// The first table is of the LogGP model, with the parameters of paper 001's figures: it depends on
-// no machine. The second one is measured over TCP on this host. All ranks are goroutines of one
-// process. The asker is rank 1 and the coordinator rank 0. Answers are one number of 8 bytes.
+// The first table comes from the LogGP model with the parameters of paper 001's figures, and
+// depends on no machine. The second table is measured over TCP on this host. All ranks are
+// goroutines of one process. The asker is rank 1 and the coordinator rank 0. Answers are one number
+// of 8 bytes.
 //
 // For Ask, the other ranks are in no call: the runtime answers for them in the background. In all
 // other columns every rank makes the call at the same time and polls. The operations take turns in
-// each round, in an order that is drawn, and all ranks meet between them.
+// each round, in a random order, and all ranks meet between them.
 package main
 
 import (
@@ -151,7 +153,7 @@ var sum = &runtime.Fold{Name: "sum of uint64", Element: answer, Commutes: true, 
 
 func number(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// operation is one of the things that are measured.
+// operation is an operation to measure.
 type operation struct {
 	name   string
 	listen bool                                                               // only the asker calls

@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// The coordinator's schedule is one that verifies.
+// TestCoordinator checks that the coordinator's schedule passes the verifier.
 func TestCoordinator(t *testing.T) {
 	for ranks := 3; ranks <= 9; ranks++ {
 		s, err := coordinated(ranks)
@@ -20,7 +20,7 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
-// Both tables have a row for each number of ranks.
+// TestTables checks that both tables have a row for each number of ranks.
 func TestTables(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, run(t.Context(), &b, []int{4, 5}, 2))

@@ -18,7 +18,7 @@ type cell struct {
 	Fault    string
 }
 
-// The faults of one host, which is the last.
+// The faults that the last host may have.
 const (
 	faultNone = "none"
 	faultSlow = "slow" // its link has a tenth of the others' rate
@@ -39,8 +39,8 @@ func (c cell) String() string {
 	return text
 }
 
-// possible reports whether a cell makes sense: no link is ten times slower than one without limit.
-// Faults are not measured together with losses.
+// possible reports whether a cell makes sense. An unlimited link has no tenth of its rate, and
+// faults are not measured together with losses.
 func (c cell) possible() bool {
 	return c.Fault == faultNone || c.PerMille == 0 && (c.Fault != faultSlow || c.Rate > 0)
 }

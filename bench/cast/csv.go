@@ -79,8 +79,8 @@ func (r *report) append(of *row) error {
 	return errors.Join(table.Append(f, of), f.Close())
 }
 
-// known reports whether a measurement need not be made: it is in the file, or the tool has failed
-// in this cell before.
+// known reports whether a measurement can be skipped, because it is in the file or the tool has
+// failed in this cell before.
 func (r *report) known(t trial) bool {
 	return slices.ContainsFunc(r.rows, func(of *row) bool {
 		return of.trial == t || of.cell == t.cell && of.Tool == t.Tool && of.Failed != ""

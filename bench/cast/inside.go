@@ -41,8 +41,8 @@ func inside(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(o)
 }
 
-// prioritize sets the priority of this process and its children, and that of its session if the
-// system schedules sessions as groups.
+// prioritize sets the priority of this process and its children. If the system schedules sessions
+// as groups, it also sets the priority of its session.
 func (j *job) prioritize() error {
 	if j.Nice == 0 {
 		return nil

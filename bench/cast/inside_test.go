@@ -122,8 +122,8 @@ func TestMeasure(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// TestTools checks that the installed tools bring a file to hosts with shaped links, and that ours
-// also does if a host dies.
+// TestTools checks that the installed tools bring a file to hosts with shaped links, and that
+// schedgen also does so if a host dies.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	b := network(t)

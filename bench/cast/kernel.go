@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
-// carried returns the numbers of bytes that the link of a host has carried from and to the host, by
-// the counters of its port.
+// carried returns how many bytes the link of a host has carried from and to the host, by the
+// counters of its port.
 func carried(host int) (from, to int64, err error) {
 	text, err := os.ReadFile("/proc/thread-self/net/dev")
 	if err != nil {

@@ -8,8 +8,8 @@
 //	go run ./bench/cast                                              all cells, many hours
 //	go run ./bench/cast --keep-results                               continues after an interruption
 //
-// It needs root, ip, tc, nft for losses, and the tools. The error tells which Debian packages hold
-// the missing ones. Each measurement is a process with its own namespaces for processes, mounts and
+// It needs root, ip, tc, nft for losses, and the tools. An error names the Debian packages of
+// missing programs. Each measurement is a process with its own namespaces for processes, mounts and
 // network; everything that it has started ends with it. After each measurement the command appends
 // a line to NAME.csv in bench/results, and writes NAME.md and NAME.svg again from that file.
 // SCHEDGEN_UPDATE=1 go test ./bench/cast -run Picture redraws the published picture without a

@@ -125,7 +125,7 @@ func (f *figure) time() string {
 	return text
 }
 
-// advantage returns the ratio of the time of the fastest other tool to that of schedgen.
+// advantage returns the time of the fastest other tool divided by schedgen's time.
 func (l *line) advantage() string {
 	f, best := l.by[ours], l.fastest()
 	if f == nil || best == nil || f.seconds() <= 0 {

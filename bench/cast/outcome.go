@@ -21,7 +21,7 @@ func (m *measurement) setOutcome(o *outcome, c *course) {
 	for i := 1; i <= c.Hosts; i++ {
 		switch {
 		case i == c.victim():
-		case have[i] != nil && o.Failed != "": // one is named
+		case have[i] != nil && o.Failed != "": // one host is named already
 		case have[i] != nil:
 			o.Failed = m.explain(fmt.Errorf("host %d: %w", i, have[i]))
 		default:

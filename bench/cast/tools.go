@@ -125,7 +125,7 @@ var udpcastPrograms = []string{"udp-sender", "udp-receiver"}
 // are, and make it repeat its hello, which may be lost.
 func udpcast(more ...string) func(*place) *plan {
 	return func(p *place) *plan {
-		// The address at which they find each other would be that of Ethernet's broadcasts.
+		// By default they would find each other at Ethernet's broadcast address.
 		common := []string{"--nokbd", "--no-progress", "--interface", "eth0", "--mcast-rdv-address", "239.77.0.1"}
 		sender := append([]string{"udp-sender", "--file", p.source, "--min-receivers", fmt.Sprint(p.Hosts), "--full-duplex",
 			"--rexmit-hello-interval", "100"}, common...)

@@ -78,8 +78,9 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// cells returns all combinations, with those of one operation and size together. sizes are the
-// sizes of a broadcast, blocks those of a block, and vectors those of a block of a folded result.
+// cells returns all combinations, grouped by operation and size. sizes are the lengths of a
+// broadcast's message, blocks are the lengths of a block, and vectors are the lengths of a block of
+// a folded result.
 func cells(wires, ops []string, ranks, sizes, blocks, vectors []int) []cell {
 	var out []cell
 	for _, wire := range wires {

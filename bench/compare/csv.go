@@ -65,7 +65,7 @@ func readMeans(text string, r *row) error {
 	return err
 }
 
-// micros returns the text of times, of which NaN is unknown.
+// micros returns the text of times. NaN is an unknown time.
 func micros(values ...float64) string {
 	var out []string
 	for _, x := range values {

@@ -23,8 +23,8 @@ type flagLine struct {
 // long as a barrier.
 const flagBatch = 100
 
-// exchangeFlags runs barriers between two processes, each of which writes one word and polls
-// another. It returns the times of a barrier.
+// exchangeFlags runs barriers between two processes. Each process writes one word and polls the
+// other's word. It returns the times of a barrier.
 func exchangeFlags(ctx context.Context, l *limit) (_ []float64, err error) {
 	f, err := os.CreateTemp("", "schedgen-flags-")
 	if err != nil {

@@ -90,8 +90,8 @@ func TestMeasureOneThatHangs(t *testing.T) {
 	require.Equal(t, timing{1, 2, 3}, got)
 }
 
-// TestMeasureCell checks that a contender that fails leaves while the others go on, and that only
-// the best of our algorithms stay.
+// TestMeasureCell checks that a failed contender drops out while the others go on, and that only
+// the best of schedgen's algorithms stay.
 func TestMeasureCell(t *testing.T) {
 	var all []contender
 	for _, c := range []struct{ side, line string }{

@@ -62,7 +62,7 @@ func panelsOf(all []verdict) []*panel {
 	return out
 }
 
-// setScales finds the bounds of the scales. Those of times are powers of ten.
+// setScales finds the bounds of the scales. The bounds of times are powers of ten.
 func (p *panel) setScales() {
 	p.minP, p.maxP = math.Inf(1), math.Inf(-1)
 	p.minTime, p.maxTime = math.Inf(1), math.Inf(-1)

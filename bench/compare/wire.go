@@ -16,7 +16,7 @@ type loads struct {
 	messages          int
 	sent              float64 // blocks sent by all ranks; a multicast counts once
 	out, in           float64 // blocks sent by the busiest rank, and received by the busiest rank
-	leastOut, leastIn int     // least values of out and in: blocks that a rank holds and others want, and that it wants and does not hold
+	leastOut, leastIn int     // least values of out and in: blocks that a rank holds and others want, and blocks that it wants and lacks
 }
 
 // loadsOf returns the loads of an algorithm among the given number of ranks, with one chunk a

@@ -39,11 +39,11 @@ func main() {
 	tool.Exit("exact", run(ctx, os.Stdout, *rounds, *link))
 }
 
-// An operation is one call. Exact ones stand behind the rounded ones that they are compared with.
+// operation is one call. An exact call follows the rounded call with which it is compared.
 type operation struct {
 	name  string
 	call  func(ctx context.Context) error
-	bytes float64 // that leave a rank, on average of all ranks
+	bytes float64 // bytes that leave a rank, averaged over all ranks
 	times []time.Duration
 }
 
@@ -52,7 +52,7 @@ func (o *operation) median() time.Duration {
 	return o.times[len(o.times)/2]
 }
 
-// operations returns the calls that are measured. The first is none.
+// operations returns the calls to measure. The first does nothing.
 func operations(comm *schedgen.Comm) []*operation {
 	all := []*operation{{name: "none", call: func(context.Context) error { return nil }}}
 	add := func(name string, call func(ctx context.Context) error) {
@@ -134,7 +134,7 @@ func bytesOf(ctx context.Context, comm *schedgen.Comm, o *operation, rounds int,
 	return total[0] / float64(rounds*comm.Size()), nil
 }
 
-// timeOf calls o between two barriers, and returns how long it and the second one take.
+// timeOf calls o between two barriers, and returns the time of the call and the second barrier.
 func timeOf(ctx context.Context, comm *schedgen.Comm, o *operation) (time.Duration, error) {
 	if err := schedgen.Barrier(ctx, comm); err != nil {
 		return 0, err
@@ -164,7 +164,7 @@ func sent(link string) (float64, error) {
 	return 0, fmt.Errorf("%s has no interface %s", path, link)
 }
 
-// write writes a table of what has been measured.
+// write writes a table of the measurements.
 func write(out io.Writer, all []*operation, ranks int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	defer w.Flush()

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// console takes the output of a guest's kernel and of qemu, and keeps the end of it.
+// console takes the output of a guest's kernel and of qemu, and keeps its end.
 type console struct {
 	show io.Writer // nil: not shown
 

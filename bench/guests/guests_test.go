@@ -108,15 +108,15 @@ func TestKilledGuest(t *testing.T) {
 	require.Equal(t, []string{"guest0: guest2 is gone\n", "guest1: guest2 is gone\n"}, sorted(got.out))
 }
 
-// TestNothingIsLeft checks that qemu ends however the program ends. Afterwards no process holds a
-// descriptor that all its processes have.
+// TestNothingIsLeft checks that qemu ends however the program ends. The program's processes all
+// inherit a descriptor, which no process holds afterwards.
 func TestNothingIsLeft(t *testing.T) {
 	program := program(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		read, write, err := os.Pipe()
 		require.NoError(t, err)
 		cmd := exec.Command(program, "--guests", "1", "--", "sh", "-c", "echo up; exec sleep 1000")
-		const beyond = initrdFD + 1 - 3 // those that the program gives to qemu
+		const beyond = initrdFD + 1 - 3 // after the descriptors that the program gives to qemu
 		cmd.ExtraFiles = make([]*os.File, beyond+1)
 		cmd.ExtraFiles[beyond] = write
 		out, err := cmd.StdoutPipe()

@@ -41,8 +41,8 @@ func initramfs(ctx context.Context, o *options, image *debian.Image) ([]cpio.Ent
 	return f.entries, nil
 }
 
-// programs returns the host's files that guests can run: those of --add, and the command's if it is
-// a path.
+// programs returns the host's files that guests can run: the files of --add, and the command if it
+// is a path.
 func (o *options) programs() []string {
 	if !strings.Contains(o.command[0], "/") {
 		return o.add

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// longest is the number of bytes of a line that wait for the line's end.
+// longest is the number of bytes of a line from which on lines does not wait for the line's end.
 const longest = 1 << 16
 
 // lines writes a text line by line, each with a prefix, so that lines of several writers do not

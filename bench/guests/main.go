@@ -14,7 +14,7 @@
 // rxe0 on eth0. The command finds i in GUEST and SCHEDGEN_RANK, and the number of guests in GUESTS
 // and SCHEDGEN_SIZE. OUT is a directory whose files --out keeps. {guest} and {guests} in the
 // arguments are replaced by these numbers. A command that is a path is a file of the host, which is
-// copied with its libraries. Other commands are those of busybox or files of --add.
+// copied with its libraries. Other commands are commands of busybox or files of --add.
 //
 // All guests are up before any command starts. Frames between guests go through a switch in this
 // program, which can lose some. All guests end with this program.

@@ -167,8 +167,8 @@ func TestFilesComeBack(t *testing.T) {
 	}
 }
 
-// TestCommandsThatFail checks that the exit code is that of the first command that fails, and that
-// all failed commands are named.
+// TestCommandsThatFail checks that the program exits with the code of the first command that fails,
+// and names all failed commands.
 func TestCommandsThatFail(t *testing.T) {
 	got := try(t, "good", options{}, "sh", "-c", `exit $GUEST`)
 	var c *commandError
@@ -215,8 +215,7 @@ func TestGuestsThatTakeTooLong(t *testing.T) {
 	require.ErrorContains(t, got.err, "guest1: the command has not ended within 10ms")
 }
 
-// TestKill checks that a guest is killed whatever its command is doing, and that this is no
-// failure.
+// TestKill checks that a guest is killed whatever its command is doing, and that the run succeeds.
 func TestKill(t *testing.T) {
 	o := options{guests: 2, kills: []kill{{1, 100 * time.Millisecond, ""}}}
 	got := try(t, "good", o, "sh", "-c", `if test $GUEST = 1; then `+forever+`; fi; echo done`)

@@ -39,7 +39,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestStops checks that all ranks that fall silent together are named, also if only the ranks of
+// TestStops checks that all ranks that fall silent together are named, even if only the ranks of
 // one half find them. Ranks that go on later say that they were lost.
 func TestStops(t *testing.T) {
 	t.Parallel() // it waits

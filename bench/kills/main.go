@@ -1,9 +1,9 @@
 //go:build linux
 
 // Command kills runs ranks, each a process, that do one operation after the other, and kills one of
-// them at a random moment with SIGKILL. It checks that all other ranks end, that they name the same
-// ranks and that these are the killed ones, and that they can continue without them (Shrink). It
-// measures the time from the kill to the errors:
+// them at a random moment with SIGKILL. It checks that all other ranks end, that each names exactly
+// the killed ranks, and that they can continue without them (Shrink). It measures the time from the
+// kill to the errors:
 //
 //	go run ./bench/kills                               200 kills of 16 processes over each transport
 //	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
@@ -12,14 +12,14 @@
 //	go build -tags verbs -o /tmp/kills ./bench/kills
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
-// The runs take the works of --works in turn: broadcasts, barriers, rootless messages, questions of
-// all ranks that all answer, barriers of halves made by Split, and, as "blocks", all collectives
-// that move several blocks, with blocks of equal and of different lengths.
+// The runs take the works of --works in turn: broadcasts, barriers, rootless messages, questions
+// that all ranks ask and answer, barriers of halves made by Split, and, as "blocks", all
+// collectives that move several blocks, with blocks of equal and of different lengths.
 //
 // All ranks are on this host; the transport hybrid treats them as three hosts. With --stop the
-// ranks are stopped in place of killed, so that only their silence tells it. They continue when all
-// others have reported, and must then report that they were lost themselves. With --cut, which
-// needs root and ip, each rank is on its own host, a network namespace, the network is cut in two,
+// ranks are stopped in place of killed, so the others notice only their silence. They continue when
+// all others have reported, and must then report that they were lost themselves. With --cut, which
+// needs root and ip, each rank is on its own host, a network namespace. The network is cut in two,
 // and each part must name all ranks of the other. Kills prints a table in Markdown. It exits with 1
 // if a rank hangs, names wrong ranks, or cannot continue.
 package main

@@ -175,7 +175,7 @@ var works = []struct {
 	}},
 }
 
-// answer has a rank answer questions: the ranks count themselves.
+// answer has a rank answer each question with 1, so the sum of the answers is the number of ranks.
 func answer(c *runtime.Comm) error {
 	return c.Answers(runtime.Answering{Fold: sum, Answer: func(runtime.Message) []byte { return []byte{1} }})
 }

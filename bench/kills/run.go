@@ -37,7 +37,7 @@ type testament struct {
 	Self bool   // it reports that it was lost itself
 	Err  string // error of the call
 
-	Answers string // the ranks that it says have answered, of each open question
+	Answers string // for each open question, the ranks that have answered as far as it knows
 	After   string // why it could not continue without them; "": it could
 
 	silent bool // the rank has sent no report
@@ -51,7 +51,7 @@ type member struct {
 	stderr bytes.Buffer
 }
 
-// waitForEnd waits for the processes of ranks, which were killed or have said what there is to say.
+// waitForEnd waits for the processes of ranks that were killed or have sent all reports.
 func waitForEnd(members []*member) {
 	for _, m := range members {
 		_ = m.in.Close()
@@ -183,7 +183,7 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 }
 
 // unjoined ends the members after one has failed to join, and returns the errors of all. The error
-// of that one alone often says only that another has gone.
+// of the rank that failed first often says only that another rank has gone.
 func unjoined(members []*member) error {
 	var said []error
 	for rank, m := range members {

@@ -36,8 +36,8 @@ func (c cell) collective() string {
 func (c cell) wire() float64 { return c.busiest() * units.Wire(c.bytes, c.rate) }
 
 // busiest returns the least number of blocks that the busiest end of a link carries, for any
-// algorithm. A rank receives once each block that it wants and does not hold. It sends once each
-// block that it alone holds and another rank wants, because a multicast may take it to all. For
+// algorithm. A rank receives each block that it wants and does not hold. It sends each block that
+// it alone holds and others want, only once, because a multicast may take it to all. For
 // collectives that fold, see folded. It returns 0 if the collective is not in the table.
 func (c cell) busiest() float64 {
 	row, ok := ir.CollectiveNamed(c.collective())

@@ -11,7 +11,7 @@
 //	go run ./bench/links --hosts 5,15 --rate 100mbit --loss 0,10 --algorithm allgather/mcast,allgather/ring
 //
 // --size is the length of one block; a broadcast has one block, its message. The report compares
-// every cell with the time that the busiest end of a link needs at least, for any algorithm.
+// every cell with the least time that the busiest end of a link needs with any algorithm.
 //
 // It needs the programs that bench/netns needs. It writes NAME.csv and NAME.md to bench/results, or
 // to --output, after every cell. It does not repeat cells that are in NAME.csv, so an interrupted

@@ -20,7 +20,7 @@ import (
 
 // times are the times of a cell's operations, in seconds. The time of a broadcast runs from the
 // root's call until the root knows that all ranks have the message. The time of any other operation
-// is that of the slowest rank's call.
+// is the time of the slowest rank's call.
 type times struct{ min, median, max float64 }
 
 // linger is the time that a program may take to end after it was told to.

@@ -80,7 +80,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	return o, o.check(f.Args())
 }
 
-// narrow sets the cells of --quick, except those that other flags choose.
+// narrow sets the values of --quick, except for flags that were given.
 func (o *options) narrow(given map[string]bool) {
 	set := func(name string, narrow func()) {
 		if !given[name] {

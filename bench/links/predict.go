@@ -32,8 +32,8 @@ const (
 )
 
 // burst returns the burst of a link: the traffic of half a millisecond. Timers refill the system's
-// token bucket, and they run no more often when cores are busy. With a smaller burst, a link of 1
-// Gbit/s carries only 850 Mbit/s.
+// token bucket, and they do not run more often when cores are busy. With a smaller burst, a link of
+// 1 Gbit/s carries only 850 Mbit/s.
 func burst(rate int64) int { return max(burstBytes, int(rate/8/2000)) }
 
 // scenario returns the operations of a cell: a barrier, the operation and, after a broadcast
@@ -71,8 +71,8 @@ var meet = simnet.Op{Kind: simnet.OpBarrier, Algorithm: "barrier/hsb"}
 // simulated is the longest virtual time of a prediction.
 const simulated = 3600 * simnet.Second
 
-// timesOf returns the times of all operations of a scenario, except the first: of broadcasts at the
-// root, and of others at the slowest rank.
+// timesOf returns the times of all operations of a scenario except the first. A broadcast is timed
+// at the root, and any other operation at the slowest rank.
 func timesOf(s *simnet.Scenario, r *simnet.Result) (times, error) {
 	if r.Violation != nil {
 		return times{}, r.Violation

@@ -77,7 +77,7 @@ func (r *report) put(known *row) {
 	slices.SortFunc(r.rows, func(a, b *row) int { return compareCells(a.cell, b.cell) })
 }
 
-// coreShare is the share of a cell's time from which on the cores are taken to limit it.
+// coreShare is the share of a cell's time at or above which the cores count as the limit.
 const coreShare = 0.3
 
 // byCores reports whether the cores of the machine, which simulates all hosts, limit a cell, and

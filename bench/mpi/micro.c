@@ -4,14 +4,12 @@
  *
  *     micro OPERATION BYTES ITERATIONS WARMUPS LIMIT
  *
- * Before every operation all ranks meet at a barrier that is not timed. Each
- * rank keeps the time from its call to its return in an array. The time of an
- * iteration is the longest time of a rank. For bcast_ack every other rank
- * replies with one byte when it has the message, and the time is that of the
- * root until it has all replies. For scatter, gather, allgather and alltoall,
- * BYTES is the length of a block, which one rank sends to one other rank. For
- * reduce, allreduce, reduce-scatter, scan and exscan, which add doubles, it is
- * the length of a block of the result.
+ * Before every operation all ranks meet at a barrier that is not timed. Each rank keeps the time
+ * from its call to its return in an array. The time of an iteration is the longest time of a rank.
+ * For bcast_ack every other rank replies with one byte when it has the message, and the time runs
+ * at the root until it has all replies. For scatter, gather, allgather and alltoall, BYTES is the
+ * length of a block, which one rank sends to one other rank. For reduce, allreduce, reduce-scatter,
+ * scan and exscan, which add doubles, it is the length of a block of the result.
  *
  * Rank 0 prints one line: "micro MEAN MEDIAN P99", in microseconds. After LIMIT
  * seconds every rank ends itself, whatever its launcher does.
@@ -121,7 +119,7 @@ static int received_number(enum operation op, int i)
 
 static int folds(enum operation op) { return op >= REDUCE; }
 
-/* A rank's contribution to block k in an iteration, and the sum of those of ranks 0 … last. */
+/* A rank's contribution to block k in an iteration, and the sum over ranks 0 … last. */
 static double contribution(int r, int k, int iteration) { return (iteration & 7) + r % 5 + k % 3; }
 
 static double sum(enum operation op, int iteration)

@@ -3,10 +3,10 @@
  *
  *     schedgen mpi --engine c -- mpirun -n 8 turn SECONDS OPERATION BYTES...
  *
- * Blocks of calls of MPI_ functions, which are the library's, and of PMPI_ functions, which are MPI's own,
- * alternate, so both meet the same load. Between two calls all ranks meet at a barrier that is not timed. The
- * time of a call is that of the slowest rank. Rank 0 prints a line for each length: the 10th percentile and
- * the median of both in microseconds, and the ratios.
+ * Blocks of calls of MPI_ functions, which are the library's, and of PMPI_ functions, which are
+ * MPI's own, alternate, so both meet the same load. Between two calls all ranks meet at a barrier
+ * that is not timed. The time of a call is the slowest rank's time. Rank 0 prints a line for each
+ * length: the 10th percentile and the median of both in microseconds, and the ratios.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 //
 // Host i, from 0, has the address 10.77.0.i+1 on eth0. The command finds i and the number of hosts
 // in SCHEDGEN_RANK and SCHEDGEN_SIZE. Both ends of each link are shaped with tbf and have their
-// offloads off. The bridge loses frames, those of TCP too, independently for each receiver. The
+// offloads off. The bridge loses frames, including TCP's, independently for each receiver. The
 // namespaces have no names and end with the processes.
 //
 // With --mpi the command is mpirun of Open MPI or MPICH. It runs on host 0 alone and starts ranks

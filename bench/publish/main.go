@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command publish measures rootless messages by each algorithm of anycast: how long one takes to the
-// last rank, and how many arrive in a second if one rank, or all ranks, publish as fast as they can.
-// It is one rank; bench/netns starts one on each of some hosts:
+// Command publish measures rootless messages by each algorithm of anycast: how long a message takes
+// to the last rank, and how many messages arrive in a second if one rank, or all ranks, publish as
+// fast as they can. It is one rank; bench/netns starts one on each host:
 //
 //	go build -o /tmp/publish ./bench/publish
 //	SCHEDGEN_COORDINATOR=10.77.0.1:7777 SCHEDGEN_TRANSPORT=mcast SCHEDGEN_INTERFACE=eth0 \
@@ -37,7 +37,7 @@ func main() {
 	tool.Exit("publish", run(ctx, os.Stdout, *rounds, *part))
 }
 
-// cell is what is measured: each publisher publishes messages of the given length.
+// cell is one measurement: each publisher publishes messages of the given length.
 type cell struct {
 	bytes    int
 	all      bool // every rank publishes, not only rank 0
@@ -50,7 +50,7 @@ var cells = []cell{
 	{2, true, 200}, {1 << 10, true, 100}, {64 << 10, true, 6},
 }
 
-// String says what one message is a part of.
+// String describes the cell in the table.
 func (c cell) String() string {
 	switch {
 	case c.messages == 1:

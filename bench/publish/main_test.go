@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rank alone measures every cell, and the table has a row for each.
+// TestRun checks that one rank alone measures every cell, and that the table has a row for each.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, 1, 100))

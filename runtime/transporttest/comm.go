@@ -22,7 +22,7 @@ import (
 type Make func(t testing.TB, size int) []wire.Transport
 
 // Brief reports whether the race detector is on and time is short. Then no code is tested twice: a
-// transport that builds on another one is not tested for what both do, and Comm leaves out
+// transport that builds on another one skips the tests of code that both share, and Comm leaves out
 // CommItself.
 func Brief() bool { return heavy.Race && testing.Short() }
 
@@ -51,7 +51,7 @@ func CommItself(t *testing.T, with Make) {
 }
 
 // CommDaily runs Comm with SCHEDGEN_HEAVY, and CommSample without it. The transports mem and tcp
-// always pass Comm, so the other transports need not test what does not depend on the transport.
+// always run Comm, so the others need not test code that does not depend on the transport.
 func CommDaily(t *testing.T, with Make) {
 	suite := heavy.Or(CommSample, Comm)
 	suite(t, with)
@@ -87,12 +87,13 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Puts", func(t *testing.T) { testPuts(t, with, sizes.puts) })
 }
 
-// drawn selects the algorithms that put for tests that take a sample of them.
+// drawn selects, for tests of a sample, a third of the algorithms that do not multicast.
 var drawn = rand.IntN(3)
 
 // inTurn returns the numbers of ranks for algorithm i. With SCHEDGEN_HEAVY these are all numbers.
-// Otherwise they are one that is no power of two, and one of the others in turn. A sample has one
-// number, for algorithms that multicast and for drawn ones.
+// Otherwise these are one number that is no power of two, and one of the others in turn. In a
+// sample these are its only number for algorithms that multicast or are drawn, and none for the
+// rest.
 func inTurn(i int, a *schedule.Algorithm, numbers []int) []int {
 	odd := slices.Index(numbers, 5)
 	switch {
@@ -167,12 +168,13 @@ var once = []commTest{
 // patience bounds every wait of the suite, even on slow machines.
 const patience = 60 * time.Second
 
-// join makes a communicator of size ranks. In the end the test checks that nothing of it is left.
+// join makes a communicator of size ranks. At its end, the test checks that the communicator leaves
+// nothing behind.
 func join(t testing.TB, with Make, size int, cfg runtime.Config) []*runtime.Comm {
 	return joinEach(t, with, size, func(int) runtime.Config { return cfg })
 }
 
-// joinEach is join with a configuration for each rank.
+// joinEach is like join, with a configuration for each rank.
 func joinEach(t testing.TB, with Make, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
@@ -214,7 +216,7 @@ func each(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *ru
 	return errs
 }
 
-// all is each for work that must succeed everywhere.
+// all is like each, and fails the test unless f succeeds at every rank.
 func all(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *runtime.Comm) error) {
 	t.Helper()
 	for i, err := range each(t, comms, f) {

@@ -89,7 +89,7 @@ func testCancelSplit(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testSplitMismatch: Split is an operation like others.
+// testSplitMismatch: if one rank calls another operation in place of Split, all ranks fail.
 func testSplitMismatch(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond})
 	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -102,7 +102,7 @@ func testSplitMismatch(t *testing.T, with Make) {
 	requireFailed(t, errs, runtime.ErrMismatch)
 }
 
-// testCrashApart: a lost rank fails every communicator of which it is a member, and no other.
+// testCrashApart: a lost rank fails every communicator that contains it, and no other.
 func testCrashApart(t *testing.T, with Make) {
 	const size, dead = 6, 5
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {

@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// opinion returns a rank's answer to a question, of n numbers.
+// opinion returns a rank's answer to a question: n numbers.
 func opinion(q runtime.Message, rank, n int) []byte {
 	return content(uint64(rank)<<40|uint64(q.Origin)<<32|q.Seq, 8*n)
 }
@@ -72,7 +72,7 @@ func answers(c *runtime.Comm) (*census, error) {
 	})
 }
 
-// ends waits until the rank has learnt so many results of each origin of which it learns any.
+// ends waits until the rank has learnt the results of each questions from as many origins.
 func (s *census) ends(ctx context.Context, each uint64, origins int) error {
 	for {
 		s.mu.Lock()
@@ -150,8 +150,8 @@ func testAsk(t *testing.T, with Make) {
 	}
 }
 
-// testAskDeath: a rank dies while it answers. The askers and all others learn it, and whose answers
-// are in.
+// testAskDeath: a rank dies while it answers. The asker and all other survivors learn this, and
+// which ranks have answered.
 func testAskDeath(t *testing.T, with Make) {
 	const ranks, dead = 6, 4
 	comms := join(t, mortals(with, []int{dead}), ranks, runtime.Config{Stall: 20 * time.Millisecond})
@@ -288,7 +288,7 @@ func testAskInput(t *testing.T, with Make) {
 // testSlowAnswer: a rank that takes long to answer does not keep questions and messages from the
 // ranks behind it. The asker may give up; all others learn the result nevertheless.
 func testSlowAnswer(t *testing.T, with Make) {
-	const ranks, slow, behind = 5, 2, 3 // of the trees of rank 0
+	const ranks, slow, behind = 5, 2, 3 // in the trees of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{
 		"anycast": {Name: "anycast/skip-ring"}, "anyreduce": {Name: "anyreduce/skip-ring"},
 	}})

@@ -39,7 +39,7 @@ func waited(ctx context.Context, r *runtime.Request, err error) error {
 }
 
 // testBelated: a rank that calls with a context that has ended fails the communicator at all ranks.
-// If only that operation left it out, it would mistake each later operation for the one before.
+// If it only missed that operation, it would mistake each later operation for the one before.
 func testBelated(t *testing.T, with Make) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

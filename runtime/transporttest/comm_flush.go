@@ -24,8 +24,8 @@ func rootlessBy(name string) runtime.Config {
 	return runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}}
 }
 
-// putOrMulticast returns a test of rootless messages that are put along an overlay, and of those that
-// are multicast.
+// putOrMulticast returns a test that runs twice: with rootless messages that are put along an
+// overlay, and with multicast ones.
 func putOrMulticast(run func(t *testing.T, with Make, cfg runtime.Config)) func(t *testing.T, with Make) {
 	return func(t *testing.T, with Make) {
 		for _, name := range []string{"anycast/skip-ring", spreads} {
@@ -175,11 +175,11 @@ func testFlushDeath(t *testing.T, with Make, cfg runtime.Config) {
 	}
 }
 
-// testLeftAmongMulticasts: no multicast needs a rank that has left, wherever it stood in the trees of
-// acknowledgements. What a rank publishes before it leaves comes to all.
+// testLeftAmongMulticasts: no multicast needs a rank that has left, wherever it stood in the trees
+// of acknowledgements. All ranks get a message that a rank publishes before it leaves.
 func testLeftAmongMulticasts(t *testing.T, with Make) {
 	stay := slices.Clone(join(t, with, 9, rootlessBy(spreads)))
-	for round, leaves := range []int{4, 6, 0, 5} { // of rank 0's tree first the ranks above others
+	for round, leaves := range []int{4, 6, 0, 5} { // first inner ranks of rank 0's tree
 		at := slices.IndexFunc(stay, func(c *runtime.Comm) bool { return c.Rank() == leaves })
 		require.NoError(t, stay[at].Publish(t.Context(), letter(leaves, uint64(round))))
 		require.NoError(t, stay[at].Close())
@@ -202,11 +202,11 @@ func testLeftAmongMulticasts(t *testing.T, with Make) {
 	}
 }
 
-// testRelayLeft: if a rank that would have to pass messages on has left, publishing such a message
-// is an error at all ranks. Nothing is lost in silence. Messages that were passed on before can
-// still be flushed.
+// testRelayLeft: if a rank that must pass a message on has left, publishing the message is an error
+// at all ranks. Nothing is lost in silence. Messages that were passed on before can still be
+// flushed.
 func testRelayLeft(t *testing.T, with Make) {
-	const ranks, relay, behind = 5, 2, 3 // of the skip ring's messages of rank 0
+	const ranks, relay, behind = 5, 2, 3 // in the skip ring, for messages of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: "anycast/skip-ring"}}})
 	require.NoError(t, comms[0].Publish(t.Context(), []byte("first")))
 	for _, c := range comms[1:] {

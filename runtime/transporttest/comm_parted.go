@@ -63,8 +63,8 @@ func CommParted(t *testing.T, with Make) {
 	t.Run("always", func(t *testing.T) { testRootsAlways(t, with) })
 }
 
-// testSplitParted: ranks of another communicator whose calls differ fail too, and the communicator
-// that it was made from continues.
+// testSplitParted: ranks whose calls differ in a duplicated communicator fail too, and the original
+// communicator continues.
 func testSplitParted(t *testing.T, with Make) {
 	for _, bytes := range partedSizes {
 		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
@@ -76,10 +76,10 @@ func testSplitParted(t *testing.T, with Make) {
 	}
 }
 
-// testParted: ranks that have made one call which differs all fail, at the latest in the barrier
-// after it, even if the call has returned everywhere. All errors name the call. A root waits for no
-// rank, so it learns of the difference only later. Without SCHEDGEN_HEAVY, the odd rank and the
-// number of earlier calls rotate.
+// testParted: if the calls of ranks differ once, all ranks fail, at the latest in the barrier after
+// it, even if the call has returned everywhere. All errors name the call. A root waits for no rank,
+// so it learns of the difference only later. Without SCHEDGEN_HEAVY, the odd rank and the number of
+// earlier calls rotate.
 func testParted(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 5} {
 		for j, p := range partings {
@@ -94,8 +94,8 @@ func testParted(t *testing.T, with Make) {
 	}
 }
 
-// testRootsAlways: ranks that each take themselves for the root of every broadcast wait for no
-// rank, and find out nevertheless.
+// testRootsAlways: if every rank takes itself for the root of every broadcast, no rank waits for
+// another, and they find the error nevertheless.
 func testRootsAlways(t *testing.T, with Make) {
 	for _, bytes := range partedSizes {
 		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {

@@ -182,7 +182,7 @@ func testDup(t *testing.T, with Make) {
 	exercise(t, comms)
 }
 
-// testSplitHosts: the hosts in Config are those of the ranks of the first communicator.
+// testSplitHosts: the hosts in Config refer to the ranks of the first communicator.
 func testSplitHosts(t *testing.T, with Make) {
 	p := schedule.Params{Hosts: 5}
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: p}, "bcast": {Name: "bcast/chain", Params: p}}}

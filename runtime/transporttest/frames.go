@@ -63,7 +63,7 @@ type net struct {
 	sinks []*sink
 }
 
-// connect makes a net. In the end the test checks that nothing of it is left.
+// connect makes a net. At its end, the test checks that the net leaves nothing behind.
 func connect(t testing.TB, with Make, size int) *net {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })

@@ -158,8 +158,8 @@ func testCommAll(t *testing.T, with Make) {
 	n.noneLost()
 }
 
-// testCommMcast holds the multicasts of one communicator until their buffers are full. Those of
-// another still arrive, though some may be lost.
+// testCommMcast holds the multicasts of one communicator until their buffers are full. Multicasts
+// of another communicator still arrive, though some may be lost.
 func testCommMcast(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	multicastOnly(t, n)

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Using returns transports like those of with. The communicators of [Comm] over them use the
-// schedules that find returns for their configuration. So the suite tests generated code too.
+// Using returns the transports of with, for which communicators in [Comm] use the schedules that
+// find returns for their configuration. So the suite tests generated code too.
 func Using(with Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
 	return func(t testing.TB, size int) []wire.Transport {
 		list := with(t, size)

@@ -29,8 +29,8 @@ func Address(i int) string { return fmt.Sprintf("10.77.0.%d", i+1) }
 // MaxHosts is the largest number of hosts.
 const MaxHosts = 250
 
-// BridgeCommands returns the commands that make the bridge. The bridge drops frames to each host
-// with the given probability, those of TCP too. Its multicast snooping is off, because without a
+// BridgeCommands returns the commands that make the bridge. The bridge drops frames to each host,
+// including TCP's, with the given probability. Its multicast snooping is off, because without a
 // querier it would forget the members of multicast groups.
 func BridgeCommands(loss float64) []string {
 	c := []string{

@@ -15,7 +15,7 @@ import (
 // Table says how rows of type R are written to a CSV file and read from it. The first line of the
 // file holds the names of the columns.
 type Table[R any] struct {
-	What    string // whose columns these are, for errors, as in "a report on links"
+	What    string // what the file is, for errors, such as "a report on links"
 	Columns []Column[R]
 }
 

@@ -44,7 +44,7 @@ func ParseSize(text string) (int, error) {
 	return 0, fmt.Errorf("%q has no unit: B, KiB, MiB or GiB", text)
 }
 
-// Unlimited is the text of rate 0, of a link without limit.
+// Unlimited is the text of rate 0, which means a link without limit.
 const Unlimited = "unlimited"
 
 // Rate spells a rate in bits a second: in whole Mbit/s in the syntax of tc, or Unlimited.
@@ -75,7 +75,7 @@ func ParseRate(text string) (int64, error) {
 	return 0, fmt.Errorf("%q is no rate, such as 100mbit, 1gbit or %s", text, Unlimited)
 }
 
-// CompareRates orders rates. No rate is as fast as 0, which is without limit.
+// CompareRates orders rates. Rate 0 is the fastest, because it means no limit.
 func CompareRates(a, b int64) int {
 	if (a == 0) != (b == 0) {
 		return cmp.Compare(b, a) // the limited one first

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hosts are libraries that every Debian system has. A guest gets those of the host, because its
+// hosts are libraries that every Debian system has. A guest gets the host's libraries, because its
 // programs were linked with them.
 var hosts = []string{"libc6", "libgcc-s1", "libcrypt1"}
 

@@ -96,7 +96,7 @@ func TestModulesThatCannotBeLoaded(t *testing.T) {
 	require.Equal(t, []string{"c", "d"}, namesOf(order))
 }
 
-// Each module stands once and behind all that it needs.
+// TestOrderOfModules checks that each module comes once, after all modules that it needs.
 func TestOrderOfModules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := map[string][]string{}

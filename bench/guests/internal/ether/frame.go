@@ -5,7 +5,7 @@ import "encoding/binary"
 // address is an Ethernet address.
 type address [6]byte
 
-// forMany reports whether the address is that of a multicast or a broadcast.
+// forMany reports whether the address is a multicast or broadcast address.
 func (a address) forMany() bool { return a[0]&1 != 0 }
 
 // headerLength is the length of the header of a frame: destination, source, type.

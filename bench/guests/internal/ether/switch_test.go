@@ -97,11 +97,12 @@ func TestSwitchLearns(t *testing.T) {
 	at[0].send([]byte("short"))
 	last := frame4(everybody, station(0), tcp, 10)
 	at[0].send(last)
-	at[1].receives(last) // and none of those before it
+	at[1].receives(last) // and no frame before it
 	at[2].receives(last)
 }
 
-// A station that has moved is found where it sends from.
+// TestSwitchForgetsWhereAStationWas checks that frames for a station go to the port by which it has
+// sent last.
 func TestSwitchForgetsWhereAStationWas(t *testing.T) {
 	_, at := plugged(t, Config{Queue: 8}, 3)
 	for from := range 2 {
@@ -115,8 +116,8 @@ func TestSwitchForgetsWhereAStationWas(t *testing.T) {
 	}
 }
 
-// arrivals sends count multicasts with UDP from the first station and returns
-// which of them come to each other one. TCP behind them says that all have come.
+// arrivals sends count UDP multicasts from the first station and returns which of them reach each
+// other station. A TCP frame behind them tells that all have arrived.
 func arrivals(t *testing.T, c Config, stations, count int) (*Switch, [][]int) {
 	s, at := plugged(t, c, stations)
 	go func() {
@@ -181,7 +182,7 @@ func TestSwitchDropsWhatIsTooMuch(t *testing.T) {
 	require.NoError(t, end.Close())
 }
 
-// Nobody at the far end is no error, and others go on.
+// TestSwitchGoesOnWithoutAStation checks that a closed far end is no error, and that others go on.
 func TestSwitchGoesOnWithoutAStation(t *testing.T) {
 	s, at := plugged(t, Config{Queue: 2}, 2)
 	gone, end, err := Pair()
@@ -234,7 +235,7 @@ func TestWhichFramesCarryUDP(t *testing.T) {
 	}
 }
 
-// No frame, however broken, makes the switch fail.
+// TestAnyFrame checks that no frame makes the switch fail, however broken it is.
 func TestAnyFrame(t *testing.T) {
 	s := New(Config{Loss: 0.5, Queue: 1})
 	s.Plug(nil)
