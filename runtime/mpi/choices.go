@@ -5,7 +5,7 @@ import "github.com/schedgen/schedgen/schedule"
 // Operation is the number of an operation in tables, as in enum operation of tables.h.
 type Operation int
 
-// The operations. The blocks of those whose names end in V have different lengths.
+// The operations. An operation whose name ends in V has blocks of different lengths.
 const (
 	Barrier Operation = iota
 	Bcast
@@ -35,12 +35,12 @@ type Choice struct {
 	Most      int             // number of ranks beyond which it is left out; 0: no limit
 }
 
-// Choices returns the schedules by which engine c serves operations. Auto is set for those that
-// were no slower than the MPI's own operations in all of these: Open MPI 4.1 and MPICH 4.0, shared
-// memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/notes/mpi.md has the others). If
+// Choices returns the schedules by which engine c serves operations. Auto is set for schedules that
+// were no slower than the MPI's own operations in all of these cases: Open MPI 4.1 and MPICH 4.0,
+// shared memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/notes/mpi.md has the others). If
 // contributions must be folded in the order of the ranks, choices with another order do not apply.
 func Choices() []Choice {
-	// A message to each other rank takes as many rules: the tables of more ranks would be too long.
+	// Where each rank sends to every other rank, the tables of more ranks would be too long.
 	const everyRank = 64
 	return []Choice{
 		{Operation: Barrier, Algorithm: "barrier/dissemination", Params: schedule.Params{Degree: 2}},

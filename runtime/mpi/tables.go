@@ -65,7 +65,7 @@ func Tables(ranks int) ([]byte, error) {
 // tables collects plans. Choices that name the same schedule share its plans.
 type tables struct {
 	words []int32            // plans and their places
-	plans map[string][]int32 // keyed by what identifies a schedule: its entry without the operation and Least
+	plans map[string][]int32 // by schedule: its entry without the operation and Least
 }
 
 // entry returns the words of a choice. Its plans follow head words.

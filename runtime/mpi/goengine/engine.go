@@ -82,9 +82,9 @@ func copyText(s string, to *C.char, n C.int) bool {
 	return true
 }
 
-// sg_go_listen makes rank 0 of a communicator listen for the others. It writes to to what the
-// others need to find it: its addresses, and a word that identifies the communicator. together says
-// that all ranks are on this host.
+// sg_go_listen makes rank 0 of a communicator listen for the others. It fills the buffer to with
+// its addresses and a word that identifies the communicator, by which the others find it. together
+// says that all ranks are on this host.
 //
 //export sg_go_listen
 func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {

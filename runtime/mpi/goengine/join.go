@@ -124,8 +124,8 @@ func connect(ctx context.Context, cfg tcp.Config, network string) (wire.Transpor
 	}
 }
 
-// addressesOf returns the addresses by which other hosts may reach this one: those of one network
-// interface, or of all.
+// addressesOf returns the addresses of one network interface, or of all, by which other hosts may
+// reach this one.
 func addressesOf(network string) ([]string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {

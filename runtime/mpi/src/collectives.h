@@ -3,7 +3,7 @@
 /* Gaps and order of the elements of a type in memory. */
 struct layout {
     int size;
-    int plain; /* the bytes are those of the type map, in its order, without gaps */
+    int plain; /* the bytes follow the type map in its order, without gaps */
     intptr_t extent, lead, trail;
 };
 
@@ -38,7 +38,7 @@ static int is_left(enum operation op, const struct communicator *c, long long by
 }
 
 /*
- * Returns the schedule for an operation with so many bytes in a block, and in all, or NULL if MPI
+ * Returns the schedule for an operation with the given bytes in a block and in all, or NULL if MPI
  * is to perform the operation. ordered says that contributions must be folded in the order of the
  * ranks. by_go says that the engine go may perform the operation if the communicator has joined it.
  */
@@ -449,7 +449,7 @@ static int place(const struct communicator *c, const struct blocks *b, struct pl
 }
 
 /*
- * The call for the engine go. What a root scatters to itself in place goes to memory of the
+ * The call for the engine go. A block that a root scatters to itself in place goes to memory of the
  * library.
  */
 static int call_of(const struct blocks *b, struct placed *p, int root, struct sg_go_call *go)

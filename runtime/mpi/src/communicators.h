@@ -15,7 +15,7 @@ struct communicator {
     int together;          /* all ranks are on one host */
     int go;                /* number in the engine go, or a constant below */
     unsigned operations;   /* number of operations begun before it joins the engine go */
-    struct communicator *next; /* in the list of those that have joined */
+    struct communicator *next; /* in the list of joined communicators */
     /*
      * By the rules MPI performs each operation that is shorter than this number of bytes. The
      * rules are in other cache lines, and an operation of two ranks in shared memory takes 2 us.
@@ -242,8 +242,8 @@ static struct tables *agree_on_tables(handle inner, int rank, int size)
 }
 
 /*
- * A number that processes on one host share, and processes on different hosts hardly ever: a hash
- * of the system's start and network.
+ * A number that processes on one host share, and that rarely is the same on two hosts: a hash of
+ * the system's start and network.
  */
 static int host_number(void)
 {

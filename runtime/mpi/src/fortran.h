@@ -1,9 +1,9 @@
 /*
- * The functions that programs in Fortran call, under the names that compilers use. Those of MPICH
- * call the functions in C and so reach this library. Those of Open MPI call PMPI_ functions, so the
- * library implements them: it converts handles to those of C and knows the addresses of
- * MPI_IN_PLACE and MPI_BOTTOM. In module mpi_f08 of Open MPI a handle is a structure of one
- * integer, which has the same address, and the last argument may be missing.
+ * The functions that programs in Fortran call, under the names that compilers use. MPICH's
+ * functions call the functions in C and so reach this library. Open MPI's functions call PMPI_
+ * functions, so the library implements them: it converts handles to handles of C and knows the
+ * addresses of MPI_IN_PLACE and MPI_BOTTOM. In module mpi_f08 of Open MPI a handle is a structure
+ * of one integer, which has the same address, and the last argument may be missing.
  */
 static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int);
 static int (*c2f_request)(handle);
@@ -196,9 +196,9 @@ FORTRAN(ialltoallv, IALLTOALLV, (void *in, int *n, int *d, int *t, void *out, in
         (in, n, d, t, out, m, e, s, comm, q, err), BEGUN(MPI_Ialltoallv(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM, &begun)))
 
 /*
- * Functions that wait or test. Those of Open MPI, and those of module mpi_f08 of MPICH, call PMPI_
- * functions. The work before the call is done for the handles in Fortran. The functions of mpi_f08
- * have their own names and statuses, and so their own next functions.
+ * Functions that wait or test. All functions of Open MPI, and the functions of module mpi_f08 of
+ * MPICH, call PMPI_ functions. The work before the call is done for the handles in Fortran. The
+ * functions of mpi_f08 have their own names and statuses, and so their own next functions.
  */
 static void *next_wait(int modern, const char *lower, const char *upper)
 {

@@ -53,7 +53,7 @@ enum { ADDRESS = 1024, MOST_GO = 16 };
 
 static pthread_mutex_t go_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct communicator *joined; /* list of the communicators in the engine go */
-static int joins;                   /* their number, including those that are joining */
+static int joins;                   /* number of communicators that have joined or are joining */
 
 static int is_go(const struct entry *e) { return (uintptr_t)e - (uintptr_t)go_entries < sizeof go_entries; }
 
@@ -142,8 +142,8 @@ static void progress(void *with)
 }
 
 /*
- * This rank could not join a communicator, and has said so. It does not try again for others: what
- * prevented it is hardly ever gone, and an attempt may take half a minute.
+ * This rank could not join a communicator, and has said so. It does not try again for others,
+ * because the obstacle rarely goes away, and an attempt may take half a minute.
  */
 static int gave_up;
 

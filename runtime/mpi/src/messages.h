@@ -1,7 +1,7 @@
 /* The functions that the interpreter needs, implemented with MPI; see interpreter.h. */
 struct use {
     const struct communicator *comm;
-    handle type[2]; /* of the elements that are sent, and of those that are received */
+    handle type[2]; /* types of sent and of received elements */
     handle op;
     int own;        /* number of elements that the rank receives from itself, if the types differ */
     int shift;      /* the root, which is added to ranks of the tables, modulo their number */
@@ -66,9 +66,8 @@ static int sg_reduce(struct sg_call *call, const void *left, void *right, int co
 }
 
 /*
- * Copies elements. If the two types differ, they are those of the send and the receive buffer, and
- * elements are copied from the former to the latter. No message of a schedule goes from a rank to
- * itself, so tag 0 is free for that.
+ * Copies elements. If the two types differ, it copies from the send buffer to the receive buffer.
+ * No message of a schedule goes from a rank to itself, so tag 0 is free for that.
  */
 static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
 {

@@ -75,7 +75,7 @@ static int start_move(const struct communicator *c, struct entry *e, const struc
         return SG_NO_MEMORY;
     if (!(err = place(c, b, &at)))
         err = call_of(b, &at, root, &go);
-    p->memory[0] = at.in.memory ? at.in.memory : at.copy; /* of both there is one at most, unless out is in place */
+    p->memory[0] = at.in.memory ? at.in.memory : at.copy; /* at most one exists, unless out is in place */
     p->memory[1] = at.in.memory && at.copy ? at.copy : at.out.memory;
     if (!err && at.out.memory)
         err = unpack_at_end(p, at.out.at, b->bytes * b->wanted, b->out, b->out_count * b->wanted, b->out_type);
@@ -157,7 +157,7 @@ MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *r
     return failed(comm, start_broadcast(c, e, buffer, count, type, root, &l, request));
 }
 
-/* What operations that fold have in common. all is the number of elements of a contribution. */
+/* The common part of operations that fold. all is the number of elements of a contribution. */
 static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root,
                                              int *kernel, struct layout *l)
 {

@@ -4,9 +4,9 @@
  * the variable names a file, with a slash in the name, rank 0 writes JSON there.
  *
  * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length
- * is that of the message, of the contribution of a rank, or of one block; for operations with
- * blocks of different lengths it is the number of bytes that this rank sends. Times are summed over
- * the ranks. The time of a nonblocking operation ends when the call returns.
+ * counts the bytes of the message, of a rank's contribution, or of one block; for operations with
+ * blocks of different lengths, it counts the bytes that this rank sends. Times are summed over the
+ * ranks. The time of a nonblocking operation ends when the call returns.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
 

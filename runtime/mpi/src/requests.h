@@ -54,7 +54,7 @@ static int cancel_pending(void *extra, int complete)
     return 0;
 }
 
-/* Frees what an operation needs no more. Its own memory stays until MPI frees the request. */
+/* Frees what an operation no longer needs. Its own memory stays until MPI frees the request. */
 static void release_pending(struct pending *p)
 {
     free(p->memory[0]);
@@ -136,7 +136,7 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
     pthread_mutex_unlock(&pending_lock);
     __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
     GO(err, go_start(c->go, call, &p->note, &ended));
-    if (err) { /* who waits for it hears of that */
+    if (err) { /* its waiter gets the error */
         p->note.err = err;
         complete(p);
     }
@@ -210,8 +210,8 @@ static int test_mine(int n, const void *requests)
 }
 
 /*
- * Lets other threads run, longer the longer nothing has arrived. Meanwhile the engine continues in
- * the background.
+ * Lets other threads run, for a time that grows while nothing arrives. The engine continues in the
+ * background.
  */
 static void pause_after(int rounds)
 {
@@ -228,8 +228,8 @@ static void pause_after(int rounds)
 }
 
 /*
- * Waits until the operations of a communicator have ended, or those of all for -1. All ranks have
- * begun them, or will.
+ * Waits until the operations of a communicator, or of all for -1, have ended. All ranks have begun
+ * them, or will.
  */
 static void wait_for_ends(int go)
 {

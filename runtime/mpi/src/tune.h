@@ -1,7 +1,7 @@
 /*
  * Measures which engine performs each operation fastest, among all ranks, for the rules of engine
  * auto (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same
- * load, as in bench/mpi/turn.c. The time of a call is that of the slowest rank.
+ * load, as in bench/mpi/turn.c. The time of a call is the slowest rank's time.
  */
 enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 10, TUNE_WAYS = GO_ENGINE + 1 };
 
@@ -106,7 +106,7 @@ static int tune_better(const struct tuned r[TUNE_WAYS], int way)
     return r[way].p10 <= tune_part * r[OFF].p10 && r[way].median <= tune_part * r[OFF].median;
 }
 
-/* The fastest engine of those that are better than MPI at both lengths. */
+/* The fastest engine that is better than MPI at both lengths. */
 static enum engine tune_choice(const struct tuned a[TUNE_WAYS], const struct tuned b[TUNE_WAYS])
 {
     double best = 0, time;
@@ -190,7 +190,7 @@ static void tune(struct communicator *c, double seconds)
             if (!err && world_rank == 0)
                 tune_print(of, op == BARRIER ? 0 : tune_lengths[i], results[i], c->go >= 0, 100 * done / cells);
         }
-        for (i = 0; i < first; i++) /* what is shorter is taken to be like the shortest that was measured */
+        for (i = 0; i < first; i++) /* shorter lengths follow the shortest measured length */
             memcpy(results[i], results[first], sizeof results[i]);
         if (!err)
             tune_rules(rules, of, results, n);

@@ -1,6 +1,6 @@
 /*
  * Elements and operations that the engine go folds itself: MPI's own types and operations for which
- * it has kernels. Their numbers are those of goengine/kernels.go. None of these types has gaps.
+ * it has kernels. goengine/kernels.go has the same numbers. None of these types has gaps.
  */
 enum element { INT_1, INT_2, INT_4, INT_8, UINT_1, UINT_2, UINT_4, UINT_8, FLOAT_4, FLOAT_8, COMPLEX_8, COMPLEX_16, BOOLEAN, BYTES, NO_ELEMENT };
 

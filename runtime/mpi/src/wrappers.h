@@ -11,7 +11,7 @@
         return next values; \
     } while (0)
 
-/* Reports whether the library may ask for a type's size. MPI reports what is no type. */
+/* Reports whether the library may ask for a type's size. MPI reports invalid types. */
 static int is_type(handle type) { return type != mpi.type_null && type != 0; }
 
 /* The number of bytes of elements, or -1 if it cannot be determined. */
@@ -45,7 +45,7 @@ MPI(Bcast)(void *buffer, int count, handle type, int root, handle comm)
     return failed(comm, broadcast(c, e, buffer, count, type, root, &l));
 }
 
-/* What operations that fold have in common. all is the number of elements of a contribution. */
+/* The common part of operations that fold. all is the number of elements of a contribution. */
 static struct entry *choose_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root, int *commutes,
                                        struct layout *l)
 {
@@ -56,7 +56,7 @@ static struct entry *choose_fold(enum operation op, const struct communicator *c
         note_passed(op, ORDER);
         return NULL;
     }
-    /* The engine go is for elements whose bytes are between one and the next. */
+    /* The engine go takes elements whose bytes all lie before the next element. */
     return choose(op, c, all * l->size, all * l->size, !*commutes, l->lead == 0 && l->trail == 0 && l->extent > 0);
 }
 
