@@ -31,7 +31,7 @@ type timedOp struct {
 	help       string
 }
 
-// operations returns the operations that bench can time. Those that move no bytes come first.
+// operations returns the operations that bench can time. Operations that move no bytes come first.
 func operations() (all []timedOp) {
 	for _, moves := range []bool{false, true} {
 		for _, row := range ir.Collectives() {

@@ -17,8 +17,7 @@ import (
 // inNetwork is a variable that says that the test runs in its own namespace.
 const inNetwork = "SCHEDGEN_TEST_NETWORK"
 
-// bridge makes the network of the hosts. Like a switch that filters multicast, it does not forward
-// it.
+// bridge makes the network of the hosts. It drops multicasts, like a switch that filters them.
 const bridge = `ip link set lo up
 ip link add br0 type bridge stp_state 0 mcast_snooping 0
 ip link set br0 up
@@ -27,7 +26,7 @@ nft add chain bridge filter forward { type filter hook forward priority 0 \; }
 nft add rule bridge filter forward ip daddr 224.0.0.0/4 drop
 `
 
-// onePort makes a host accept only TCP of one port, and answers.
+// onePort makes a host accept only TCP to and from one port.
 const onePort = `nft add table inet wall
 nft add chain inet wall input { type filter hook input priority 0 \; policy drop \; }
 nft add rule inet wall input iif lo accept

@@ -37,8 +37,8 @@ func refusing(t *testing.T) string {
 	return fmt.Sprint("127.0.0.1:", at.(*unix.SockaddrInet4).Port)
 }
 
-// A receiver that waits for a missing sender, or for another program at its address, says so, and
-// so does a sender without receivers.
+// A receiver reports that it cannot reach its sender, or that another program is at the sender's
+// address. A sender reports that no receiver has come.
 func TestCastSaysWhyItWaits(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

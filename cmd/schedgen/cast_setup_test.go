@@ -83,7 +83,7 @@ func TestCastSpreadsReceiver(t *testing.T) {
 func TestCastSpreadsAround(t *testing.T) {
 	t.Parallel()
 	hosts := bareHosts(t, 4)
-	// The hosts seem to be at an address of which nobody answers.
+	// The hosts seem to have an address at which nobody answers.
 	for _, h := range hosts {
 		h.Env = append(h.Env, `SSH_CONNECTION='127.0.0.1 1 192.0.2.1 22'`)
 	}
@@ -131,7 +131,7 @@ func TestCastThen(t *testing.T) {
 	require.Equal(t, "--then: exit status 4", r.Receivers[0].Command)
 }
 
-// After Ctrl-C the summary says what has come of the cast, and each failure once.
+// After Ctrl-C the summary says how far the cast has come, and names each failure once.
 func TestCastWordsOfFailure(t *testing.T) {
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false), node(t, "two", false))
@@ -171,7 +171,7 @@ func TestCastHostKeys(t *testing.T) {
 	require.Regexp(t, `^its host key has changed, so somebody may be in between \(Offending .* key in `+known+`:1\); if it has a new key, run ssh-keygen -R for it$`, reason())
 }
 
-// systemd passes the socket at which a receiver stands.
+// systemd passes the socket on which a receiver listens.
 func TestCastSystemd(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -202,7 +202,7 @@ func TestCastSystemd(t *testing.T) {
 	require.Equal(t, exitInterrupted, service.ProcessState.ExitCode())
 }
 
-// The units of systemd that are delivered say what the command takes.
+// The delivered units of systemd have flags and a port that the command accepts.
 func TestSystemdUnits(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/systemd/schedgen-receive.service")
 	require.NoError(t, err)

@@ -108,8 +108,8 @@ func grammar(args []string) any {
 	return newCLI("")
 }
 
-// verbBelow returns the verb of run or rank that args begin with, or "" if it is not one that works
-// without the others.
+// verbBelow returns the verb of run or rank with which args begin, or "" if the verb needs the
+// others.
 func verbBelow(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -120,7 +120,8 @@ func verbBelow(args []string) string {
 	return ""
 }
 
-// newCLI returns the command line with the verbs of all collectives, or of the one that only names.
+// newCLI returns the command line with the verbs of all collectives. If only is set, it has only
+// the verbs of that collective.
 func newCLI(only string) *cli {
 	c := new(cli)
 	c.Run.Plugins, c.Rank.Plugins = runVerbs(only), rankVerbs(only)

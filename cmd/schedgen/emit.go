@@ -140,7 +140,7 @@ func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule, o *emit.Options)
 func (c *emitCmd) isCode() bool { return c.Format == "go" || c.Format == "c" }
 
 // checkLength returns an error if the schedule is too long for the format, before the schedule is
-// built. It counts actions, each of which is at least one transfer.
+// built. It counts actions. Each action is at least one transfer.
 func (c *emitCmd) checkLength(std stdio) error {
 	formats := emit.Formats()
 	format := formats[slices.IndexFunc(formats, func(f emit.Format) bool { return f.Name == c.Format })]

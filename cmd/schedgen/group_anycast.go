@@ -130,7 +130,7 @@ type castSummary struct {
 	summaryLine
 	Sent      int         `json:"sent"`
 	Received  int         `json:"received"`
-	Recovered uint64      `json:"recovered"` // of those received, after a death, from another than the origin's tree
+	Recovered uint64      `json:"recovered"` // received after a death, by another tree than the origin's
 	Origins   []heardFrom `json:"origins,omitempty"`
 	Earlier   int         `json:"earlier,omitempty"` // received from members that have gone so long ago that they are not listed
 }

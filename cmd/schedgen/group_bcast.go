@@ -72,7 +72,7 @@ type series struct {
 	size   int
 	text   *groupText
 	have   uint64 // number of the last broadcast received; 0: none
-	sure   bool   // all members have broadcast have
+	sure   bool   // all members have the broadcast with number have
 	torn   bool   // a broadcast was broken off since the last one that all members have
 	done   int    // broadcasts that all members have
 	cut    int    // broadcasts broken off by a change of the membership
@@ -153,9 +153,9 @@ func (s *series) make(number uint64, size int) []byte {
 	return text
 }
 
-// check checks a broadcast. Its number must follow that of the last one. After a broadcast was
-// broken off it may also be that of the last one again. No number is skipped: a rank returns from
-// the barrier after a broadcast only if all members have the broadcast.
+// check checks a broadcast. Its number must follow the last number, or may repeat it after a
+// broadcast was broken off. No number is skipped: a rank returns from the barrier after a broadcast
+// only if all members have the broadcast.
 func (s *series) check(got []byte) {
 	if len(got) < numberBytes {
 		s.wrong.Add(fmt.Sprintf("a broadcast of %d bytes", len(got)))

@@ -14,8 +14,8 @@ func someone(n int) membership.Member {
 	return membership.Member{ID: membership.ID{1, byte(n), byte(n >> 8)}, Name: fmt.Sprint("m", n)}
 }
 
-// TestNumbersThatAreDue checks that messages of an elder member may begin with any number, and
-// those of others must begin with 0.
+// TestNumbersThatAreDue checks that the numbers of an elder member's messages may begin anywhere,
+// and that the numbers of any other member's messages must begin with 0.
 func TestNumbersThatAreDue(t *testing.T) {
 	var r roster
 	self, elder, late, stranger := someone(0), someone(1), someone(2), someone(3)

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// jobs are the schedules that one verify proves: that of a file, or those of an algorithm for a
-// range of ranks and for one root or all roots.
+// jobs are the schedules that one verify proves: the schedule of a file, or the schedules of an
+// algorithm for a range of ranks and for one root or all roots.
 type jobs struct {
 	file *ir.Schedule // nil: an algorithm
 
@@ -44,8 +44,8 @@ func (j *jobs) check() error {
 }
 
 // maxCompared is the largest number of rules, or of actions, of the programs that verify compares
-// without keeping them. A ring that folds has three rules for each pair of ranks; those of 65,536
-// ranks take about ten minutes.
+// without keeping them. A ring that folds has three rules for each pair of ranks; with 65,536 ranks
+// they take about ten minutes.
 const maxCompared = 1 << 34
 
 // mayRotate reports whether rank r+1 may do what rank r does, moved on by one rank. Schedules for

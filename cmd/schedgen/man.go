@@ -28,8 +28,8 @@ func (manCmd) Run(app *kong.Kong, std stdio) error {
 	return manpage.Write(std.Out, app.Model, manPage(buildInfo()))
 }
 
-// manPage returns the parts of the manual page that are not the help of a verb. Its date is that of
-// the revision, so that the same source makes the same page.
+// manPage returns the parts of the manual page that are not the help of a verb. Its date is the
+// revision's date, so that the same source makes the same page.
 func manPage(info *debug.BuildInfo) manpage.Page {
 	date, _, _ := strings.Cut(version.Setting(info, "vcs.time"), "T")
 	return manpage.Page{

@@ -18,8 +18,8 @@ const (
 )
 
 // drawChannels draws the nodes of a figure in a row, each as high as its highest level. Each level
-// has a row of channels, above that of the level below. A channel that leads back goes around below
-// the nodes. The channels that a message takes are drawn over the others.
+// has a row of channels, above the row of the level below. A channel that leads back goes around
+// below the nodes. The channels that a message takes are drawn over the others.
 func drawChannels(w io.Writer, f *papers.Figure) error {
 	var levels, taken []papers.Series
 	for i := range f.Series {

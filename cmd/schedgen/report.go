@@ -109,7 +109,7 @@ func (p *checkPrinter) close(failed, _ int) error {
 }
 
 // linePrinter prints a line for each schedule that verifies, and the failed checks of each other
-// one. Consecutive schedules that differ only in the root share a line.
+// schedule. Consecutive schedules that differ only in the root share a line.
 type linePrinter struct {
 	w    io.Writer
 	good []ir.Header // not yet printed

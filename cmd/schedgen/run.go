@@ -121,7 +121,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 }
 
 // choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
-// it sets the one that a communicator would take in the case.
+// it sets the algorithm that a communicator would take in the case.
 func (f *runFlags) choose(std stdio, j *crew.Job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *runFlags) firstOf(collective string) (string, error) {
 	return all[0], nil
 }
 
-// fill sets the parameters that no flag gives to those of a rule.
+// fill sets the parameters that no flag gives to the values in a rule.
 func (f *paramFlags) fill(p selection.Params) {
 	for _, of := range []struct {
 		flag  **int

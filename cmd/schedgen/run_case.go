@@ -36,7 +36,7 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 }
 
 // caseOf returns the case of an operation on size bytes over a link. Ranks that are started
-// together are on one host. If a flag says that they are on several, the case is that of several
+// together are on one host. If a flag says that they are on several hosts, the case has several
 // hosts, although there is only one.
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
 	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts()}
@@ -59,7 +59,7 @@ func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *i
 	return c, nil
 }
 
-// params returns the parameters of an algorithm, given those of a rule.
+// params returns the parameters of an algorithm, given the parameters of a rule.
 func (s *situation) params(algorithm string, p *selection.Params) (schedule.Params, error) {
 	return p.In(algorithm, &s.of, s.datagram)
 }

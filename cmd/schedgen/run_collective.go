@@ -27,7 +27,7 @@ type collectiveCmd struct {
 	row          ir.Collective
 	kind         *kind
 	data         *dataFlags
-	kong.Plugins // those of data that the collective has a use for
+	kong.Plugins // the flags of data that the collective uses
 	runFlags
 	seenFlags
 
@@ -222,8 +222,8 @@ func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 
 // Bounds of what a run moves.
 const (
-	maxMessage   = 64 << 30 // bytes of a message, of which every rank holds a copy, or of the blocks of a rank
-	maxPublished = 1 << 30  // bytes of a rootless message, of which every rank on its way holds a copy
+	maxMessage   = 64 << 30 // bytes of a message, which every rank copies, or of a rank's blocks
+	maxPublished = 1 << 30  // bytes of a rootless message, which every rank on its way copies
 	maxMessages  = 1 << 30  // rootless messages of a rank
 )
 
@@ -463,7 +463,8 @@ func (c *collectiveCmd) outputs(ranks int) ([]string, error) {
 	return names, nil
 }
 
-// runVerbs returns the verbs of run: one for each collective, or the one that only names.
+// runVerbs returns the verbs of run: one for each collective, or, if only is set, one for that
+// collective.
 func runVerbs(only string) kong.Plugins {
 	return collectiveVerbs(only, func(row ir.Collective, k *kind) (any, template) {
 		c := newCollectiveCmd(row, k)
@@ -471,7 +472,8 @@ func runVerbs(only string) kong.Plugins {
 	})
 }
 
-// rankVerbs returns the verbs of rank: one for each collective, or the one that only names.
+// rankVerbs returns the verbs of rank: one for each collective, or, if only is set, one for that
+// collective.
 func rankVerbs(only string) kong.Plugins {
 	return collectiveVerbs(only, func(row ir.Collective, k *kind) (any, template) {
 		if k.rank == "" {
@@ -481,8 +483,8 @@ func rankVerbs(only string) kong.Plugins {
 	})
 }
 
-// collectiveVerbs makes a verb for each collective that has a command, or for the one that only
-// names. It makes a struct with a field for each verb, which kong reads.
+// collectiveVerbs makes a verb for each collective that has a command, or, if only is set, for that
+// collective. It makes a struct with a field for each verb, which kong reads.
 func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, help template)) kong.Plugins {
 	var fields []reflect.StructField
 	var cmds []reflect.Value

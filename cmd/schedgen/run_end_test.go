@@ -24,8 +24,8 @@ import (
 // patience is the time after which a test gives up.
 const patience = 30 * time.Second
 
-// quickExit is a variable that keeps processes under the race detector, and those of their ranks,
-// from sleeping for a second when they exit.
+// quickExit is a variable that keeps processes under the race detector, and the processes of their
+// ranks, from sleeping for a second when they exit.
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
 // execute runs this command in a process of its own, as a user does.

@@ -54,7 +54,7 @@ type toRun struct {
 	file  *ir.Schedule     // nil for an algorithm
 }
 
-// params returns the parameters of the algorithm, or those of the file's header.
+// params returns the parameters of the algorithm, or the parameters in the file's header.
 func (r *toRun) params() schedule.Params {
 	if r.file != nil {
 		chunks := r.file.Chunks

@@ -21,7 +21,8 @@ type secret struct {
 	Encrypt bool
 }
 
-// secret returns the key of the flags, or else that of the environment. Over memory there is none.
+// secret returns the key of the flags, or else the key of the environment. Over memory there is
+// none.
 func (f *runFlags) secret(getenv func(string) string) (s secret, err error) {
 	switch {
 	case !f.memory():
@@ -32,7 +33,7 @@ func (f *runFlags) secret(getenv func(string) string) (s secret, err error) {
 	return s, nil
 }
 
-// secret returns the key of the flags, or else that of the environment.
+// secret returns the key of the flags, or else the key of the environment.
 func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 	if f.KeyFile == "" {
 		if s.Key, s.Encrypt, err = launch.Key(getenv); err != nil {

@@ -204,8 +204,8 @@ func runnable() (names []string) {
 	return names
 }
 
-// verbOf returns the verb of run for a schedule from a file: that of the collective whose calls run
-// it. A file that names no collective of the table is taken for a broadcast.
+// verbOf returns the verb of run for a schedule from a file: the verb of the collective whose calls
+// run it. A file that names no collective of the table is taken for a broadcast.
 func verbOf(collective string) string {
 	if row := rowOf(collective); kindOf(row) != nil {
 		return row.CalledBy()

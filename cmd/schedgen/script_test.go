@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"schedgen": main})
 }
 
-// tests are the tests of this package, behind which the programs that they have built are removed.
+// tests are the tests of this package. After they have run, it removes the programs that they have
+// built.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int { return buildtest.Main(t.M) }
@@ -53,9 +54,9 @@ var deal = ir.Collective{
 }
 
 // TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
-// which nobody listens. Scripts have two more commands than those of testscript. "exits N command
-// …" runs a command that must exit with N. "interrupts command …" sends an interrupt after the
-// first line of output. The condition heavy holds if all cases run.
+// which nobody listens. Scripts have two commands in addition to testscript's. "exits N command …"
+// runs a command that must exit with N. "interrupts command …" sends an interrupt after the first
+// line of output. The condition heavy holds if all cases run.
 func TestScripts(t *testing.T) {
 	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	require.NoError(t, err)

@@ -10,5 +10,5 @@ const (
 	overShm    = crew.Shm
 	overHybrid = crew.Hybrid
 	overVerbs  = crew.Verbs
-	overAuto   = "auto" // the best of those that work
+	overAuto   = "auto" // the best transport that works
 )

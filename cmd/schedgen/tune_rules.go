@@ -16,7 +16,7 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
-// grids returns a grid for each collective: of the cases to time, or of those that the model
+// grids returns a grid for each collective: of the cases to time, or of the cases that the model
 // computes.
 func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	ranks := tunedRanks(t.cmd.UpTo)
@@ -44,8 +44,9 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	return all
 }
 
-// tunable returns the collectives for which rules are made: those that all ranks call and that have
-// algorithms. Those with the fewest blocks come first, because they take the least time.
+// tunable returns the collectives for which rules are made. All ranks call these collectives, and
+// algorithms for them exist. Collectives with the fewest blocks come first, because they take the
+// least time.
 func tunable() (names []string) {
 	all := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool {
 		return row.Published || len(candidates(row.Name, true)) == 0
@@ -231,7 +232,7 @@ func (t *tuned) ofTimes() grid.Source {
 	}
 }
 
-// ruleLines returns the rules as a file holds them, without those that leave a case to the built-in
+// ruleLines returns the rules as a file holds them, without rules that leave a case to the built-in
 // rules.
 func (t *tuned) ruleLines() (lines []string) {
 	all := t.rules.List()

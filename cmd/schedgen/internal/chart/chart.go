@@ -53,7 +53,7 @@ type Point struct{ X, Y float64 }
 // Black is the number of the colour black.
 const Black = 6
 
-// palette is that of Okabe and Ito, which colour-blind people can tell apart.
+// palette is Okabe's and Ito's palette, whose colours colour-blind people can tell apart.
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{86, 180, 233, 255}, {230, 159, 0, 255}, {0, 0, 0, 255}, {120, 120, 120, 255},

@@ -18,7 +18,7 @@ type buffers struct {
 	counted      bool  // the blocks have their own lengths
 	src, dst     []byte
 	job          *Job
-	fold         *runtime.Fold // set for a collective that folds; held then has the contributed blocks, and after them those that the rank holds
+	fold         *runtime.Fold // set if the collective folds; held then has contributed blocks before held ones
 }
 
 // newBuffers returns the buffers of a job's rank. For a message, src is the beginning of dst.

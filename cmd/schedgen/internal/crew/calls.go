@@ -25,7 +25,7 @@ func (w *worker) newTrial(b *buffers) (trial, error) {
 }
 
 // repeat runs the collective once to warm up and then once in each iteration. If it moves bytes,
-// all ranks meet at a barrier before each call, so that the time is that of the collective alone.
+// all ranks meet at a barrier before each call, so that the time is the collective's alone.
 func (w *worker) repeat(ctx context.Context, out *Outcome) error {
 	b, moves := newBuffers(w.job), w.job.Row().Blocks != nil
 	call := w.performer(b)

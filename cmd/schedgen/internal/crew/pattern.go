@@ -49,8 +49,8 @@ func (p *pattern) prepare(iteration int) {
 	}
 }
 
-// check compares every byte of the blocks that the rank wants, and of those that it sent, which
-// must be unchanged.
+// check compares every byte of the blocks that the rank wants. It also checks that the blocks that
+// the rank sent are unchanged.
 func (p *pattern) check(wrong *Findings, iteration int) {
 	compare := func(what string, got, want []byte, number int) {
 		if bytes.Equal(got, want) {

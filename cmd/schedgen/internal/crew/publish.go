@@ -79,7 +79,7 @@ func (w *worker) receive(ctx context.Context, in *receiver) error {
 	return w.send(report{Steps: in.received - told})
 }
 
-// drain takes the messages that are left, all of which are wrong.
+// drain takes the messages that are left. They are all wrong.
 func (w *worker) drain(in *receiver) error {
 	for {
 		msg, ok, err := w.comm.TryNext()

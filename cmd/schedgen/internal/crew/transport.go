@@ -89,7 +89,7 @@ func CanShare() bool {
 // that is useful for chunks.
 const ShmDatagram = 32 << 10
 
-// mcast returns the configuration of the transport mcast, given that of its puts.
+// mcast returns the configuration of the transport mcast, given the configuration of its puts.
 func (l *Link) mcast(puts tcp.Config) mcast.Config {
 	family := 4
 	if l.IPv6 {

@@ -34,7 +34,7 @@ func Lead(ctx context.Context, comm Comm, plan *Plan, done func() error) ([]fit.
 	return p.lead(ctx, plan, done)
 }
 
-// Follow does at rank 1 what rank 0 orders, until the measurement is over. plan is that of rank 0.
+// Follow does at rank 1 what rank 0 orders, until the measurement is over. plan is rank 0's plan.
 func Follow(ctx context.Context, comm Comm, plan *Plan) error {
 	p := &prober{comm: comm, buf: make([]byte, slices.Max(plan.Sizes))}
 	return p.follow(ctx)
