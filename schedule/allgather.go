@@ -8,7 +8,7 @@ import "github.com/schedgen/schedgen/ir"
 //
 // On each host the slaves put their blocks to their master. After it has served other hosts, the
 // master puts to each slave the blocks that the slave lacks: first the host's own blocks in one
-// message, then those of each round.
+// message, then the blocks of each round.
 type spread struct {
 	rounds func(hosts int) int
 	// sends returns the destination of v's message in a round, and the hosts whose blocks the

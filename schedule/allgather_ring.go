@@ -25,7 +25,7 @@ func allgatherRing() Algorithm {
 }
 
 // sumOfRing returns the same as sumOfRounds without going through all rounds. The node sends the
-// blocks of its own host first, then those of all other hosts except the next one.
+// blocks of its own host first, then the blocks of all other hosts except the next one.
 func sumOfRing(n node) size {
 	if n.hosts == 1 {
 		return size{}

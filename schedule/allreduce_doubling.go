@@ -3,8 +3,8 @@ package schedule
 import "github.com/schedgen/schedgen/ir"
 
 // allreduceDoubling is recursive doubling. In round i the ranks whose numbers differ in bit i put
-// their partial results to each other. Both fold the two with that of the lower number on the left,
-// so all ranks fold the same tree. See R. Thakur, R. Rabenseifner and W. Gropp (2005, §4.5).
+// their partial results to each other. Both fold the two, the lower rank's on the left, so all
+// ranks fold the same tree. See R. Thakur, R. Rabenseifner and W. Gropp (2005, §4.5).
 func allreduceDoubling() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/doubling",

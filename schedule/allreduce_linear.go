@@ -2,8 +2,8 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// allreduceLinear takes one round. Every rank puts its contribution to all others, first to those
-// that follow it. Each rank then folds all contributions by the tree of doubling.
+// allreduceLinear takes one round. Every rank puts its contribution to all others, first to the
+// ranks that follow it. Each rank then folds all contributions by the tree of doubling.
 func allreduceLinear() Algorithm {
 	return Algorithm{
 		Name:       "allreduce/linear",

@@ -44,7 +44,7 @@ func writeAllreduceTwoShot(n *node, a *arena) ir.Program {
 const ofHost = -3
 
 // twoShot writes the program of a master. For each chunk of its own piece, a master has hosts-1
-// partial results of others, in their order, and then those that its own folds make.
+// partial results of others, in their order, and then the results of its own folds.
 func (a *arena) twoShot(n *node) {
 	have := own
 	for k := range n.chunks {

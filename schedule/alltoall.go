@@ -3,12 +3,12 @@ package schedule
 import "github.com/schedgen/schedgen/ir"
 
 // crossing is an alltoall. An alltoall has a block for each pair of ranks: block s·P+d goes from
-// rank s to rank d. Among hosts an item is the blocks of all pairs of ranks of two hosts. An item
-// goes in one message with the other items to the same host.
+// rank s to rank d. Among hosts an item holds the blocks from all ranks of one host to all ranks of
+// another. Items to the same host go in one message.
 //
 // On each host the slaves put all their blocks to their master in one message. After it has served
-// other hosts, the master puts to each slave the blocks for that slave: those of its own host, and
-// those of every message from another host.
+// other hosts, the master puts to each slave the blocks for that slave: the blocks of its own host,
+// and the blocks of every message from another host.
 type crossing struct {
 	// sends returns the size of what fillSends writes: the rules that put blocks to other hosts.
 	sends     func(n node) size

@@ -7,8 +7,8 @@ import "github.com/schedgen/schedgen/ir"
 // with all blocks at the same rank whose distance has that bit. A rank sends ⌈log2 P⌉ messages
 // instead of P-1, of about half of the blocks each. So the algorithm is for short blocks.
 //
-// Among the blocks with bit i, consider those with distances h·2^(i+1) + 2^i + l for l = 0, 1 …
-// 2^i-1. Before round i they are l ranks after their sources, and they are for the same rank.
+// Among the blocks with bit i, consider the blocks with distances h·2^(i+1) + 2^i + l for l = 0, 1
+// … 2^i-1. Before round i they are l ranks after their sources, and they are for the same rank.
 //
 // The paper rotates the blocks before and after. That is not necessary here, because blocks have
 // numbers.

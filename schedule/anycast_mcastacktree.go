@@ -3,8 +3,8 @@ package schedule
 // anycastMcastAckTree is the reliable multicast of paper 002, §3, in its general form: any rank
 // multicasts at any time, and no rank has posted a receive. Acknowledgements climb the binomial
 // tree rooted at the sender, so several senders load different links. For one origin, the programs
-// are those of bcast/mcast-acktree from that root with one chunk: the same acknowledgements and the
-// same two repairs.
+// equal the programs of bcast/mcast-acktree from that root with one chunk: they have the same
+// acknowledgements and the same two repairs.
 //
 // A receiver that has lost the multicast does not know that there was one. So for a message by
 // itself only acknowledgements reveal a loss (§3): a parent misses the acknowledgement of a child,

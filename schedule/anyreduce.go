@@ -9,9 +9,9 @@ import "github.com/schedgen/schedgen/ir"
 // and c1 is the result.
 //
 // A rank passes the question on before it answers it, since the answer may take long. A rank folds
-// its own answer and those of its sub-trees in the order of the ring that begins at the origin:
-// sub-trees of both overlays are ranks that follow each other on it. So the answers are in the
-// order of the ranks if rank 0 asks.
+// its own answer and the answers of its sub-trees in the order of the ring that begins at the
+// origin: sub-trees of both overlays are ranks that follow each other on it. So the answers are in
+// the order of the ranks if rank 0 asks.
 
 // asking is an overlay along which answers come back.
 type asking interface {

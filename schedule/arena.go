@@ -14,7 +14,7 @@ type size struct {
 	peers int // ranks that the recovery names
 }
 
-// memory is memory for programs, each of which overwrites the one before. The zero value is empty.
+// memory is memory for programs. Each program overwrites the one before. The zero value is empty.
 type memory struct {
 	rules []ir.Rule
 	slots []ir.Slot

@@ -19,8 +19,8 @@ import "github.com/schedgen/schedgen/ir"
 //
 // As in barrier/hsb, a master releases its slaves, and slaves receive no multicast.
 //
-// The signals of a rank are the arrivals of its slaves, then those of its children in the gather
-// tree in the order of their ranks, then the requests of its children in the tree of f_out.
+// The signals of a rank are the arrivals of its slaves, then the arrivals of its children in the
+// gather tree in the order of their ranks, then the requests of its children in the tree of f_out.
 func hsbMcast() Algorithm {
 	return Algorithm{
 		Name:       "barrier/hsb-mcast",

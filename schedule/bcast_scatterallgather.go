@@ -84,9 +84,9 @@ func fillScatterAllgather(n node, a arena) ir.Program {
 	return a.program(&n, 0, a.span(0, n.chunks))
 }
 
-// eachRoundRing calls f for all chunks in the order in which they go round the ring: first those of
-// the node's own piece, then those of the piece before it, and so on. It takes time in proportion
-// to the number of chunks, even if many pieces are empty.
+// eachRoundRing calls f for all chunks in the order in which they go round the ring: first the
+// chunks of the node's own piece, then the chunks of the piece before it, and so on. It takes time
+// in proportion to the number of chunks, even if many pieces are empty.
 func (n *node) eachRoundRing(f func(k int)) {
 	lo, hi := n.pieces(n.v, n.v+1)
 	for left := n.chunks; left > 0; {

@@ -17,7 +17,7 @@ func binomialChild(v, n, i int) int { return v + 1<<(binomialDegree(v, n)-1-i) }
 // binomialParent returns the parent of v ≥ 1.
 func binomialParent(v int) int { return v & (v - 1) }
 
-// binomialSpan returns how many nodes the sub-tree of v has. They are v and those that follow it.
+// binomialSpan returns how many nodes the sub-tree of v has. They are v and the nodes after it.
 func binomialSpan(v, n int) int {
 	if v == 0 {
 		return n

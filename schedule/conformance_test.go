@@ -131,7 +131,7 @@ func barrierGrid(alg *Algorithm, ranks int) []Params {
 	return out
 }
 
-// sample draws parameters of any kind, larger than those of grid.
+// sample draws parameters of any kind, larger than grid's parameters.
 func sample(t *rapid.T, alg *Algorithm) Params {
 	least, most := smallRanks+1, largeRanks
 	if blocksEverywhere(alg, most) > mostSlots {

@@ -26,8 +26,8 @@ var costSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 27, 28, 31, 32, 33, 36
 // dailyCosted is the largest number of ranks whose cost the daily tests check.
 const dailyCosted = 33
 
-// mostCosted is the largest number of blocks for which all ranks together have slots: that of an
-// alltoall of 64 ranks.
+// mostCosted is the largest number of blocks for which all ranks together have slots: as many as in
+// an alltoall of 64 ranks.
 const mostCosted = 1 << 18
 
 // costCases are the columns of the cost goldens: parameters that are used where they are legal.

@@ -1,5 +1,5 @@
 // Package schedule computes what every rank has to do in a collective operation: broadcasts,
-// barriers, rootless operations, collectives that move blocks, and those that fold the
+// barriers, rootless operations, collectives that move blocks, and collectives that fold the
 // contributions of ranks.
 //
 // [New] checks the parameters of an algorithm and returns a [Spec]. [Spec.Program] returns the
@@ -14,7 +14,7 @@
 // one a host. The algorithm then runs among one master of each block, and virtual ranks number the
 // hosts. Without Params.Hosts every rank is its own host.
 //
-// A rank numbers the signals of its slaves first, then those of the algorithm.
+// A rank numbers the signals of its slaves first, then the signals of the algorithm.
 //
 // Schedules that fold are not rotated by the root, and the master of a host is its first rank. So
 // contributions stay in the order of the ranks. A rank numbers the contributions of its slaves
@@ -32,9 +32,9 @@
 // The puts of a rule leave one behind the other, so their order decides when the last rank is done.
 // Algorithms choose the order by the LogGP model (package sim/loggp), with the parameters of the
 // simulator LogGOPSim and messages of 1 byte and 64 KiB. The put with the longest way to go after
-// it goes first. testdata/orders.txt compares each choice with others over many numbers of ranks,
-// most of which are not powers of two. Its mean, least and most are ratios of the other order's
-// time to the chosen one's.
+// it goes first. testdata/orders.txt compares each choice with others over many numbers of ranks.
+// Most of them are not powers of two. Its mean, least and most are ratios of the other order's time
+// to the chosen one's.
 //
 // On hosts a master serves other hosts before its slaves, because slaves pass nothing on. The root
 // of a linear broadcast or of a binomial tree first sends all chunks to other hosts. Chunk by chunk

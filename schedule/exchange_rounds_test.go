@@ -81,7 +81,7 @@ func (c *criticalPath) rounds(t *testing.T, name string, p Params) int {
 	return last
 }
 
-// fill writes the programs over those of the previous barrier.
+// fill writes the programs over the programs of the previous barrier.
 func (c *criticalPath) fill(s *Spec) {
 	c.programs, c.rules, c.slots, c.acts = c.programs[:0], c.rules[:0], c.slots[:0], c.acts[:0]
 	c.first, c.fired = c.first[:0], c.fired[:0]

@@ -153,8 +153,8 @@ func (l *layout) ofHost(v int) int {
 }
 
 // ofPair returns the number of partial results that virtual rank v has before it exchanges any with
-// other hosts that take part: those of its host, the contribution of the host for which it takes
-// part, and the fold of the two.
+// other hosts that take part: the partial results of its host, the contribution of the host for
+// which it takes part, and the fold of the two.
 func (l *layout) ofPair(v int) int { return l.ofHost(v) + 2*count(l.stands(v)) }
 
 // begin begins a rule. uses writes the slots for which the rule waits, and end ends the rule.
@@ -236,7 +236,7 @@ func (a *arena) contributeTo(n *node, c *layer) {
 }
 
 // contribution writes the rules by which the node, a master, folds its host's contribution to the
-// layer from its own part and those of its slaves. It returns the partial result. sole says that
+// layer from its own part and its slaves' parts. It returns the partial result. sole says that
 // there is no other host, so the fold makes the result.
 func (a *arena) contribution(n *node, c *layer, sole bool) int {
 	k := n.slaves()
@@ -245,7 +245,8 @@ func (a *arena) contribution(n *node, c *layer, sole bool) int {
 }
 
 // contributionOfPair writes the rules by which a master that takes part folds its own host's
-// contribution with that of the host for which it takes part. It returns the partial result.
+// contribution with the contribution of the host for which it takes part. It returns the partial
+// result.
 func (a *arena) contributionOfPair(n *node, c *layer) int {
 	have := a.contribution(n, c, n.hosts == 1)
 	if !n.stands(n.v) {

@@ -3,14 +3,14 @@ package schedule
 // Halving by distance doubling (R. Thakur, R. Rabenseifner and W. Gropp, 2005, §4.5). The vector is
 // cut into p2 pieces. In round i the ranks whose numbers differ in bit i have the same pieces. Each
 // puts half of them to the other and folds the other half. So every piece is folded by the tree of
-// doubling, with that of the lower number on the left. Each round sends half as much as the one
+// doubling, with the lower number's part on the left. Each round sends half as much as the one
 // before.
 //
 // If the pieces are parts of a vector, the lower number keeps the lower half, so that each message
 // is contiguous. If the pieces are blocks, a number keeps the blocks of the numbers that agree with
 // it in bit i, so that each block ends at its own rank.
 
-// halves returns the two halves of some pieces, that of the lower number first.
+// halves returns the two halves of some pieces, the lower number's half first.
 func (c *layer) halves(p parts) (lower, upper parts) {
 	if p.count /= 2; c.kind == ofPairs {
 		return parts{p.first, 2 * p.step, p.count}, parts{p.first + p.step, 2 * p.step, p.count}

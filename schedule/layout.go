@@ -95,7 +95,7 @@ func (l *layout) slavesOf(v int) int {
 }
 
 // signal returns signal j of the algorithm at the master of virtual rank v. The signals of slaves
-// are numbered before those of the algorithm.
+// are numbered before the algorithm's signals.
 func (l *layout) signal(v, j int) ir.Slot { return ir.Signal(l.slavesOf(v) + j) }
 
 // node is one rank's view of a schedule. The rank's program depends on nothing else.

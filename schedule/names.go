@@ -54,9 +54,10 @@ func (e *NameError) Suggestion() string {
 }
 
 // nearNames returns the algorithms that name may mean, in upper or lower case. The first of these
-// rules that finds any decides: the algorithm with this very name; those with the same part after
-// the slash; those that contain name, such as a collective; those that a few typing errors turn
-// into name, first in the full name and then in the part after the slash.
+// rules that finds any decides: the algorithm with this very name; algorithms with the same part
+// after the slash; algorithms whose names contain name, such as a collective; algorithms whose
+// names a few typing errors turn into name, first in the full name and then in the part after the
+// slash.
 func nearNames(name string, all []Algorithm) []string {
 	name = strings.ToLower(name)
 	const leastPart = 3 // letters

@@ -86,7 +86,7 @@ var orders = []struct {
 	{"barrier/dissemination", "by number", never, flatBarriers, byNumber},
 }
 
-// orderRanks are the sizes of groups, most of which are not powers of two.
+// orderRanks are the sizes of groups. Most are not powers of two.
 var orderRanks = []int{2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 21, 24, 27, 31, 32, 33, 37, 48, 63, 64, 65, 100}
 
 func flatBcasts(*Algorithm) []Params {

@@ -167,8 +167,8 @@ func TestBroadcastFigures(t *testing.T) {
 	}
 }
 
-// TestHierarchyFigures checks paper 003, §4.1: two signals a slave beside those that the masters
-// exchange.
+// TestHierarchyFigures checks paper 003, §4.1: two signals a slave, beside the signals between
+// masters.
 func TestHierarchyFigures(t *testing.T) {
 	for _, name := range []string{"barrier/hsb", "barrier/hsb-mcast", "barrier/exchange", "barrier/dissemination"} {
 		for hosts := 1; hosts <= 20; hosts++ {

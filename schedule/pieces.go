@@ -12,8 +12,8 @@ import "github.com/schedgen/schedgen/ir"
 // each piece has a chunk in them.
 //
 // For a vector that is cut into pieces, the partial results of the algorithm are numbered layer by
-// layer, and those of one message are consecutive. In a reduce-scatter, the i-th partial result of
-// a layer is v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a block.
+// layer, and the partial results of one message are consecutive. In a reduce-scatter, the i-th
+// partial result of a layer is v<i·F>, v<i·F+1> … for the chunks 0, 1 … of a block.
 
 // layer is one chunk of each piece. Its units are those chunks, ascending.
 type layer struct {

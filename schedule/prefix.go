@@ -12,8 +12,8 @@ import (
 // end it folds its prefix with each local prefix and puts the results to the slaves. A host of one
 // rank needs no separate prefix for a scan that includes each rank's own contribution.
 //
-// The partial results of a master are, in this order: those that its slaves put to it, the local
-// prefixes, and those that rounds bring and make.
+// The partial results of a master are, in this order: the contributions that its slaves put to it,
+// the local prefixes, and the partial results that rounds bring and make.
 
 // prefix is a scan in rounds: in round i, v puts a partial result to the host skip(i) after it.
 type prefix struct {
@@ -78,14 +78,14 @@ func (p prefix) makes(l *layout, v, i int) (before, upTo bool) {
 	return i > 0, !last && i+1 < p.puts(l, v)
 }
 
-// ofLocal returns how many partial results v has before the first round: those of its slaves and
-// the local prefixes. Do not call it for host 0, which gets nothing.
+// ofLocal returns how many partial results v has before the first round: the contributions of its
+// slaves and the local prefixes. Do not call it for host 0, which gets nothing.
 func (p prefix) ofLocal(l *layout, v int) int {
 	return 2 * p.givers(l, v)
 }
 
 // givers returns how many slaves of v have contributions that a rank needs. In an exclusive scan no
-// rank needs that of the last rank.
+// rank needs the contribution of the last rank.
 func (p prefix) givers(l *layout, v int) int {
 	k := l.slavesOf(v)
 	return k - count(p.exclusive && k > 0 && v == l.hosts-1)

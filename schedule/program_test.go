@@ -180,8 +180,8 @@ func requireExact(t *testing.T, s *Spec, rank int) {
 	}
 }
 
-// TestMaker checks that programs that overwrite each other equal those that are made in memory of
-// their own, whatever the memory held before.
+// TestMaker checks that programs that overwrite each other equal programs in memory of their own,
+// whatever the memory held before.
 func TestMaker(t *testing.T) {
 	for _, alg := range Algorithms() {
 		rapid.Check(t, func(t *rapid.T) {

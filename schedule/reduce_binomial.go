@@ -3,11 +3,11 @@ package schedule
 import "github.com/schedgen/schedgen/ir"
 
 // reduceBinomial climbs a binomial tree. In round i the ranks that have bit i of their number put
-// their partial results to the ranks that have not, and are done. The receiver folds the two with
-// that of the lower number on the left.
+// their partial results to the ranks that have not, and are done. The receiver folds the two, the
+// lower rank's on the left.
 //
 // Bits are counted from the root: a rank has a bit if its number differs from the root's in that
-// bit. So no root costs an additional message, and the tree is that of allreduce/doubling.
+// bit. So no root costs an additional message, and the tree is the tree of allreduce/doubling.
 func reduceBinomial() Algorithm {
 	return Algorithm{
 		Name:       "reduce/binomial",

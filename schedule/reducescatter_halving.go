@@ -40,8 +40,8 @@ func writeReduceScatterHalving(n *node, a *arena) ir.Program {
 	return a.foldedProgram(n, first, chunks)
 }
 
-// scatterResults writes a rule by which a master puts all results at once: first those of the host
-// for which it takes part, then those of its slaves.
+// scatterResults writes a rule by which a master puts all results at once: first the results of the
+// host for which it takes part, then the results of its slaves.
 func (a *arena) scatterResults(n *node, f int) {
 	from := a.begin()
 	if n.stands(n.v) {

@@ -3,8 +3,8 @@ package schedule
 import "github.com/schedgen/schedgen/ir"
 
 // reduceScatterLinear takes one round. Every rank puts its contribution to each block to the rank
-// that wants the block, first to those that follow it. Each rank folds what it gets by the tree of
-// doubling.
+// that wants the block, first to the ranks that follow it. Each rank folds what it gets by the tree
+// of doubling.
 func reduceScatterLinear() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/linear",

@@ -51,7 +51,7 @@ type Algorithm struct {
 	relays   bool                // ranks pass on blocks that they neither hold nor want, even without hosts
 	tells    bool                // it is a barrier that multicasts: it has one chunk without bytes
 	chunks   func(group int) int // default number of chunks a block; nil: 1
-	degree   int                 // default degree; 0: that of barriers
+	degree   int                 // default degree; 0: as for barriers
 	// ordered says whether the algorithm folds in the order of the ranks. If it is nil, RankOrder
 	// says so.
 	ordered func(group, degree int) bool

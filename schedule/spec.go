@@ -40,8 +40,8 @@ func (s *Spec) Algorithm() Algorithm { return s.alg }
 // Params returns the parameters with the defaults filled in.
 func (s *Spec) Params() Params { return s.params }
 
-// Header returns the header of the schedule. Its Params are those that change the algorithm:
-// degree, or fan-in and fan-out, and hosts unless the schedule is flat.
+// Header returns the header of the schedule. Its Params are the parameters that change the
+// algorithm: degree, or fan-in and fan-out, and hosts unless the schedule is flat.
 func (s *Spec) Header() ir.Header {
 	h := ir.Header{
 		Collective: s.alg.Collective,

@@ -100,7 +100,7 @@ func (w *world) shapeOf() map[ir.Slot]string {
 }
 
 // TestTreesOfOnesOwn checks that algorithms that promise no common tree fold another one, and that
-// those that do not promise the order of the ranks lose it.
+// algorithms that do not promise the order of the ranks lose it.
 func TestTreesOfOnesOwn(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		s, err := New(alg.Name, taken(&alg, Params{Ranks: 11, Root: 3}))

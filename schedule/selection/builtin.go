@@ -6,8 +6,8 @@ import "github.com/schedgen/schedgen/schedule"
 const longMessage = 64 << 10
 
 // For ranks on one host. They share its cores, so the time of a broadcast is the cost of all
-// messages and all switches between processes together, not that of the longest path. Measured on
-// two cores (docs/performance.md, "What the library chooses").
+// messages and all switches between processes together, not the cost of the longest path. Measured
+// on two cores (docs/performance.md, "What the library chooses").
 const (
 	inWindows = 8<<10 + 1  // bytes: all ranks can read shorter messages in place
 	inRings   = 64<<10 + 1 // bytes: messages from inWindows up to this length go through rings

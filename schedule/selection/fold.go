@@ -25,7 +25,7 @@ func (r *Rule) passedOver() bool {
 }
 
 // Tree returns the name of the tree by which a collective folds if results must be reproducible:
-// that of the first of its algorithms that has one. It is "" if the collective folds nothing.
+// the tree of the first of its algorithms that has one. It is "" if the collective folds nothing.
 func Tree(collective string) string {
 	for _, a := range schedule.AlgorithmsOf(collective) {
 		if a.Tree != "" {

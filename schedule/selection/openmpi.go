@@ -42,7 +42,7 @@ type equal struct {
 // whole sends each message or block in one piece.
 var whole = Params{Chunks: 1}
 
-// equals maps algorithms of Open MPI to those of schedgen. Missing ones have no equal.
+// equals maps algorithms of Open MPI to equal algorithms of schedgen. Missing ones have no equal.
 var equals = map[string]map[string]equal{
 	schedule.Bcast: {
 		"basic_linear": {name: "bcast/linear", params: whole},
@@ -192,8 +192,8 @@ func (t *tuned) rounded(r *Rule) {
 	t.notef(r.Line, "%s: its sizes count all blocks together, ours one block; they are divided by the least number of ranks of each rule", r.Collective)
 }
 
-// blocksAt returns how many blocks Open MPI counts in a size among the given number of ranks: those
-// of the rank that has the most.
+// blocksAt returns how many blocks Open MPI counts in a size among the given number of ranks: the
+// blocks of the rank that has the most.
 func blocksAt(row *ir.Collective, ranks int) int {
 	if !hasSizes(row) {
 		return 0

@@ -70,8 +70,8 @@ const (
 
 func (n Need) has(there bool) bool { return n == Either || there == (n == With) }
 
-// Params are the parameters that a rule gives to its algorithm. A field that is 0 has its default:
-// that of schedule.Params, or the result of Chunks.
+// Params are the parameters that a rule gives to its algorithm. A field that is 0 has the default
+// of schedule.Params, or the result of Chunks.
 type Params struct {
 	Degree  int  // see schedule.Params
 	FanIn   int  // see schedule.Params

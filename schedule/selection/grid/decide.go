@@ -1,7 +1,8 @@
 package grid
 
 // minWin is the smallest gain that makes a choice worth a rule: how much less time it takes than
-// the built-in choice, as a part of the latter. The parameter search is within that of the best.
+// the built-in choice, as a part of the latter. The parameter search finds times within this part
+// of the best.
 const minWin = 0.05
 
 // alike bounds a neighbour's choice that counts as equally good: it takes at most this part more
@@ -17,8 +18,7 @@ type decision struct {
 }
 
 // decide returns the choice for a cell: the first of near that is as good as the best, or else the
-// best. It returns nil if no choice is better than that of the built-in rules, as far as intervals
-// show.
+// best. It returns nil if no choice is better than the built-in choice, as far as intervals show.
 func (c *Cell) decide(near []Choice) *decision {
 	if c.How == Unknown || len(c.Candidates) == 0 {
 		return nil

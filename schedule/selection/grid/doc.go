@@ -1,7 +1,7 @@
 // Package grid derives rules from the times of candidates in the cases of a grid: numbers of ranks
 // by lengths of messages. It makes as few rules as possible, and only where a choice is better than
-// that of the built-in rules. The caller passes the times, which it has measured or computed from a
-// model.
+// the choice of the built-in rules. The caller passes the times, which it has measured or computed
+// from a model.
 package grid
 
 import (

@@ -89,7 +89,7 @@ func (p *pricing) found(best *selection.Candidate) error {
 	return err
 }
 
-// exact returns a candidate's parameters in the form of a rule, without those that are defaults.
+// exact returns a candidate's parameters in the form of a rule, without defaults.
 func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	choice := Choice{Algorithm: best.Algorithm}
 	spec, err := schedule.New(best.Algorithm, schedule.Params{Ranks: p.c.Ranks})

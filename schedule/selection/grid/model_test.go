@@ -27,7 +27,7 @@ func onModel(m sim.Model) grid.Source {
 }
 
 // TestModelRulesAreBetter checks that at each point of a grid the choice of the rules takes at most
-// as long as that of the built-in rules, and about as long as the best choice in the model.
+// as long as the built-in choice, and about as long as the best choice in the model.
 func TestModelRulesAreBetter(t *testing.T) {
 	for _, m := range machines {
 		for _, g := range []grid.Grid{
