@@ -47,7 +47,7 @@ func TestEveryAlgorithmIsProved(t *testing.T) {
 }
 
 // variants returns parameters of every kind for the given number of ranks. An algorithm refuses or
-// ignores those that it does not take.
+// ignores the parameters that it does not take.
 func variants(ranks int) []schedule.Params {
 	last, third := ranks-1, ranks/3
 	return []schedule.Params{

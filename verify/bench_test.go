@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkVerify4096 proves every algorithm at 4,096 ranks, or at 512 if its messages grow with
-// the square, in at most 5 s and 2 GiB. BenchmarkVerify65536 proves those with O(P log P) messages
-// at 65,536 ranks in at most 30 s and 8 GiB. Run with
+// the square, in at most 5 s and 2 GiB. BenchmarkVerify65536 proves the algorithms with O(P log P)
+// messages at 65,536 ranks in at most 30 s and 8 GiB. Run with
 //
 //	go test -run '^$' -bench . -benchtime 1x ./verify
 

@@ -79,8 +79,8 @@ func sends(s *ir.Schedule, rank int, r *ir.Rule, mcasts bool) []Place {
 }
 
 // dumbLead returns three maxima: how many operations a plain rule can be ahead of a rank whose
-// chunk, or signal, it sets, and how many operations a rank can enter ahead of another. Bounded
-// leads of rules are below the number of ranks, and those of ranks are at most that number.
+// chunk, or signal, it sets, and how many operations a rank can enter ahead of another. A bounded
+// lead of a rule is below the number of ranks, and a bounded lead of a rank is at most that number.
 func dumbLead(s *ir.Schedule) (chunks, signals, enters int) {
 	last := s.Ranks
 	request := newDumb(s).request

@@ -16,7 +16,7 @@ import (
 const maxDumbTerms = 8
 
 // dumbTerms are all terms that slots can have, as text: "(0.1·1.1)" is the part x1 of rank 0,
-// folded with that of rank 1.
+// folded with the part x1 of rank 1.
 type dumbTerms struct {
 	s     *ir.Schedule
 	of    map[Place]map[string]bool

@@ -347,7 +347,7 @@ func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 	return false
 }
 
-// answers returns everything that the rules put that wait for a request.
+// answers returns everything that rules which wait for a request put.
 func (d *dumb) answers(request Place) uint64 {
 	all := uint64(0)
 	for _, r := range d.awaiting(request) {

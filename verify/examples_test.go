@@ -36,7 +36,7 @@ func Example() {
 	// rounds: 2 messages: 36
 }
 
-// A dissemination in which send k waits only for the flag of step k-1, and not for those of all
+// A dissemination in which send k waits only for the flag of step k-1, and not for the flags of all
 // earlier steps, lets ranks leave too early. No test by timing shows it.
 func Example_refuted() {
 	var text strings.Builder

@@ -134,8 +134,8 @@ func (f *foreign) misplaced() int {
 	return -1
 }
 
-// held returns the blocks that a rank has at first, and wanted returns those that it must have at
-// the end.
+// held returns the blocks that a rank has at first, and wanted returns the blocks that it must have
+// at the end.
 func (f *foreign) held(rank int) ir.Blocks {
 	return f.header.Row().Held(f.header.Ranks, f.header.Root, rank)
 }

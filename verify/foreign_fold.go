@@ -161,8 +161,8 @@ func (f *forest) spanOf(t tree, known map[tree]span) span {
 	return s
 }
 
-// inputsOf returns how many blocks a rank has in its input: those that it holds, or those of its
-// contribution.
+// inputsOf returns how many blocks a rank has in its input: the blocks that it holds, or the blocks
+// of its contribution.
 func (f *foreign) inputsOf(rank int) int {
 	if row := f.header.Row(); row.Inputs != nil {
 		return row.Inputs(f.header.Ranks)

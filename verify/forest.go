@@ -9,7 +9,7 @@ import (
 
 // term describes how a value is folded from the contributions of ranks, as a binary tree with ranks
 // as leaves. The tree is a node of a forest whose ranks are all increased by shift, modulo their
-// number. So terms that differ only in where they start, such as those of a ring, share their
+// number. So terms that differ only in where they start, such as the terms of a ring, share their
 // nodes. Two terms are equal if and only if their fields are equal.
 type term struct {
 	node  int32
@@ -48,17 +48,17 @@ const (
 	givenNode = 1 // a chunk that a rank holds at enter
 )
 
-// node is a tree. Its ranks are counted from that of its first leaf, modulo their number.
+// node is a tree. Its ranks are counted from the rank of its first leaf, modulo their number.
 type node struct {
 	left, right int32 // noNode in a leaf
-	by          int32 // how much the ranks of right are increased against those of left
+	by          int32 // how much the ranks of right are increased against the ranks of left
 
 	leaves int32 // number of leaves, at most one more than there are ranks
 	// The leaves are the ranks first … first+span-1, each once. If span is 0, they are not, or it
 	// is not known.
 	first, span int32
 	last        int32 // the rank of the last leaf
-	rising      bool  // each leaf's rank is above that of the leaf before it, without wrapping around
+	rising      bool  // each leaf's rank is above the previous leaf's rank, without wrapping around
 }
 
 // forest holds each node once.
@@ -273,8 +273,8 @@ const (
 	digestGiven
 )
 
-// tree returns the digest of a tree. The digest of a leaf is the hash of its rank. That of a fold
-// is the hash of its operands' digests.
+// tree returns the digest of a tree. The digest of a leaf is the hash of its rank. The digest of a
+// fold is the hash of its operands' digests.
 func (d *digests) tree(t tree) [sha256.Size]byte {
 	if sum, ok := d.of[t]; ok {
 		return sum

@@ -372,7 +372,7 @@ func (m *mutant) retargetReport(p *ir.Program) {
 	p.Reports, p.ReportTo = true, m.other(p.Rank)
 }
 
-// doubleAnother adds a random signal of some rank to those that are sent twice.
+// doubleAnother adds a random signal of some rank to the signals that are sent twice.
 func (m *mutant) doubleAnother(p *ir.Program) {
 	to := m.program()
 	if to.Signals > 0 {

@@ -107,7 +107,7 @@ func requireCounterexample(t testing.TB, err error, label string) {
 	require.NotEmpty(t, f.Places, label)
 }
 
-// requireSeen requires that the counterexample is among those that were seen.
+// requireSeen requires that the dumb checker has seen the counterexample.
 func requireSeen(t testing.TB, d *dumb, check string, err error, label string) {
 	var f *Failure
 	require.ErrorAs(t, err, &f, label)
@@ -145,7 +145,7 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
 	names, groups := byName(tiny(t))
-	// those with repairs
+	// algorithms with repairs
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast")
 	agreeOnMutants(t, heavy.Or(2500, 20000), names, groups,
 		"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire", "recovery")

@@ -13,8 +13,8 @@ import (
 // them (see ir.Recovery). Requests and answers may be lost, but only finitely many of them: a rank
 // repeats its request to the last rank of its Ask. So that rank must have the chunk at some time.
 // It has if it is the root, if plain puts bring the chunk whatever is lost, or if the last rank
-// that it asks itself has the chunk at some time. A window moves on if every report is sent for
-// which some rank waits.
+// that it asks itself has the chunk at some time. A window moves on if every report for which some
+// rank waits is sent.
 //
 // A put that yields (see ir.Program.Yields) is left out only if its chunks are there already, so
 // every proof of plain puts covers it. For a short message such puts do not wait and ranks do not
@@ -145,7 +145,7 @@ func tellCircle(circle []int, verb string) string {
 }
 
 // allReport checks that both ends agree on every report, that reports climb to the root, and that
-// every rank reports that lacks a chunk without the multicast.
+// every rank that lacks a chunk without the multicast reports.
 func allReport(sub *subject, lost *fixpoint.Result) error {
 	for rank := range sub.s.Programs {
 		if err := agreedReports(sub, rank); err != nil {

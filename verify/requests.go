@@ -5,8 +5,8 @@ import (
 )
 
 // requestsAsked checks that each program alone shows which of its plain rules are part of repairs.
-// Among the signals for which plain rules wait, exactly those that only repairs put must be
-// requests (ir.Program.Requests). So a runtime, which knows one program, can rely on proofs that
+// Among the signals for which plain rules wait, the requests (ir.Program.Requests) must be exactly
+// the signals that only repairs put. So a runtime, which knows one program, can rely on proofs that
 // use all programs.
 func requestsAsked(sub *subject) error {
 	// by slot number: 1 + a rank with a plain rule that puts it

@@ -12,11 +12,11 @@ import (
 // may write a slot of rank b for operation k+d while b has not finished operation k. The run-ahead
 // is the largest such d. With d+1 generations of the slot, a receiver can keep them apart.
 //
-// A rank a that acts in operation m knows that certain ranks have entered m: those that the slots
-// for which it waits need (must-analysis). Each of these has returned from m-1, so the ranks that
-// its Done needs have entered m-1. With these ranks in place of the rank itself, the same analysis
-// says which ranks have entered m-1, and so on. The run-ahead of a over b is the first d for which
-// b must have entered m-d. It is unbounded if going back further changes nothing.
+// A rank a that acts in operation m knows that certain ranks have entered m: the ranks that the
+// slots for which it waits need (must-analysis). Each of these ranks has returned from m-1, so the
+// ranks that its Done needs have entered m-1. With these ranks in place of the rank itself, the
+// same analysis says which ranks have entered m-1, and so on. The run-ahead of a over b is the
+// first d for which b must have entered m-d. It is unbounded if going back further changes nothing.
 //
 // There are two bounds. The first is about writes: how many generations of a slot must be kept
 // apart. The second is about calls. A rank that has entered operation m knows what the calls that
@@ -86,7 +86,7 @@ func aheadOf(sub *subject, limit int) (runAhead, error) {
 	return ahead, err
 }
 
-// bound finds how far ranks may run ahead of those in the span.
+// bound finds how far ranks may run ahead of the ranks in the span.
 func (ra *runAhead) bound(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
 	var seeds []runs
 	free, apart := math.MaxInt, math.MaxInt
@@ -106,8 +106,8 @@ func (ra *runAhead) bound(sub *subject, m *marks, span run, limit int) (fits boo
 	}
 }
 
-// fewer records that n cases remain that going back so many operations does not bound. It returns
-// the bound of the other cases.
+// fewer records that going back so many operations leaves n cases without a bound. It returns the
+// bound of the other cases.
 func fewer(left *int, n, back, bound int) int {
 	if n < *left {
 		*left, bound = n, max(bound, back)

@@ -33,7 +33,7 @@ import (
 // back, for slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0
 // are closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that go with it,
 // and the ranks in terms, are shifted by -t. This is exact: the equations of all ranks are P equal
-// copies of those that are solved below.
+// copies of the equations that are solved below.
 //
 // All questions of the checks are then asked of rank 0, and a positive answer holds for all ranks.
 // This file decides only questions about slots that need no must-analysis, and reuse. In all other
@@ -61,10 +61,10 @@ func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 }
 
 // RunRotation proves a schedule that rotates by one rank. It makes the programs of all ranks, one
-// after the other, and compares each with that of rank 0. Then it proves what rank 0 holds, gets
-// and waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil if
-// the schedule does not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if it
-// has a fault, which [Run] can then explain. The error is that of Run.
+// after the other, and compares each with the program of rank 0. Then it proves what rank 0 holds,
+// gets and waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil
+// if the schedule does not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if
+// it has a fault, which [Run] can then explain. The error is the same as Run's.
 func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
@@ -163,7 +163,7 @@ func plain(p *ir.Program) bool {
 	return true
 }
 
-// quotient is the slots and rules of rank 0, which stand for those of all ranks.
+// quotient holds the slots and rules of rank 0, which stand for the slots and rules of all ranks.
 type quotient struct {
 	s       *ir.Schedule
 	p       *ir.Program
@@ -628,7 +628,7 @@ func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, firs
 	return !differ.Load()
 }
 
-// comparer compares a program with that of the rank that is by further.
+// comparer compares a program with the program of the rank that is by further.
 type comparer struct {
 	ranks   int32
 	per     int // chunks of a group: see [ir.Header.Rotation]

@@ -5,8 +5,8 @@ import "github.com/schedgen/schedgen/ir"
 // terms proves the folds of rank 0 for all ranks, and adds notes. ok is false if something is wrong
 // or not known.
 //
-// Chunk k of group g is that of group 0 with all ranks increased by g. So its tree is the tree of
-// that chunk with its ranks increased by g.
+// Chunk k of group g is chunk k of group 0 with all ranks increased by g. So its tree is the tree
+// of that chunk with its ranks increased by g.
 func (q *quotient) terms(notes map[string]string) (terms Terms, ok bool) {
 	h := &q.s.Header
 	promise := promised[h.Name()]
@@ -134,8 +134,8 @@ func (q *quotient) values() *values {
 	return v
 }
 
-// madeByAll returns what is made of the chunks of all groups, given what is made of those of group
-// 0. Each chunk is in the result once, with the first rank that makes it.
+// madeByAll returns what is made of the chunks of all groups, given what is made of the chunks of
+// group 0. Each chunk is in the result once, with the first rank that makes it.
 func (q *quotient) madeByAll(v *values, of0 []made) []made {
 	all := make([]made, 0, q.s.Chunks)
 	for group := range int32(q.s.Chunks / q.per) {

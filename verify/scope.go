@@ -155,8 +155,8 @@ func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {
 	return -1, ir.None
 }
 
-// freeSignal returns a signal of the root that no rule of the root waits for and that cancels none.
-// So it does not make the root do anything.
+// freeSignal returns a signal of the root for which no rule of the root waits and which cancels no
+// rule. So the signal does not make the root do anything.
 func freeSignal(s *ir.Schedule) ir.Slot {
 	if !s.Rooted() || s.Root < 0 || s.Root >= len(s.Programs) {
 		return ir.None

@@ -8,8 +8,8 @@ import (
 const maxWaits = 1 << 18
 
 // stuck is the wait-for graph of the slots that are never set in the worst world. An edge leads
-// from a slot to a slot that a rule lacks which would set it. A large graph keeps only the first
-// slot that each rule lacks, because that alone keeps the rule from firing.
+// from a slot that a rule would set to a slot that the rule lacks. A large graph keeps only the
+// first slot that each rule lacks, because that alone keeps the rule from firing.
 type stuck struct {
 	sub   *subject
 	start []int32 // by slot number; one more entry at the end

@@ -19,14 +19,14 @@ type Terms struct {
 	// names, on the chunks of the vector, on which rank folds what, or on which rank gets the
 	// result.
 	//
-	// Digest is the hexadecimal form of the first 16 bytes of a SHA-256. The hash of a leaf is that
-	// of a zero byte and the rank's number in 8 bytes. The hash of a fold is that of a byte 1 and
-	// the hashes of its operands. If all parts of the vector have the same tree, the digest is that
-	// of the tree. Otherwise it is that of the list of trees by position in the vector. Each entry
-	// has the fraction of the vector at which its part ends, and equal neighbours are one part. In
-	// a ring, each P-th part of the vector has the trees of the one before with all ranks increased
-	// by one. Then the digest is that of the list of the first P-th, marked as such. The digest of
-	// a scan is that of the digests of all blocks.
+	// Digest is the hexadecimal form of the first 16 bytes of a SHA-256. A leaf is hashed as a zero
+	// byte and the rank's number in 8 bytes, and a fold as a byte 1 and the hashes of its operands.
+	// If all parts of the vector have the same tree, the digest is the hash of the tree. Otherwise
+	// it is the hash of the list of trees by position in the vector. Each entry has the fraction of
+	// the vector at which its part ends, and equal neighbours are one part. In a ring, each P-th
+	// part of the vector has the trees of the one before with all ranks increased by one. Then the
+	// digest is the hash of the list of the first P-th, marked as such. The digest of a scan is the
+	// hash of the digests of all blocks.
 	Digest string
 
 	RankOrder bool // the leaves of all trees are in the order of the ranks: operations need not commute

@@ -80,7 +80,7 @@ func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 	return append(slices.Clone(r.When), ir.Enter)
 }
 
-// answers returns the slots that the rules put that wait for a request.
+// answers returns the slots that rules which wait for a request put.
 func (sub *subject) answers(request Place) []Place {
 	var chunks []Place
 	for _, id := range sub.waiters.Of(sub.layout.Slot(request.Rank, request.Slot)) {

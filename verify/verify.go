@@ -100,7 +100,7 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 	return report, nil
 }
 
-// examine prepares s for the checks. The error is that of wellformed.
+// examine prepares s for the checks. The error is the error of the check wellformed.
 func examine(s *ir.Schedule) (*subject, error) {
 	sub, err := newSubject(s)
 	if err == nil {
