@@ -92,8 +92,8 @@ func newCWriter(s *ir.Schedule, o Options) (*cWriter, error) {
 	return &cWriter{s, o, name, digest, plans}, nil
 }
 
-// buffers returns the number of buffers of the function: 0 if nothing is moved, 1 if the blocks
-// that ranks hold are those that they want, and otherwise 2.
+// buffers returns the number of buffers of the function: 0 if nothing is moved, 1 if every rank
+// that holds blocks wants exactly these, and otherwise 2.
 func (c *cWriter) buffers() int {
 	if !c.s.HasMessage() {
 		return 0

@@ -13,8 +13,8 @@ type node struct {
 	times   int       // number of turns of a loop
 	values  []int     // the values of a loop's list
 	slot    ir.Kind   // kind of a slot
-	but     bool      // of a put: it has all slots of its list except that of the rank to which it is
-	numbers []operand // of a rule: those of a repair; of a put: its rank
+	but     bool      // of a put: it has all slots of its list except the destination's
+	numbers []operand // of a rule: the numbers of a repair; of a put: its rank
 	lists   []nodes   // of a loop: its body
 }
 
@@ -259,8 +259,8 @@ func oneList(by [][]step) bool {
 	return true
 }
 
-// differs appends the differences of the numbers of b from those of a. ok is false if anything
-// except numbers differs.
+// differs appends the differences of the numbers of b from the numbers of a. ok is false if
+// anything except numbers differs.
 func (a *node) differs(b *node, steps *[]step) (ok bool) {
 	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || a.but != b.but || len(a.numbers) != len(b.numbers) {
 		return false

@@ -39,7 +39,7 @@ type coded struct {
 	shape   []byte // what the rank does, see shapeReader
 	numbers []int  // in the order of shape
 	ranks   []bool // by number: it is a rank
-	moved   []bool // by list of slots: its order here is not that of the program
+	moved   []bool // by list of slots: its order here is not the program's order
 
 	sorted, message []ir.Slot // scratch
 }
@@ -97,7 +97,7 @@ func owned(s *ir.Schedule) []int {
 	return []int{0}
 }
 
-// parts returns the numbers of a chunk. Those that are ranks come first.
+// parts returns the numbers of a chunk. The numbers that are ranks come first.
 func (o *outline) parts(chunk int) (parts [3]int, n int) {
 	k := chunk % max(o.per, 1)
 	switch owner := chunk / max(o.per, 1); o.owners {
@@ -109,9 +109,9 @@ func (o *outline) parts(chunk int) (parts [3]int, n int) {
 	return [3]int{chunk}, 1
 }
 
-// order is the sort key of slots from the view of rank: its own chunks come first, then those of
-// the next rank. So an ascending list is the same list at all ranks, although it starts elsewhere
-// at each.
+// order is the sort key of slots from the view of rank: its own chunks come first, then the chunks
+// of the next rank. So an ascending list is the same list at all ranks, although it starts
+// elsewhere at each.
 func (o *outline) order(rank int, s ir.Slot) int {
 	if s.Kind() != ir.KindChunk {
 		return int(s)

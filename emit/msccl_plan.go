@@ -84,7 +84,7 @@ type connection struct{ from, to int }
 // mscclPlan distributes puts and folds over thread blocks.
 type mscclPlan struct {
 	s       *ir.Schedule
-	puts    []mscclPut // each after those it needs
+	puts    []mscclPut // each after the puts that it needs
 	folds   []mscclFold
 	order   []maker            // all puts and folds, in the order of a run
 	uses    map[rankSlot]int   // how often it is put or folded
@@ -276,8 +276,8 @@ func (p *mscclPlan) addMessage(m moment, folding map[rankSlot]moment) error {
 }
 
 // follows reports whether a further slot of a put can join it: the operand with which the slot is
-// folded and the result must directly follow those of the slots before it. One rule must do all
-// these folds.
+// folded and the result must directly follow the operand and the result of the slot before it. One
+// rule must do all these folds.
 func (p *mscclPlan) follows(put *mscclPut, fold moment, s ir.Slot) bool {
 	n := len(put.with) - 1
 	with, made := other(fold.do, s), fold.do[0].As
@@ -441,8 +441,9 @@ func (p *mscclPlan) copyOwn(rank int) {
 }
 
 // fusable returns, by outgoing connection of a rank, an incoming one with which it can share a
-// block. The slots that leave must be those that come, or their folds, in the same runs and order,
-// and must need nothing else. Slots of the rank's own may leave first. No connection occurs twice.
+// block. The slots that leave must be the slots that come, or their folds, in the same runs and
+// order, and must need nothing else. Slots of the rank's own may leave first. No connection occurs
+// twice.
 func (p *mscclPlan) fusable() map[connection]connection {
 	puts := make(map[connection][]int)
 	var order []connection

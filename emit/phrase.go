@@ -85,7 +85,7 @@ func numbered(word string, sorted []int) string {
 // maxNamed is the maximum number of runs of numbers that a phrase names.
 const maxNamed = 12
 
-// anyOf describes a set of ranks, one of which is enough.
+// anyOf describes alternative ranks: "rank 1, 2 or 5".
 func anyOf(ranks []int) string { return "rank " + joined(intRuns(ranks, " to "), " or ") }
 
 // list joins parts in English: "a", "a and b", "a, b and c".

@@ -157,7 +157,7 @@ func (t *run) notNeeded() string {
 }
 
 // moves calls f for every message of the run, by rank and rule. A multicast counts once. The
-// transfer is between ranks, and its round is that of the run.
+// transfer is between ranks, and its round is the run's round.
 func (t *run) moves(f func(transfer)) {
 	for rank := range t.Programs {
 		for i := range t.Programs[rank].Rules {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// scene is what a picture with lanes shows of a run: some of its ranks, and those rounds in which
+// scene is what a picture with lanes shows of a run: some of its ranks, and the rounds in which
 // something happens to them.
 type scene struct {
 	run       *run

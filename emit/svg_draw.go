@@ -68,7 +68,7 @@ func (c *canvas) lanes(p *plan) {
 	c.path("active", active.String())
 }
 
-// doneMarks draws where calls return, and marks those that never do.
+// doneMarks draws where calls return, and marks calls that never return.
 func (c *canvas) doneMarks(p *plan) {
 	var done, never strings.Builder
 	for i, column := range p.scene.done {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// legendRow is the height of a line of the legend, and sampleWidth is that of a sample in it.
+// legendRow is the height of a line of the legend, and sampleWidth is the width of a sample in it.
 const (
 	legendRow   = 22
 	sampleWidth = 28

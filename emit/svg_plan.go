@@ -54,7 +54,7 @@ type band struct {
 	detail   detail
 }
 
-// detail says where labels are, besides that of the band.
+// detail says where labels are, besides the band's label.
 type detail uint8
 
 const (

@@ -80,7 +80,7 @@ func TestNamesAreEscaped(t *testing.T) {
 }
 
 // TestEveryTransferArrives counts the heads of a drawing: one for each rank to which something
-// goes, besides those of the legend.
+// goes, besides the heads in the legend.
 func TestEveryTransferArrives(t *testing.T) {
 	for _, ranks := range []int{2, 3, 9} {
 		s := chain(ranks)

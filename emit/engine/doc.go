@@ -1,4 +1,4 @@
-// Package engine runs schedules over reliable point-to-point messages, such as those of MPI.
+// Package engine runs schedules over reliable point-to-point messages, such as MPI's.
 //
 // [Lower] turns a schedule into a [Plan] for each rank: messages, folds and the order in which they
 // become due. [Interpreter] is C code that executes a plan, and [MPI] defines the functions that it
@@ -13,7 +13,7 @@ import _ "embed" // for the texts in C
 //go:embed interpreter.h
 var Interpreter string
 
-// MPI defines the functions that [Interpreter] calls, using those of mpi.h.
+// MPI defines the functions that [Interpreter] calls, using functions of mpi.h.
 //
 //go:embed pointtopoint.h
 var MPI string

@@ -181,7 +181,7 @@ func (l *lowering) fire(rank, i int) error {
 	return nil
 }
 
-// send adds a message with those slots that rank to does not have yet, if there are any.
+// send adds a message with the slots that rank to does not have yet, if there are any.
 func (l *lowering) send(from, rule, to int, message []ir.Action) error {
 	sender, receiver := &l.ranks[from].plan, &l.ranks[to].plan
 	at := Message{Peer: from}

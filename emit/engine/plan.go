@@ -59,7 +59,7 @@ type Place int32
 const (
 	SendBuffer    = iota // what the rank holds or contributes, in the order of the parts
 	ReceiveBuffer        // what the rank wants, in the order of the parts
-	ScratchMemory        // partial results and parts to pass on; numbers are those of Plan.Scratch
+	ScratchMemory        // partial results and parts to pass on, numbered as in Plan.Scratch
 	buffers
 )
 
@@ -71,8 +71,8 @@ func (p Place) Buffer() int { return int(p) % buffers }
 // Number returns the place's number in its buffer.
 func (p Place) Number() int { return int(p) / buffers }
 
-// AllPlaces returns the places of all messages and folds: first those of receives, then those of
-// sends, then those of the operands of folds.
+// AllPlaces returns the places of all messages and folds: first of receives, then of sends, then of
+// the operands of folds.
 func (p *Plan) AllPlaces() []Place {
 	var all []Place
 	for i := range p.Receives {
