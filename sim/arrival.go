@@ -6,7 +6,7 @@ import "fmt"
 type Arrival struct {
 	At     []Time // by rank, when it calls; nil: at 0
 	Others Time   // delay of all ranks except the root, or rank 0 if there is no root
-	Late   Time   // additional delay of one random rank other than that
+	Late   Time   // additional delay of one random rank among these
 	Skew   Time   // each rank comes up to this much later, drawn uniformly
 }
 

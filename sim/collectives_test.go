@@ -113,9 +113,9 @@ func sending(do []ir.Action) []ir.Rule {
 	return []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: do}}
 }
 
-// gatherTree puts the blocks of a sub-tree to its parent in one message. The blocks of v are those
-// of v … v+below(v)-1. Its parent is v-below(v), or the root 0 if all other sub-trees have one
-// rank.
+// gatherTree puts the blocks of a sub-tree to its parent in one message. The sub-tree of v has the
+// blocks of v … v+below(v)-1. Its parent is v-below(v), or the root 0 if all other sub-trees have
+// one rank.
 func gatherTree(ranks int, below func(v int) int) programOf {
 	return func(v int, rank func(int) int) (p ir.Program) {
 		if v == 0 {
@@ -313,7 +313,7 @@ func TestBundleIsOneMessage(t *testing.T) {
 }
 
 // TestRulesBehindBundleFireInOrder checks that all slots of a message are set at once. The rules
-// that then are ready fire in their own order, not in that of the slots.
+// that then are ready fire in their own order, not in the order of the slots.
 func TestRulesBehindBundleFireInOrder(t *testing.T) {
 	rule := func(to int, when ...ir.Slot) ir.Rule {
 		return ir.Rule{When: when, Do: []ir.Action{ir.PutTo(when[0], to)}}

@@ -14,8 +14,8 @@ type sized interface {
 	largestSignal() int
 }
 
-// graph is the programs of a graph. A rank has a signal for each message that it receives. After
-// those it has one for each of its operations that takes time or for which others of the rank wait.
+// graph is the programs of a graph. A rank has a signal for each message that it receives. Then it
+// has a signal for each of its operations that takes time or for which others of the rank wait.
 type graph struct {
 	whole
 	g       *dag.Graph

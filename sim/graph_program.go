@@ -62,7 +62,7 @@ func (p *graph) program(rank int) ir.Program {
 	var sends []int32 // the When of the last rule, if it sends
 	for i := range ops {
 		switch op, id := &ops[i], p.index.Of(rank, i); {
-		case op.StartOf > 0: // its rule comes before that of its operation
+		case op.StartOf > 0: // its rule comes before its operation's rule
 		case op.Kind == dag.Recv:
 			arrived := ir.Signal(int(p.arrival[id]))
 			out.Done = append(out.Done, arrived)

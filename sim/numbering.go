@@ -10,8 +10,8 @@ import (
 // numbering numbers the chunks of one program if the operation has several blocks and a rank uses
 // few of all chunks. An alltoall of P ranks has P² blocks, and a program names about 2P of them.
 // Then a node has slots only for the chunks for which its rules or its end wait. They are numbered
-// in the order in which the program names them. So programs that differ only in chunks, as those of
-// a ring do, have one shape.
+// in the order in which the program names them. So programs that differ only in chunks, such as a
+// ring's programs, have one shape.
 //
 // Messages under way carry the numbers of the operation: 0 for enter, 1+k for chunk k, and after
 // all chunks the signals. A node with another numbering looks the slots up ([node.local]).
@@ -29,7 +29,7 @@ const (
 	knownWords
 )
 
-// note numbers the chunks of p. It leaves out those that a schedule of the given number of chunks
+// note numbers the chunks of p. It leaves out chunks that a schedule of the given number of chunks
 // does not have.
 func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	if n.place == nil {

@@ -86,7 +86,7 @@ func (n *node) send(i int32) (slot ir.Slot, to int32) {
 // has reports whether a slot is set.
 func (n *node) has(slot int32) bool { return n.words[slot]&slotSet != 0 }
 
-// begin makes the rules wait, and appends those that fire.
+// begin makes the rules wait, and appends the rules that fire.
 func (n *node) begin(fired []int32) []int32 {
 	n.left = int32(len(n.shape.rules))
 	for i := range n.left {
@@ -118,8 +118,8 @@ func (n *node) assign(fired []int32, slot int32) []int32 {
 }
 
 // wait finds a slot by which a rule waits. It returns true if there is none, so that the rule
-// fires. The previous rule may wait for some of the same slots. Among these, wait examines only
-// those that were not set when the previous rule was examined.
+// fires. The previous rule may wait for some of the same slots. Of these, wait examines only slots
+// that were not set when the previous rule was examined.
 func (n *node) wait(i int32) bool {
 	own, rule, waits := n.rule(i), &n.shape.rules[i], n.shape.waits
 	pos := own[rulePos]

@@ -62,9 +62,9 @@ func slotOfNumber(i, chunks, signals int) ir.Slot {
 }
 
 // TestNodesDoWhatMachinesDo checks that a node and the machine of the runtime do the same at each
-// step, in whatever order slots are set. The shapes are those of all programs drawn before. If
-// there are several blocks, a node numbers the chunks itself and has no slots for chunks that
-// change nothing.
+// step, in whatever order slots are set. All programs drawn before have left their shapes. If there
+// are several blocks, a node numbers the chunks itself and has no slots for chunks that change
+// nothing.
 func TestNodesDoWhatMachinesDo(t *testing.T) {
 	store, plain, dense := store{}, shapes{}, shapes{dense: true}
 	rapid.Check(t, func(t *rapid.T) {

@@ -84,8 +84,8 @@ type shapes struct {
 // leastShapes is the number of words of shapes that are always kept.
 const leastShapes = 1 << 18
 
-// shapeOf returns the shape of a program, and the words of a node that follow those of its shape.
-// They are valid until the next call. The schedule has the given number of chunks.
+// shapeOf returns the shape of a program, and the words of a node that follow the words of its
+// shape. They are valid until the next call. The schedule has the given number of chunks.
 func (s *shapes) shapeOf(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
 	d := &s.draft
 	d.dense = s.dense
@@ -144,7 +144,7 @@ func (s *shapes) sweep() {
 type draft struct {
 	shape
 	// sends has an ir.Slot and the rank, or toAll, of each send. At the end it has all words after
-	// those of the shape.
+	// the words of the shape.
 	sends []int32
 
 	// lists has the number of slots of each message of several, and these slots. If slots get other

@@ -94,7 +94,7 @@ func (e *engine) heldSlots(slots []int32, r int, n *node) []int32 {
 // numberIn returns the number of a slot in n, given the number that a message carries. It returns
 // -1 if n does not need the slot.
 func (e *engine) numberIn(n *node, what int32) int32 {
-	signals := int32(e.h.Chunks) // numbers up to this one are those of enter and chunks
+	signals := int32(e.h.Chunks) // enter and the chunks have the numbers up to this one
 	values := signals + ir.MaxSignals
 	switch {
 	case what > values:

@@ -40,7 +40,7 @@ func (e *engine) ownAction(r int, n *node, w *rule) bool {
 	return true
 }
 
-// settle sets the slots of operations that have ended, and of those that then end.
+// settle sets the slots of operations that have ended, and of operations that then end.
 func (e *engine) settle(r int, n *node) {
 	returns := false
 	for i := 0; i < len(e.local.ended); i++ {

@@ -26,7 +26,7 @@ type goalOp struct {
 	starts   []int // irequires
 }
 
-// randomGOAL draws operations, each of which waits only for earlier ones.
+// randomGOAL draws operations. Each operation waits only for earlier ones.
 func randomGOAL(t *rapid.T) (ranks int, ops []goalOp) {
 	ranks = rapid.IntRange(1, 4).Draw(t, "ranks")
 	rank := rapid.IntRange(0, ranks-1)
@@ -130,8 +130,8 @@ func runDumb(ranks int, ops []goalOp, order []int, m sim.LogGP) []sim.Time {
 	return d.cpu
 }
 
-// free queues the operations that can begin at a rank, and ends those that then can end, one after
-// the other.
+// free queues the operations that can begin at a rank, and ends operations that then can end, one
+// after the other.
 func (d *dumb) free(rank int, now sim.Time) {
 	d.ready(rank, now)
 	for len(d.changes) > 0 {

@@ -27,8 +27,8 @@ func TestLeastSquaresOfALine(t *testing.T) {
 	})
 }
 
-// TestLineIsInItsIntervals checks that 95 % of many intervals of intercept and slope contain those
-// of the line, with noise that is a part of each value.
+// TestLineIsInItsIntervals checks that 95 % of many intervals of intercept and slope contain the
+// true values of the line, with noise that is a part of each value.
 func TestLineIsInItsIntervals(t *testing.T) {
 	const trials, a, b, noise = 4000, 1000.0, 2.0, 0.05
 	r := rand.New(rand.NewPCG(7, 7))

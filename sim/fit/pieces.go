@@ -20,8 +20,8 @@ const (
 )
 
 // Pieces returns the smallest number of lines that do not fall and fit the points, which are in
-// ascending order of X. Among equal numbers of lines it chooses those with the least squares. If
-// four lines do not fit, it returns one piece whose Fits is false.
+// ascending order of X. Among equal numbers of lines it chooses the lines with the least squares.
+// If four lines do not fit, it returns one piece whose Fits is false.
 func Pieces(points []Point) []Piece {
 	whole := newPiece(points, 0, len(points))
 	if whole.Fits {

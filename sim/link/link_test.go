@@ -25,7 +25,7 @@ func TestSerializationIsExact(t *testing.T) {
 	}
 }
 
-// TestQueueOfALink checks that a packet waits for those before it, and that a packet that does not
+// TestQueueOfALink checks that a packet waits for earlier packets, and that a packet that does not
 // fit is dropped and takes no time.
 func TestQueueOfALink(t *testing.T) {
 	p := link.Pipe[int64]{Link: link.Link[int64]{Rate: 8e9, Queue: 2500}} // a byte a nanosecond

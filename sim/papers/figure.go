@@ -71,7 +71,7 @@ type Figure struct {
 
 	// Channels says that the figure is a picture of nodes. A point is a channel from node X to node
 	// Y. Each series of kind Model has the channels of one level, from 0 on. The series of kind
-	// Simulation have, in the same order, those channels that a message takes.
+	// Simulation have, in the same order, the channels that a message takes.
 	Channels bool
 }
 

@@ -151,8 +151,8 @@ func TestSCI(t *testing.T) {
 	})
 }
 
-// TestSkipRingDepth checks that the depth is that of the farthest origin if the number of ranks is
-// a power of two, and a bound otherwise.
+// TestSkipRingDepth checks that the depth is exact for the farthest origin if the number of ranks
+// is a power of two, and a bound otherwise.
 func TestSkipRingDepth(t *testing.T) {
 	for p := 1; p <= 70; p++ {
 		s, err := overOrigins(skipRing, p)

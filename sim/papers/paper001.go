@@ -34,8 +34,8 @@ const (
 // short001 returns the name of an overlay without its collective.
 func short001(name string) string { return strings.TrimPrefix(name, schedule.Anycast+"/") }
 
-// cori is a machine similar to that of paper 001. The text gives no parameters and no times, so
-// these are round figures for a network of 10 GB/s.
+// cori is a machine similar to the machine of paper 001. The text gives no parameters and no times,
+// so these are round figures for a network of 10 GB/s.
 var cori = sim.LogGP{L: 1000, O: 300, Gap: 300, GPerByte: 100}
 
 // hops is a machine in which a message takes one unit of time and nothing else takes any. So times
@@ -277,7 +277,7 @@ func depth001(_ context.Context, o Options) (*Figure, error) {
 
 // SkipRingDepth returns a bound for the number of hops from any origin of a skip ring of p ranks to
 // the last rank. If p is a power of two, the farthest origin needs exactly so many: 2·log2 p - 2
-// from p = 4 on, and log2 p below. For other p the bound is that of the next power of two.
+// from p = 4 on, and log2 p below. For other p the bound is the bound for the next power of two.
 func SkipRingDepth(p int) int {
 	levels := bits.Len(uint(p - 1))
 	return max(2*levels-2, levels)

@@ -144,7 +144,7 @@ func both004(ctx context.Context, o Options) (*Figure, error) {
 	return f, f.runScaled(ctx, o, ofInts(1, 2, 4, 7), 1, 1000, replies004("tree, ", treeName, 512<<10), replies004("symmetric, ", symmetricName, 512<<10))
 }
 
-// ratio004 returns the time of the tree divided by that of the symmetric broadcast.
+// ratio004 returns the time of the tree divided by the time of the symmetric broadcast.
 func ratio004(p, n int) (float64, error) {
 	tree, err := simulated004(treeName, p, n)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s SCI) Dissemination(p, n int) float64 {
 
 // HSB returns the time of the hsb barrier among p nodes until the last returns (section 4.2). A
 // node that has read the flags of its children writes one to its parent and checks. When it has
-// read its own release, it writes those of its children and checks.
+// read its own release, it writes its children's releases and checks.
 func (s SCI) HSB(p, fanIn, fanOut int) float64 {
 	if p < 2 {
 		return 0
