@@ -381,7 +381,7 @@ func (c *Collective) InputBlocks(ranks int) int {
 }
 
 // SourceBlocks returns how many blocks the source buffer of a rank has: the blocks that the rank
-// contributes and those that it holds at enter.
+// contributes and the blocks that it holds at enter.
 func (c *Collective) SourceBlocks(ranks, root, rank int) int {
 	return c.InputBlocks(ranks) + c.Held(ranks, root, rank).Count
 }

@@ -58,8 +58,7 @@ func randomHeader(t *rapid.T) Header {
 	return h
 }
 
-// held returns slots that rank has: of the chunks the first and the last, and Enter if enter is
-// true.
+// held returns slots that rank has: the first and the last chunk, and Enter if enter is true.
 func held(s *Schedule, rank int, enter bool) []Slot {
 	var slots []Slot
 	if enter {

@@ -9,7 +9,7 @@ import (
 )
 
 // maxString bounds a string of the document in bytes. The longest legal string is a name of MaxName
-// bytes, each of which may be spelled as an escape.
+// bytes that are all spelled as escapes.
 const maxString = 256
 
 // jsonScanner reads the values of a JSON document whose structure its caller knows. It keeps the

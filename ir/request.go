@@ -1,7 +1,7 @@
 package ir
 
-// Requests returns, by signal number, which of p's signals are requests. By a request another rank
-// asks this one for chunks. A signal is a request if Done does not wait for it, at least one rule
+// Requests returns, by signal number, which of p's signals are requests. Another rank asks this one
+// for chunks by a request. A signal is a request if Done does not wait for it, at least one rule
 // waits for it, and all rules that wait for it only put chunks as chunks. The result is nil if p
 // has no request.
 //

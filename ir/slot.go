@@ -51,7 +51,7 @@ func Input(k int) Slot { return Slot(uint32(KindInput)<<kindShift | uint32(k)&in
 // Kind returns the slot's kind.
 func (s Slot) Kind() Kind { return Kind(s >> kindShift) }
 
-// Index returns the slot's number among those of its kind. It is 0 for Enter and None.
+// Index returns the slot's number among the slots of its kind. It is 0 for Enter and None.
 func (s Slot) Index() int { return int(s & indexMask) }
 
 // String returns the slot's canonical spelling, such as enter, c0, s3, v1 or x2. It returns "none"

@@ -107,7 +107,7 @@ func (g *Graph) checkPair(s, r Ref) error {
 		g.Tell(s), send.Size, g.Unit, g.Tell(r), recv.Size)
 }
 
-// checkOrdered checks that of any two successive operations of a channel, the second starts after
+// checkOrdered checks for any two successive operations of a channel that the second starts after
 // the first has ended. Otherwise either of them could take the first message.
 func (g *Graph) checkOrdered(w *Walker, all []end) error {
 	for i := 1; i < len(all); i++ {

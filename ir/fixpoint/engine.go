@@ -2,8 +2,8 @@ package fixpoint
 
 import "github.com/schedgen/schedgen/ir"
 
-// engine.cast holds by multicast chunk the rank that has multicast it, or one of these. Once two
-// ranks have multicast a chunk, every rank has it.
+// engine.cast holds, by multicast chunk, the rank that has multicast it, or one of these values.
+// Once two ranks have multicast a chunk, every rank has it.
 const (
 	castNobody = -1
 	castAll    = -2
@@ -91,8 +91,8 @@ func (e *engine) set(slot, cause int, round int32) {
 	e.queue = append(e.queue, int32(slot))
 }
 
-// run wakes the waiters of all slots that are set. It wakes those of slots that folds set in this
-// round before those of later slots.
+// run wakes the waiters of all slots that are set. It wakes the waiters of slots that folds set in
+// this round before the waiters of later slots.
 func (e *engine) run() {
 	for e.head < len(e.queue) {
 		e.wake(int(e.queue[e.head]))

@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// NewLayout numbers the slots and rules of s. It fails if the programs are not those of ranks 0 …
+// NewLayout numbers the slots and rules of s. It fails if the ranks of the programs are not 0 …
 // Ranks-1, if they mention ranks or slots that do not exist, or if there are more than [MaxSlots]
 // slots or rules.
 func NewLayout(s *ir.Schedule) (*Layout, error) {
@@ -87,7 +87,7 @@ type mentions struct {
 	s     *ir.Schedule
 	casts []ir.Slot
 
-	// numberAll uses these to compare the slots that are claimed with those that are mentioned.
+	// numberAll uses these to compare the claimed slots with the mentioned slots.
 	seen     []bool  // by number in a layout of all claimed slots: whether it is mentioned
 	base     []int32 // by rank: its first number
 	distinct int     // how many numbers have been seen, enter excluded
@@ -308,7 +308,7 @@ func (l *Layout) add(own numbering.Slots, prefix bool) {
 // gaps from 0 on.
 type prefixes struct {
 	casts   int      // all ranks have the chunks 0 … casts-1; -1: the multicast chunks have gaps
-	chunks  distinct // those from casts on
+	chunks  distinct // the chunks from casts on
 	signals distinct
 	values  distinct
 }

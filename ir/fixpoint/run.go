@@ -10,7 +10,7 @@ type Model struct {
 	// Lost reports whether rank to loses rank from's multicast of a chunk. nil: no loss.
 	Lost func(from, to, chunk int) bool
 
-	// Repairs lets repair rules fire when nothing else can happen: those whose When holds and whose
+	// Repairs lets a repair rule fire when nothing else can happen, if its When holds and its
 	// Unless is not set.
 	Repairs bool
 

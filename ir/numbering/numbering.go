@@ -85,7 +85,7 @@ func Of(named []ir.Slot) Slots {
 	return s
 }
 
-// isPrefix reports whether the sorted slots, all of one kind, are those from 0 on without gaps.
+// isPrefix reports whether the sorted slots, all of one kind, start at 0 and have no gaps.
 func isPrefix(sorted []ir.Slot) bool {
 	return len(sorted) == 0 || sorted[len(sorted)-1].Index() == len(sorted)-1
 }

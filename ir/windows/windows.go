@@ -39,8 +39,8 @@ type Post struct {
 	To     []int // the ranks to which one rule puts it, one directly after the other
 }
 
-// Check returns an error unless the places can be those of a rank with program own in a barrier
-// among the given number of ranks. All ranks and signals must exist, and each post must consist of
+// Check returns an error unless the places can belong to a rank with program own in a barrier among
+// the given number of ranks. All ranks and signals must exist, and each post must consist of
 // consecutive puts of one signal.
 func (p *Places) Check(own *ir.Program, ranks int) error {
 	for i, a := range p.Awaits {
