@@ -60,7 +60,8 @@ func manySizes(b *browser) {
 }
 
 // manyRanks opens pages of more ranks than are readable. They show an extract and say so. Daily
-// tests open one algorithm of each collective, those that multicast, and a third of the others.
+// tests open one algorithm of each collective, all algorithms that multicast, and a third of the
+// others.
 func manyRanks(b *browser) {
 	drawn := rand.IntN(3)
 	b.Logf("algorithms %d, %d, …", drawn, drawn+3)

@@ -268,8 +268,8 @@ type solution struct {
 	RankOf               []int
 }
 
-// requireSame compares the page's result with that of package fixpoint. Slots without a number of
-// the page are never set.
+// requireSame compares the page's result with the result of package fixpoint. Slots without a
+// number of the page are never set.
 func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	b.Helper()
 	type set struct{ round, cause int }
@@ -293,9 +293,9 @@ func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	require.Equal(b, want.Returns(), got.Returns, of)
 }
 
-// sameFixpoint compares the page's fixpoint with that of package fixpoint, for all algorithms and
-// random losses. Daily tests take one algorithm of each collective, all algorithms that multicast,
-// and a third of the others. They put every other algorithm on hosts.
+// sameFixpoint compares the page's fixpoint with the result of package fixpoint, for all algorithms
+// and random losses. Daily tests take one algorithm of each collective, all algorithms that
+// multicast, and a third of the others. They put every other algorithm on hosts.
 func sameFixpoint(b *browser) {
 	rnd, drawn := rand.New(rand.NewPCG(4, 5)), rand.IntN(3)
 	b.Logf("algorithms %d, %d, …", drawn, drawn+3)

@@ -24,9 +24,9 @@ import (
 
 // TestGeneratedCode builds the generated code of all schedules into one package, once. go vet must
 // find nothing. The tests of that package are in testdata/gocode. One compares the programs of all
-// ranks with those of the schedule. Others run the suite of communicators with the code: broadcasts
-// from all roots and barriers of few ranks, flat and on hosts, with all degrees and fans of the
-// suite. They skip cases without code. The last one folds.
+// ranks with the programs of the schedule. Others run the suite of communicators with the code:
+// broadcasts from all roots and barriers of few ranks, flat and on hosts, with all degrees and fans
+// of the suite. They skip cases without code. The last one folds.
 func TestGeneratedCode(t *testing.T) {
 	t.Parallel()
 	dir := goDir(t)

@@ -58,7 +58,8 @@ func examples() []example {
 	return all
 }
 
-// particular returns parameters besides the defaults, out of those that the algorithm takes.
+// particular returns parameters besides the defaults, out of the parameters that the algorithm
+// takes.
 func particular(alg *schedule.Algorithm) []schedule.Params {
 	takes := func(name string) bool { return slices.Contains(alg.Params, name) }
 	var all []schedule.Params
@@ -91,7 +92,7 @@ func particular(alg *schedule.Algorithm) []schedule.Params {
 	return taken(alg, append(all, schedule.Params{Ranks: 5, Hosts: 1}))
 }
 
-// taken removes the parameters that the algorithm does not take: the root, and those with hosts.
+// taken removes what the algorithm does not take: roots, and parameters with hosts.
 func taken(alg *schedule.Algorithm, all []schedule.Params) []schedule.Params {
 	if !slices.Contains(alg.Params, "hosts") {
 		all = slices.DeleteFunc(all, func(p schedule.Params) bool { return p.Hosts > 0 })
