@@ -35,7 +35,7 @@ func alltoallBruck() Algorithm {
 // bundle is the items of a round that are for one host.
 type bundle struct {
 	to      int // the host, a virtual rank
-	sources int // number of source hosts: the host itself and those just before it
+	sources int // number of source hosts: the host itself and the hosts just before it
 }
 
 // bundles calls f for all bundles that v sends in round i.

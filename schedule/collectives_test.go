@@ -134,7 +134,7 @@ func foldSet(s *ir.Schedule, set map[place]int, round int) {
 	}
 }
 
-// firstReady returns the first message that a program may send, without those to be left out.
+// firstReady returns the first message that a program may send, except messages to be left out.
 func firstReady(p *ir.Program, isSet func(ir.Slot) bool, leftOut func(*ir.Action) bool) []ir.Action {
 	for _, r := range p.Rules {
 		if slices.ContainsFunc(r.When, func(slot ir.Slot) bool { return !isSet(slot) }) {

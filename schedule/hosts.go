@@ -32,8 +32,8 @@ func (a *arena) share(n *node, k int) {
 	}
 }
 
-// arrived returns the Done slots of a master that waits for no other slots than those written,
-// enter first. They are all of these except enter, or enter if there are no others.
+// arrived returns the Done slots of a master that waits only for the slots written, enter first.
+// They are all of these slots except enter, or enter if there are no others.
 func (a *arena) arrived() []ir.Slot {
 	return a.span(min(1, len(a.slots)-1), len(a.slots))
 }

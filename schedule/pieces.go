@@ -151,8 +151,8 @@ func (a *arena) putParts(c *layer, p parts, to, base, at int) {
 
 // foldParts writes a rule that folds the rank's current partial results of the pieces with the
 // partial results of the algorithm from at on, which the rank has received. The new partial results
-// come directly after those, or are the result if makes is true. left says that the received ones
-// are the left operands.
+// come directly after the received ones, or are the result if makes is true. left says that the
+// received ones are the left operands.
 func (a *arena) foldParts(c *layer, p parts, base, at int, left, makes bool) {
 	from, size := a.begin(), c.size(p)
 	for i := range p.count {

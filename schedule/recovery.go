@@ -147,8 +147,8 @@ func (a *arena) hearReports(n *node) {
 	a.hearFrom(n, from)
 }
 
-// hearFrom writes the ranks that report to a master: those already written from the given index on,
-// and its children.
+// hearFrom writes the ranks that report to a master: the ranks already written from the given index
+// on, and its children.
 func (a *arena) hearFrom(n *node, from int) {
 	for j := range binomialDegree(n.v, n.hosts) {
 		a.peer(n.master(n.v + 1<<j))

@@ -35,8 +35,8 @@ func writeReduceScatterPairwise(n *node, a *arena) ir.Program {
 }
 
 // pairwise writes the rounds of a master. In each round the master gets one partial result of the
-// algorithm for each rank of its host and makes another. The round that brings the first of those
-// that it folds separately makes none.
+// algorithm for each rank of its host and makes another. The round that brings the first partial
+// results that it folds separately makes none.
 func (a *arena) pairwise(n *node, c *layer) {
 	have := a.contribution(n, c, n.hosts == 1)
 	if n.hosts == 1 {

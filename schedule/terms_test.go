@@ -18,7 +18,7 @@ import (
 // term is a contribution, or a fold of two terms.
 type term struct{ left, right *term }
 
-// leaf is a contribution, or a chunk that a rank holds at enter. In the latter case rank is held.
+// leaf is a contribution, or a chunk that a rank holds at enter. For such a chunk, rank is held.
 type leaf struct{ rank, part int }
 
 const held = -1

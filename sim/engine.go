@@ -51,7 +51,7 @@ type call struct {
 	returns Time
 	casts   int32 // how many multicasts of engine.casts it has dealt with
 	signals int32 // number of its signals
-	over    bool  // nothing that comes matters any more
+	over    bool  // arriving messages no longer matter
 }
 
 // cast is a multicast that has come. It comes to all ranks at once, so one list serves all ranks.

@@ -19,7 +19,7 @@ func TestShapesAreShared(t *testing.T) {
 		{"barrier/dissemination", 1},
 		// the root, ranks with six children, one with fewer, and ranks without children
 		{"barrier/hsb", 4},
-		{"bcast/chain", 3},    // the first, the last and those between
+		{"bcast/chain", 3},    // the first, the last and the ranks between
 		{"bcast/binomial", 9}, // for 0 to 7 children, and for the root
 	} {
 		s, err := schedule.New(c.algorithm, schedule.Params{Ranks: 256})

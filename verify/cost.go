@@ -9,7 +9,7 @@ import (
 type Cost struct {
 	Rounds   int // the round after which the last call has returned, see fixpoint.Result.Rounds
 	Puts     int // messages that put chunks; a message may have several chunks
-	Chunks   int // chunks that are put, including those put as contributions and partial results
+	Chunks   int // chunks that are put, including contributions and partial results
 	Mcasts   int // multicasts, each counted once, however many ranks it reaches
 	Signals  int // puts of signals
 	Messages int // puts, multicasts and signals

@@ -15,8 +15,8 @@ type Claim struct {
 	Root       int    // only for a collective that has a root
 
 	// Size is the length of one block, such as the message of a broadcast, in the unit of the
-	// graph. If it is 0, the length is that in the file. If the file has none and the collective
-	// has one block, the length is as much as any rank can get.
+	// graph. If it is 0, the file gives the length. If the file has none and the collective has one
+	// block, the length is as much as any rank can get.
 	Size int
 }
 

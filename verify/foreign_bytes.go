@@ -216,7 +216,7 @@ func (b *bytesOf) proveFlows() error {
 }
 
 // ranksAsTheyEnd returns the ranks other than the root in an order in which their last operations
-// may end. This usually puts a rank after those from which it receives.
+// may end. This usually puts a rank after the ranks from which it receives.
 func (b *bytesOf) ranksAsTheyEnd() []int {
 	var ranks []int
 	last := make([]int, len(b.Ranks))

@@ -11,8 +11,8 @@ var retire = Check{
 }
 
 // proveRetire claims that every slot for which such a rule waits is set when the rank returns. Then
-// enter is set, and so are the slots of done, the chunks that the rank holds and the slots that it
-// has folded.
+// enter, the slots of done, the chunks that the rank holds and the slots that it has folded are
+// set.
 func proveRetire(sub *subject) (string, error) {
 	var open []claim
 	seen := newStamps(sub)

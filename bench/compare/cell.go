@@ -21,10 +21,10 @@ const (
 	opBcastBarrier = "bcast_barrier"
 )
 
-// operations returns all operations that can be compared: those above, and each collective of the
-// table whose blocks differ from rank to rank or that folds. The program of the peers,
-// bench/mpi/micro.c, has all of them. It leaves out collectives in which ranks answer a question,
-// which no MPI has.
+// operations returns all operations that can be compared: the operations above, and each collective
+// of the table that folds or whose blocks differ from rank to rank. The program of the peers,
+// bench/mpi/micro.c, has all of them. The result has no collective in which ranks answer a
+// question, because no MPI has one.
 func operations() []string {
 	all := []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
 	for _, row := range ir.Collectives() {

@@ -58,7 +58,7 @@ func exchangeFlags(ctx context.Context, l *limit) (_ []float64, err error) {
 	return times, nil
 }
 
-// meet runs n barriers after those already done. It returns false if ctx has ended.
+// meet runs n barriers after the barriers already done. It returns false if ctx has ended.
 func meet(ctx context.Context, own, other *flagLine, first uint64, n int) bool {
 	for seq := first + 1; seq <= first+uint64(n); seq++ {
 		own.seq.Store(seq)

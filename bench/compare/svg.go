@@ -40,7 +40,7 @@ func (r *results) writeSVG(w io.Writer) error {
 type panel struct {
 	title            string
 	points           []verdict
-	minP, maxP       float64 // logarithms, as are the next
+	minP, maxP       float64 // logarithms, like the next fields
 	minTime, maxTime float64
 }
 

@@ -25,7 +25,7 @@ const (
 
 // Cost returns the time when the last rank returns from an operation in case c, on the case's
 // hosts, in a model of package sim. It returns sim.Never if the schedule has more than 2^20
-// deliveries. A multicast is one send, and none is lost. The error is that of schedule.New or
+// deliveries. A multicast is one send, and none is lost. The error comes from schedule.New or
 // sim.Run.
 func Cost(name string, p schedule.Params, c Case, m sim.Model) (sim.Time, error) {
 	of, err := priced(name, p, &c, m, maxDeliveries)
@@ -191,7 +191,8 @@ func (s *search) group() int {
 const smallGroupFans = 32
 
 // fans returns degrees or fans in 1 … most to try for a group. For a small group it returns all of
-// them. Otherwise it returns those up to 8, and for each number of steps the least that is enough.
+// them. Otherwise it returns the numbers up to 8, and for each number of steps the least number
+// that is enough.
 func fans(group, most int) (values []int) {
 	most = max(most, 1)
 	for v := 1; v <= most && (group <= smallGroupFans || v <= 8); v++ {

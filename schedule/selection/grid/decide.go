@@ -1,8 +1,8 @@
 package grid
 
 // minWin is the smallest gain that makes a choice worth a rule: how much less time it takes than
-// the built-in choice, as a part of the latter. The parameter search finds times within this part
-// of the best.
+// the built-in choice, as a part of that choice's time. The parameter search finds times within
+// this part of the best.
 const minWin = 0.05
 
 // alike bounds a neighbour's choice that counts as equally good: it takes at most this part more
@@ -13,7 +13,7 @@ const alike = 0.03
 type decision struct {
 	Choice
 	how   How
-	win   float64 // how much less time it takes than the built-in choice, as a part of the latter
+	win   float64 // how much less time it takes than the built-in choice, as a part of its time
 	below string  // the algorithm of the built-in choice
 }
 

@@ -82,7 +82,7 @@ const maxTold = 3
 
 // Error is the error of ranks that have failed.
 type Error struct {
-	failures []*failure // at least one; those nearest to the root cause come first
+	failures []*failure // at least one; failures nearest to the root cause come first
 }
 
 // rootCause returns an [*Error] for the failures of ranks, or nil if there are none.

@@ -14,7 +14,7 @@ type Page struct {
 	Summary string // what the command does, in a line without a full stop
 	Version string // name and version of the command, such as "schedgen v1.2.3"
 
-	Description string // in the form of Go's doc comments, as are kong's long help texts
+	Description string // in the form of Go's doc comments, like kong's long help texts
 	Date        string // year-month-day, or "" if unknown
 	Sections    []Section
 }
