@@ -4,7 +4,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Package presence remembers which ranks have not entered an operation. Here ranks tell each other.
+// Package presence remembers which ranks have not entered an operation. Here ranks tell each other
+// about it.
 
 // The values of Print in a FrameAbsent.
 const (
@@ -19,8 +20,8 @@ func (ops *operations) sayAbsent(seq uint64) {
 	}
 }
 
-// sayPresent tells all ranks that this rank has entered the operation of which it has told them the
-// opposite, if it has.
+// sayPresent tells all ranks that this rank has entered an operation now, if sayAbsent has told
+// them that it had not.
 func (ops *operations) sayPresent() {
 	if said, ok := ops.absent.Enter(ops.seq); ok {
 		ops.passAbsent(said, here, ops.Rank)
@@ -40,7 +41,7 @@ func (ops *operations) peerAbsent(h *wire.Header) {
 	}
 }
 
-// passAbsent tells the children of this rank in the tree of a rank whether that has entered.
+// passAbsent tells this rank's children in the tree of rank whether rank has entered operation seq.
 func (ops *operations) passAbsent(seq uint64, what uint32, rank int) {
 	for _, child := range ops.members.Children(nil, rank, ops.Rank, ops.Size) {
 		ops.control(child, wire.FrameAbsent, seq, what, uint32(rank))

@@ -39,7 +39,7 @@ type agreement struct {
 // facts is a core, as its agreements see it.
 type facts Core
 
-// Gone returns the ranks that have left or are lost, and those that are lost.
+// Gone returns the ranks that have left or are lost, and the lost ranks alone.
 func (f *facts) Gone() (agree.Set, agree.Losses) {
 	gone, lost := agree.NewSet(f.env.Size), agree.NewLosses(f.env.Size)
 	for _, a := range f.members.All() {
@@ -59,8 +59,8 @@ func (f *facts) Came(rank int) uint64 { return (*Core)(f).messages().came(rank) 
 // Answers returns whose answers to open questions have arrived.
 func (f *facts) Answers() []agree.Answers { return f.surveys.answers() }
 
-// Doubts reports whether this rank must still find out how rank has gone, which others cannot
-// reach. If rank has left in good order, it tells this rank.
+// Doubts reports whether this rank must still find out how rank, which others cannot reach, has
+// gone. A rank that leaves in good order tells this rank.
 func (f *facts) Doubts(rank int) bool {
 	return !f.env.allNear() && !f.members.Gone(rank) && f.env.hearsLeave(rank)
 }
@@ -114,15 +114,15 @@ func (c *Core) heardAgreement(h *wire.Header, body []byte) {
 	}
 }
 
-// goneWithout takes the word of a rank that it and others have gone on without this one. It does
-// not count from a rank that is lost itself.
+// goneWithout takes the news of a rank that it and others have gone on without this rank. It
+// ignores the news of a lost rank.
 func (c *Core) goneWithout(rank int, kind error) {
 	if !c.members.Lost(rank) {
 		c.exclude(kind, fmt.Errorf("%w: rank %d and others have gone on without this one", kind, rank), false)
 	}
 }
 
-// believe takes from others which ranks have left, if those would not tell this rank.
+// believe records ranks that have left, as others say, unless they would tell this rank themselves.
 func (c *Core) believe(gone agree.Set, lost agree.Losses) {
 	if c.env.allNear() {
 		return
@@ -153,8 +153,8 @@ func (c *Core) heardReason(h *wire.Header, text []byte) {
 	}
 }
 
-// exclude fails the core because the others have taken this rank for lost. kind is the error, why
-// its text. Calls that wait for an agreement on lost ranks fail with this error instead.
+// exclude fails the core because the others have taken this rank for lost. kind is the error, and
+// why has its text. Calls that wait for an agreement on lost ranks fail with this error instead.
 func (c *Core) exclude(kind, why error, tell bool) {
 	if c.agree.out != nil || c.fate.closing {
 		return
@@ -242,9 +242,9 @@ func (c *Core) tickAgreements(now Time) {
 	}
 }
 
-// remind asks the awaited ranks from time to time, so that this rank finds a dead rank to which
-// nothing else is put. It tells the ranks that this rank watches too, the last of which is the next
-// one alive.
+// remind asks the awaited ranks from time to time, so that this rank finds a dead rank even if it
+// puts nothing else to it. remind also tells the watched ranks: the last of them is the next rank
+// alive.
 func (c *Core) remind(now Time) {
 	a := &c.agree
 	if a.ask > 0 && now < a.ask {
@@ -292,8 +292,8 @@ func (c *Core) Vote(v Vote) (number uint64) {
 func (c *Core) Outcome(number uint64) (o Outcome, ok bool) { return c.agree.Outcome(number) }
 
 // Confirmed reports whether this rank may close. All remaining ranks must know the last outcome
-// that this rank knows, so that no rank agrees on anything else. If losses are seen, this rank's
-// last signals must also have been repeated as often as they are.
+// that this rank knows, so that no rank agrees on anything else. If losses are seen, this rank must
+// also have finished repeating its last signals.
 func (c *Core) Confirmed() bool {
 	return c.agree.Confirmed() && (c.fate.err != nil || !c.ops.loss.Losing() || !c.ops.loss.Repeating())
 }
@@ -315,8 +315,8 @@ func (c *Core) Lose(rank int, err error) {
 	}
 }
 
-// Settle fails calls at once because of a lost rank, although the ranks have not agreed which are
-// lost.
+// Settle fails calls at once because of a lost rank, although the ranks have not agreed which ranks
+// are lost.
 func (c *Core) Settle() {
 	if c.settling() {
 		c.updateAgreements()
@@ -328,11 +328,11 @@ func (c *Core) Settle() {
 // did not answer in time when they agreed on it.
 type LostError struct {
 	Ranks  []int  // all lost ranks, ascending
-	Silent []int  // those of Ranks that have given no sign of life, and may still be alive
+	Silent []int  // the Ranks that have given no sign of life, and may still be alive
 	Came   []Came // for the first few of Ranks that have published
 
-	// Answers are the questions that were open, of the lowest ranks if there were many, and whose
-	// answers the remaining ranks have.
+	// Answers says for each open question which answers the remaining ranks have. If many questions
+	// were open, it lists the questions of the lowest ranks.
 	Answers []Answers
 
 	Err error // how this rank has learnt of the loss

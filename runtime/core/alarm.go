@@ -6,8 +6,9 @@ import (
 
 // Time without durations, for an exploration of every order of events. All timers of a core are
 // alarms. The explorer decides which alarm is next, not the duration of each: clocks of ranks need
-// not agree, processes are delayed between any two steps, and no timeout may be wrong whatever its
-// length. So all future moments are equal to later, all past ones to noon, and it is always noon.
+// not agree, processes are delayed between any two steps, and a core must be right with timeouts of
+// any length. So all future moments are equal to later, all past ones to noon, and it is always
+// noon.
 //
 // This allows more than can happen: an alarm of four base timeouts may ring before one of a single
 // base timeout. It leaves out effects of durations other than the order of alarms: a request's
@@ -34,8 +35,8 @@ const (
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // no rank has told both calls of a mismatch in time
 	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin
-	AlarmLack                     // those that are known of and have not come are asked for; Index: their origin
-	AlarmLate                     // an acknowledgement of them is overdue; Index: their origin times the number of ranks, plus the rank that owes it
+	AlarmLack                     // rootless messages that exist and have not come are asked for; Index: their origin
+	AlarmLate                     // an acknowledgement of rootless messages is overdue; Index: their origin times the number of ranks, plus the rank that owes it
 )
 
 // Alarm is a timer of a core.
@@ -97,9 +98,9 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	return dst
 }
 
-// Ring makes a, one of Alarms, due, and no other alarm, and ticks. It reports whether Due announced
-// a and nothing before a. If not, a driver that looks at the clock only when Due says would sleep
-// too long.
+// Ring makes alarm a due, and no other alarm, and ticks. a is one of Alarms. Ring reports whether
+// Due announced a and nothing before a. If not, a driver that looks at the clock only when Due says
+// would sleep too long.
 func (c *Core) Ring(a Alarm) (announced bool) {
 	if due, ok := c.Due(); ok && due <= noon { // a due alarm that no driver knows of
 		return false // an alarm that nobody knows of
@@ -159,7 +160,7 @@ func (c *Core) Normalize() {
 	c.ops.loss.Normalize()
 }
 
-// normalize does so for an operation.
+// normalize moves the moments of an operation; see Normalize.
 func (o *op) normalize(repair Time) {
 	o.pulse.Normalize(noon)
 	if o.gate.until != 0 {

@@ -57,8 +57,8 @@ func (c *Core) foreign(h *wire.Header) {
 	}
 }
 
-// tellsAll reports whether a frame of another Epoch counts: it tells all ranks about two versions
-// of the membership.
+// tellsAll reports whether a frame of another Epoch counts, because it tells all ranks about two
+// versions of the membership.
 func (c *Core) tellsAll(h *wire.Header) bool {
 	return c.env.Only && h.Lane == wire.LaneControl && (h.Kind == wire.FrameAbort || h.Kind == wire.FrameDispute)
 }
@@ -238,9 +238,8 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	c.updateAgreements()
 }
 
-// leave takes a goodbye. The goodbye says what the rank has called up to its end: ranks that
-// disagree on a gather may all have returned, except for the root, which waits for blocks that are
-// never sent.
+// leave takes a goodbye. The goodbye says what the rank has called up to its end. If ranks disagree
+// on a gather, all may have returned except the root, which waits for blocks that are never sent.
 func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	c.members.Leave(rank, last, fingerprint)
 	c.updateAgreements()

@@ -144,7 +144,7 @@ func (c *Core) Close(err error) (healthy bool) {
 }
 
 // Goodbye tells other ranks that this rank leaves, in good order or not, and then why. It tells the
-// ranks that may ask this one, and those that exchange rootless messages with it.
+// ranks that may ask this rank or exchange rootless messages with it.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = presence.Farther(distance) {
@@ -206,7 +206,7 @@ func (c *Core) Tick(now Time) {
 }
 
 // mayHaveLeft reports whether a rank that takes no connections may have left in good order without
-// telling this rank. That is so if this rank asked it only because they must agree.
+// telling this rank. That is possible if this rank asked it only for an agreement.
 func (c *Core) mayHaveLeft(rank int) bool {
 	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agreeing() {
 		return false
@@ -252,8 +252,8 @@ func (c *Core) HasRoom() bool {
 	return room
 }
 
-// Flush asks all ranks whether they have received this rank's rootless messages. It returns how
-// many messages there are.
+// Flush asks all ranks whether they have received this rank's rootless messages. It returns their
+// number.
 func (c *Core) Flush() uint64 { return c.messages().flush() }
 
 // Flushed reports whether all ranks that have not left have received the first n messages of this
@@ -269,14 +269,14 @@ func (c *Core) Flushed(n uint64) bool {
 // Came returns how many rootless messages of a rank have arrived here.
 func (c *Core) Came(origin int) uint64 { return c.messages().came(origin) }
 
-// Publish sends msg and copies it. If a rank has left that would have to relay msg, the core fails
+// Publish sends msg and copies it. If a rank that would have to relay msg has left, the core fails
 // instead.
 func (c *Core) Publish(msg []byte) { c.messages().publish(msg) }
 
 // Mail returns how many rootless messages the process has not taken.
 func (c *Core) Mail() int { return c.messages().mail() }
 
-// Take returns the oldest of them; Mail must not be 0.
+// Take returns the oldest rootless message that the process has not taken. Mail must not be 0.
 func (c *Core) Take() Message { return c.messages().take() }
 
 // Counters counts what a core has done since it was made.

@@ -21,7 +21,7 @@ type Counts struct {
 	Shared  bool  // every rank knows the lengths of all blocks, since it holds or wants all
 }
 
-// key returns what the fingerprint of an operation covers of the lengths of its blocks.
+// key returns the number that stands for the lengths of the blocks in an operation's fingerprint.
 func (b *Buffers) key() int {
 	c := b.Counts
 	switch {
@@ -68,8 +68,8 @@ func offsets(at, counts []int, element int) []int {
 	return append(at, end)
 }
 
-// place is op.place for such blocks. A block that the rank neither holds nor wants has no bytes
-// here.
+// place is op.place for blocks with lengths of their own. A block that the rank neither holds nor
+// wants has no bytes here.
 func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 	pl := &o.plan.places
 	if i := pl.wanted.Index(block); i >= 0 {
@@ -85,7 +85,7 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 	return nil, 0, 0
 }
 
-// lengthFrom is op.lengthFrom for such blocks.
+// lengthFrom is op.lengthFrom for blocks with lengths of their own.
 func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	per := o.plan.places.per
 	for k := first; k < first+n; {
@@ -99,7 +99,7 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	return bytes
 }
 
-// words describes o: everything that ranks must agree on.
+// words describes everything about o that ranks must agree on.
 func (o *op) words() string {
 	if !o.spans.on || !o.spans.shared {
 		return o.plan.Words(o.key)

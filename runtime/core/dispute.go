@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Ranks that run different operations under one number find that out by fingerprints, which are
-// numbers. The rank that finds it tells the other one its own call in words, and its fingerprints
-// of earlier operations (FrameClash). A fingerprint covers all operations up to its own, so the
-// other rank sees which operation was the first that differed. If that is an earlier one, it
-// answers with its own words for that one. Otherwise it knows both calls. Several pairs may find a
-// mismatch at the same time, but all ranks must get the same error. So a rank that knows both calls
-// tells the lowest rank that has not left (FrameDispute). That rank fails with the first words that
-// it gets, and tells all ranks.
+// If two ranks run different operations under one number, their fingerprints differ. The rank that
+// sees this tells the other rank its own call in words, and its fingerprints of earlier operations
+// (FrameClash). A fingerprint covers all operations up to its own, so the other rank finds the
+// first operation that differed. If it is an earlier one, the other rank answers with its own call
+// there in words. Otherwise it knows both calls. Several pairs may find a mismatch at the same
+// time, but all ranks must get the same error. So a rank that knows both calls tells the lowest
+// rank that has not left (FrameDispute). That rank fails with the first words that it gets, and
+// tells all ranks.
 //
 // Without a mismatch no such frame is sent. Another rank may compute, or be gone, and not answer. A
 // rank that knows both sides then fails with those words after a second, or after Config.Stall if
@@ -30,8 +30,8 @@ const (
 )
 
 // clash records that another rank has called something else in operation seq. theirs is that
-// operation's own fingerprint at the other rank. clash sends that rank this rank's call, in the
-// words mine, and the fingerprints of the operations before, the last first.
+// operation's own fingerprint at the other rank. clash sends the other rank this rank's call in
+// words (mine) and the fingerprints of earlier operations (before), the last first.
 func (f *failure) clash(subject uint32, seq uint64, mine string, before []uint32, other int, theirs uint32) {
 	if f.err != nil || f.dispute.IsOpen() {
 		return
@@ -96,7 +96,7 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 }
 
 // askFirst answers a rank that has reported a mismatch. It sends this rank's call in the first
-// operation that differed; the other rank knows its own.
+// operation that differed; the other rank knows its own call.
 func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
 	if ops.fate.dispute.IsOpen() || ops.fate.err != nil {
 		ops.fate.tellClash(overOperation, first, ops.words(first, 0), ops.history.Before(first), other, ops.history.Own(first, theirs))

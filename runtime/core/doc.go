@@ -3,21 +3,21 @@
 // are there, and fails.
 //
 // The driver steps a [Core]. It tells the core events: a call begins, a frame has arrived, a
-// connection has ended, the time is now so. The core answers with frames to send, buffers for
-// arriving bodies, calls that are complete, and the time of its next tick. It has no lock,
-// goroutine, clock, socket or context. So the same core runs under a real communicator, on a
-// simulated network and in an exploration of every order of events.
+// connection has ended, time has passed. The core answers with frames to send, buffers for arriving
+// bodies, calls that are complete, and the time of its next tick. It has no lock, goroutine, clock,
+// socket or context. So the same core runs under a real communicator, on a simulated network and in
+// an exploration of every order of events.
 //
 // # Parts
 //
-// Some parts are packages of their own. They know nothing of a core: it tells them what happens,
-// and does what they answer.
+// Some parts are packages of their own. They know nothing of a core: the core tells them what
+// happens, and carries out their answers.
 //
 //	agree     agreements on votes, and on which ranks are lost
 //	flow      how far a sender of long messages goes ahead; whether an operation moves
 //	lines     where signals and chunks stand in windows, and which lines are in use
 //	loss      what multicasts have lost, whom to ask for it and when
-//	mismatch  which ranks have called different things, and which
+//	mismatch  which ranks have called different things, and what
 //	presence  which ranks have left, are lost, are silent, or are late
 //
 // The other parts own their fields. A part may use the parts above it:
@@ -28,9 +28,9 @@
 //	rootless    messages that no call waits for
 //	surveys     questions that no rank waits for, and their answers
 //
-// Core joins them: what concerns several parts are methods of Core. Files agreement.go, dispute.go,
-// watch.go and absent.go join the packages to the rest, and reports.go (flow), recovery.go (loss)
-// and lines.go to the operations.
+// Core joins the parts: work that concerns several parts is in methods of Core. Files agreement.go,
+// dispute.go, watch.go and absent.go join the packages to the rest, and reports.go (flow),
+// recovery.go (loss) and lines.go to the operations.
 //
 // # An arriving frame
 //
@@ -50,15 +50,15 @@
 //	         operations.arrived         counts the chunk
 //	         operations.set
 //	machine  Machine.Set                counts down the rules that wait for the slot
-//	core     operations.act             does the actions of those that fire
+//	core     operations.act             does the actions of rules that fire
 //	         operations.putSlot         makes a wire.Frame of a put
 //	         env.put
 //	runtime  members.Put                the rank in the transport, if not all are members
 //	stream   Transport.Put              queues the frame
 //	         Transport.flushAll         writes it, at the next Poll
 //
-// Body leaves this way early: with Hold, if the operation has not begun here, and with Drop, if the
-// chunk is here already. A frame on LaneControl goes from Core.Body to Core.control, and from
+// Body returns early: with Hold, if the operation has not begun here, and with Drop, if the chunk
+// is here already. A frame on LaneControl goes from Core.Body to Core.control, and from
 // Core.Arrived to the part that its kind concerns. A datagram comes by Core.Fragment, which takes
 // the header, the place and the bytes at once, and goes to operations.datagram:
 //
@@ -71,14 +71,14 @@
 //	loss  Recovery.TakePart       counts the fragment; the last one completes its chunk
 //	core  operations.set          as above
 //
-// The requests for what is missing follow at the next Tick: operations.tickLosses calls
-// Recovery.Ask, and operations.sendOutputs sends what it answers.
+// The requests for missing chunks follow at the next Tick: operations.tickLosses calls
+// Recovery.Ask, and operations.sendOutputs sends its outputs.
 //
 // # Time
 //
-// Time enters only with [Core.Tick]. A timer that starts between ticks, such as that of a repair,
-// gets its start time at the next tick. The driver ticks a core after each step after which
-// [Core.Timed] holds.
+// Time enters only with [Core.Tick]. A timer that starts between ticks, such as a repair's, gets
+// its start time at the next tick. The driver ticks a core after each step after which [Core.Timed]
+// holds.
 //
 // For explorations a core can be copied ([Core.Clone]), compared ([Core.AppendState]) and stepped
 // without durations ([Core.Alarms]).

@@ -9,18 +9,18 @@ import (
 // This rank remembers signals of operations that it has not entered, so that frames behind them in
 // their lane need not wait.
 
-// minEarly is the least number of different signals of one operation that are remembered; with many
-// ranks it is four for each rank.
+// minEarly is how many different signals of one operation a rank remembers. With many ranks it
+// remembers more, four for each rank.
 const minEarly = 1024
 
-// MaxEarly returns the greatest number of signals of operations not yet entered that one of size
-// ranks remembers.
+// MaxEarly returns the greatest number of signals that one of size ranks remembers of operations
+// that it has not entered.
 func MaxEarly(size int) int { return ahead * (maxEarly(size) + 1) }
 
 func maxEarly(size int) int { return max(minEarly, 4*size) }
 
-// remembers reports whether a slot counts that arrives before its operation is entered: it is a
-// signal with a plausible number.
+// remembers reports whether a slot that arrives before its operation is entered counts: it must be
+// a signal with a plausible number.
 func (ops *operations) remembers(s ir.Slot) bool {
 	return s.Kind() == ir.KindSignal && s.Index() < maxEarly(ops.Size)
 }
@@ -33,7 +33,7 @@ type earlies struct {
 	list []early    // each signal once
 }
 
-// early is one such signal.
+// early is a signal of a future operation.
 type early struct {
 	slot  ir.Slot
 	print uint32

@@ -30,12 +30,12 @@ type Config struct {
 	Repair Time // base timeout of repairs
 	Stall  Time // after this time without progress an operation probes its neighbour; 0: never
 
-	Silence    Time // a rank that is waited for and gives no sign of life for this time is lost; 0: never
+	Silence    Time // an awaited rank that gives no sign of life for this time is lost; 0: never
 	FoldAtOnce int  // bytes; Work does longer folds in parts of this length; 0: no limit
 
 	Retain int // bytes kept, over all past operations, to answer requests
 
-	Causes []error // errors of the process that keep their identity at other ranks, besides the core's own: those of contexts
+	Causes []error // errors that keep their identity at other ranks, besides the core's own: errors of contexts
 
 	Overlay       Overlay // trees of rootless messages
 	Spread        bool    // rootless messages are multicast, and the trees, which are binomial, bring acknowledgements
@@ -43,8 +43,8 @@ type Config struct {
 	PublishPrint  uint32  // fingerprint of the agreed parameters of rootless messages
 	PublishWords  string  // the same in words, for a mismatch
 	PublishWindow int     // rootless messages of one origin that may be under way at once
-	PublishBytes  int     // bytes of them that may be under way before the next one waits
-	MaxMessage    int     // greatest length of one in bytes
+	PublishBytes  int     // bytes of rootless messages that may be under way before the next one waits
+	MaxMessage    int     // greatest length of a rootless message in bytes
 
 	Lost func(rank int, err error) // called once for each rank that this rank finds or hears to be lost, including itself; it must not call the core; nil: not called
 

@@ -23,8 +23,8 @@ var (
 	ErrPeerSilent = fmt.Errorf("%w: it has given no sign of life", ErrPeerLost)
 )
 
-// RankError is an error with the rank that caused it, as far as is known, or else the rank that
-// detected it.
+// RankError is an error and the rank that caused it. If that rank is not known, it names the rank
+// that detected the error.
 type RankError struct {
 	Rank int
 	Err  error
@@ -45,7 +45,7 @@ type OpError struct {
 	Fired   int       // rules of this rank's program that have fired,
 	Rules   int       // of this many that must fire
 	Missing []ir.Slot // the first slots that the operation still waited for
-	Waiting []int     // the first ranks that were to set them
+	Waiting []int     // the first ranks that should have set them
 	Whole   bool      // for a broadcast: this rank's buffer nevertheless holds the whole message
 	Err     error     // the cause
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// failure is the end of a core. An operation cannot fail at one rank alone: the rank that finds
-// that it cannot be completed tells all ranks why, down a binomial tree with itself as the root,
+// failure is the end of a core. An operation cannot fail at one rank alone: a rank that cannot
+// complete it tells all ranks why. The reason goes down a binomial tree with that rank as the root,
 // around ranks known to have gone. If an unknown gone rank cuts the tree, a rank below it learns
 // the reason from the neighbour that it probes, or from the goodbye of a rank that leaves.
 type failure struct {
@@ -41,8 +41,8 @@ func (f *failure) end(err error, why reason, tell bool) {
 	}
 }
 
-// close ends a core. If it was inside an operation or at work, the operation cannot be completed
-// without this rank, and close tells all ranks.
+// close ends a core. inside says that others cannot complete an operation without this rank; close
+// then tells all ranks.
 func (f *failure) close(err error, inside bool) {
 	f.closing = true
 	if f.err != nil {
@@ -69,7 +69,7 @@ func (f *failure) tell(to int, r *reason) {
 	f.put(to, fr)
 }
 
-// answer tells a rank the reason, once. That rank still waits although this one has failed, or may
+// answer tells the reason, once, to a rank that still waits although this rank has failed, or may
 // be about to ask.
 func (f *failure) answer(rank int) {
 	if f.told[rank] {
@@ -141,8 +141,8 @@ func (f *failure) mourn(rank int, err error) {
 func (f *failure) isLoss(r *reason) bool { return errors.Is(f.kindOf(r.cause), ErrPeerLost) }
 
 // silent fails the core because a rank has been silent for too long, although its connections
-// stand. It tells that rank too, which reads it if it goes on, whatever else it hears of lost
-// ranks.
+// stand. It tells the silent rank too. If that rank goes on, it reads this, whatever else it hears
+// of lost ranks.
 func (f *failure) silent(rank int, silence Time) {
 	err := &RankError{Rank: rank, Err: fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9)}
 	f.lose(rank, err.Err)

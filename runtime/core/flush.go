@@ -16,11 +16,11 @@ import (
 
 // question is the state of questions about the messages of one origin at this rank.
 type question struct {
-	by       []int  // ranks that have asked: the one that sends the messages here, and others in its place
+	by       []int  // ranks that have asked: the rank that sends the messages here, and others in its place
 	via      int    // the rank that sends the messages here
-	wanted   uint64 // the question is about messages below
-	asked    uint64 // the children have been asked about messages below
-	answered uint64 // messages below have arrived in the whole sub-tree, and all of by know it
+	wanted   uint64 // the question is about messages before this one
+	asked    uint64 // the children have been asked about messages before this one
+	answered uint64 // messages before this one have arrived in the whole sub-tree, and all ranks in by know it
 }
 
 // flush asks about all messages of this rank, and returns their number.
@@ -64,7 +64,7 @@ func (rl *rootless) ask(b *branch, rank int, n uint64) {
 }
 
 // answer tells all ranks that have asked how many messages have arrived in the whole sub-tree, if
-// these are more than before.
+// there are more than before.
 func (rl *rootless) answer(o *origin, rank int) {
 	q := &o.question
 	n := q.asked

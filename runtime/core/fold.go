@@ -249,9 +249,9 @@ func (ops *operations) work(o *op) {
 	ops.set(o, made)
 }
 
-// runOf returns how many of the first actions of a message go in one frame, and its body. Their
-// slots lie one behind the other here, and become partial results with consecutive numbers at the
-// destination.
+// runOf returns how many of the first actions of a message go in one frame, and the frame's body.
+// Their slots lie one behind the other here, and become partial results with consecutive numbers at
+// the destination.
 func (o *op) runOf(message []ir.Action) (n int, body []byte) {
 	if o.n == 0 {
 		for n = 1; n < len(message) && follows(message, n); n++ {
@@ -269,14 +269,14 @@ func (o *op) runOf(message []ir.Action) (n int, body []byte) {
 	return n, mem[lo:end:end]
 }
 
-// follows reports whether action n of a message makes the partial result after that of action n-1.
+// follows reports whether actions n-1 and n of a message make consecutive partial results.
 func follows(message []ir.Action, n int) bool {
 	a, before := &message[n], &message[n-1]
 	return a.Joins && a.As != ir.None && a.As == before.As+1
 }
 
-// putValues puts the first actions of a message, which make partial results at the destination, as
-// many as go in one frame. It returns how many.
+// putValues puts as many of the first actions of a message as go in one frame, and returns how
+// many. The actions make partial results at the destination.
 func (ops *operations) putValues(o *op, message []ir.Action) (n int) {
 	n, body := o.runOf(message)
 	f, as, to := ops.fill(o, message[0].As), message[0].As, int(message[0].To)

@@ -7,7 +7,7 @@ import (
 )
 
 // DelayPolicy decides when the root of a multicast broadcast starts. A rank that is not listening
-// yet loses the multicast (paper 000, section 2.1). The policy delays the root's rules; it is no
+// yet loses the multicast (paper 000, section 2.1). The policy delays the root's rules; it is not
 // part of the schedule.
 type DelayPolicy uint8
 
@@ -66,8 +66,8 @@ func adapt(delay Time, missed bool) Time {
 	return delay - delay/16
 }
 
-// drawPeer returns the rank, other than the root, that is drawn for operation seq. It is the same
-// at all ranks, since id is. size must be at least 2.
+// drawPeer returns the rank, other than the root, that is drawn for operation seq. All ranks draw
+// the same rank, since they have the same id. size must be at least 2.
 func drawPeer(id [16]byte, seq uint64, root, size int) int {
 	x := binary.LittleEndian.Uint64(id[:8]) + seq*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // splitmix64

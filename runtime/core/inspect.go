@@ -15,7 +15,7 @@ import (
 // Inspection is the state of a core.
 type Inspection struct {
 	Begun  uint64    // the last operation that has begun, counted from 1
-	Ended  uint64    // the last operation up to which all have ended
+	Ended  uint64    // all operations up to this one have ended
 	Open   []OpState // operations that have begun and not ended, the oldest first
 	Peers  []Peer    // ranks that have left, are lost, or may be lost
 	Watch  *Watch    // the rank that this rank asks for signs of life
@@ -27,9 +27,10 @@ type Inspection struct {
 // OpenQuestion is a question without a result.
 type OpenQuestion struct {
 	Origin int    `json:"origin"` // the rank that has asked
-	Seq    uint64 `json:"seq"`    // its number among those of the origin, from 0
-	// WaitsFor are the ranks whose answers this rank lacks: its own, or those of ranks that it has
-	// asked, with all behind them. If it lacks none, it waits for the rank by which the result comes.
+	Seq    uint64 `json:"seq"`    // its number among the origin's questions, from 0
+	// WaitsFor are the ranks whose answers this rank lacks: itself, or ranks that it has asked.
+	// Their answers cover all ranks behind them. If it lacks no answer, WaitsFor is the rank that
+	// sends it the result.
 	WaitsFor []int `json:"waits_for"`
 }
 
@@ -50,7 +51,7 @@ type OpState struct {
 	Absent  []int   `json:"absent,omitempty"`  // ranks that have said that they have not entered it
 	Delayed bool    `json:"delayed,omitempty"` // the root has not started, because of its policy
 
-	Unsent int  `json:"unsent"` // frames that have not left this process, including those that wait
+	Unsent int  `json:"unsent"` // frames that have not left this process, including waiting frames
 	Held   Held `json:"held"`   // the ranks that frames wait for
 
 	Repairs   int `json:"repairs"`    // repair rules that are armed
@@ -96,10 +97,10 @@ type Peer struct {
 }
 
 // Watch is a rank that this rank asks for signs of life.
-type Watch struct { // time since the last sign
-	Rank  int  `json:"rank"`     // time after which it is lost
-	Quiet Time `json:"quiet_ns"` // since the last sign
-	Limit Time `json:"limit_ns"` // after which it is lost
+type Watch struct {
+	Rank  int  `json:"rank"`
+	Quiet Time `json:"quiet_ns"` // time since the last sign
+	Limit Time `json:"limit_ns"` // time without a sign after which it is lost
 }
 
 // maxRuns is how many runs of missing slots an inspection lists.

@@ -134,7 +134,7 @@ func (ops *operations) note(o *op) {
 	}
 }
 
-// raise sends the signal of the first of actions as a flag, and returns how many of actions that
+// raise sends the signal of the first action as a flag, and returns how many of actions the flag
 // covers.
 func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	s := actions[0].Slot
@@ -160,8 +160,8 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	return 1
 }
 
-// lay stores the chunk of the first of actions in this rank's window, and reports whether it has.
-// done is how many of actions that covers.
+// lay stores the chunk of the first action in this rank's window, and reports whether it has. It
+// sets *done to the number of actions that the chunk covers.
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
 	place := o.plan.lines.Place(actions)
@@ -219,7 +219,7 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 }
 
 // Stray takes a flag from any line of the own window, beyond Awaits.Over. It fails the communicator
-// if the flag is of another call than this rank's, or of another membership. Call it when nothing
+// if the flag's writer has made another call, or has another membership. Call it when nothing
 // moves.
 func (c *Core) Stray(f wire.Flag) {
 	o := c.ops.lookup(f.Seq)
@@ -228,7 +228,7 @@ func (c *Core) Stray(f wire.Flag) {
 	}
 }
 
-// strayed fails the core because of a flag of something else than o.
+// strayed fails the core because f has the number of o, but not its mark.
 func (ops *operations) strayed(o *op, f wire.Flag) {
 	if f.From < 0 || f.From >= ops.Size || f.From == ops.Rank {
 		ops.fate.refused(fmt.Errorf("%w: a flag of operation %d that rank %d is said to have written", ErrProtocol, f.Seq, f.From))
@@ -242,7 +242,7 @@ func (ops *operations) strayed(o *op, f wire.Flag) {
 	ops.disagree(o.seq, h.From, h.Print)
 }
 
-// mark is what a flag says of its operation.
+// mark returns the number by which a flag identifies its operation.
 func mark(fingerprint, epoch uint32) uint64 { return uint64(fingerprint)<<32 | uint64(epoch) }
 
 // Lent returns the chunks that others still have to collect. It changes with every step of the

@@ -9,9 +9,9 @@ type messages interface {
 	publish(msg []byte)      // publishes msg, for which there is room
 	flush() uint64           // asks whether this rank's messages have arrived; returns their number
 	flushed(n uint64) bool   // whether the first n have arrived everywhere
-	came(origin int) uint64  // how many messages of an origin have come here, in order
+	came(origin int) uint64  // how many messages of an origin have come here in order
 	mail() int               // messages that the process has not taken
-	take() Message           // takes the oldest of them
+	take() Message           // takes the oldest message
 	listen()                 // the process waits for messages
 	comeBy() []int           // the ranks that send messages here
 	left(rank int)           // another rank has left

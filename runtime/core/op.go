@@ -33,7 +33,7 @@ const (
 type op struct {
 	seq     uint64
 	state   opState
-	quick   bool // it took the quick path, and so did all others since its place was prepared
+	quick   bool // it took the quick path, as did all operations since its place was prepared
 	root    int
 	print   uint32 // fingerprint; see operations.next
 	plan    *Plan
@@ -47,7 +47,7 @@ type op struct {
 	relayed []byte  // blocks that the rank relays but neither holds nor wants
 	keep    []byte  // memory for the copies
 	unsent  int     // frames that refer to the bytes or have not left
-	turn    uint64  // for a barrier with flags, its number among those; for chunks in windows, one more than the lines used before; else 0
+	turn    uint64  // for a barrier with flags, its number among such barriers; for chunks in windows, one more than the lines used before; else 0
 	waits   waits
 	gate    gate
 	pulse   flow.Pulse
@@ -157,8 +157,8 @@ func (o *op) lengthFrom(first, n int) int {
 	return ((first+n-1)/per-first/per)*o.n + hi - lo
 }
 
-// castBy reports whether rank multicasts chunk k, if any rank does: it is the root, or without a
-// root the holder of the chunk.
+// castBy reports whether rank is the one that may multicast chunk k: the root, or without a root
+// the holder of the chunk.
 func (o *op) castBy(rank, k int) bool {
 	if !o.plan.manyCast {
 		return rank == o.root

@@ -176,7 +176,7 @@ func (ops *operations) tick(now Time) (waits bool) {
 }
 
 // probe asks the nearest following rank that has not left about operation seq with the given
-// fingerprint. A rank that has left would not answer, like a dead one, but it has said goodbye to
+// fingerprint. Like a dead rank, a rank that has left would not answer, but it has said goodbye to
 // all ranks that may ask it. reach is how many ranks may pass the question on.
 func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 	for distance := 1; distance < ops.Size; distance = presence.Farther(distance) {
@@ -226,8 +226,8 @@ func (ops *operations) checkLeft() {
 	}
 }
 
-// next returns the fingerprint of the next operation, if that runs under p with blocks of n bytes,
-// or with lengths whose key is n. The fingerprint covers all earlier operations too. So after
+// next returns the fingerprint of the next operation, if it runs under p with blocks of n bytes, or
+// with lengths whose key is n. The fingerprint covers all earlier operations too. So after
 // different calls, ranks never agree on a fingerprint again, and any later frame between them shows
 // the mismatch. A root that waits for no rank may have returned from the call that differed.
 func (ops *operations) next(p *Plan, n int) uint32 { return mismatch.Following(ops.print, p.print(n)) }

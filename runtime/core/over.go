@@ -8,11 +8,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Chunks without bytes only carry information: those of a barrier say that all ranks have arrived,
-// those of another operation that their holders have. So a rank that has ended an operation without
-// bytes can tell its chunks to a rank that has not, however long ago that was and whatever it still
-// remembers: the operation number is enough. A rank that has returned from a barrier therefore
-// answers for ever, and keeps nothing for it.
+// Chunks without bytes only carry information. A barrier's chunks say that all ranks have arrived;
+// another operation's chunks say that their holders have arrived. So a rank that has ended an
+// operation without bytes can tell its chunks to a rank that has not. It can do so at any later
+// time, and remembers nothing for it: the operation number is enough. A rank that has returned from
+// a barrier therefore answers for ever.
 //
 // Such an answer goes on LaneControl. LaneOps may be held by the very rank that waits for the
 // answer, behind a chunk of a later operation that it does not enter before it has the answer.
@@ -57,8 +57,8 @@ func (ops *operations) leftAfter(rank int, last uint64) {
 	}
 }
 
-// tellAll sets the chunks of o, which have no bytes, that must exist because o has ended at rank
-// from. For a barrier these are all chunks; else see [loss.EndShows].
+// tellAll sets the chunks of o that must exist because o has ended at rank from. They have no
+// bytes. For a barrier tellAll sets all chunks; else see [loss.EndShows].
 func (ops *operations) tellAll(o *op, from int) {
 	pl := &o.plan.places
 	if pl.blocks == 0 {

@@ -16,11 +16,11 @@ import (
 // The rule: a put that may be held leaves only when the sender has settled every earlier operation,
 // or knows that the receiver has entered this one. Until then the put waits at the sender, which
 // asks the receiver to say so (FrameCall, answered by FrameEntered). An operation is settled when
-// all that it waits for has arrived, and no put of it yields to a multicast any more. By verify's
-// check retire the rank then has put all that its rules ask for. Later puts only answer requests,
-// and a rank that needs such an answer has other ranks to ask, or rules that bring it, or gets it
-// on LaneControl (over.go). If each call ends before the next begins, every earlier operation is
-// settled: nothing ever waits, and nothing is asked.
+// everything that it waits for has arrived, and none of its puts yields to a multicast any more. By
+// verify's check retire, the rank has then put everything that its rules ask for. Later puts only
+// answer requests, and a rank that needs such an answer has other ranks to ask, or rules that bring
+// it, or gets it on LaneControl (over.go). If each call ends before the next begins, every earlier
+// operation is settled: nothing ever waits, and nothing is asked.
 //
 // Chunks may be held, and signals that are too far ahead. An operation begins only when all but
 // MaxOpen-1 earlier ones have ended. So a signal of operation k comes from a rank that has ended
@@ -78,14 +78,14 @@ func (ops *operations) settledBefore(o *op) bool {
 	return true
 }
 
-// settled reports whether all that o waits for has arrived, its rules have begun, and none of its
-// puts waits.
+// settled reports whether everything that o waits for has arrived, its rules have begun, and none
+// of its puts waits.
 func (o *op) settled() bool {
 	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.yields.HasWaiting()
 }
 
-// wait makes an action of o wait if it must, and reports so. Puts of an operation that has ended
-// answer requests, so their receivers have entered it.
+// wait makes an action of o wait if it must, and reports whether it waits. Puts of an operation
+// that has ended answer requests, so their receivers have entered it.
 func (ops *operations) wait(o *op, a ir.Action) bool {
 	w := &o.waits
 	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.Has(int(a.To)) {

@@ -7,10 +7,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// places says where the chunks of an operation lie at one rank. It follows from the collective's
-// row. A block that the rank wants lies in its output. Another block that it holds lies in its
-// input. A block that it only relays lies in memory of the core. In a collective that folds, the
-// rank's contribution comes first in the input.
+// places says where the chunks of an operation lie at one rank. The collective's row determines it.
+// A block that the rank wants lies in its output. Another block that it holds lies in its input. A
+// block that it only relays lies in memory of the core. In a collective that folds, the rank's
+// contribution comes first in the input.
 type places struct {
 	blocks       int // blocks of the operation
 	per          int // chunks of a block
@@ -73,8 +73,8 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 
 // where is the memory of a block, or of a partial result of the same length.
 type where struct {
-	memory memory // index among the blocks there
-	at     int    // the place among the blocks there
+	memory memory
+	at     int // index among the blocks there
 }
 
 type memory uint8
@@ -167,7 +167,7 @@ func (pl *places) copyOwn(mem *Buffers) {
 	}
 }
 
-// copyOwn does so also for blocks with lengths of their own.
+// copyOwn is places.copyOwn, also for blocks with lengths of their own.
 func (o *op) copyOwn() {
 	s := &o.spans
 	if !s.on {

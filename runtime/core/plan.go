@@ -17,8 +17,8 @@ type Plan struct {
 	Name    string
 	Chunks  int // of a message; 0 for a barrier
 
-	// Programs returns the program of a rank. The core uses it to find the ranks that it waits for
-	// when it waits for long. nil: the core does not look.
+	// Programs returns the program of a rank. When the core waits for long, it uses the programs to
+	// find the ranks that it waits for. nil: the core does not look.
 	Programs func(rank int) ir.Program
 
 	header     ir.Header
@@ -44,7 +44,7 @@ type Plan struct {
 
 // NewPlan returns the plan of a rank's program of a schedule with header h. root is the program of
 // the root; if no rank multicasts, it may be empty. digest distinguishes schedules with the same
-// header; it is 0 for those that the header describes fully.
+// header; it is 0 if the header describes the schedule fully.
 func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
 	p := &Plan{
@@ -65,8 +65,8 @@ func manyHold(h *ir.Header) bool {
 	return h.Ranks > 1 && h.Held((h.Root+1)%h.Ranks).Count > 0
 }
 
-// Marked returns a plan whose operations never match those of p. note says what they are a part of,
-// or what has chosen the plan; it must be the same at all ranks.
+// Marked returns a plan whose operations never match operations of p. note says what they are a
+// part of, or what has chosen the plan; it must be the same at all ranks.
 func (p *Plan) Marked(note string) *Plan {
 	f := fnv.New64a()
 	_, _ = f.Write([]byte(note)) // a hash never fails
@@ -79,10 +79,10 @@ func (p *Plan) Marked(note string) *Plan {
 	return &q
 }
 
-// Counted returns a plan for operations whose blocks have lengths of their own, which never match
-// those of p. shared says that every rank knows all lengths. Otherwise every rank that p brings a
-// block must want or hold the block. The blocks go by frames, which have lengths; a line of a
-// window has the length that its reader expects.
+// Counted returns a plan for operations whose blocks have lengths of their own. They never match
+// operations of p. shared says that every rank knows all lengths. Otherwise every rank that p
+// brings a block must want or hold the block. The blocks go by frames, because a frame says its
+// length. A line of a window has the length that its reader expects.
 func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
 	q.note, q.counted, q.shared, q.lines, q.steps = p.note, true, shared, lines.Layout{}, [lines.Turns][]Step{}
@@ -100,7 +100,7 @@ func multicasts(p ir.Program) bool {
 	return false
 }
 
-// baseprint hashes everything that all ranks must agree on before the message's length.
+// baseprint hashes everything that all ranks must agree on, except the message's length.
 func baseprint(h *ir.Header) uint64 {
 	f := fnv.New64a()
 	fmt.Fprintf(f, "%s ranks=%d root=%d chunks=%d %v", h.Name(), h.Ranks, h.Root, h.Chunks, h.Params)

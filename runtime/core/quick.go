@@ -56,8 +56,8 @@ type act struct {
 }
 
 // quickChunks returns the steps of an operation that moves blocks, or nil if it must Begin. The
-// rank first lays its chunks, and then collects those for it. Blocks are whole chunks, and lie in
-// the caller's memory.
+// rank first lays its chunks, and then collects the chunks for it. Blocks are whole chunks, and lie
+// in the caller's memory.
 func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
 	if p.folds {
@@ -97,8 +97,8 @@ func (p *Plan) quickChunks() (steps []Step) {
 }
 
 // quickFolds returns the steps of an operation that folds, or nil if it must Begin. The rank waits
-// for partial results in the order of their numbers, which is that of its rounds, and for chunks
-// last. Blocks are whole chunks.
+// for partial results in the order of their numbers, which is the order of its rounds, and for
+// chunks last. Blocks are whole chunks.
 func (p *Plan) quickFolds() (steps []Step) {
 	g := &p.lines
 	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.Posts)+len(g.Chunks) == 0 {
@@ -238,7 +238,7 @@ func (ops *operations) alone() bool {
 func (q *Quick) ChunkLine(s *Step) int { return lines.OfChunk(q.turn, s.Line) }
 
 // Own copies the blocks that the rank both holds and wants to their places in the output. Call it
-// before the steps. Until Undo or Through, mem may have another In.
+// before the steps. Until Undo or Through, mem.In may be a copy.
 func (q *Quick) Own(p *Plan, mem *Buffers) {
 	p.places.copyOwn(mem)
 	if q.given = nil; !p.folds {
@@ -265,8 +265,8 @@ func (q *Quick) Undo(mem *Buffers) {
 // Into returns the destination of the chunk that a step waits for.
 func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.cells) }
 
-// Note shows the operation's fingerprint to other ranks. Call it before the rank waits: afterwards
-// it would cost time.
+// Note shows the operation's fingerprint to other ranks. Call it before the rank waits: after the
+// wait, it would delay the rank.
 func (c *Core) Note(p *Plan, q *Quick) {
 	if !q.noted && p.Chunks > 0 {
 		q.noted = true

@@ -18,7 +18,7 @@ type reason struct {
 }
 
 // cause identifies an error by a number that all ranks know: wire.Header.Print of a FrameAbort.
-// Numbers from 1 on are indices of known, followed by those of Config.Causes.
+// Numbers from 1 on are indices of known, and then indices of Config.Causes.
 type cause uint32
 
 // known are the errors with a cause. An error that wraps another one comes first.
@@ -76,13 +76,14 @@ type heardError struct {
 	kind error
 }
 
-// errorOf returns the error of a rank that hears r. It wraps what the origin's error wraps, and
-// names the same rank.
+// errorOf returns the error of a rank that hears r. It wraps the same errors as the origin's error,
+// and names the same rank.
 func (e *env) errorOf(r *reason) error {
 	return &RankError{Rank: r.about, Err: &heardError{*r, e.kindOf(r.cause)}}
 }
 
-// Error returns for a mismatch the same text as at its origin, which names the ranks itself.
+// Error returns the origin's text. For a mismatch it adds nothing, because the text names the
+// ranks.
 func (e *heardError) Error() string {
 	if e.kind == ErrMismatch {
 		return e.text

@@ -9,9 +9,9 @@ import (
 )
 
 // Package loss says which chunks multicasts have lost, whom to ask for them, and what to give to
-// ranks that ask. Here it is told what arrives, and its answers are sent.
+// ranks that ask. Here the core tells it what arrives, and sends its answers.
 
-// lossConfig returns what package loss is to know of a core.
+// lossConfig returns the configuration of package loss for a core.
 func lossConfig(cfg *Config) loss.Config {
 	return loss.Config{Repair: cfg.Repair, Direct: cfg.Caps.Direct, Datagram: cfg.Caps.Datagram}
 }
@@ -30,8 +30,8 @@ const (
 // that holds the chunk.
 const isAnswer = 1
 
-// openLosses prepares for losses of o. Ranks do not ask for chunks if puts bring all at once,
-// whatever the multicast brings.
+// openLosses prepares for losses of o. Ranks do not ask for chunks if puts bring all chunks without
+// waiting for the multicast.
 func (ops *operations) openLosses(o *op) {
 	m := loss.Message{Chunks: o.chunks, Bytes: o.bytes(), Root: o.root}
 	if o.yields.On() || !o.plan.yields {
@@ -55,8 +55,8 @@ func (ops *operations) tickLosses(o *op, now Time) {
 	ops.loss.Slow(o.pulse.Since(), now)
 }
 
-// openSince returns when o was first found open, or when the previous multicast of the same root,
-// which that of o follows, was last heard, if that was later. It returns 0 before the first tick.
+// openSince returns when o was first found open, or, if later, when the root's previous multicast
+// was last heard, because the multicast of o follows it. It returns 0 before the first tick.
 func (ops *operations) openSince(o *op) Time {
 	since := o.pulse.Since()
 	if since == 0 || !o.lost.Unheard() {
@@ -231,7 +231,7 @@ func (ops *operations) fragment(o *op, h *wire.Header, offset int, payload []byt
 }
 
 // nearEnd reports whether byte end of a chunk of n bytes counts as its last. A window may be one
-// chunk: if the root waited for a lost last fragment, or for the report of one that arrived, the
+// chunk: if the root waited for a lost last fragment, or for the report of the last fragment, the
 // link would idle.
 func nearEnd(end, n int) bool { return end >= n-n/4 }
 
@@ -274,7 +274,7 @@ func (ops *operations) repair(o *op, now Time) {
 }
 
 // carryOut carries out a repair, without chunks that have been put to their rank before. It reports
-// whether some of the others are left.
+// whether chunks are left to put.
 func (ops *operations) carryOut(o *op, job loss.Job) (more bool) {
 	actions, most := o.plan.program.Actions(job.Rule), job.Most
 	ops.trace(EventRepair, o.seq, actions[0].Slot, int(actions[0].To))
@@ -296,7 +296,7 @@ func (ops *operations) carryOut(o *op, job loss.Job) (more bool) {
 }
 
 // firstPut reports whether a chunk is put to its rank for the first time. If that is not known, it
-// skips a rank that may not have entered: the repair is made again.
+// returns false for a rank that may not have entered: the repair is made again.
 func (ops *operations) firstPut(o *op, a ir.Action) bool {
 	first, known := o.lost.Once(a.Slot.Index(), int(a.To))
 	if !known {
@@ -328,8 +328,8 @@ func (ops *operations) double(o *op, to int) {
 	ops.loss.Double(loss.Double{Seq: o.seq, Slot: slot, Print: o.print, To: to})
 }
 
-// repeatDoubles repeats the doubled signals that are due, except to ranks that have left, and of
-// operations that this rank has forgotten.
+// repeatDoubles repeats the doubled signals that are due, except signals to ranks that have left
+// and signals of operations that this rank has forgotten.
 func (ops *operations) repeatDoubles(now Time) {
 	if !ops.loss.Repeating() {
 		return
@@ -344,8 +344,8 @@ func (ops *operations) repeatDoubles(now Time) {
 	}
 }
 
-// confirm tells the sender of h that it need not repeat a signal, if that belongs to an operation
-// that has ended here.
+// confirm tells the sender of h that it need not repeat a signal, if the signal belongs to an
+// operation that has ended here.
 func (ops *operations) confirm(h *wire.Header) {
 	if h.Kind != wire.FrameSlot || h.Slot.Kind() != ir.KindSignal || h.Seq > ops.complete || ops.fate.err != nil {
 		return

@@ -9,11 +9,11 @@ import (
 
 // A rank that leaves passes on no more messages. Before its goodbye, it tells the ranks that send
 // messages to it how many messages of each origin it has passed on. So no message is lost silently.
-// If there are ranks behind the one that has left, a rank that has sent it more messages, or has
-// more to send, fails the communicator. If there is no rank behind it, it is left out from then on.
+// If there are ranks behind the leaving rank, a sender that has sent it more messages, or has more
+// to send, fails the communicator. Otherwise the sender leaves it out from then on.
 //
-// The messages that it has passed on have arrived, or will arrive. The rank that sends to it asks
-// the ranks behind it, in its place, whether they have (see flush.go).
+// The messages that the leaving rank has passed on have arrived, or will arrive. Its sender asks
+// the ranks behind it, in its place, whether they have arrived (see flush.go).
 
 type branchState uint8
 
@@ -69,8 +69,8 @@ func (rl *rootless) left(rank int) {
 	}
 }
 
-// goOn continues without a rank that has left. Of the ranks to which it has passed messages on, one
-// may also have left, before the messages came. So this rank asks them.
+// goOn continues without a rank that has left. A rank to which it has passed messages on may also
+// have left, before the messages came. So this rank asks the ranks behind it.
 func (rl *rootless) goOn(o *origin, rank int) {
 	if rl.cut(o, rank, o.next) {
 		return
@@ -109,10 +109,10 @@ func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 	return dst
 }
 
-// foster makes this rank ask the ranks behind those that have left about the messages that these
-// have passed on, unless these are known to have arrived. (Credits do not tell, because they leave
-// out ranks that have left.) If there are too many ranks for each to hear the goodbyes of all
-// others, foster asks only if an origin flushes.
+// foster makes this rank ask the ranks behind a rank that has left whether the messages that it has
+// passed on have arrived, unless this is known. (Credits do not tell, because they leave out ranks
+// that have left.) If there are too many ranks for each to hear the goodbyes of all others, foster
+// asks only if an origin flushes.
 func (rl *rootless) foster(o *origin, rank int) {
 	for i := 0; i < len(o.branches); i++ {
 		b := o.branches[i]

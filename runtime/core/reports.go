@@ -7,9 +7,9 @@ import (
 )
 
 // Ranks report how far a multicast has come, and how many chunks they have. Package flow decides
-// what a rank does with reports and when it makes some; here they are sent and taken.
+// what a rank does with reports and when it makes them; here the core sends and takes them.
 
-// flowConfig returns what package flow is to know of a core.
+// flowConfig returns the configuration of package flow for a core.
 func flowConfig(cfg *Config) flow.Config {
 	return flow.Config{
 		Repair: cfg.Repair, Multicast: cfg.Caps.Multicast, Network: cfg.Caps.Local < cfg.Size,
@@ -44,7 +44,7 @@ func (ops *operations) endFlow(o *op) {
 	ops.unqueue()
 }
 
-// flow does what follows because the multicast of o has come further.
+// flow takes step s after new progress of the multicast of o.
 func (ops *operations) flow(o *op, s flow.Step) {
 	switch s {
 	case flow.Report:
@@ -88,7 +88,7 @@ func (ops *operations) tickFlow(o *op, now Time) {
 	}
 	for i := range o.yields.Receivers() {
 		rank := o.yields.Receiver(i)
-		// While frames are still leaving, or multicasts wait for those of earlier operations, no
+		// While frames are still leaving, or multicasts wait for earlier operations' multicasts, no
 		// rank can have received them.
 		busy := o.window.Behind() || o.leaving() || ops.lacksBefore(o, rank)
 		if chunks := ops.peers.Tick(&o.yields, i, now, busy); len(chunks) > 0 {
@@ -159,7 +159,7 @@ func (ops *operations) tellTaken(o *op) {
 	}
 }
 
-// learn records that rank has all chunks of o below have.
+// learn records that rank has the first have chunks of o.
 func (ops *operations) learn(o *op, rank, have int) {
 	if ops.peers.Learn(&o.yields, rank, have) {
 		ops.resume()

@@ -33,7 +33,7 @@ type rootless struct {
 	members *presence.Roster
 
 	origins  []*origin // made when first heard of
-	incoming []*parcel // sender -> the message of which a part has come
+	incoming []*parcel // sender -> the message that has come in part
 	inbox    inbox
 	own      sender
 
@@ -50,7 +50,7 @@ type origin struct {
 	from     int      // the parent in its tree; -1 before the first message, and for this rank's own
 	branches []branch // children to which its messages go
 	next     uint64   // the message expected next
-	consumed uint64   // this process has taken the messages below
+	consumed uint64   // this process has taken the messages before this one
 	step     uint64   // the part of consumed that counts for credits
 	bytes    int      // bytes consumed since step was last set
 	waiting  int      // bytes in the inbox
@@ -61,11 +61,11 @@ type origin struct {
 // branch is a rank to which an origin's messages go from here, and the state of its whole sub-tree.
 type branch struct {
 	rank   int
-	via    int // the rank that sends there: this one, or one that has left; see relay.go
+	via    int // the rank that sends there: this rank, or a rank that has left; see relay.go
 	state  branchState
-	credit uint64 // the sub-tree has consumed the messages below
-	here   uint64 // the messages below have arrived in the sub-tree; see flush.go
-	passed uint64 // rank has passed on the messages below, as it said when it left
+	credit uint64 // the sub-tree has consumed the messages before this one
+	here   uint64 // the messages before this one have arrived in the sub-tree; see flush.go
+	passed uint64 // rank has passed on the messages before this one, as it said when it left
 }
 
 // parcel is a message on its way through this rank.

@@ -89,8 +89,8 @@ func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
 	return ops.apart.buffer(h), wire.Accept
 }
 
-// part copies the chunks of a frame of several to their places, unless they have been received
-// there.
+// part copies the chunks of a frame with several chunks to their places, unless they have been
+// received there.
 func (ops *operations) part(o *op, h *wire.Header, body []byte) {
 	first, n := h.Slot.Index(), int(h.Arg)+1
 	if _, there := o.chunksFrom(first, n); there {
@@ -138,7 +138,8 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 	}
 }
 
-// set sets a slot of o and does what that triggers. Triggered folds set slots in turn.
+// set sets a slot of o and carries out the rules that this triggers. Triggered folds set slots in
+// turn.
 func (ops *operations) set(o *op, s ir.Slot) {
 	o.pulse.Stir()
 	ops.setOne(o, s)
@@ -238,8 +239,8 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 	return f
 }
 
-// mcast multicasts a chunk, and repeats the last one of several. Multicasts that would be lost
-// anyway are left out, as if they were.
+// mcast multicasts a chunk, and repeats the last one of several. It leaves out multicasts that
+// would be lost anyway; the effect is the same.
 func (ops *operations) mcast(o *op, s ir.Slot) {
 	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return

@@ -31,7 +31,7 @@ type spread struct {
 	members *presence.Roster
 
 	streams  []*stream // by origin; made when first heard of
-	incoming []*parcel // sender -> the message of which a put has brought a part
+	incoming []*parcel // sender -> the message that a put has brought in part
 	inbox    inbox
 
 	longest int // bytes of the longest message that is multicast; -1: no message is
@@ -39,7 +39,7 @@ type spread struct {
 
 	timed     bool // timers may run
 	listening bool // the process waits, or has waited, for messages
-	used      bool // a message has been published or awaited somewhere: all ranks must hear when this one leaves
+	used      bool // a message has been published or awaited somewhere: all ranks must hear when this rank leaves
 
 	published, delivered, answers uint64
 }
@@ -51,18 +51,18 @@ type stream struct {
 	below  []below // the ranks that acknowledge to this one
 	ring   []piece // message, modulo the window; nil before the first
 
-	next  uint64 // messages below have arrived here
-	known uint64 // messages below exist
-	asked uint64 // missing messages below have been asked for
+	next  uint64 // messages before this one have arrived here
+	known uint64 // messages before this one exist
+	asked uint64 // missing messages before this one have been asked for
 
-	consumed uint64 // messages below have been taken by this process
-	freed    uint64 // messages below are no longer kept
+	consumed uint64 // this process has taken the messages before this one
+	freed    uint64 // messages before this one are no longer kept
 	held     int    // bytes of the messages that are kept
-	came     load   // of all messages below next
+	came     load   // of all messages before next
 
 	own    progress // this rank's progress, as far as it counts for acknowledgements
 	told   progress // the last acknowledgement
-	wanted uint64   // the rank above waits for the acknowledgement of messages below
+	wanted uint64   // the rank above waits for the acknowledgement of messages before this one
 
 	ack  timer // until this rank acknowledges what has come
 	lack timer // until it asks for messages that an acknowledgement or a question has revealed
@@ -70,8 +70,8 @@ type stream struct {
 
 // progress says how far the messages of an origin have come.
 type progress struct {
-	here  uint64 // messages below have come
-	taken uint64 // messages below have been taken by processes
+	here  uint64 // messages before this one have come
+	taken uint64 // processes have taken the messages before this one
 }
 
 // load is an amount of messages.
@@ -105,11 +105,11 @@ const (
 type below struct {
 	rank     int
 	progress            // of that rank and all below it
-	waits    bool       // this rank knows of the leaving of those between and has taken their place
-	asked    uint64     // the rank has been told that the messages below exist
-	mark     uint64     // what late waits for
-	late     timer      // until it is told so
-	lacks    bitset.Set // message, modulo the window -> it has asked for it, in vain so far
+	waits    bool       // this rank knows that the ranks between have left, and has taken their place
+	asked    uint64     // the rank has been told that the messages before this one exist
+	mark     uint64     // late waits for the acknowledgement of messages before this one
+	late     timer      // until it is told that messages exist
+	lacks    bitset.Set // message, modulo the window -> the rank has asked for it, in vain so far
 }
 
 // kept returns the greatest length in bytes of a message whose memory the ring uses again. With
@@ -153,7 +153,7 @@ func (st *stream) has(seq uint64) bool {
 	return p.state == pieceWhole && p.seq == seq
 }
 
-// before returns the load of all messages below seq. seq is at most a window behind next.
+// before returns the load of all messages before seq. seq is at most a window behind next.
 func (st *stream) before(seq uint64) load {
 	if seq >= st.next {
 		return st.came
@@ -451,7 +451,7 @@ func (s *spread) release(st *stream) {
 }
 
 // listen implements messages. This rank connects with all others, because messages come from all of
-// them. So it notices when one dies.
+// them. So it notices when a rank dies.
 func (s *spread) listen() {
 	if s.listening {
 		return

@@ -97,7 +97,7 @@ func (s *spread) tick(now Time) {
 }
 
 // level returns the level of a rank in the tree of an origin: how many cycles its acknowledgement
-// takes after those of the leaves.
+// comes after the leaves' acknowledgements.
 func (s *spread) level(st *stream, rank int) int {
 	return mathbits.TrailingZeros(uint(s.distance(st.origin, rank)))
 }
@@ -116,8 +116,8 @@ func (s *spread) above(origin int) int {
 	return -1
 }
 
-// isBelow reports whether a rank is below another in the tree of an origin: the number of the upper
-// one, which ends with zeros, is the beginning of the lower one's.
+// isBelow reports whether lower is below upper in the tree of an origin. In binary, their distances
+// from the origin then differ only in the zeros at the end of upper's distance.
 func (s *spread) isBelow(origin, lower, upper int) bool {
 	u, l := s.distance(origin, upper), s.distance(origin, lower)
 	return u == 0 && l > 0 || u > 0 && l > u && l < u+u&-u
@@ -234,7 +234,7 @@ func (s *spread) end(st *stream) uint64 {
 	return st.freed + uint64(s.PublishWindow)
 }
 
-// hears records that the messages below seq exist. Their multicasts may only be late.
+// hears records that the messages before seq exist. Their multicasts may only be late.
 func (s *spread) hears(st *stream, seq uint64) {
 	st.known = max(st.known, seq)
 	if st.known > max(st.next, st.asked) {
@@ -262,7 +262,7 @@ func (s *spread) overdue(st *stream, b *below) {
 	s.expect(st)
 }
 
-// question tells a rank below that the messages below seq exist, and asks for their
+// question tells a rank below that the messages before seq exist, and asks for their
 // acknowledgement.
 func (s *spread) question(st *stream, b *below, seq uint64) {
 	if !b.waits || b.here >= seq || b.asked >= seq {
@@ -283,7 +283,7 @@ func (s *spread) questioned(h *wire.Header) {
 		return
 	}
 	if st.up >= 0 && h.From != st.up && s.isBelow(st.origin, st.up, h.From) {
-		s.turn(st, h.From) // the rank above is the first to know that those between have left
+		s.turn(st, h.From) // the rank above is the first to know that the ranks between have left
 	}
 	st.wanted = max(st.wanted, h.Seq)
 	for i := range st.below {
@@ -293,7 +293,7 @@ func (s *spread) questioned(h *wire.Header) {
 	s.moved(st)
 }
 
-// turn makes rank up the one to which this rank acknowledges.
+// turn makes this rank acknowledge to rank up.
 func (s *spread) turn(st *stream, up int) {
 	st.up, st.told, st.asked = up, progress{}, st.next
 	s.hears(st, st.known)

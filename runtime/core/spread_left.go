@@ -2,7 +2,7 @@ package core
 
 // A rank that leaves breaks no tree: the rank above it in each tree takes its place. That rank has
 // kept every message that not all ranks below have acknowledged. It asks the ranks below, which
-// acknowledge to it, and ask it for messages that they lack. It does not matter which of them first
+// acknowledge to it, and ask it for messages that they lack. It does not matter which rank first
 // hears that the rank has left.
 //
 // An origin has no rank above it, and the rank above another one may leave at the same time. So
@@ -27,7 +27,7 @@ func (s *spread) left(rank int) {
 	}
 }
 
-// replace puts ranks in the place of those below that have left.
+// replace puts ranks in the place of ranks below that have left.
 func (s *spread) replace(st *stream) {
 	before := st.below
 	st.below = nil
@@ -40,7 +40,7 @@ func (s *spread) replace(st *stream) {
 		}
 		st.below = append(st.below, b)
 	}
-	for i := range before { // ranks that know of more leaving than this one
+	for i := range before { // ranks that know of more departures than this rank
 		if b := &before[i]; !b.waits && !s.members.Gone(b.rank) && !st.lists(b.rank) {
 			st.below = append(st.below, *b)
 		}
@@ -76,8 +76,8 @@ func (s *spread) nearest(st *stream, rank int) bool {
 	}
 }
 
-// adopt takes the place of the rank above b, which has left. The acknowledgements of that rank hold
-// for b, too.
+// adopt takes the place of the rank above b, which has left. The acknowledgements of the rank that
+// has left hold for b, too.
 func (s *spread) adopt(st *stream, b *below, before []below) {
 	b.waits = true
 	for i := range before {

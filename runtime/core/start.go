@@ -67,7 +67,7 @@ func (ops *operations) report(o *op) {
 	ops.control(o.root, wire.FrameLate, o.seq, o.print, missed)
 }
 
-// peerLate takes such a report.
+// peerLate takes the report of the drawn peer.
 func (ops *operations) peerLate(h *wire.Header) {
 	if h.Print != 0 {
 		ops.delay = adapt(ops.delay, h.Arg != 0)

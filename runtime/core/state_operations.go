@@ -54,8 +54,8 @@ func (s *state) early(e *earlies, begun uint64) {
 	}
 }
 
-// future returns seq if operation seq has not begun, else 0: what came early for an operation has
-// been taken in when it began.
+// future returns seq if operation seq has not begun, else 0: an operation takes its early frames
+// when it begins.
 func future(seq, begun uint64) uint64 {
 	if seq <= begun {
 		return 0

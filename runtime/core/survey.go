@@ -27,15 +27,16 @@ import (
 // answered. So tasks are bounded, too.
 //
 // A question that a rank cannot answer has a refusal in the place of its result, which names the
-// rank. The core does not fail by that, not even if a rank has left: its answer is known to be
-// missing. If a rank is lost, the core fails, and the ranks agree on whose answers are in.
+// rank. The core does not fail by a refusal, not even if a rank has left: all ranks know that its
+// answer is missing. If a rank is lost, the core fails, and the ranks agree on whose answers are
+// in.
 type surveys struct {
 	*env
 	fate    *failure
 	members *presence.Roster
 
 	askers   []*asker // by origin; made when first heard of
-	incoming [][]byte // by sender: the body of the frame of which a part has come
+	incoming [][]byte // by sender: the body of the frame that has come in part
 	tasks    []task   // the oldest first
 	done     []result // results of this rank's questions that the process has not taken
 	fold     *Fold    // fold of the process's answers; nil: it does not answer
@@ -228,7 +229,7 @@ func (sv *surveys) left(rank int) {
 			case child >= 0 && !q.state.Heard(child):
 				q.state.Lose(child)
 				sv.passOn(origin, q)
-			case a.tree.Parent == rank: // the result would come by it
+			case a.tree.Parent == rank: // the result would come from it
 				sv.conclude(origin, q, survey.Answer{Refusal: &survey.Refusal{
 					Rank: rank, Cause: survey.Left, Missing: sv.without(q.state.In()),
 				}})
@@ -427,8 +428,8 @@ func (c *Core) CanAsk() bool {
 // been called, and CanAsk must hold.
 func (c *Core) Ask(question []byte) (seq uint64) { return c.surveys.ask(question) }
 
-// Asked reports whether the result of a question of this rank is known, or will not be because the
-// core has failed. If not, the caller waits for other ranks, so the core watches them.
+// Asked reports whether the result of a question of this rank is known, or never will be because
+// the core has failed. If not, the caller waits for other ranks, so the core watches them.
 func (c *Core) Asked(seq uint64) bool {
 	if err := c.Err(); err != nil {
 		c.surveys.fail(err)
