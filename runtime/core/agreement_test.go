@@ -33,8 +33,7 @@ func (c *carrier) Put(to int, f *wire.Frame) {
 	c.drop(f)
 }
 
-// group is the cores of some ranks, one of which is stopped, and the messages under way between
-// them.
+// group is the cores of some ranks, with one stopped rank, and the messages under way between them.
 type group struct {
 	stopped int
 	cores   []*Core
@@ -67,9 +66,8 @@ func (g *group) agree(t *testing.T) {
 	}
 }
 
-// TestStoppedRankIsExcluded checks that a stopped rank, which the others have agreed without,
-// learns that from the first message that reaches it, even from ranks that know it only from
-// others.
+// TestStoppedRankIsExcluded checks that a stopped rank learns from the first message that reaches
+// it that the others have agreed without it, even if the sender knows this only from others.
 func TestStoppedRankIsExcluded(t *testing.T) {
 	const size, stopped = 4, 2
 	for _, finds := range []int{0, 1, 3} {

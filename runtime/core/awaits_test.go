@@ -64,7 +64,7 @@ func TestAsksAwaitedRanks(t *testing.T) {
 }
 
 // Few ranks are asked at a time, and a rank that answers makes room for others, so that a silent
-// one is found behind all of them.
+// rank is found behind all of them.
 func TestAsksInTurn(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	before := 0

@@ -51,7 +51,7 @@ func TestMulticastingRanks(t *testing.T) {
 }
 
 // If all ranks multicast, long blocks are not multicast over a network, since they would overrun
-// every link. Within a host, and from one rank alone, they are.
+// every link. Within a host, and from one rank alone, they are multicast.
 func TestManyLongMulticastsAreLeftOut(t *testing.T) {
 	const ranks = 4
 	for _, c := range []struct {

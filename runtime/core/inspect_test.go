@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// lossyCaps are those of a network that may lose multicasts.
+// lossyCaps describes a network that may lose multicasts.
 var lossyCaps = wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 40}
 
 func inspected(t *testing.T, rank int, net Net) *Core {

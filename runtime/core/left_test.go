@@ -26,7 +26,8 @@ func TestRefusingRankMayHaveLeft(t *testing.T) {
 	require.False(t, c.members.Lost(26))
 }
 
-// If others say that a rank has left that would have said goodbye to this one, this rank asks it.
+// If a rank that would have said goodbye to this rank has left according to others, this rank asks
+// it.
 func TestDoubtsReportsOfOthers(t *testing.T) {
 	net := &questioner{}
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)

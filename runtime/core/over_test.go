@@ -144,7 +144,7 @@ func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
 	f.settle()
 	f.end([]int{2}, 1)
 
-	f = newFlock(t, 3) // the goodbye of a rank that has not ended it says nothing about it
+	f = newFlock(t, 3) // a goodbye says nothing about an operation that its rank has not ended
 	f.begin([]int{0, 2}, castBarrier, schedule.Params{}, 0)
 	f.settle()
 	f.cores[2].Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: 1}, nil)

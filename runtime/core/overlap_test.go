@@ -82,7 +82,7 @@ var sum = &Fold{Element: 1, Kernel: func(dst, a, b []byte) {
 	}
 }}
 
-// own is a rank's contribution to call i, with as many blocks as text has for one.
+// own is a rank's contribution to call i.
 func (c *crew) own(i, rank int) []byte {
 	h := &c.plans[i][rank].header
 	text := c.text(i, ir.Blocks{Step: 1, Count: h.Row().Inputs(h.Ranks)})
@@ -250,7 +250,7 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 	require.Equal(t, uint64(2), ended)
 }
 
-// Such puts go at once to a rank that says it has entered the operation.
+// Puts of a second operation go at once to a rank that says it has entered the operation.
 func TestPutsGoToRanksThatHaveEntered(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)

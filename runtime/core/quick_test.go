@@ -76,7 +76,7 @@ func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 }
 
 // buffersOf returns memory for an operation with blocks of n bytes. Each block that the rank holds
-// has another byte.
+// has a different byte.
 func buffersOf(p *Plan, n int) Buffers {
 	pl := &p.places
 	switch {

@@ -159,7 +159,7 @@ func (ops *operations) tellTaken(o *op) {
 	}
 }
 
-// learn records that rank has the first have chunks of o.
+// learn records that rank has chunks 0 to have-1 of o.
 func (ops *operations) learn(o *op, rank, have int) {
 	if ops.peers.Learn(&o.yields, rank, have) {
 		ops.resume()

@@ -74,7 +74,8 @@ func TestPutsYield(t *testing.T) {
 	require.True(t, c.Ready(begun(c)))
 }
 
-// A silent rank is put what it lacks, and at once in the next operation, until it reports.
+// A silent rank is put the chunks that it lacks. In the next operation it is put chunks at once,
+// until it reports.
 func TestSilentRankIsPutEverything(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	buf := []byte("aaaabbbbccccdddd")
@@ -175,8 +176,8 @@ func TestReportOfTooMuch(t *testing.T) {
 	require.ErrorIs(t, c.Err(), ErrProtocol)
 }
 
-// A rank that has reported in the operation is waited for much longer, since it asks for what it
-// lacks. A rank is not silent in an operation while it lacks chunks of an earlier one.
+// The root waits much longer for a rank that has reported in the operation, since that rank asks
+// for what it lacks. A rank is not silent in an operation while it lacks chunks of an earlier one.
 func TestSilenceIsNotLack(t *testing.T) {
 	const base = 1000
 	c, plan, net := rootOfChain(t)

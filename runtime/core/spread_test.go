@@ -231,7 +231,7 @@ func TestAcknowledgementsCoverMany(t *testing.T) {
 	require.Equal(t, []string{said(wire.FrameAck, 20, 4, 0)}, e.frames(1, 0))
 }
 
-// The acknowledgement of a rank waits for those of the ranks below it, and only for those.
+// A rank acknowledges when all ranks below it have acknowledged, and waits for no other rank.
 func TestAcknowledgementsClimb(t *testing.T) {
 	e := newEther(t, 4, roomy) // the tree of rank 1: 1 -> 2, 3; 3 -> 0
 	e.cores[1].Publish([]byte("x"))
@@ -298,7 +298,7 @@ func TestTimeoutsByLevel(t *testing.T) {
 }
 
 // Few short messages are under way at once if receivers have little room, and a message that is
-// longer than half of it is put down the tree.
+// longer than half of that room is put down the tree.
 func TestRoomOfReceivers(t *testing.T) {
 	cfg := roomy
 	cfg.Caps.Room = 4000

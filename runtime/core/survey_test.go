@@ -44,7 +44,7 @@ func replies(size, elements int, question []byte) []byte {
 	return sum
 }
 
-// surveyed returns cores that all answer, except those in mute.
+// surveyed returns cores that answer questions, except the ranks in mute.
 func surveyed(t require.TestingT, name string, size, window int, mute ...int) *lanes {
 	spec, err := schedule.New(name, schedule.Params{Ranks: size})
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func one(rank int, q Message) []byte { return reply(rank, 1, q.Data) }
 
 var surveyNames = []string{"anyreduce/skip-ring", "anyreduce/circulant"}
 
-// Every rank answers every question once, those of an origin in its order. All get the sum of all
+// Every rank answers every question once, in the order of its origin. All get the sum of all
 // answers, whatever the order of deliveries and however long a rank takes to answer.
 func TestSurveys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -409,8 +409,8 @@ func TestDisregarded(t *testing.T) {
 	require.Empty(t, l.cores[1].surveys.done)
 }
 
-// The bytes of a rank's open questions and of its answers to them are limited, except for the
-// first.
+// The bytes of a rank's open questions and of its answers to them are limited. The first question
+// may always be asked.
 func TestBytesOfQuestions(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 2, 10)
 	c := l.cores[0]

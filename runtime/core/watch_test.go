@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// questions keeps the control frames of a core, and says how much of the puts has been taken.
+// questioner keeps the control frames of a core, and says how much of the puts has been taken.
 type questioner struct {
 	discard
 	kinds []wire.FrameKind

@@ -10,7 +10,7 @@ import (
 // step, before any other message leaves that depends on the step.
 type Agreements struct {
 	rank, size int
-	ballots    []*ballot // the ballots that this rank knows of, without those that all ranks have finished
+	ballots    []*ballot // known ballots, without ballots that all ranks have finished
 	last       uint64    // last agreement that the process has asked for
 	taken      uint64    // last agreement whose outcome the process has taken
 	out        []Message // to send
@@ -18,7 +18,7 @@ type Agreements struct {
 
 // Facts are what a rank knows outside of its agreements, at the time of a step.
 type Facts interface {
-	// Gone returns the ranks that have left or are lost, and those that are lost. The caller does
+	// Gone returns the ranks that have left or are lost, and the lost ranks alone. The caller does
 	// not change the sets, which are of the size of the communicator.
 	Gone() (Set, Losses)
 	// Came returns how many rootless messages of rank have arrived.
@@ -51,9 +51,9 @@ func (a *Agreements) Vote(v Vote, f Facts) { a.voteIn(a.ballot(2*a.last-1, f), v
 // Open makes this rank take part in the ballot about losses. It votes when it fails: see Update.
 func (a *Agreements) Open(f Facts) { a.ballot(0, f) }
 
-// Update takes in which ranks have gone, and votes in ballots that no process votes in: in the
-// ballot about losses, if there is one and this rank has failed, and in the one that confirms the
-// last outcome. Call it after every change of the facts.
+// Update takes in which ranks have gone. It also votes in ballots in which no process votes: in the
+// ballot about losses, if there is one and this rank has failed, and in the ballot that confirms
+// the last outcome. Call it after every change of the facts.
 func (a *Agreements) Update(f Facts, failed bool) {
 	for _, b := range a.ballots {
 		a.learn(b, f)
@@ -111,9 +111,9 @@ func (a *Agreements) Said(number uint64) (Set, Losses) {
 	return b.gone, b.losses
 }
 
-// Remind tells the awaited ranks of all ballots whose outcome is not known how far this rank is. It
-// tells other ranks too, which need not be awaited. If these include the next rank alive, at every
-// rank, the news of gone ranks goes round the ring, and reaches all ranks even if unknown gone
+// Remind tells the awaited ranks how far this rank is, in every ballot whose outcome is not known.
+// It also tells the ranks in others, awaited or not. If every rank's others include the next rank
+// alive, the news of gone ranks goes round the ring, and reaches all ranks even if unknown gone
 // ranks cut the tree.
 func (a *Agreements) Remind(others []int) {
 	for _, b := range a.ballots {
@@ -137,8 +137,8 @@ func (a *Agreements) Doubted(f Facts) []int {
 	return b.doubted(f)
 }
 
-// Bequeath tells a rank which ranks are lost by agreement, if this rank knows: the other may not
-// know yet, and others that would tell it may leave as this rank does.
+// Bequeath tells a rank which ranks are lost by agreement, if this rank knows. The other rank may
+// not know yet, and ranks that would tell it may leave, as this rank does.
 func (a *Agreements) Bequeath(to int) {
 	if b := a.find(0); b != nil && b.known && !b.gone.Has(to) {
 		b.tell(to, b.outcome())
@@ -175,9 +175,9 @@ func (a *Agreements) LossesKnown() bool {
 	return b != nil && b.known
 }
 
-// Losses returns the lost ranks: those of the outcome, with counts of the messages of the first
-// few, and whose answers to open questions the remaining ranks have; or those that this rank knows
-// of while there is no outcome.
+// Losses returns the lost ranks of the outcome, the counts of messages of the first few, and the
+// answers to open questions that the remaining ranks have. While there is no outcome, it returns
+// only the lost ranks that this rank knows of.
 func (a *Agreements) Losses() (Losses, []Came, []Answers) {
 	switch b := a.find(0); {
 	case b == nil:

@@ -78,7 +78,7 @@ func (c *club) update(rank int) {
 	c.send(rank)
 }
 
-// deliver delivers message i of those under way.
+// deliver delivers message i of the messages under way.
 func (c *club) deliver(i int) Verdict {
 	l := c.way[i]
 	c.way = slices.Delete(c.way, i, i+1)
@@ -318,7 +318,7 @@ func TestBallotsOfOtherTimes(t *testing.T) {
 	require.Equal(t, Unasked, hear(8))
 }
 
-// If ranks that have gone cut the tree, the news of them goes round the ring with reminders.
+// If ranks that have gone cut the tree, reminders carry the news of them round the ring.
 func TestRemind(t *testing.T) {
 	c := newClub(7)
 	c.dead[0] = true

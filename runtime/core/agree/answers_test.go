@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// answersOf draws answers among size ranks, of as many questions as a message may have and more.
+// answersOf draws answers among size ranks, for fewer or more questions than fit into a message.
 func answersOf(t *rapid.T, size int) (a answers) {
 	for range rapid.IntRange(0, 40).Draw(t, "entries") {
 		of := answersTo{rapid.IntRange(0, size-1).Draw(t, "origin"), rapid.Uint64Range(0, 5).Draw(t, "seq"), NewSet(size)}

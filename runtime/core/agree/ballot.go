@@ -21,7 +21,7 @@ type ballot struct {
 	voted   bool    // this rank has voted
 	own     Vote    // this rank's vote
 	losses  Losses  // lost ranks that this rank knows of
-	answers answers // whose answers to open questions are at ranks that this rank has heard of
+	answers answers // answers to open questions that have arrived at some rank, as far as known
 
 	gone    Set   // identifies the attempt
 	above   int   // parent in the tree, -1 at the root
@@ -44,8 +44,8 @@ func newBallot(number uint64, rank, size int) *ballot {
 	return b
 }
 
-// aboutLosses reports whether b is the ballot about losses. Only in it do ranks count rootless
-// messages, tell whose answers they have, and doubt that others have gone.
+// aboutLosses reports whether b is the ballot about losses. Ranks count rootless messages, tell
+// whose answers they have, and doubt that others have gone only in this ballot.
 func (b *ballot) aboutLosses() bool { return b.number == 0 }
 
 // place finds this rank's place in the tree of a new attempt, and resets its votes.
@@ -105,7 +105,7 @@ func (b *ballot) attempt(gone Set, f Facts) {
 
 // heard takes a message of another rank. An outcome counts whatever its attempt, unless this rank
 // has voted in an attempt without rank from, which may have ended otherwise. A vote of an old
-// attempt does not count: from votes again when it hears of the current attempt.
+// attempt does not count: rank from votes again when it hears of the current attempt.
 func (b *ballot) heard(from int, s *content, f Facts) {
 	b.losses.join(s.losses)
 	b.attempt(s.gone, f)
@@ -131,7 +131,7 @@ func (b *ballot) remind() {
 	}
 }
 
-// call tells rank to which ranks have gone, even if rank to is among them.
+// call tells another rank which ranks have gone, even if it is among them.
 func (b *ballot) call(to int) { b.tell(to, &content{kind: Call, losses: b.losses}) }
 
 // count adds the votes of a child's subtree.

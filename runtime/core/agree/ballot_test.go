@@ -195,7 +195,7 @@ func TestBallotInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestBallot has many ranks, many of which die.
+// TestBallot has many ranks, and many of them die.
 func TestBallot(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(1, 70).Draw(rt, "ranks")

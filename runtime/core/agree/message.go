@@ -38,7 +38,7 @@ type content struct {
 	kind    Kind
 	vote    Vote
 	gone    Set     // gone ranks that the sender knows of
-	losses  Losses  // those of gone that are lost
+	losses  Losses  // the ranks of gone that are lost
 	apart   Set     // Know: the gone ranks of the outcome
 	answers answers // Tally, Know: to open questions
 }

@@ -36,7 +36,7 @@ func (s Set) Exceeds(other Set) bool {
 	return false
 }
 
-// cut removes what is beyond the last of size ranks.
+// cut removes the bits beyond the last of size ranks.
 func (s Set) cut(size int) {
 	if rest := size % 64; rest != 0 {
 		s[len(s)-1] &= 1<<rest - 1
@@ -56,7 +56,7 @@ func (s Set) List() (list []int) {
 // Losses is a set of lost ranks.
 type Losses struct {
 	Lost   Set
-	Silent Set // those of Lost that have given no sign of life, and may still be alive
+	Silent Set // the ranks of Lost that have given no sign of life, and may still be alive
 }
 
 // NewLosses returns the empty set among size ranks.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A Set does what a map does.
+// A Set behaves like a map.
 func TestSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 200).Draw(t, "size")

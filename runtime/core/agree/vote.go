@@ -30,7 +30,7 @@ func (s *span) join(other span) {
 	s.least, s.most = min(s.least, other.least), max(s.most, other.most)
 }
 
-// maxCame is how many gone ranks, the lowest ones, votes count messages of.
+// maxCame is the greatest number of gone ranks, the lowest first, whose messages votes count.
 const maxCame = 4
 
 // counted returns the ranks whose messages votes count.
@@ -62,5 +62,5 @@ type Came struct {
 type Outcome struct {
 	Vote
 	Gone []int // ranks that took no part, ascending: they are lost or have left
-	Lost []int // those of Gone that are lost
+	Lost []int // the ranks of Gone that are lost
 }

@@ -1,9 +1,9 @@
 // Package flow decides how far a rank goes ahead of others with a long message, and notices when an
 // operation does not move. Its parts are state machines without a clock and without a network: a
-// core tells them what arrives and what the time is, and sends what they answer.
+// core tells them the time and what arrives, and sends their answers.
 //
 //   - [Window] keeps the root's multicasts back until receivers have room for them.
-//   - [Yields] keeps puts back that would bring what a multicast brings too.
+//   - [Yields] keeps back puts of chunks that a multicast brings too.
 //   - [Peers] holds what a rank knows, over all operations, of the ranks that report to it.
 //   - [Pulse] says when an operation last moved.
 //

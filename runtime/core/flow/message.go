@@ -20,7 +20,7 @@ type Message struct {
 	Seq      uint64
 	Print    uint32 // fingerprint
 	Chunks   int
-	Bytes    int          // at most so many are in all blocks
+	Bytes    int          // upper limit of the bytes of all blocks
 	Longest  int          // greatest length of a chunk in bytes
 	Root     bool         // this rank is the root, which has all chunks
 	Yields   bool         // its puts of chunks yield to the multicast
@@ -40,8 +40,9 @@ const (
 // bring everything.
 func (c *Config) Floods(bytes int) bool { return bytes > Flood && c.Network }
 
-// overNetwork reports whether m is long, and multicasts go over a network. Within a host no link
-// needs to be spared, but long messages do, since they overrun receivers.
+// overNetwork reports whether puts of m may yield: m is long and goes over a network, or it
+// overruns receivers. Within a host there is no link to spare, but receivers can be overrun there
+// too.
 func (c *Config) overNetwork(m *Message) bool {
 	if !c.Multicast || c.Room == 0 {
 		return false

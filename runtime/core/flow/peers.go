@@ -14,7 +14,7 @@ type Peers struct {
 	reports map[int][]report // by rank: its last report about each operation that it may have open
 	silent  map[int]bool     // ranks that have not reported for too long, until they do
 	tells   moment.Delay     // time between two reports of a rank whose puts yield
-	behind  int              // operations whose multicasts wait for those of earlier ones
+	behind  int              // operations whose multicasts wait for earlier operations
 	chunks  []int            // scratch of giveUp
 }
 
@@ -27,7 +27,7 @@ type report struct {
 	have  int // the rank has all chunks below this
 }
 
-// NewPeers returns what a rank knows that has heard nothing.
+// NewPeers returns the Peers of a rank that has heard nothing.
 func NewPeers(cfg Config) Peers { return Peers{cfg: cfg} }
 
 // Config returns the configuration.
@@ -41,8 +41,7 @@ func (p *Peers) NoteReached(from int, seq uint64, fingerprint uint32, chunk int)
 	}
 }
 
-// NoteHave remembers, for an operation that has not begun here, that a rank has all chunks below
-// have.
+// NoteHave remembers, for an operation that has not begun here, that a rank has chunks 0 to have-1.
 func (p *Peers) NoteHave(from int, seq uint64, fingerprint uint32, have int) {
 	if r := p.note(from, seq, fingerprint); r != nil {
 		r.have = max(r.have, have)
@@ -88,7 +87,7 @@ func (p *Peers) known(m *Message, rank int) int {
 	return 0
 }
 
-// Normalize makes Peers alike that differ only in durations.
+// Normalize makes Peers equal if they differ only in durations.
 func (p *Peers) Normalize() { p.tells = moment.Delay{} }
 
 // Clone returns an independent copy of p.

@@ -3,8 +3,9 @@ package flow
 import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 
 // Pulse says when an operation last moved. An operation that has not moved for long asks its
-// neighbour, the next rank that has not left, whether it runs the same. If ranks disagree, some
-// pair of neighbours does, so a hang becomes an error. A dead neighbour is found too.
+// neighbour, the next rank that has not left, whether it runs the same operation. If ranks
+// disagree, some pair of neighbours does, so a hang becomes an error. A dead neighbour is found
+// too.
 type Pulse struct {
 	stirred bool        // a slot has been set since moved was written
 	moved   moment.Time // when a slot was last set, or the last probe was sent
@@ -78,11 +79,11 @@ func (p *Pulse) Reach(size int) uint32 {
 	return uint32(max(0, size-2))
 }
 
-// Ring makes a probe be due at now.
+// Ring makes a probe due at now.
 func (p *Pulse) Ring(now, stall moment.Time) { *p = Pulse{moved: now - stall} }
 
-// OpenSince makes the operation be open since a given moment.
+// OpenSince sets the moment since when the operation has been open.
 func (p *Pulse) OpenSince(since moment.Time) { p.since = since }
 
-// Normalize makes pulses alike that differ only in durations.
+// Normalize makes pulses equal if they differ only in durations.
 func (p *Pulse) Normalize(now moment.Time) { *p = Pulse{stirred: true, moved: now} }

@@ -14,9 +14,9 @@ import (
 // Each rank reports, every quarter of a window, how far it and all ranks that report to it have
 // come.
 //
-// A rank whose call has returned counts as if all had arrived. The multicast stays best effort: a
-// late rank delays the others for a moment and is then left to repairs. Messages within a window
-// cost nothing.
+// A rank whose call has returned counts as if all chunks had arrived there. The multicast stays
+// best effort: a late rank delays the others for a moment and is then left to repairs. Messages
+// within a window cost nothing.
 type Window struct {
 	on       bool
 	chunks   int // of the message
@@ -28,9 +28,9 @@ type Window struct {
 	progress int // minimum over the subtree: reported to the parent, or used by the root
 
 	bytes     int         // root: bytes of receivers' buffers that the multicasts take, until all ranks have taken them
-	behind    bool        // root: multicasts of earlier operations fill that buffer
+	behind    bool        // root: multicasts of earlier operations fill these buffers
 	postponed []ir.Slot   // root: waiting multicasts, in order
-	first     int         // index of the first that still waits
+	first     int         // index of the first multicast that still waits
 	stirred   bool        // there has been progress since moved was set
 	moved     moment.Time // when there last was progress
 }
@@ -54,8 +54,8 @@ const (
 )
 
 // OpenWindow makes w the window of m, which begins. earlier is how many bytes of receivers' buffers
-// the multicasts of earlier open operations take (see Window.Taken). If those of m do not fit too,
-// they wait: receivers may not even have entered m.
+// the multicasts of earlier open operations take (see Window.Taken). If the multicasts of m do not
+// fit too, they wait: receivers may not even have entered m.
 func (p *Peers) OpenWindow(w *Window, m *Message, earlier int) {
 	r := m.Recovery
 	w.bytes, w.behind, w.chunks = 0, false, m.Chunks
@@ -90,16 +90,17 @@ func (p *Peers) OpenWindow(w *Window, m *Message, earlier int) {
 }
 
 // crowded reports whether the multicasts of w do not fit into a receiver's buffer together with the
-// bytes of earlier ones. Those of the first operation always fit: they have a window of their own.
+// bytes of earlier ones. The multicasts of the first operation always fit: they have a window of
+// their own.
 func (p *Peers) crowded(w *Window, earlier int) bool {
 	return earlier > 0 && w.bytes+earlier > p.cfg.Room
 }
 
-// Queued reports whether multicasts of an operation may wait for those of earlier ones.
+// Queued reports whether multicasts of an operation may wait for earlier operations.
 func (p *Peers) Queued() bool { return p.behind > 0 }
 
-// Fits reports whether the multicasts of w have waited for those of earlier operations, and no
-// longer need to. Next then returns them. earlier is as for OpenWindow.
+// Fits reports whether the multicasts of w have waited for earlier operations, and no longer need
+// to. Next then returns them. earlier is as for OpenWindow.
 func (p *Peers) Fits(w *Window, earlier int) bool {
 	if !w.behind || p.crowded(w, earlier) {
 		return false
@@ -112,7 +113,7 @@ func (p *Peers) Fits(w *Window, earlier int) bool {
 // On reports whether the message is longer than the window.
 func (w *Window) On() bool { return w.on }
 
-// Behind reports whether the multicasts wait for those of earlier operations.
+// Behind reports whether the multicasts wait for earlier operations.
 func (w *Window) Behind() bool { return w.behind }
 
 // Taken returns how many bytes of receivers' buffers the multicasts take, at the root.
@@ -134,7 +135,7 @@ func (w *Window) Reached(chunk int) Step {
 	return w.advance()
 }
 
-// End ends the operation at this rank, which counts as if all had arrived.
+// End ends the operation at this rank, which counts as if all chunks had arrived.
 func (w *Window) End() Step {
 	s := w.Reached(w.chunks)
 	w.bytes = 0
@@ -177,8 +178,8 @@ func (w *Window) advance() Step {
 	return Release
 }
 
-// Postpone keeps the multicast of a chunk back if it is beyond the window, and reports so. The call
-// must not return before Next or Drop has given it back.
+// Postpone keeps the multicast of a chunk back if it is beyond the window, and reports whether it
+// does. The call must not return before Next or Drop has given the multicast back.
 func (w *Window) Postpone(s ir.Slot) bool {
 	if !w.behind && (!w.on || w.Waiting() == 0 && w.within(s)) {
 		return false
@@ -203,7 +204,7 @@ func (w *Window) Waiting() int { return len(w.postponed) - w.first }
 // within reports whether the multicast of chunk s overruns no receiver.
 func (w *Window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
 
-// Drop forgets the postponed multicasts, and returns how many they were.
+// Drop forgets the postponed multicasts, and returns their number.
 func (w *Window) Drop() int {
 	n := w.Waiting()
 	w.postponed, w.first, w.on = w.postponed[:0], 0, false
@@ -211,9 +212,9 @@ func (w *Window) Drop() int {
 	return n
 }
 
-// late returns a child that all ranks wait for, or nil if none waits. y says what the child has
-// besides. A rank that has reported all that it has waits for its own child, and gives it up
-// itself. A rank that has all chunks does not: it may have returned and closed.
+// late returns a child that all ranks wait for, or nil if there is none. y says which chunks the
+// child has. A child that has chunks beyond its report waits for its own child, and gives that
+// child up itself. A child that has all chunks does not: it may have returned and closed.
 func (w *Window) late(y *Yields) *child {
 	if !w.on || w.behind || w.parent < 0 && w.Waiting() == 0 {
 		return nil
@@ -230,7 +231,7 @@ func (w *Window) late(y *Yields) *child {
 	return nil
 }
 
-// Late returns a child that all ranks wait for; ok is false if none waits.
+// Late returns a child that all ranks wait for; ok is false if there is none.
 func (w *Window) Late(y *Yields) (rank int, ok bool) {
 	if c := w.late(y); c != nil {
 		return c.rank, true
@@ -280,13 +281,13 @@ func (w *Window) Awaited() (from []int) {
 	return from
 }
 
-// Ring makes the time of a late child be over at now.
+// Ring makes the time of a late child end at now.
 func (w *Window) Ring(now, repair moment.Time) {
 	w.stirred, w.moved = false, 0
 	w.moved = now - w.until(repair)
 }
 
-// Normalize makes windows alike that differ only in durations.
+// Normalize makes windows equal if they differ only in durations.
 func (w *Window) Normalize(now moment.Time) { w.stirred, w.moved = true, now }
 
 // Clone returns an independent copy of w.

@@ -16,12 +16,12 @@ const base = moment.Time(1000)
 // small is a network whose receivers have room for 4 chunks of one datagram.
 var small = Config{Repair: base, Multicast: true, Network: true, Room: 40, Datagram: 10, Ahead: 8}
 
-// rootOf is a message at the root of which the given ranks report.
+// rootOf is a message at its root, to which the given ranks report.
 func rootOf(seq uint64, chunks int, from ...int32) *Message {
 	return &Message{Seq: seq, Print: 7, Chunks: chunks, Bytes: 10 * chunks, Longest: 10, Root: true, Recovery: &ir.Recovery{ReportFrom: from}}
 }
 
-// innerOf is the same at a rank that reports to rank 0.
+// innerOf is a message at a rank that reports to rank 0, and to which the given ranks report.
 func innerOf(seq uint64, chunks int, from ...int32) *Message {
 	m := rootOf(seq, chunks, from...)
 	m.Root, m.Recovery.Reports = false, true
@@ -78,8 +78,8 @@ func TestRootStaysWithinTheWindow(t *testing.T) {
 	require.False(t, w.On())
 }
 
-// An inner rank reports the least of its own progress and that of its children, each quarter of a
-// window and at the end.
+// An inner rank reports the least progress of itself and its children, each quarter of a window and
+// at the end.
 func TestInnerRankReports(t *testing.T) {
 	p := NewPeers(Config{Repair: base, Room: 80, Datagram: 10, Ahead: 8})
 	var w Window
@@ -100,8 +100,7 @@ func TestInnerRankReports(t *testing.T) {
 	require.Equal(t, Nothing, w.End())
 }
 
-// Messages that receivers have room for, and those of schedules in which no rank reports, need no
-// window.
+// A message needs no window if receivers have room for it, or if no rank of its schedule reports.
 func TestNoWindow(t *testing.T) {
 	for what, m := range map[string]*Message{"short": rootOf(1, 4, 1), "without reports": rootOf(1, 100)} {
 		p := NewPeers(small)
@@ -117,7 +116,7 @@ func TestNoWindow(t *testing.T) {
 	require.False(t, w.On(), "receivers have room for everything")
 }
 
-// Multicasts that do not fit together with those of earlier operations wait for these.
+// Multicasts that do not fit beside the multicasts of earlier operations wait for them.
 func TestMulticastsQueue(t *testing.T) {
 	p := NewPeers(small)
 	var a, b, c Window
@@ -175,7 +174,7 @@ func TestLateChild(t *testing.T) {
 }
 
 // A rank that has chunks beyond the window waits for its own child, and gives it up itself. A rank
-// that has all may have returned, so it is given up here.
+// that has all chunks may have returned, so it is given up here.
 func TestLateRankThatHasChunks(t *testing.T) {
 	p := NewPeers(small)
 	var w Window

@@ -11,14 +11,15 @@ import (
 // Yields makes puts of chunks give way to the multicast of the same chunks. Where a rank puts
 // chunks to a rank that reports to it (bcast/mcast-chain), both would bring everything, and a slow
 // link would carry it twice. So a put of a long message waits until the other rank has reported how
-// much it has; chunks that it has by then are not put. It asks for chunks that it lacks. A rank
-// that reports nothing for a while is late or hears no multicast. It is put some of the waiting
-// chunks, twice as many after each further while, and all later ones at once, until it reports. If
-// the rank was only kept from its core, few puts were useless.
+// much it has; chunks that it has by then are not put. The other rank asks for chunks that it
+// lacks. A rank that reports nothing for a while is late or hears no multicast. It is put some of
+// the waiting chunks, twice as many after each further while, and all later chunks at once, until
+// it reports. If the rank's process only did not run, few puts were useless.
 //
-// A put that is left out would bring what is there: the same slots are set as the rules say, and no
-// proof depends on how long a put waits. A call returns only when none of its puts waits, so a
-// request never comes too late. Short messages are put at once, since a report would take as long.
+// A put that is left out would bring a chunk that is there: the same slots are set as the rules
+// say, and no proof depends on how long a put waits. A call returns only when none of its puts
+// waits, so a request never comes too late. Short messages are put at once, since a report would
+// take as long.
 type Yields struct {
 	on        bool
 	chunks    int        // of the message
@@ -27,7 +28,7 @@ type Yields struct {
 	least     int        // chunks between two reports that are a while apart
 	have      int        // all chunks below this have arrived; the root has all
 	heard     int        // how far the multicast had come at the last report
-	whole     bool       // it has reported that all have arrived
+	whole     bool       // this rank has reported that all chunks have arrived
 	receivers []receiver // ranks whose puts give way
 }
 
@@ -49,10 +50,10 @@ type receiver struct {
 const (
 	yieldReports = 8         // reports of a rank on a message, within the limits below
 	yieldStep    = 512 << 10 // greatest number of bytes between two reports
-	yieldLeast   = 16 << 10  // least number, on a slow link: a report may cost a hundredth of it
+	yieldLeast   = 16 << 10  // least number, on a slow link: a report may cost a hundredth of these bytes
 
 	maxSilence   = 2  // doublings of the base timeout that a rank may be silent
-	maxYieldTurn = 16 // doublings of what it is put then
+	maxYieldTurn = 16 // doublings of the chunks that it is put then
 )
 
 // OpenYields makes y the yielding puts of m, which begins.
@@ -87,7 +88,7 @@ func (y *Yields) add() *receiver {
 // On reports whether puts yield.
 func (y *Yields) On() bool { return y.on }
 
-// Have returns the chunk below which all have arrived here; 0 if puts do not yield.
+// Have returns n if chunks 0 to n-1 have arrived here; 0 if puts do not yield.
 func (y *Yields) Have() int { return y.have }
 
 // receiver returns the state of rank, or nil if puts to it do not yield.
@@ -100,7 +101,7 @@ func (y *Yields) receiver(rank int) *receiver {
 	return nil
 }
 
-// has returns the chunk below which rank has all, as far as known.
+// has returns n if rank has chunks 0 to n-1, as far as known.
 func (y *Yields) has(rank int) int {
 	if h := y.receiver(rank); h != nil {
 		return h.have
@@ -160,7 +161,7 @@ func (y *Yields) Decide(k, rank int) Decision {
 	return Keep
 }
 
-// Learn records that rank has all chunks below have. It reports whether puts to it yield; then some
+// Learn records that rank has chunks 0 to have-1. It reports whether puts to rank yield; then some
 // may not wait any more.
 func (p *Peers) Learn(y *Yields, rank, have int) bool {
 	h := y.receiver(rank)
@@ -169,7 +170,7 @@ func (p *Peers) Learn(y *Yields, rank, have int) bool {
 	}
 	h.stirred, h.heard, h.given, h.turns = true, true, false, 0
 	if have < y.chunks {
-		delete(p.silent, rank) // what all ranks have need not have come by multicast
+		delete(p.silent, rank) // a rank that has all chunks may have got them by put
 	}
 	for have = min(have, y.chunks); h.have < have; h.have++ {
 		h.forget(h.have)
@@ -186,8 +187,8 @@ func (h *receiver) forget(k int) bool {
 	return waited
 }
 
-// Grow records that all chunks below have have arrived here. It reports, once, that all have, if
-// this rank tells another one so.
+// Grow records that chunks 0 to have-1 have arrived here. It reports, once, that all chunks have
+// arrived, if this rank must report that.
 func (y *Yields) Grow(have int) (whole bool) {
 	y.have = have
 	if y.have < y.chunks || y.whole || !y.reports {
@@ -198,9 +199,9 @@ func (y *Yields) Grow(have int) (whole bool) {
 }
 
 // ShouldReport records that the multicast has come as far as chunk top. It reports whether this
-// rank is to say what it has: each time that the multicast has advanced by a step. On a slow link a
-// rank that waits for a report would take this one for silent. So after a while without a report,
-// slow, a short step counts.
+// rank must report its chunks now: each time that the multicast has advanced by a step. On a slow
+// link a rank that waits for a report would take this rank for silent. So a short step is enough if
+// slow is set: there was no report for a while.
 func (y *Yields) ShouldReport(top int, slow bool) bool {
 	step := y.step
 	if slow {
@@ -213,12 +214,12 @@ func (y *Yields) ShouldReport(top int, slow bool) bool {
 	return true
 }
 
-// behind reports whether h lacks so much that it would have reported, were it there.
+// behind reports whether h lacks so much that a rank at work would have reported.
 func (y *Yields) behind(h *receiver) bool {
 	return h.waits > 0 && (y.have == y.chunks || y.have >= h.have+2*y.step)
 }
 
-// Late returns the ranks that lack so much that they would have reported, were they there.
+// Late returns the ranks that lack so much that a rank at work would have reported.
 func (y *Yields) Late() (ranks []int) {
 	for i := range y.receivers {
 		if h := &y.receivers[i]; y.behind(h) {
@@ -228,13 +229,13 @@ func (y *Yields) Late() (ranks []int) {
 	return ranks
 }
 
-// Receivers returns how many ranks there are to which puts yield.
+// Receivers returns the number of ranks to which puts yield.
 func (y *Yields) Receivers() int { return len(y.receivers) }
 
-// Receiver returns the rank number i of those, from 0.
+// Receiver returns the rank of receiver i, from 0.
 func (y *Yields) Receiver(i int) (rank int) { return y.receivers[i].rank }
 
-// patience is how long h, which is behind, may be silent. A rank that is kept from its core is
+// patience is how long h, which is behind, may be silent. A rank whose process does not run is
 // silent, too. Puts to it then waste the link, but at first only a little. A rank that has reported
 // in this operation asks for what it lacks.
 func (p *Peers) patience(h *receiver) moment.Time {
@@ -297,14 +298,14 @@ func (p *Peers) giveUp(y *Yields, h *receiver) []int {
 	return p.chunks
 }
 
-// Ring makes the silence of rank be too long at now.
+// Ring makes rank silent for too long at now.
 func (p *Peers) Ring(y *Yields, rank int, now moment.Time) {
 	h := y.receiver(rank)
 	h.stirred, h.late = false, true
 	h.moved = now - p.patience(h)
 }
 
-// Normalize makes Yields alike that differ only in durations.
+// Normalize makes Yields equal if they differ only in durations.
 func (y *Yields) Normalize(now moment.Time) {
 	for i := range y.receivers {
 		h := &y.receivers[i]

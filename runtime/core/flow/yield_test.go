@@ -43,8 +43,8 @@ func TestPutsGiveWay(t *testing.T) {
 	require.False(t, y.HasWaiting())
 }
 
-// A silent rank is put some chunks, then twice as many, then all at once, and so in the next
-// operation, until it reports.
+// A silent rank is put some chunks, then twice as many, then all at once. In the next operation it
+// is put all at once, until it reports.
 func TestSilence(t *testing.T) {
 	p, y := yielding(64, 1)
 	for k := range 64 {
@@ -79,7 +79,7 @@ func TestSilence(t *testing.T) {
 	require.Equal(t, Keep, y.Decide(9, 1))
 }
 
-// A rank is not silent while frames are leaving. One that has reported in the operation asks for
+// A rank is not silent while frames are leaving. A rank that has reported in the operation asks for
 // what it lacks, so it has much more time.
 func TestNotSilent(t *testing.T) {
 	p, y := yielding(16, 1)
@@ -110,7 +110,7 @@ func TestEarlyReports(t *testing.T) {
 	}{{1, 7, 3, 3}, {1, 7, 100, 16}, {1, 8, 3, 0}, {9, 8, 0, 16}, {2, 7, 5, 0}} {
 		p := NewPeers(small)
 		p.NoteHave(1, c.seq, c.print, c.have)
-		p.NoteHave(1, c.seq, c.print, 0) // an older one
+		p.NoteHave(1, c.seq, c.print, 0) // an older report
 		m := rootOf(1, 16, 1)
 		m.Yields = true
 		var y Yields
@@ -119,7 +119,8 @@ func TestEarlyReports(t *testing.T) {
 	}
 }
 
-// A receiver says each eighth of a message what it has, and at the end, once, that it has all.
+// A receiver reports its chunks each eighth of a message, and at the end, once, that it has all
+// chunks.
 func TestReportsOfAReceiver(t *testing.T) {
 	p := NewPeers(small)
 	m := innerOf(1, 64)
@@ -152,7 +153,7 @@ func TestReportsOfAReceiver(t *testing.T) {
 	require.True(t, y.ShouldReport(4, false))
 }
 
-// Short messages, and all where there are no multicasts, do not yield.
+// Puts of short messages do not yield. Without multicasts no puts yield.
 func TestShortMessagesDoNotYield(t *testing.T) {
 	for what, cfg := range map[string]Config{
 		"short":         {Multicast: true, Room: 1 << 20, Datagram: 10},

@@ -39,7 +39,7 @@ type Awaited struct {
 	Rank int // rank whose window has the line
 	Line int
 	Seq  uint64  // operation number of the flag
-	Mark uint64  // mark of the flag if all ranks have called the same
+	Mark uint64  // mark of the flag if all ranks have made the same call
 	Slot ir.Slot // the slot that it sets here
 }
 
@@ -47,7 +47,7 @@ type Awaited struct {
 func (at *Awaited) IsChunk() bool { return at.Slot.Kind() != ir.KindSignal }
 
 // OfSignal returns the line of signal s in a turn, in the window of the rank that waits for it. In
-// the window of a sender that posts it, the line is that and wire.FlagLines.
+// the window of a sender that posts it, the line is that plus wire.FlagLines.
 func OfSignal(turn uint64, s ir.Slot) int { return int(turn%Turns)*Signals + s.Index() }
 
 // OfChunk returns the line of a chunk, given the turn of its operation and the index of its post at
@@ -56,12 +56,13 @@ func OfChunk(turn uint64, place int) int {
 	return wire.ChunkLine + int((turn-1+uint64(place))%wire.ChunkLines)
 }
 
-// IsFlag reports whether a slot has a line as a signal.
+// IsFlag reports whether a slot is a signal with a line.
 func IsFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < Signals }
 
 // Barrier returns the lines of a barrier at a rank, between ranks that reach each other. If
 // together is set, ranks can read each other's windows, and a signal for several ranks stands once
-// in the sender's own window. places are the rank's, of the same schedule at all ranks.
+// in the sender's own window. places are the rank's places in the schedule, which is the same at
+// all ranks.
 func Barrier(rank int, reaches func(rank int) bool, together bool, places *windows.Places) Layout {
 	l := Layout{Known: true}
 	if together {
@@ -124,7 +125,7 @@ func (l *Layout) Place(actions []ir.Action) int {
 	return -1
 }
 
-// begins reports whether actions begin with those of the post.
+// begins reports whether actions begin with the puts of the post.
 func (p *Post) begins(actions []ir.Action) bool {
 	if len(p.Ranks) > len(actions) {
 		return false

@@ -26,7 +26,7 @@ func awaitedAt(of, line, signal int) Awaited {
 	return Awaited{Rank: of, Line: line, Slot: ir.Signal(signal)}
 }
 
-// A post goes to the receivers that its sender reaches; those look at its line.
+// A post goes to the receivers that its sender reaches; these look at its line.
 func TestPostsGoToWhomIsReached(t *testing.T) {
 	root := linesOf(t, 0, 5, 3, true)
 	require.Equal(t, []Post{{Slot: ir.Signal(0), Ranks: []int{1, 2, 3, 4}, Near: []int{1, 2}, Far: []int{3, 4}}}, root.Posts)

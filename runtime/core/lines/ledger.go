@@ -68,7 +68,7 @@ func (l *Ledger) BeginChunks(seq, mark uint64, of *Layout) (turn uint64) {
 	return turn
 }
 
-// NextTurn returns the turn that the next operation gets: a barrier, or one with chunks.
+// NextTurn returns the turn that the next operation gets: a barrier, or an operation with chunks.
 func (l *Ledger) NextTurn(barrier bool) uint64 {
 	if barrier {
 		return l.begun + 1
@@ -76,8 +76,8 @@ func (l *Ledger) NextTurn(barrier bool) uint64 {
 	return l.used + 1
 }
 
-// Through records that operation seq, a barrier or one with chunks, has begun and ended with
-// nothing else going on.
+// Through records that operation seq, a barrier or an operation with chunks, has begun and ended
+// with nothing else going on.
 func (l *Ledger) Through(seq uint64, barrier bool, of *Layout) {
 	if barrier {
 		l.begun++
@@ -99,7 +99,7 @@ func (l *Ledger) Take(i int) Awaited {
 	return at
 }
 
-// End forgets the flags of operation seq, which has ended, that have not arrived.
+// End forgets the flags of operation seq that have not arrived, because it has ended.
 func (l *Ledger) End(seq uint64) {
 	if len(l.awaits.Flags) > 0 {
 		l.awaits.Flags = slices.DeleteFunc(l.awaits.Flags, func(at Awaited) bool { return at.Seq == seq })
@@ -144,8 +144,8 @@ func (l *Ledger) Clone() Ledger {
 	return c
 }
 
-// AppendState appends the state of l. Most awaited flags follow from turns and set slots; AppendState
-// adds only the flags that are awaited in vain.
+// AppendState appends the state of l. Most awaited flags follow from turns and set slots;
+// AppendState adds only the flags that are awaited in vain.
 func (l *Ledger) AppendState(dst []byte) []byte {
 	s := encode.Buffer{B: dst}
 	s.U64(l.begun % Turns)

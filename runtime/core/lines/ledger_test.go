@@ -20,7 +20,7 @@ var barrier = Layout{Known: true, Flags: [Turns][]Awaited{
 // bcast has two chunks of rank 2, and takes three lines.
 var bcast = Layout{Known: true, Shelved: 3, Chunks: []Awaited{{Rank: 2, Slot: ir.Chunk(0)}, {Rank: 2, Line: 1, Slot: ir.Chunk(1)}}}
 
-// Barriers take turns, and the rules of one begin when the one before has ended.
+// Barriers take turns, and the rules of a barrier begin when the previous barrier has ended.
 func TestBarriersTakeTurns(t *testing.T) {
 	var l Ledger
 	a, behind := l.BeginBarrier()

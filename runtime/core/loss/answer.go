@@ -13,7 +13,7 @@ import (
 type debt struct {
 	rank   int
 	chunks bitset.Set // chunks asked for by put
-	late   bitset.Set // those of chunks that may only be late
+	late   bitset.Set // the subset of chunks that may only be late
 	parts  bitset.Set // fragments asked for by datagram; no words: none
 }
 
@@ -77,9 +77,9 @@ func (r *Recovery) Valid(l *Losses, runs []byte, parts bool) bool {
 	return ok && n <= r.partsAtOnce()
 }
 
-// Serve gives rank the runs that it asks for: fragments if parts is set, else chunks. It owes what
-// is not here. late says that the chunks may only be late. The runs must be Valid, and this rank
-// must have the bytes of the chunks that have arrived.
+// Serve gives rank the runs that it asks for: fragments if parts is set, else chunks. What is
+// missing here becomes a debt. late says that the chunks may only be late. The runs must be Valid,
+// and this rank must have the bytes of the chunks that have arrived.
 func (r *Recovery) Serve(l *Losses, rank int, runs []byte, parts, late bool, f Facts) {
 	for ; len(runs) > 0; runs = runs[8:] {
 		first, n := int(binary.BigEndian.Uint32(runs)), int(binary.BigEndian.Uint32(runs[4:]))

@@ -28,8 +28,8 @@ func TestService(t *testing.T) {
 	once(99, 7, true, true)
 }
 
-// What is not here is owed and given when it arrives; a chunk goes by put, once, and fragments go
-// as datagrams, as often as they are asked for.
+// Missing chunks and fragments are owed, and given when they arrive. A chunk goes by put, once;
+// fragments go as datagrams, as often as they are asked for.
 func TestServe(t *testing.T) {
 	r, l, f := opened(bcast(4))
 	f.has[0], f.has[1] = true, true
@@ -70,7 +70,7 @@ func TestServe(t *testing.T) {
 	require.Len(t, others, 2, "an operation that has ended here lacks nothing")
 }
 
-// Only runs of units that there are count as requests, and only as many fragments as ranks ask for.
+// Only runs of existing units count as requests, and only as many fragments as ranks ask for.
 func TestValid(t *testing.T) {
 	r, l, _ := opened(bcast(4))
 	require.True(t, r.Valid(l, runsOf(0, 3), false))

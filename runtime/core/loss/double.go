@@ -11,7 +11,7 @@ import (
 // notices the loss. After a signal often no frame follows that would reveal its loss, and after
 // several losses in a row TCP waits for seconds. Signals are small, and setting a slot twice is
 // harmless. So while losses are seen, signals also go as datagrams, repeatedly, and the first copy
-// counts. The recovery part of a schedule says which signals; without one, all do.
+// counts. The recovery part of a schedule says which signals; without one, it is all signals.
 type Double struct {
 	Seq   uint64
 	Slot  ir.Slot
@@ -31,7 +31,7 @@ const (
 // Doubles reports whether signals are doubled now.
 func (r *Recovery) Doubles() bool { return r.seq <= max(r.lossy, r.wary) }
 
-// Double records that a signal has been sent as a datagram, too, and repeats that later.
+// Double records that a signal has been sent as a datagram, too, and repeats the datagram later.
 func (r *Recovery) Double(d Double) {
 	if len(r.doubles) == maxDoubles {
 		r.doubles = slices.Delete(r.doubles, 0, 1)
@@ -53,23 +53,24 @@ func (r *Recovery) RepeatDue() moment.Time {
 }
 
 // Inside records that rank is inside operation seq, so it has received the signals of earlier
-// operations. If the rank has several operations open, it waits for the put instead.
+// operations. A rank with several operations open may lack such a signal; it then waits for the
+// put.
 func (r *Recovery) Inside(rank int, seq uint64) {
 	if len(r.doubles) > 0 {
 		r.doubles = slices.DeleteFunc(r.doubles, func(d Double) bool { return d.To == rank && d.Seq < seq })
 	}
 }
 
-// Confirmed records the word of rank that a signal need not be repeated: it belongs to an operation
-// that has ended there. A closing rank waits for this word, or else until it stops repeating.
+// Confirmed records that rank has said that a signal need not be repeated, because the operation
+// has ended there. A closing rank waits for this, or until it stops repeating.
 func (r *Recovery) Confirmed(rank int, seq uint64, slot ir.Slot) {
 	if len(r.doubles) > 0 {
 		r.doubles = slices.DeleteFunc(r.doubles, func(d Double) bool { return d.To == rank && d.Seq == seq && d.Slot == slot })
 	}
 }
 
-// Repeat returns the signals to send again as datagrams now. Those that useless reports are
-// forgotten. The result is valid until the next call.
+// Repeat returns the signals to send again as datagrams now. It forgets signals for which useless
+// is true. The result is valid until the next call.
 func (r *Recovery) Repeat(now moment.Time, useless func(seq uint64, to int) bool) []Double {
 	r.repeats = r.repeats[:0]
 	if len(r.doubles) == 0 {

@@ -65,7 +65,7 @@ func (f *Fragments) chunkOf(i int) int {
 	return k
 }
 
-// Span returns where the fragments from lo to hi-1, all of chunk k, of n bytes, lie in the chunk.
+// Span returns where fragments lo to hi-1 lie in chunk k, which has n bytes.
 func (f *Fragments) Span(k, lo, hi, n int) (from, to int) {
 	first := int(f.first[k])
 	return (lo - first) * f.size, min((hi-first)*f.size, n)

@@ -17,18 +17,18 @@ type gaps struct {
 	reach int         // how many chunks beyond top the next request asks for when the multicast stops
 	tries int         // requests since the last arrival
 	quiet moment.Time // when silence becomes a reason to ask
-	told  moment.Time // when the rank that repairs this one last heard that this one is at work
+	told  moment.Time // when the rank that repairs this rank last heard that this rank is at work
 	pass  pass
 }
 
 // The limits of requests.
 const (
-	reorder      = 2  // a chunk is taken for lost when this many later ones have arrived
+	reorder      = 2  // a chunk is taken for lost when this many later chunks have arrived
 	firstReach   = 32 // chunks beyond the known ones in the first request; doubles each time
 	maxReach     = 1 << 20
 	maxShift     = 4 // greatest number of doublings of a wait
 	stressed     = 2 // how often the last chunk is multicast again
-	stressedFrom = 8 // chunks of a message; the schedule repairs fewer as fast
+	stressedFrom = 8 // least chunks of such a message; the schedule repairs a shorter one as fast
 )
 
 // due returns when to ask next.
@@ -105,13 +105,13 @@ func (r *Recovery) Look(l *Losses, now moment.Time) bool {
 	return true
 }
 
-// ReportDue reports whether the rank that repairs this one has not heard for a while that this one
-// is at work.
+// ReportDue reports whether the rank that repairs this rank has not heard for a while that this
+// rank is at work.
 func (r *Recovery) ReportDue(l *Losses, now moment.Time) bool {
 	return now-l.gaps.told >= r.cfg.Repair/2
 }
 
-// Reported records that it has heard so.
+// Reported records that this rank reports now that it is at work.
 func (l *Losses) Reported(now moment.Time) { l.gaps.told = now }
 
 // Ask asks at once for chunks that the multicast has passed over, again for chunks that earlier

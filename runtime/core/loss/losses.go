@@ -53,8 +53,8 @@ func (l *Losses) TakePut(mcast bool) {
 	l.gaps.fresh = l.gaps.fresh || mcast
 }
 
-// TakePart records that the fragment of chunk k at a byte has arrived: as an answer, or by its
-// multicast, which Hear tells. last reports whether the chunk is whole now.
+// TakePart records that the fragment of chunk k at a byte has arrived, as an answer or by its
+// multicast (see Hear). last reports whether the chunk is whole now.
 func (r *Recovery) TakePart(l *Losses, k, at int, answer bool) (last bool) {
 	if answer {
 		l.gaps.given = true
@@ -81,9 +81,9 @@ const (
 	maxSome   = 24
 )
 
-// some is how many chunks are put at once that no rank has asked for, or are asked for in silence.
-// It is small at first, since missing chunks may only be late, and doubles each time. Useless puts
-// delay the signals behind them.
+// some is how many chunks a rank puts at once without a request, or asks for in silence. It is
+// small at first, since missing chunks may only be late, and doubles each time. Useless puts delay
+// the signals behind them.
 func (l *Losses) some(times int) int { return l.chunksIn(someBytes << min(times, maxSome)) }
 
 // much reports whether more than someBytes bytes are missing.
@@ -101,7 +101,7 @@ func (l *Losses) Usage() (repairs, asked, debtors int) {
 // Alarms are the timers of an operation's losses that are set.
 type Alarms struct {
 	Repairs []int // rules
-	Again   bool  // what requests have not brought is asked for again
+	Again   bool  // chunks that requests have not brought are asked for again
 	Silence bool  // the multicast has been silent
 	Unheard bool  // nothing has been heard of the multicast
 }
@@ -128,10 +128,10 @@ func (l *Losses) RingRepair(rule int, now moment.Time) {
 	}
 }
 
-// RingAgain makes requests be repeated at now.
+// RingAgain makes the repetition of requests due at now.
 func (l *Losses) RingAgain(now moment.Time) { l.gaps.pass.again = now }
 
-// RingSilence makes the silence of the multicast be too long at now.
+// RingSilence makes the multicast silent for too long at now.
 func (l *Losses) RingSilence(now, repair moment.Time) {
 	l.gaps.quiet, l.gaps.last = now, now-repair
 }
@@ -141,12 +141,12 @@ func (l *Losses) UnheardSince(now, repair moment.Time) moment.Time {
 	return now - moment.Time(1+l.unheard)*repair
 }
 
-// Normalize makes Losses alike that differ only in durations: now is always the same moment, and
-// later is one that timers reach in an exploration only by themselves.
+// Normalize makes Losses equal if they differ only in durations: now is always the same moment, and
+// no tick reaches later, since an exploration rings each timer by itself.
 func (l *Losses) Normalize(now, later, repair moment.Time) {
 	l.repairs.normalize(now, later, repair)
 	l.gaps.normalize(now, later)
-	// The choice of the rank to ask depends on these only up to the number of ranks to ask.
+	// The choice of the rank to ask depends on the turns only up to the number of ranks to ask.
 	last := max(0, len(l.ask)-1)
 	g := &l.gaps
 	g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
@@ -177,7 +177,7 @@ func (l *Losses) Clone() Losses {
 func (l *Losses) AppendState(dst []byte, inside bool) []byte {
 	s := encode.Buffer{B: dst}
 	s.Flags(l.Heard)
-	for i := range l.debts { // settled ones are as none
+	for i := range l.debts { // a settled debt counts as none
 		if d := &l.debts[i]; !d.chunks.IsEmpty() || !d.parts.IsEmpty() {
 			s.Num(d.rank + 1)
 			s.Set(d.chunks)

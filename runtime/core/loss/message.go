@@ -12,10 +12,10 @@ type Config struct {
 // Message is an operation that begins.
 type Message struct {
 	Chunks int
-	Bytes  int     // at most so many are in all blocks
+	Bytes  int     // upper limit of the bytes of all blocks
 	Root   int     // the rank that multicasts
 	Ask    []int32 // ranks that this rank asks for what it lacks, in turn; empty: puts bring everything
-	Asked  bool    // other ranks ask this one, or may
+	Asked  bool    // other ranks may ask this rank
 }
 
 // Facts are what a rank knows of an operation outside of its Losses, at the time of a step.
@@ -33,7 +33,7 @@ type Output struct {
 	Do      Action
 	To      int      // not for TellAtWork and TellWhole, whose receiver the schedule names, if any
 	Chunk   int      // Give, GiveParts
-	Lo, Hi  int      // GiveParts: from the first fragment to the one behind the last
+	Lo, Hi  int      // GiveParts: fragments Lo to Hi-1
 	Request *Request // AskParts, AskChunks
 }
 

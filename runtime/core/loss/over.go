@@ -5,10 +5,10 @@ import "github.com/schedgen/schedgen/ir"
 // Blocks says which chunks a rank holds from the start of an operation, or wants at its end.
 type Blocks func(rank int) ir.Chunks
 
-// EndShows calls told for each chunk of an operation without bytes that must exist because the
-// operation has ended at rank from among size ranks: the chunks of each rank from which rank from
-// wants a block, and its own. A leaf of a gather wants none, so its end only shows that the leaf
-// itself has arrived. own is the rank that learns so; it has its chunks anyway.
+// EndShows concerns an operation without bytes that has ended at rank from, among size ranks. It
+// calls told for each chunk that must therefore exist: the chunks of rank from, and of each rank
+// from which it wants a block. A leaf of a gather wants no block, so its end only shows that the
+// leaf itself has arrived. own is the rank that learns this; it has its own chunks anyway.
 func EndShows(own, from, size int, held, wanted Blocks, told func(k int)) {
 	wants := wanted(from)
 	for rank := range size {

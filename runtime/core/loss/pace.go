@@ -10,7 +10,7 @@ import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 // operation with a loss takes longer, and the next one too, because its ranks drift apart. With a
 // mean, each loss would make the next one cost more.
 type pace struct {
-	last  moment.Time // when the last of them began to wait; 0: none has
+	last  moment.Time // when the last such operation began to wait; 0: none has
 	least moment.Time // the least interval; 0: unknown
 	asked bool        // the last one needed a request, so its time does not count
 }
@@ -20,8 +20,8 @@ const (
 	paceGrowth   = 64 // the least interval may grow by this fraction of itself
 )
 
-// patience records that such an operation waits from now on. It returns how long to wait before
-// asking: base, or less if operations are fast.
+// patience records that an operation waits from now on. It returns how long to wait before asking:
+// base, or less if operations are fast.
 func (p *pace) patience(now, base moment.Time) moment.Time {
 	if d := max(now-p.last, 1); p.last > 0 && !p.asked {
 		if p.least == 0 {

@@ -2,10 +2,10 @@ package loss
 
 import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 
-// A pass asks a rank for the missing ones among the chunks that the multicast has passed, from the
-// first to the last. A request has room for few fragments, and the next one goes when earlier
-// answers have arrived, so a rank is answered as fast as the network carries answers. Another pass,
-// perhaps to another rank, asks for what has not arrived after a wait.
+// A pass asks a rank for the missing chunks that the multicast has passed, from the first to the
+// last. A request has room for few fragments, and the next one goes when earlier answers have
+// arrived, so a rank is answered as fast as the network carries answers. After a wait, another
+// pass, perhaps to another rank, asks for units that have not arrived.
 //
 // A unit is what a pass asks for: a fragment, or a chunk where there are no datagrams to one rank.
 type pass struct {
@@ -14,34 +14,34 @@ type pass struct {
 	to    int         // end of the chunks to ask for
 	turn  int         // selects the rank to ask: see Losses.turn
 	asked int         // chunks below this have been in a pass
-	again moment.Time // when to ask again for what has not arrived; 0: nothing is awaited
-	mark  int         // chunks below this had been in a pass one wait before that
+	again moment.Time // when to ask again for units that have not arrived; 0: nothing is awaited
+	mark  int         // chunks below this had been in a pass one wait before again
 	tries int         // passes that have asked again since the last new gap
 
 	pending int         // fragments asked for that have not arrived
-	recent  int         // how many were asked for since the wait began
-	last    moment.Time // when the last of them were asked for
-	came    bool        // one has arrived since then
-	vain    int         // consecutive waits in which none has arrived
-	due     bool        // enough have arrived to ask for the next ones
+	recent  int         // fragments asked for since the wait began
+	last    moment.Time // when fragments were last asked for
+	came    bool        // a fragment has arrived since then
+	vain    int         // consecutive waits in which no fragment has arrived
+	due     bool        // enough fragments have arrived to ask for the next ones
 
 	sample [2]int      // range of fragments whose first answer is timed; none: empty
-	since  moment.Time // when they were asked for
-	timed  bool        // one has arrived since the last tick
+	since  moment.Time // when the sample was asked for
+	timed  bool        // an answer in the sample has arrived since the last tick
 }
 
 // underWay is how many requests may be unanswered when another one is made.
 const underWay = 4
 
-// certain is the least width of a range of fragments whose complete lack of answers means that they
-// are late, not lost. Not all fragments in the range have been asked for.
+// certain is the least width of a range of fragments whose answers cannot all be lost: if none has
+// arrived, they are late. Not all fragments in the range have been asked for.
 const certain = 4
 
 // none is the empty sample.
 var none [2]int
 
-// eagerTurns is how many waits without an answer keep the first length, and for how many turns the
-// last rank to ask is asked again.
+// eagerTurns is the number of waits without an answer that keep the first length, and the number of
+// turns for which the last rank to ask is asked again.
 const eagerTurns = 4
 
 // arrived records that fragment i has arrived as an answer; parts is the number of fragments of a
@@ -62,17 +62,17 @@ func (p *pass) requested(n, first, next int, now moment.Time) {
 	p.recent += n
 	p.last = now
 	if p.sample == none && !p.timed {
-		// Answers to the first ones arrive earlier. Of the later ones, not all are lost, or missing
+		// Answers to the first units arrive earlier. The later units are not all lost, or missing
 		// at the rank that is asked.
 		p.sample, p.since = [2]int{(first + next) / 2, next}, now
 	}
 }
 
-// turn returns the rank to ask by the schedule at the given turn, from 0. After the last rank's
-// turn it is asked again for eagerTurns turns. After that all are asked in turn, since the last
+// turn returns the rank to ask by the schedule at the given turn, from 0. After its turn, the last
+// rank is asked again for eagerTurns turns. After that all ranks are asked in turn, since the last
 // rank may have returned and have nothing any more. While the multicast goes on, the root is spared
-// the first time, since the multicast fills its link: only the root has what two ranks that ask
-// each other have both lost.
+// the first time, since the multicast fills its link. It is not spared for ever: if two ranks that
+// ask each other have lost the same chunk, only the root has it.
 func (l *Losses) turn(turn int) int {
 	i := min(turn, len(l.ask)-1)
 	if vain := turn - i; vain > eagerTurns {
@@ -198,8 +198,8 @@ func (r *Recovery) unit(l *Losses, k int) int {
 	return int(l.Parts.first[k])
 }
 
-// askUnits asks rank to for the first missing units from number from on, of chunks below hi. n is
-// how many, and next the unit to go on from. ok is false if the request has to wait.
+// askUnits requests at rank to the first missing units of chunks below hi, beginning with number
+// from. n is their number, and next the unit to go on from. ok is false if the request has to wait.
 func (r *Recovery) askUnits(l *Losses, from, hi, to int, f Facts) (n, next int, ok bool) {
 	if r.cfg.Direct {
 		return r.askParts(l, from, hi, to, f)

@@ -223,7 +223,7 @@ func TestWhoIsAskedInTurn(t *testing.T) {
 	require.Equal(t, []int{1, 1, 0, 0, 0, 0, 0, 1, 0, 1}, turns())
 }
 
-// The rank that repairs this one hears now and then that this one is at work.
+// The rank that repairs this rank hears now and then that this rank is at work.
 func TestAtWork(t *testing.T) {
 	r, l, f := opened(bcast(100))
 	var told []moment.Time

@@ -31,8 +31,8 @@ func New(cfg Config) Recovery { return Recovery{cfg: cfg} }
 // Begin records that operation seq begins.
 func (r *Recovery) Begin(seq uint64) { r.seq = seq }
 
-// Outputs returns what is to be sent, in order, and forgets it. The result is valid until the next
-// step.
+// Outputs returns the outputs to send, in order, and forgets them. The result is valid until the
+// next step.
 func (r *Recovery) Outputs() []Output {
 	out := r.out
 	r.out = r.out[:0]
@@ -43,7 +43,7 @@ func (r *Recovery) Outputs() []Output {
 // datagrams too.
 func (r *Recovery) Counts() (repairs, doubled uint64) { return r.repairs, r.doubled }
 
-// lossMemory is for how many operations after a loss further losses are expected.
+// lossMemory is the number of operations after a loss that expect further losses.
 const lossMemory = 16
 
 // Lost records that the network loses frames.
@@ -56,7 +56,7 @@ func (r *Recovery) Lost() {
 // Losing reports whether losses are expected.
 func (r *Recovery) Losing() bool { return r.seq <= r.lossy }
 
-// Slow makes signals double for a while if an operation takes long. Without multicasts nothing else
+// Slow doubles signals for a while if an operation takes long. Without multicasts nothing else
 // shows that frames are lost. since is when a tick first found the operation open, or 0.
 func (r *Recovery) Slow(since, now moment.Time) {
 	if r.cfg.Direct && since > 0 && now-since >= r.cfg.Repair {
@@ -77,7 +77,7 @@ func (r *Recovery) Due(l *Losses, since moment.Time) moment.Time {
 	return min(l.repairs.due(), l.gaps.due(), r.unheardDue(l, since))
 }
 
-// Normalize makes Recoveries alike that differ only in durations.
+// Normalize makes Recoveries equal if they differ only in durations.
 func (r *Recovery) Normalize() {
 	r.answers, r.rhythm = moment.Delay{}, moment.Delay{}
 	r.doubles = r.doubles[:0] // a repeated datagram is like a late put

@@ -79,7 +79,7 @@ func TestDoubles(t *testing.T) {
 	require.EqualValues(t, 1, doubled)
 }
 
-// What is known to have arrived, or is of no use, is not repeated.
+// A signal that has certainly arrived, or is of no use, is not repeated.
 func TestDoublesEnd(t *testing.T) {
 	for what, c := range map[string]struct {
 		do   func(r *Recovery)
@@ -133,7 +133,7 @@ func TestUnheard(t *testing.T) {
 	require.False(t, l.Unheard())
 }
 
-// The end of an operation at a rank shows what that rank needed.
+// The end of an operation at a rank shows that the chunks it needed exist.
 func TestEndShows(t *testing.T) {
 	gather := func(root int) (held, wanted Blocks) {
 		held = func(rank int) ir.Chunks { return ir.Chunks{Blocks: ir.Blocks{First: rank, Count: 1, Step: 1}, Per: 2} }

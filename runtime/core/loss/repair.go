@@ -17,7 +17,7 @@ type Rule struct {
 
 // repairs are the armed repair rules of an operation.
 type repairs struct {
-	list  []repair // one for every repair rule that has been armed, armed or not
+	list  []repair // every repair rule that has been armed, even if it no longer is
 	armed int      // how many are armed
 }
 
@@ -63,7 +63,7 @@ func (rs *repairs) due() moment.Time {
 // Job is a repair to carry out.
 type Job struct {
 	Rule int32
-	Most int // most chunks that it puts, besides chunks that their rank has been put before
+	Most int // greatest number of chunks that it puts, without chunks that it has put before
 
 	at    int         // index in the list of repairs
 	again moment.Time // how long the next round waits if chunks are left
@@ -109,8 +109,9 @@ func (r *Recovery) isDue(l *Losses, p *repair, now moment.Time, f Facts) bool {
 		p.due = now + max(1, r.cfg.Repair/4) // the rest follows the frames that have left
 		return false
 	case p.rounds == 0 && p.rule.Chunks && (f.Unsent() || p.behind):
-		// The multicast, or the last round, has not left, or has just done so. Another round would
-		// only queue behind it. A round that takes long to leave takes as long to be answered.
+		// The multicast, or the last round, has not left, or has only just left. Another round
+		// would only queue behind it. A round that takes long to leave takes as long to be
+		// answered.
 		p.behind = f.Unsent()
 		p.wait = min(max(p.wait, now-p.since), moment.Longest(r.cfg.Repair))
 		p.due = now + p.wait

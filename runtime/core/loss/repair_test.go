@@ -90,7 +90,7 @@ func TestRepairsOfShortMessagesWhileLosing(t *testing.T) {
 	require.Equal(t, now+2*base, r.Due(l, 0))
 }
 
-// A rank that is at work is spared; one that has all needs no repair.
+// A rank that is at work is spared; a rank that has all chunks needs no repair.
 func TestSpare(t *testing.T) {
 	r, l, f := opened(bcast(4))
 	l.Arm(putsChunks)

@@ -32,8 +32,8 @@ type Request struct {
 	body   [MaxRequest]byte
 }
 
-// Runs returns the runs: of each, the first unit and the number of units, as big-endian numbers of
-// 32 bits.
+// Runs returns, for each run, the first unit and the number of units, as big-endian numbers of 32
+// bits.
 func (q *Request) Runs() []byte { return q.body[:q.n] }
 
 // ring is memory for requests, used in turn.
@@ -72,9 +72,9 @@ func (r *Recovery) partsAtOnce() int { return max(1, looseBytes/max(1, r.cfg.Dat
 
 // patience returns how long to wait for an answer. On a link that the multicast fills, answers
 // queue up and take longer and longer. Asking again too early would make ranks send them twice, and
-// the queue grow. Answers of the root queue behind its multicast, others do not, so the times vary.
-// The wait uses mean and deviation, like TCP's timeout (RFC 6298), but at most 2.5 times the mean,
-// since heavy loss makes the deviation large.
+// the queue grow. Answers of the root queue behind its multicast, and other answers do not, so the
+// times vary. The wait uses mean and deviation, like TCP's timeout (RFC 6298), but at most 2.5
+// times the mean, since heavy loss makes the deviation large.
 func (r *Recovery) patience() moment.Time {
 	mean := r.answers.Mean()
 	if mean == 0 {
@@ -83,9 +83,9 @@ func (r *Recovery) patience() moment.Time {
 	return min(max(2*mean, min(r.answers.Late(), 5*mean/2), minPatience), moment.Longest(r.cfg.Repair))
 }
 
-// askParts asks rank to, by datagram, for the first missing fragments from number from on, of
-// chunks below hi. Answers come by datagram too. n is the number of fragments, and next the
-// fragment to go on from. ok is false if the request has to wait.
+// askParts requests by datagram, at rank to, the first missing fragments of chunks below hi,
+// beginning with number from. Answers come by datagram too. n is the number of fragments, and next
+// the fragment to go on from. ok is false if the request has to wait.
 func (r *Recovery) askParts(l *Losses, from, hi, to int, f Facts) (n, next int, ok bool) {
 	q := r.datagrams.vacant()
 	if q == nil {
@@ -100,8 +100,8 @@ func (r *Recovery) askParts(l *Losses, from, hi, to int, f Facts) (n, next int, 
 	return n, int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:])), true
 }
 
-// askChunks asks rank to, by put, for the first missing chunks of [lo, hi), at most most of them.
-// It returns how many. ok is false if the request has to wait.
+// askChunks requests by put, at rank to, the first missing chunks of [lo, hi), at most most of
+// them. It returns their number. ok is false if the request has to wait.
 func (r *Recovery) askChunks(l *Losses, lo, hi, most, to int, late bool, f Facts) (n int, ok bool) {
 	q := r.puts.vacant()
 	if q == nil {
@@ -122,8 +122,8 @@ func (r *Recovery) request(from *ring, q *Request, do Action, runs []byte, to in
 	r.out = append(r.out, Output{Do: do, To: to, Request: q})
 }
 
-// missingChunks appends the runs of the missing chunks of [lo, hi), at most most chunks; n is how
-// many.
+// missingChunks appends the runs of the missing chunks of [lo, hi), at most most chunks; n is their
+// number.
 func missingChunks(dst []byte, lo, hi, most int, f Facts) (out []byte, n int) {
 	runs := runs{most: most}
 	for k := lo; k < hi && !runs.full(dst); k++ {
@@ -134,8 +134,8 @@ func missingChunks(dst []byte, lo, hi, most int, f Facts) (out []byte, n int) {
 	return dst, runs.n
 }
 
-// missingParts appends the runs of the missing fragments from number from on, of chunks below hi,
-// at most most fragments; n is how many.
+// missingParts appends the runs of the missing fragments of chunks below hi, beginning with number
+// from, at most most fragments; n is their number.
 func (l *Losses) missingParts(dst []byte, from, hi, most int, f Facts) (out []byte, n int) {
 	runs := runs{most: most}
 	for k := l.Parts.chunkOf(from); k < min(hi, l.chunks) && !runs.full(dst); k++ {

@@ -6,7 +6,7 @@ import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 // The schedule's repairs can, but they take long if all is lost: each level of the tree waits
 // longer than the one below it (paper 002, section 3.3.4), and starts waiting when it has the
 // message. So a rank that has waited for a base timeout asks each rank that it may ask, once. If
-// the message is anywhere, it spreads from there as fast as puts are.
+// any rank has the message, it spreads from there as fast as puts are.
 //
 // This must not cost a late root. A rank that is asked and has not heard the multicast itself
 // passes on only what is put to it; what it hears by multicast, the asking rank hears too.
@@ -25,8 +25,8 @@ func (r *Recovery) unheardDue(l *Losses, since moment.Time) moment.Time {
 }
 
 // AskUnheard asks the next rank, if that is due, for as much as a repair puts at first. since is
-// when this rank found the operation open, or last heard an earlier multicast of the same root,
-// which that of l follows; 0: not yet.
+// when this rank found the operation open, or later heard the root's previous multicast; 0: not
+// yet.
 func (r *Recovery) AskUnheard(l *Losses, now, since moment.Time, f Facts) {
 	if now < r.unheardDue(l, since) {
 		return

@@ -7,7 +7,7 @@ import (
 
 // Dispute is a mismatch that a rank knows of and has not failed by yet. The other rank may compute,
 // or be gone, and not answer. So the wait ends after a while: twice as long while this rank knows
-// only its own side. The zero Dispute is none. A copy of a Dispute is independent.
+// only its own side. The zero Dispute is not open. A copy of a Dispute is independent.
 type Dispute struct {
 	open  bool
 	whole bool // text has the calls of both sides
@@ -16,13 +16,13 @@ type Dispute struct {
 	until moment.Time // when this rank fails anyway; 0: set at the next tick
 }
 
-// Open opens the dispute with a rank of which this rank does not know the call.
+// Open opens the dispute with rank about, whose call this rank does not know.
 func (d *Dispute) Open(about int, text string) {
 	*d = Dispute{open: true, about: about, text: text}
 }
 
-// Complete records that both sides are known. The dispute may not have been open. patience is that
-// of Tick.
+// Complete records that both sides are known. The dispute may not have been open. patience is as in
+// Tick.
 func (d *Dispute) Complete(about int, text string, patience moment.Time) {
 	if d.until != 0 && !d.whole {
 		d.until -= patience // until included the wait for the other side

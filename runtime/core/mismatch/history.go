@@ -6,12 +6,12 @@ type Call interface {
 	Words(n int) string
 }
 
-// History remembers the calls of a rank, to compare them with those of other ranks and to describe
+// History remembers the calls of a rank, to compare them with other ranks' calls and to describe
 // them. The zero History has no calls. A copy of a History is independent.
 type History struct {
 	last   uint64       // the last operation
 	prints [128]uint32  // fingerprints of the last operations, by number
-	calls  [64]pastCall // the last different calls, each at the index of its own fingerprint, or at the next if that is taken
+	calls  [64]pastCall // the last different calls, each at the index of its own fingerprint, or at the next index if that is taken
 	runs   [32]run      // the last runs of equal calls, by number
 	run    uint64       // number of the newest run; 0: none
 }
@@ -94,8 +94,9 @@ func (h *History) Before(seq uint64) (prints []uint32) {
 	return prints
 }
 
-// Own returns the fingerprint of operation seq without earlier operations, at a rank where it is
-// fingerprint and whose earlier calls were the same as here. It returns 0 if that is unknown.
+// Own returns the fingerprint of operation seq without earlier operations, at a rank whose earlier
+// calls were the same as here. fingerprint is the rank's fingerprint with earlier operations. Own
+// returns 0 if the result is unknown.
 func (h *History) Own(seq uint64, fingerprint uint32) uint32 {
 	if seq == 1 {
 		return Following(0, fingerprint)
@@ -108,9 +109,9 @@ func (h *History) Own(seq uint64, fingerprint uint32) uint32 {
 }
 
 // Parted returns the first operation, as far as known, in which another rank has called something
-// else than this rank, and its fingerprint there. The ranks differ in operation seq; before holds
-// the other rank's fingerprints of earlier operations, the last first. theirs is 0 if seq itself is
-// the first.
+// else than this rank, and that rank's fingerprint there (theirs). The ranks differ in operation
+// seq; before holds the other rank's fingerprints of earlier operations, the last first. theirs is
+// 0 if seq itself is the first.
 func (h *History) Parted(seq uint64, before []uint32) (first uint64, theirs uint32) {
 	for _, theirPrint := range before {
 		mine, ok := h.Past(seq - 1)

@@ -1,6 +1,6 @@
 // Package presence says which ranks of a communicator are there. Its parts are state machines
-// without a clock and without a network: a core tells them what it hears and what the time is, and
-// does what they find.
+// without a clock and without a network: a core tells them the time and what it hears, and acts on
+// their findings.
 //
 //   - [Roster] holds the ranks that have left, are lost, or may be lost.
 //   - [Watch] finds ranks that give no sign of life.

@@ -32,8 +32,8 @@ func (l *Latecomers) Say(seq uint64) bool {
 // Said returns the operation that this rank has said it has not entered, or 0.
 func (l *Latecomers) Said() uint64 { return l.own }
 
-// Enter records that this rank enters operation seq. ok reports whether others must be told that it
-// has now entered operation said, of which it has told them the opposite.
+// Enter records that this rank enters operation seq. ok reports whether this rank has said that it
+// has not entered operation said, and must now tell others that it has.
 func (l *Latecomers) Enter(seq uint64) (said uint64, ok bool) {
 	if l.own == 0 || l.own > seq {
 		return 0, false
@@ -70,7 +70,7 @@ func (l *Latecomers) In(seq uint64) []int {
 func (l *Latecomers) Clone() Latecomers { return Latecomers{l.seq, slices.Clone(l.ranks), l.own} }
 
 // AppendState appends the state of l at a rank that has ended all operations up to ended. What was
-// said about those no longer matters.
+// said about these operations no longer matters.
 func (l *Latecomers) AppendState(dst []byte, ended uint64) []byte {
 	s := encode.Buffer{B: dst}
 	s.U64(l.own)

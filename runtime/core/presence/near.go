@@ -4,8 +4,8 @@ package presence
 // only distances that are powers of two count, so that leaving takes few messages among many ranks.
 const neighbours = 16
 
-// Near reports whether a rank may ask the one that comes distance ranks later, around the circle of
-// ranks, so that the later one says goodbye to it.
+// Near reports whether a rank may ask the rank that is distance further on the circle of ranks. The
+// asked rank then says goodbye to it.
 func Near(distance int) bool { return distance <= neighbours || distance&(distance-1) == 0 }
 
 // AllNear reports whether each of size ranks says goodbye to all others.

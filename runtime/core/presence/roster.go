@@ -68,7 +68,7 @@ func (r *Roster) Of(rank int) *Absence {
 // All returns the entries of all ranks, ascending. They are valid until the roster changes.
 func (r *Roster) All() []Absence { return r.absent }
 
-// Gone reports whether rank has left or is lost, so that it takes nothing any more.
+// Gone reports whether rank has left or is lost, so that it accepts nothing any more.
 func (r *Roster) Gone(rank int) bool {
 	a := r.Of(rank)
 	return a != nil && a.State != Suspected

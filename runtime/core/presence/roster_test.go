@@ -96,7 +96,7 @@ func TestChildrenReachAll(t *testing.T) {
 	})
 }
 
-// A copy of a roster has the same state, which durations are no part of, and is independent.
+// A copy of a roster has the same state and is independent. Durations are not part of the state.
 func TestRosterClone(t *testing.T) {
 	var r Roster
 	r.Suspect(2, errors.New("refused"))

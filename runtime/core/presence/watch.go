@@ -7,19 +7,19 @@ import (
 )
 
 // Watch finds silent ranks that no connection reports: the process is stopped, the host has
-// vanished, or the network is cut. Every rank watches the next rank that has not gone, so that each
-// rank is watched by one. It asks that rank for signs of life while one of its own operations does
-// not move, while its process waits for messages, and while it is asked itself. So one waiting rank
-// makes all ranks watched, each by one frame an interval. While all goes well no rank asks.
+// vanished, or the network is cut. Every rank watches the next rank that has not gone, so that one
+// rank watches each. It asks that rank for signs of life while one of its own operations does not
+// move, while its process waits for messages, and while it is asked itself. So all ranks are
+// watched if one waits, with one frame an interval for each. While all goes well no rank asks.
 //
-// Ranks may fall silent together, and then no rank watches the one behind a silent one. So a rank
-// whose targets do not answer asks twice as many, up to the next one that answers. Silence is
-// counted for each of them, so all are lost at about the same time.
+// Ranks may fall silent together, and then no rank watches the rank behind a silent rank. So a rank
+// whose targets do not answer asks twice as many, up to the next rank that answers. Silence is
+// counted for each target, so all silent targets are lost at about the same time.
 //
-// Among more than 17 ranks this is not enough: the ranks that would watch a silent one may all have
-// left, which not all ranks hear. So a rank whose operation has not moved for a silence also asks
-// the ranks that it waits for, a few at a time. None of them can have left in good order, since it
-// would have put what this rank lacks first.
+// Among more than 17 ranks this is not enough: the ranks that would watch a silent rank may all
+// have left, and not all ranks hear that. So a rank whose operation has not moved for a silence
+// also asks the ranks that it waits for, a few at a time. No such rank can have left in good order,
+// since it would first have put what this rank lacks.
 type Watch struct {
 	cfg WatchConfig
 
@@ -31,7 +31,7 @@ type Watch struct {
 	looked  moment.Time // when Tick last looked
 
 	awaited []target // other watched ranks, which operations wait for
-	next    int      // where the search for more of them goes on
+	next    int      // where the search for more awaited ranks goes on
 	askers  []int    // ranks that have asked this one and would not get its goodbye otherwise
 }
 
@@ -106,8 +106,8 @@ func NewWatch(cfg WatchConfig) Watch { return Watch{cfg: cfg} }
 
 func (w *Watch) interval() moment.Time { return max(1, min(w.cfg.Silence/questions, maxInterval)) }
 
-// Patience returns the time within which the next silent rank is found, counted from the last one,
-// even if the watch begins only now. It returns 0 if no rank is watched.
+// Patience returns the time within which the next silent rank is found, counted from the last
+// silent rank, even if the watch begins only now. It returns 0 if no rank is watched.
 func (w *Watch) Patience() moment.Time {
 	if w.cfg.Silence == 0 {
 		return 0
@@ -254,8 +254,8 @@ func (w *Watch) look(now moment.Time, f Facts) {
 	}
 }
 
-// aim chooses the targets anew: ranks that have not gone, the nearest first, up to one that has
-// lately given a sign of life. While there is none, it doubles their number.
+// aim chooses the targets anew: ranks that have not gone, the nearest first, up to a rank that has
+// lately given a sign of life. While there is no such rank, it doubles their number.
 func (w *Watch) aim(now moment.Time, f Facts, gone func(rank int) bool, agreeing bool) {
 	before := w.targets
 	late := func(t target) bool { return now-t.last >= w.interval() }
@@ -309,9 +309,9 @@ func (w *Watch) await(now moment.Time, r *Roster, f Facts, found *Findings) {
 	}
 }
 
-// farther returns the next distance at which this rank may watch another. Usually those are the
-// ranks that say goodbye to this one (see Near). During an agreement every rank counts: the
-// agreement waits for each of them, and a rank that has left says so when it is asked.
+// farther returns the next distance at which this rank may watch another. Usually it watches ranks
+// that say goodbye to it (see Near). During an agreement every rank counts: the agreement waits for
+// each of them, and a rank that has left says so when it is asked.
 func farther(distance int, agreeing bool) int {
 	if agreeing {
 		return distance + 1
@@ -319,7 +319,7 @@ func farther(distance int, agreeing bool) int {
 	return Farther(distance)
 }
 
-// some reports whether there is a rank to watch, or may be.
+// some reports whether there may be a rank to watch.
 func (w *Watch) some(r *Roster, agreeing bool) bool {
 	if !AllNear(w.cfg.Size) {
 		return true

@@ -30,7 +30,7 @@ type watcher struct {
 	roster Roster
 	now    moment.Time
 	asked  []int // all questions
-	loose  int   // those that go by datagram too
+	loose  int   // questions that go by datagram too
 	silent []int
 	found  []Findings // that were not empty
 }

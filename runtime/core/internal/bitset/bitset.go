@@ -33,7 +33,7 @@ func (s Set) Has(i int) bool { return i/64 < len(s) && s[i/64]>>(i%64)&1 == 1 }
 // Add adds i, for which s must have room.
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 
-// With returns s with i, and with as many words as that needs.
+// With returns s with i, and with more words if i needs them.
 func (s Set) With(i int) Set {
 	for len(s) <= i/64 {
 		s = append(s, 0)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A Set is what a map of numbers is.
+// A Set behaves like a map of numbers.
 func TestSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Set
@@ -36,7 +36,7 @@ func TestSet(t *testing.T) {
 	})
 }
 
-// Memory that is used again has nothing of what was there before.
+// Memory that is used again keeps nothing of its old content.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	var none Set
 	require.Equal(t, Set{0, 0}, none.Roomy(65))

@@ -23,7 +23,7 @@ func (s *Buffer) Text(t string) { s.Num(len(t)); s.B = append(s.B, t...) }
 // Bytes appends bytes.
 func (s *Buffer) Bytes(p []byte) { s.Num(len(p)); s.B = append(s.B, p...) }
 
-// Words appends words, such as those of a set of bits.
+// Words appends words, such as the words of a bit set.
 func (s *Buffer) Words(w []uint64) {
 	s.Num(len(w))
 	for _, x := range w {
