@@ -17,8 +17,8 @@ import (
 
 // The conditions that errors of managers wrap.
 var (
-	// ErrLost: the manager has been unreachable for so long that it may have given this member up,
-	// or cannot be replaced.
+	// ErrLost: the manager has been unreachable for so long that it may have given up this member,
+	// or the group cannot find another manager.
 	ErrLost = errors.New("membership manager lost")
 	// ErrExpelled: this process is no longer a member: it has left, or the others take it for dead.
 	ErrExpelled = errors.New("not a member of the group any more")

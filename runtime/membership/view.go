@@ -41,7 +41,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 type Member struct {
 	ID      ID     `json:"id"`                // random, of this process alone
 	Name    string `json:"name,omitempty"`    // for people
-	Address string `json:"address"`           // "host:port" where it waits for the others when it is the first of a view
+	Address string `json:"address"`           // "host:port" where it waits for the others when it is the first member of a view
 	Manager string `json:"manager,omitempty"` // "host:port" where it answers as manager; package embedded sets it
 }
 
@@ -66,7 +66,7 @@ func (v View) Rank(id ID) int {
 func (v View) Has(id ID) bool { return v.Rank(id) >= 0 }
 
 // Digest returns a number that is equal for views of the same epoch and members, and practically
-// never for others.
+// always differs for other views.
 func (v View) Digest() uint64 {
 	f := fnv.New64a()
 	f.Write(binary.BigEndian.AppendUint32(nil, v.Epoch))
@@ -76,7 +76,7 @@ func (v View) Digest() uint64 {
 	return f.Sum64()
 }
 
-// Check returns an error if v is no valid view. Use it for views from elsewhere.
+// Check returns an error if v is not a valid view. Use it for views from elsewhere.
 func (v View) Check() error {
 	if v.Epoch == 0 {
 		return errors.New("view without an epoch")
@@ -97,8 +97,8 @@ func (v View) Check() error {
 	return nil
 }
 
-// Check returns an error if m is no valid member. A valid member survives being written as JSON and
-// read.
+// Check returns an error if m is not a valid member. A valid member can be written as JSON and read
+// without change.
 func (m Member) Check() error {
 	if m.ID == (ID{}) {
 		return fmt.Errorf("member %.40q has no identity", m.Name)
@@ -142,8 +142,8 @@ func Without(ids ...ID) Change {
 	}
 }
 
-// Reported returns the change of a member's report; see [Manager]. A report by a process that is no
-// member changes nothing: of two members that report each other, one stays.
+// Reported returns the change of a member's report; see [Manager]. A report by a process that is
+// not a member changes nothing: if two members report each other, one stays.
 func Reported(by ID, epoch uint32, lost []ID) Change {
 	return func(v View) (View, error) {
 		if !v.Has(by) {

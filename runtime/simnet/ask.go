@@ -15,7 +15,7 @@ import (
 // asking is the state of a process about questions.
 type asking struct {
 	ask    uint64        // the question whose result the present call waits for
-	asks   bool          // the present call waits for it
+	asks   bool          // the present call waits for the result of ask
 	asked  uint64        // questions that the process has asked
 	got    []uint64      // by origin: questions that it has got
 	learnt []uint64      // by origin: results that it has learnt

@@ -34,7 +34,7 @@ type checker struct {
 	acked     map[string]bool
 	calls     []Call
 	enters    [][]Time          // by rank and step: time of entry
-	hasty     bool              // a process has closed before everything it sent could arrive, or before all knew what it has agreed on
+	hasty     bool              // a process has closed before everything it sent could arrive, or before all knew its agreement
 	outcomes  [][]*core.Outcome // by step and rank: outcomes of agreements
 	shared    []byte            // with Scenario.Shared: the memory of all buffers
 	disagreed bool              // a process has made another call than the others
@@ -91,8 +91,8 @@ func (c *checker) agreed(p *process, out core.Outcome) {
 		if first == nil || c.hasty || c.w.apart(rank, p.rank) || c.w.procs[rank].state == crashed {
 			continue
 		}
-		// A rank that goes on after another rank has found it silent first handles what arrived
-		// before.
+		// A rank that goes on after another rank has found it silent first handles earlier
+		// arrivals.
 		late := c.w.stopped(rank) && slices.Contains(out.Lost, rank) || c.w.stopped(p.rank) && slices.Contains(first.Lost, p.rank)
 		if !late && !reflect.DeepEqual(*first, out) {
 			c.fail("rank %d has agreed on %+v in step %d, rank %d on %+v", p.rank, out, p.step, rank, *first)

@@ -41,7 +41,7 @@ func (c *checker) joined(step int, some ir.Blocks) (all []byte) {
 	return all
 }
 
-// held returns the blocks of o that a rank sends, and wanted those that it receives.
+// held returns the blocks of o that a rank sends, and wanted the blocks that it receives.
 func (w *world) held(rank int, o *Op) ir.Blocks {
 	row := o.row()
 	return row.Held(w.sc.Ranks, o.Root, rank)
@@ -92,8 +92,7 @@ func (c *checker) buffersFor(p *process, o *Op) core.Buffers {
 	return mem
 }
 
-// counts returns the lengths of some blocks as the rank that calls o takes them to be, and their
-// sum.
+// counts returns the lengths of some blocks as the calling rank sees them, and their sum.
 func (c *checker) counts(step int, o *Op, some ir.Blocks) (lengths []int, sum int) {
 	for i := range some.Count {
 		n := o.length(c.w.sc, step, some.At(i))
@@ -140,7 +139,7 @@ func (c *checker) checkBytes(p *process, r *request) {
 
 func (c *checker) checkBuffer(p *process, r *request, what string, got, want []byte) {
 	if len(got) > len(want) && len(want) == 0 {
-		return // a broadcast, in which the rank holds nothing
+		return // a broadcast: the rank holds nothing
 	}
 	if !bytes.Equal(got, want) {
 		at := 0

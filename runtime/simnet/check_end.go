@@ -43,8 +43,8 @@ func (p *process) forgiven() bool {
 	return p.w.comm.Silence == 0 && p.alone()
 }
 
-// asked is the number of ranks that follow a rank in the ring and that it may ask about an
-// operation, in rings with more ranks than that; see package core.
+// asked is the number of next ranks in the ring that a rank may ask about an operation, if the ring
+// has more ranks; see package core.
 const asked = 16
 
 // alone reports whether a rank of a large group has no rank to ask.

@@ -20,8 +20,8 @@ func (c *checker) took(p *process, m *core.Message) {
 	}
 }
 
-// checkFlushed checks that all ranks have what a rank has flushed, except those that have left or
-// whose calls have failed.
+// checkFlushed checks that all ranks have the messages that a rank has flushed, except ranks that
+// have left or whose calls have failed.
 func (c *checker) checkFlushed(p *process) {
 	for _, other := range c.w.procs {
 		if other == p || other.state >= closing || other.err != nil {

@@ -2,8 +2,8 @@ package simnet
 
 import "slices"
 
-// The cores that all processes share. Each takes one piece of work after the other when it becomes
-// free, and finishes a piece of work without interruption.
+// The cores that all processes share. Each core takes one piece of work after the other when it
+// becomes free, and finishes a piece without interruption.
 
 // coreFree returns the time at which a process may work.
 func (w *world) coreFree() Time {

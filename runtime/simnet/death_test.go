@@ -94,7 +94,7 @@ func moments(t *testing.T, sc *Scenario, rank int) (at []Time) {
 }
 
 // outlived runs a scenario in which some ranks die and which ends with an agreement. All survivors
-// agree on the dead ranks, and those whose calls fail name the same ranks.
+// agree on the dead ranks. Survivors whose calls fail name the same ranks.
 func outlived(t *testing.T, sc *Scenario, dead ...int) {
 	r := runs(t, sc)
 	var named []int
@@ -166,7 +166,7 @@ func some[T any](list []T, n int) (few []T) {
 // last rank. With SCHEDGEN_HEAVY set there are more ranks, and no step is left out. Otherwise the
 // test takes the root of each algorithm and two of the other ranks in turn.
 func TestSurvivorsOfOneDeath(t *testing.T) {
-	ranks := heavy.Or(24, 64) // more than say goodbye to all
+	ranks := heavy.Or(24, 64) // so many that a rank does not say goodbye to all
 	for i, sc := range lifelines(ranks) {
 		t.Run(sc.Script[0].Algorithm, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +211,7 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 	}
 }
 
-// A rank dies that publishes, or that passes messages on. The survivors' errors then contain how
+// A rank that publishes, or that passes messages on, dies. The survivors' errors then contain how
 // many of its messages they have received: the fewest, and the most.
 func TestMessagesOfTheDeadAreCounted(t *testing.T) {
 	const ranks = 11

@@ -31,7 +31,7 @@ func Draw(seed uint64, most int) *Scenario {
 
 // drawSilences makes some ranks fall silent together in some scenarios: their hosts vanish, their
 // processes are stopped and continue later, or the network is cut. Only the ranks themselves can
-// detect that. All other faults are too short to count as silence.
+// detect this. All other faults are too short to count as silence.
 func (s *Scenario) drawSilences(r *random) {
 	if s.Ranks < 2 || r.chance(800) {
 		return

@@ -4,7 +4,7 @@ package simnet
 // its background runs, it polls whenever something has arrived, ticks after each poll for which
 // Timed holds, and ticks before it parks.
 
-// driver is the state for that.
+// driver is the state of a process as a driver.
 type driver struct {
 	busy    Time // the process works until then
 	due     Time // the latest time of the next look; 0: none is scheduled
@@ -73,7 +73,7 @@ func (p *process) run() {
 	}
 }
 
-// poll moves frames and runs what is due.
+// poll moves frames and runs due work.
 func (p *process) poll() bool {
 	moved := p.move()
 	p.core.Sent()

@@ -25,8 +25,8 @@ var (
 // linger is how long a closing process waits while none of its remaining data is accepted.
 const linger = 2 * Second
 
-// hear handles a notice. The core is told that a peer has left only when everything it sent is
-// read.
+// hear handles a notice. The core hears that a peer has left only when everything that the peer
+// sent has been read.
 func (p *process) hear(peer int, n noticeKind) {
 	if p.gone[peer] || !p.alive() {
 		return
@@ -101,7 +101,7 @@ func (p *process) forget(peer int) {
 	}
 }
 
-// dropTo discards what is queued for a peer that accepts nothing any more.
+// dropTo discards the queues for a peer that accepts nothing any more.
 func (p *process) dropTo(peer int) {
 	for k := range wire.Lanes {
 		if l := p.out[index(peer, k)]; l != nil {

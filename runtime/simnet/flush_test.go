@@ -28,8 +28,8 @@ func casting(t *rapid.T, most int) *Scenario {
 	return sc
 }
 
-// Ranks that flush before they take, with full windows, all return, and all ranks have what they
-// have flushed. This holds whatever the network loses and whichever rank pauses, although each rank
+// Ranks that flush before they take, with full windows, all return, and all ranks have the flushed
+// messages. This holds whatever the network loses and whichever rank pauses, although each rank
 // closes as soon as it has what it waits for.
 func TestFlush(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,7 +11,7 @@ var sum = core.Fold{Name: "sum of bytes", Element: 1, Commutes: true, Kernel: fu
 	}
 }}
 
-// contribution returns what a rank contributes in a step, followed by the blocks that it holds.
+// contribution returns a rank's contribution in a step, followed by the blocks that it holds.
 func (c *checker) contribution(step, rank int, o *Op) []byte {
 	row := o.row()
 	own := make([]byte, row.Inputs(c.w.sc.Ranks)*o.Bytes)

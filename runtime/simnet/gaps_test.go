@@ -24,7 +24,7 @@ func TestLostChunkIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// A later chunk shows that a chunk is missing. After the last chunk none follows, so only a silence
+// A later chunk shows that a chunk is missing. No chunk follows the last one, so only a silence
 // shows that it is missing.
 func TestLostEndIsAskedFor(t *testing.T) {
 	r := runs(t, holed(drops(5, ByMulticast, 37, 38, 39)))
@@ -53,12 +53,12 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 }
 
 // A rank that is asked for a chunk that it also lacks passes the chunk on when it comes, so no
-// timeout passes. If all ranks on the way round have lost it, the first of them that gets an
-// acknowledgement from a rank with the chunk asks that rank (paper 002, section 3.3.4).
+// timeout passes. If all ranks on the way round have lost it, the first rank among them that gets
+// an acknowledgement from a rank with the chunk asks that rank (paper 002, section 3.3.4).
 func TestChunkThatTheAskedHasLost(t *testing.T) {
 	for _, lost := range []int{2, 3, 5} {
 		var faults []Fault
-		for _, rank := range []int{1, 3, 2, 5, 4}[:lost] { // each asks the next, the last one the first
+		for _, rank := range []int{1, 3, 2, 5, 4}[:lost] { // each rank asks the next, and the last asks the first
 			faults = append(faults, drops(rank, ByMulticast, 20))
 		}
 		r := runs(t, holed(faults...))

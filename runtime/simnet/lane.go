@@ -30,18 +30,18 @@ type lane struct {
 	reading
 }
 
-// arrivals describes what the receiver's system has of a lane.
+// arrivals describes how much of a lane the receiver's system has.
 type arrivals struct {
 	came   int       // bytes that have arrived, in any order
 	known  int       // bytes of came that are confirmed to the sender
-	expect int       // number of the segment that it waits for
-	early  []*packet // segments that arrived before that one, by number
+	expect int       // number of the segment that the system waits for
+	early  []*packet // segments that arrived before segment expect, by number
 }
 
 // reading describes how far the receiver has read a lane.
 type reading struct {
 	cur     wire.Header // the frame that is being read
-	got     int         // bytes of it that are read
+	got     int         // bytes of cur that are read
 	dropped bool        // the frame is discarded
 	shut    bool        // the sender waits for the receiver to read
 }
@@ -128,7 +128,7 @@ func (w *world) retry(p *packet) {
 	p.tries++
 }
 
-// timeout sends packet number num again, unless that has been done already.
+// timeout sends packet number num again, unless it has been sent again already.
 func (l *lane) timeout(w *world, p *packet, num int) {
 	if slices.Contains(l.lost, p) && p.num == num {
 		l.again(w, p)
@@ -253,7 +253,7 @@ func (l *lane) reopen(w *world) {
 // idle reports whether everything that was put has reached the receiver's system.
 func (l *lane) idle() bool { return l.dead || l.queue.Len() == 0 && l.unacked == 0 }
 
-// drop discards what is queued at the sender, and ends the lane.
+// drop discards the sender's queue, and ends the lane.
 func (l *lane) drop() {
 	l.dead = true
 	for l.queue.Len() > 0 {
@@ -265,7 +265,7 @@ func (l *lane) drop() {
 	}
 }
 
-// clear discards what the receiver has not read.
+// clear discards everything that the receiver has not read.
 func (l *lane) clear() {
 	for l.in.Len() > 0 {
 		l.in.Pop()

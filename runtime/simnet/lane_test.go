@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// taker is a sink that takes frames until it is told to hold those of a lane.
+// taker is a sink that takes frames until it is told to hold a lane's frames.
 type taker struct {
 	holds [wire.Lanes]bool
 	got   []uint64 // their numbers

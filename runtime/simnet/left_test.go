@@ -48,12 +48,12 @@ func TestRankThatHasLeftIsNotLost(t *testing.T) {
 }
 
 // foundAlone is the latest time at which a rank without neighbours knows of a silence that begins
-// at 0. After six seconds the rank asks those that it waits for, sixteen in an eighth of that time,
-// and counts six more seconds. Then all remaining ranks agree. That takes a second, to find that
-// ranks take no connections, one after the other.
+// at 0. After six seconds the rank asks the ranks that it waits for, sixteen in an eighth of that
+// time, and counts six more seconds. Then all remaining ranks agree. This takes a second, because
+// ranks find one after the other that ranks take no connections.
 const foundAlone = 24 * Second
 
-// A rank that waits for a vanished rank finds it, even when all ranks near the vanished one have
+// A rank that waits for a vanished rank finds it, even when all ranks near the vanished rank have
 // left. No rank that has left is named as lost.
 func TestWaitingRankNoticesVanishedHost(t *testing.T) {
 	for _, c := range []struct {
@@ -82,8 +82,8 @@ func TestWaitingRankNoticesVanishedHost(t *testing.T) {
 	}
 }
 
-// Several ranks die at once while others leave. Every call of the others ends. Those that fail name
-// the same ranks, which every run checks, and no rank that has left.
+// Several ranks die at once while others leave. Every call of the others ends. Failed calls name
+// the same ranks, as every run checks, and no rank that has left.
 func TestDeathsAmongLeavingRanks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
@@ -117,7 +117,7 @@ func TestDeathsAmongLeavingRanks(t *testing.T) {
 }
 
 // The same holds for every schedule, whichever rank vanishes, and whenever: every call of the
-// others ends, and those that fail name only that rank.
+// others ends, and failed calls name only that rank.
 func TestLeavingRanksNoticeVanishedHost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")

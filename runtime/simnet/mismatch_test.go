@@ -58,7 +58,7 @@ func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
 }
 
 // If the other side of a mismatch, or the rank that should tell all, cannot be asked, the rank that
-// has found the mismatch waits for a second or two and then tells what it knows.
+// has found the mismatch waits for a second or two. Then it tells the words that it knows.
 func TestMismatchWithTheAbsent(t *testing.T) {
 	late := Fault{Kind: FaultLate, Rank: 0, Until: 10 * Second}
 	sc := still(5, []Fault{{Kind: FaultMismatch, Rank: 3}, late}, Op{Kind: OpBcast, Algorithm: "bcast/chain", Root: 2, Bytes: 10}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})

@@ -10,8 +10,8 @@ import (
 const (
 	gramHead    = 14 + 20 + 8 + 48
 	segmentHead = 14 + 20 + 32
-	frameHead   = 40 // of a frame, in the first segment of a lane that carries it
-	leastRoom   = 64 // that a datagram takes of a buffer at least
+	frameHead   = 40 // of a frame, in the first of its segments in a lane
+	leastRoom   = 64 // least number of bytes that a datagram takes of a buffer
 )
 
 type packet struct {
@@ -31,7 +31,7 @@ type packet struct {
 	tries int
 
 	sentAt   Time // time of the last transmission
-	confirms bool // num bytes of lane have arrived, the last of them in packet offset, which was sent at sentAt
+	confirms bool // num bytes of lane have arrived, the last ones in packet offset, sent at sentAt
 }
 
 // packets reuses packets with their memory.

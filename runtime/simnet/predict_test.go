@@ -67,7 +67,7 @@ func TestLongBroadcastsTakeOneCopy(t *testing.T) {
 	}
 }
 
-// A loss costs about what is lost, even with only two ranks that ask each other.
+// A loss costs about as much as the lost bytes, even with only two ranks that ask each other.
 func TestLossesCostWhatIsLost(t *testing.T) {
 	const bytes, rate = 16 << 20, 100e6
 	for _, algorithm := range []string{acked, chained} {
@@ -82,7 +82,7 @@ func TestLossesCostWhatIsLost(t *testing.T) {
 	}
 }
 
-// The same holds for chunks of hundreds of datagrams, each of which loses more than one request
+// The same holds for chunks of hundreds of datagrams, where each chunk loses more than one request
 // asks for. Before this was so, 1 GiB to three hosts, in chunks of 1 MiB, took 25 s instead of 9 s.
 func TestLossesOfLargeChunksCostWhatIsLost(t *testing.T) {
 	const bytes, rate = 64 << 20, 1e9

@@ -55,7 +55,7 @@ type ending struct {
 	lost    []loss
 	late    []bool // ranks that have not received everything in time
 	healthy bool
-	behind  int // what was still to be sent at the last check
+	behind  int // bytes and frames to send at the last check
 	silent  bool
 	sealed  bool // nothing may be sent any more
 }

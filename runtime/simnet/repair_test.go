@@ -11,19 +11,19 @@ import (
 )
 
 // The tests of this file, of gaps and of deaths state each fault. The network has no other faults
-// and takes some nanoseconds, so only what a rank waits for takes time.
+// and takes some nanoseconds, so only timeouts take time.
 
 const (
 	base = 20 * Millisecond  // Comm.Repair
 	idle = 200 * Microsecond // Comm.Idle
 )
 
-// still returns a scenario on such a network.
+// still returns a scenario on a network with only the given faults.
 func still(ranks int, faults []Fault, ops ...Op) *Scenario {
 	return &Scenario{Ranks: ranks, Net: Net{Multicast: true, Datagram: 100, Ordered: true}, Faults: faults, Script: ops}
 }
 
-// drops loses all packets of a way to a rank, or those of some chunks.
+// drops loses all packets of a way to a rank, or only the packets of some chunks.
 func drops(rank int, way Way, chunks ...int) Fault {
 	return Fault{Kind: FaultLoss, Host: rank, Until: 600 * Second, PerMille: 1000, Way: way, Chunks: chunks}
 }
@@ -53,10 +53,10 @@ func (r *Result) returned() []Time {
 	return times
 }
 
-// A rank that gets an ACK for a message which it lacks asks the sender of the ACK at once (paper
-// 002, section 3.3.4). No timeout passes, at most the moment until the background of a rank that
-// has returned takes over. That rank answers from the message that it kept, because its buffer
-// holds other bytes by then.
+// A rank that gets an ACK for a message that it lacks asks the sender of the ACK at once (paper
+// 002, section 3.3.4). No timeout passes; at most the background of a rank that has returned must
+// first take over. That rank answers from the message that it kept, because its buffer holds other
+// bytes by then.
 func TestUnmatchedAckIsAskedForAtOnce(t *testing.T) {
 	r := runs(t, still(8, deaf(2, 4, 6), Op{Kind: OpBcast, Algorithm: acked, Bytes: 5}))
 	require.LessOrEqual(t, r.End, 10*idle)

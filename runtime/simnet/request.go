@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// request is an operation that a process has started. Blocking calls start one and wait for it, as
-// those of runtime.Comm do.
+// request is an operation that a process has started. Blocking calls start a request and wait for
+// it, as in runtime.Comm.
 type request struct {
 	step int
 	op   Op
@@ -51,8 +51,8 @@ func (p *process) requestOf(step int) *request {
 	return nil
 }
 
-// serveRequests begins the requests that may begin and ends those that are complete, and reports
-// whether there were any.
+// serveRequests begins the requests that may begin and ends complete requests. It reports whether
+// there were any.
 func (p *process) serveRequests() (moved bool) {
 	for i := 0; i < len(p.open); {
 		switch r := p.open[i]; {

@@ -13,7 +13,7 @@ import (
 // Result is the result of a run.
 type Result struct {
 	Violation error           // the first broken promise; nil: none
-	Digest    uint64          // hash of everything that happened, which is the same for the same scenario
+	Digest    uint64          // hash of everything that happened; the same for the same scenario
 	Events    int             // steps of the simulation
 	End       Time            // when the last process had ended
 	Calls     []Call          // in the order of their returns
@@ -249,7 +249,7 @@ func (w *world) happen(e *event) {
 	}
 }
 
-// laneOpened continues what waited for a connection.
+// laneOpened continues work that waited for a connection.
 func (p *process) laneOpened(l *lane) {
 	if p.state == closing {
 		p.part()

@@ -60,8 +60,8 @@ type Net struct {
 	Steady bool `json:"steady,omitempty"` // losses do not narrow a lane's window, as with BBR
 	// Confirm is the length on the wire of the confirmation of a packet of a lane, in bytes.
 	// Confirmations wait in the links' queues and may be lost. They also report packets that they
-	// have overtaken, which are then sent again at once. By default confirmations use no bytes, and
-	// only timeouts reveal losses.
+	// have overtaken; these packets are then sent again at once. By default confirmations use no
+	// bytes, and only timeouts reveal losses.
 	Confirm int `json:"confirm,omitempty"`
 	// Turn is the number of bytes that a process has under way to other hosts when long frames
 	// begin to wait, as in runtime/tcp; 0: they never wait.
@@ -90,8 +90,8 @@ type Comm struct {
 type OpKind string
 
 // The kinds of steps. All ranks have the same script. The name of each collective of
-// [ir.Collective] is a kind too, except collectives that publish messages. Such a step moves blocks
-// of Bytes by Algorithm, from or to Root if the collective has one.
+// [ir.Collective] is a kind too, except collectives that publish messages. A collective step moves
+// blocks of Bytes by Algorithm, from or to Root if the collective has one.
 const (
 	OpBcast   OpKind = "bcast"
 	OpBarrier OpKind = "barrier"
@@ -137,7 +137,7 @@ const (
 	FaultLate      FaultKind = "late"      // the process Rank begins at Until
 	FaultCrash     FaultKind = "crash"     // the process Rank dies at From; its connections end after Amount
 	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From, without any notice
-	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, with blocks of another length, or by another algorithm if it has neither
+	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, with blocks of another length, or by another algorithm if the call has neither
 )
 
 // Fault is a fault that is active from From until Until.
@@ -188,8 +188,7 @@ func ReadScenario(r io.Reader) (*Scenario, error) {
 	return &s, s.check()
 }
 
-// row returns the collective of a step. For a step that is no collective it returns the zero row,
-// without blocks.
+// row returns the collective of a step. For any other step it returns the zero row, without blocks.
 func (o *Op) row() ir.Collective {
 	row, _ := ir.CollectiveNamed(string(o.Kind))
 	return row

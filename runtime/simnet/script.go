@@ -20,7 +20,7 @@ type script struct {
 	got     int        // messages taken in all
 	err     error      // why its calls have failed
 	ballot  uint64     // the agreement that it waits for
-	settled Time       // when it closes, though others may not know what it has agreed on with them; 0: not yet
+	settled Time       // when it closes, though others may not know their common agreement; 0: not yet
 	ended   bool       // it has reached the end of its script
 	scratch []byte
 	plans   map[Op]*core.Plan
@@ -101,8 +101,8 @@ func (p *process) start(o *Op) {
 	}
 }
 
-// advance does what the present call can do without polling, and reports whether there was
-// anything.
+// advance does all work of the present call that needs no polling, and reports whether there was
+// any.
 func (p *process) advance() bool {
 	p.takeMail()
 	moved := p.takeTasks()
@@ -126,7 +126,7 @@ func (p *process) advance() bool {
 		p.broken(p.core.Err())
 		return true
 	case o.Kind == OpLearn:
-		_ = p.core.Listen() // the process waits, so that its core looks for silent ranks; that all others have left is no error here
+		_ = p.core.Listen() // the process waits, so that its core looks for silent ranks; it is no error here if all others have left
 	case o.Kind == OpTake:
 		if err := p.core.Listen(); err != nil {
 			p.broken(err)
@@ -217,8 +217,8 @@ func (p *process) finish() {
 	}
 }
 
-// settles waits, before the process closes, until other ranks know what it has agreed on with them.
-// It reports whether the process has to wait.
+// settles waits, before the process closes, until other ranks know their agreement with it. It
+// reports whether the process has to wait.
 func (p *process) settles() bool {
 	if p.settled > 0 || p.core.Confirmed() || p.core.Excluded() != nil {
 		return false
@@ -234,8 +234,8 @@ func (p *process) settles() bool {
 // opSettle is the step of a process before it closes.
 const opSettle OpKind = "settle"
 
-// takeMail takes messages that have arrived: all of them if a goroutine does that, or as many as
-// the present call is for.
+// takeMail takes messages that have arrived: all of them if a goroutine takes messages, or else as
+// many as the present call wants.
 func (p *process) takeMail() {
 	for p.core.Mail() > 0 && (p.w.sc.Eager || p.wantsMail()) {
 		m := p.core.Take()

@@ -100,7 +100,7 @@ func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
 	}
 }
 
-// sends records a frame. A core that has ended must not send one.
+// sends records a frame. A core that has ended must not send a frame.
 func (p *process) sends(what noteKind, to int, f *wire.Frame) {
 	p.w.note(what, p.rank, &f.Header, to)
 	if p.sealed {
@@ -144,7 +144,7 @@ func (out *outlet) pop() {
 }
 
 // roomToSend reports whether a datagram may be sent now. If not, it schedules a look of the process
-// for the time at which it may.
+// for the time when it may be sent.
 func (p *process) roomToSend(out *outlet, size int) bool {
 	w := p.w
 	if len(w.hosts) == 1 {
@@ -178,7 +178,7 @@ func (p *process) throw(out *outlet, o *outgoing, to, n int) {
 	}
 }
 
-// handAll passes to the systems what they take from the lanes.
+// handAll passes as much of the lanes to the systems as they take.
 func (p *process) handAll() (moved bool) {
 	kept := p.waiting[:0]
 	for _, l := range p.waiting {

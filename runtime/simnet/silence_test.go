@@ -90,7 +90,7 @@ func TestListenerNoticesVanishedHost(t *testing.T) {
 }
 
 // Ranks wait for a process that is stopped for less than the silence. A process that is stopped for
-// longer is lost, by name, and is told so when it continues.
+// longer is lost: errors name it, and it is told when it continues.
 func TestStoppedProcess(t *testing.T) {
 	for _, op := range steps() {
 		t.Run(op.Algorithm, func(t *testing.T) {
@@ -232,8 +232,8 @@ func TestSilentTogether(t *testing.T) {
 	})
 }
 
-// Processes that are stopped together and continue later are told that they were lost, each about
-// itself, whether the others are still there or have closed.
+// Processes that are stopped together and continue later each hear that they were lost, whether the
+// others are still there or have closed.
 func TestStoppedTogetherComeBack(t *testing.T) {
 	for _, silent := range [][]int{{1, 4}, {2, 3}, {0, 3}, {0, 1, 5}, {1, 2, 3}} {
 		for _, closes := range []bool{false, true} {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lossy returns a fault that loses packets of every host, also those of puts.
+// lossy returns a fault that loses packets of every host, also packets of puts.
 func lossy(perMille int) Fault {
 	return Fault{Kind: FaultLoss, Host: -1, Until: 600 * Second, PerMille: perMille}
 }

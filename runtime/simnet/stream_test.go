@@ -39,7 +39,7 @@ func TestPiecesTakeOneCopy(t *testing.T) {
 	for _, c := range []struct {
 		algorithm       string
 		perMille        int
-		percent, copies Time // limits, as a percentage of what the wire needs, for 5 and for 15 hosts
+		percent, copies Time // limits, as percentages of the wire's time, for 5 and for 15 hosts
 	}{
 		{acked, 0, 102, 102}, {acked, 10, 102, 103}, {acked, 50, 105, 110},
 		{chained, 0, 102, 102}, {chained, 10, 103, 103}, {chained, 50, 120, 120},
@@ -70,8 +70,8 @@ func TestPiecesTakeOneCopy(t *testing.T) {
 	}
 }
 
-// Wherever losses fall, no rank is put by TCP what datagrams bring. That once happened in one run
-// of three, which then took two to six times as long.
+// Wherever losses fall, TCP puts nothing that datagrams bring. It once did so in one run of three,
+// and that run took two to six times as long.
 func TestPiecesUnderLosses(t *testing.T) {
 	const pieces = 24
 	for _, algorithm := range []string{acked, chained} {
@@ -87,14 +87,14 @@ func TestPiecesUnderLosses(t *testing.T) {
 }
 
 // On links that are so slow that a burst takes longer than a base timeout, packets on their way are
-// not taken for lost. Once all of them were put too, to all ranks, which took five times as long as
-// one copy.
+// not taken for lost. Once all of them were also put to all ranks, and the run took five times as
+// long as one copy.
 func TestPiecesOverSlowLinks(t *testing.T) {
 	const pieces = 6
 	for _, c := range []struct {
 		rate     int64
 		perMille int
-		percent  Time // limit, as a percentage of what the wire needs
+		percent  Time // limit, as a percentage of the wire's time
 	}{
 		{500e3, 0, 300}, {500e3, 50, 170}, {1e6, 0, 105}, {2e6, 0, 105}, {2e6, 10, 105}, {2e6, 50, 110}, {10e6, 0, 105}, {10e6, 50, 120},
 	} {

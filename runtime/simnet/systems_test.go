@@ -160,9 +160,9 @@ func TestCoresAreShared(t *testing.T) {
 	require.Greater(t, took(1), 8*Millisecond)
 }
 
-// If losses do not narrow windows, a single connection that may have more bytes in flight than a
-// link's queue holds costs a pipeline the length of that queue: everything behind a hole waits for
-// it. With fewer bytes in flight it takes one copy.
+// If losses do not narrow windows, a single connection with more bytes in flight than a link's
+// queue holds delays a pipeline by the length of that queue: everything behind a hole waits for it.
+// With fewer bytes in flight it takes one copy.
 func TestWindowBeyondTheQueueDelaysAPipeline(t *testing.T) {
 	const bytes, rate, queue = 512 << 10, 100e6, 128 << 10
 	took := func(flight int) Time {

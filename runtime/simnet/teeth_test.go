@@ -80,7 +80,7 @@ func TestLostPutIsFound(t *testing.T) {
 }
 
 func TestBodiesThatAreUsedForTooLongAreFound(t *testing.T) {
-	late := func(f *wire.Frame) *wire.Frame { // it says that the body has left, and reads it later
+	late := func(f *wire.Frame) *wire.Frame { // says that the body has left, and reads it later
 		g := *f
 		if g.Unsent != nil {
 			*g.Unsent--
@@ -110,8 +110,8 @@ func broken(t *testing.T, name string) tamper {
 	return tamper{programs: func(*Op) *ir.Schedule { return s }}
 }
 
-// Ranks leave a dissemination that forgets to wait too soon in some of the runs in which ranks come
-// late. No particular order has to be known.
+// In some runs where ranks come late, ranks leave a dissemination that forgets to wait too soon.
+// The test need not know any particular order.
 func TestBrokenBarrierIsFound(t *testing.T) {
 	tp, found := broken(t, "forgotten-waits"), 0
 	for seed := range uint64(200) {

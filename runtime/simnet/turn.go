@@ -2,7 +2,7 @@ package simnet
 
 import "math"
 
-// longFrames is the number of bytes in a lane from which on the lane waits for its turn, as in
+// longFrames is the least number of bytes in a lane for which the lane waits for its turn, as in
 // runtime/tcp.
 const longFrames = 4 << 10
 

@@ -2,8 +2,8 @@ package embedded
 
 import "github.com/schedgen/schedgen/runtime/membership"
 
-// ballot numbers the attempts to decide the view after another one. The first ballot of a proposer
-// is its rank in the view; each later one is greater by the view's size.
+// ballot numbers the attempts to decide the view after a view. The first ballot of a proposer is
+// its rank in the view; each later ballot is greater by the view's size.
 type ballot uint64
 
 // proposal is a view that a member has accepted as the next one.
@@ -80,8 +80,8 @@ func (p *poll) count(rank int, a answer) {
 }
 
 // enough reports whether the agreeing members are a quorum: any two quorums have a living member in
-// common, unless all members of one are dead. Half of the members with the first one suffice only
-// when all have been heard or waited for, since more memories are better than fewer.
+// common, unless all members of one quorum are dead. Half of the members with the first member
+// suffice only when all have been heard or waited for, since more memories are better than fewer.
 func (p *poll) enough(all bool) bool {
 	yes, silent := 0, 0
 	for rank, ok := range p.yes {

@@ -11,7 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// bid is one attempt of a member to decide the view after another.
+// bid is one attempt of a member to decide the next view.
 type bid struct {
 	rank    int
 	ballot  ballot
@@ -54,7 +54,7 @@ func (c *council) begin(rank int) {
 	c.say(b, rank, false) // a bidder asks itself first, see round
 }
 
-// say makes b ask member to; the answer may be lost.
+// say makes b ask a member; the answer may be lost.
 func (c *council) say(b *bid, to int, lost bool) {
 	p := b.accept
 	if p == nil {
@@ -75,8 +75,8 @@ func (c *council) say(b *bid, to int, lost bool) {
 	}
 }
 
-// ask makes b ask member to, and goes on with b. A member only goes on with its last bid, but
-// questions of an earlier one may come late.
+// ask makes b ask a member, and goes on with b. A member only goes on with its last bid, but
+// questions of an earlier bid may come late.
 func (c *council) ask(b *bid, to int, lost bool) {
 	current := true
 	for _, later := range c.bids[slices.Index(c.bids, b)+1:] {

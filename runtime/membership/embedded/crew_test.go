@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
 )
 
-// again returns the plug of a process that is started in place of p's.
+// again returns the plug of a process that replaces p's process.
 func (p *plug) again() *plug {
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
@@ -21,7 +21,7 @@ func (p *plug) again() *plug {
 	return other
 }
 
-// crew is members on a cable, each of which knows all addresses.
+// crew is members on a cable. Each of them knows all addresses.
 type crew struct {
 	*cable
 	t        *testing.T

@@ -15,13 +15,13 @@ var (
 	errNotManager = errors.New("another member is the manager")
 )
 
-// change makes the members decide the view that change makes of the newest one. Only one goroutine
+// change makes the members decide the view that change makes of the newest view. Only one goroutine
 // of a process decides at a time.
 func (m *Manager) change(ctx context.Context, change membership.Change) error {
 	return m.propose(ctx, change, func(v membership.View) bool { return m.manages(v) })
 }
 
-// propose does so as long as entitled says that this member may.
+// propose makes the members decide a change, as long as entitled says that this member may.
 func (m *Manager) propose(ctx context.Context, change membership.Change, entitled func(membership.View) bool) error {
 	select {
 	case m.turn <- struct{}{}:
@@ -45,8 +45,8 @@ func (m *Manager) propose(ctx context.Context, change membership.Change, entitle
 	}
 }
 
-// decide tries once to make the members of base decide the next view: next, or a view that one of
-// them has accepted before. When it returns nil, a view is decided and learnt.
+// decide tries once to make the members of base decide the next view: next, or a view that a member
+// has accepted before. When it returns nil, a view is decided and learnt.
 func (m *Manager) decide(ctx context.Context, base, next membership.View) error {
 	rank := base.Rank(m.me().ID)
 	if rank < 0 {
@@ -70,7 +70,8 @@ func (m *Manager) decide(ctx context.Context, base, next membership.View) error 
 	return nil
 }
 
-// nextBallot returns and takes this member's lowest ballot that is greater than all promised ones.
+// nextBallot returns and takes this member's lowest ballot that is greater than all promised
+// ballots.
 func (m *Manager) nextBallot(rank, size ballot) ballot {
 	m.mu.Lock()
 	defer m.mu.Unlock()

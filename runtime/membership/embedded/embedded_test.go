@@ -39,8 +39,8 @@ func TestEmbedded(t *testing.T) {
 	membershiptest.Run(t, func(*testing.T) membershiptest.Group { return &group{} })
 }
 
-// If the network is cut, the part with more than half of the members goes on, or with half
-// including the first. The members of the other part get an error.
+// If the network is cut, the part that goes on has more than half of the members, or half including
+// the first. The members of the other part get an error.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct{ size, cut, from, to int }{
 		{2, 1, 0, 1}, {3, 1, 1, 3}, {4, 2, 0, 2}, {5, 2, 2, 5}, {5, 3, 0, 3}, {11, 5, 5, 11},
@@ -70,7 +70,7 @@ func testPartition(t *testing.T, size, cut, from, to int) {
 	}
 	line.cutAt(cut)
 	for rank, m := range managers {
-		v, err := last(ctx, m, func(v membership.View) bool { // not one from before all had joined
+		v, err := last(ctx, m, func(v membership.View) bool { // not a view from before all had joined
 			return len(v.Members) == to-from && v.Members[0].ID == members[from].ID
 		})
 		if rank < from || rank >= to {

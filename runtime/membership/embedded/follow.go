@@ -35,7 +35,7 @@ func (m *Manager) follow() {
 }
 
 // attend follows the manager of v. If it does not answer, attend makes sure that there is another
-// one.
+// manager.
 func (m *Manager) attend(v membership.View) {
 	err := m.attach(v)
 	switch {
@@ -71,8 +71,8 @@ func (m *Manager) lead() {
 	}
 }
 
-// secondLook gives all members the time to connect to this manager. It removes those that have died
-// in between, since they have no connection that breaks.
+// secondLook gives all members the time to connect to this manager. It removes members that have
+// died in between, since they have no connection that breaks.
 func (m *Manager) secondLook() {
 	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/16) == nil {
 		m.hearAll()
@@ -82,7 +82,7 @@ func (m *Manager) secondLook() {
 
 // rest waits for the next check for silent members. If that takes too long, this process was
 // stopped, or had no time, and could not hear any member: the others may even have another manager,
-// which they name when they are asked. rest reports false when the manager is closed.
+// and name it when they are asked. rest reports false when the manager is closed.
 func (m *Manager) rest() bool {
 	begun := m.cfg.Clock.Now()
 	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
@@ -126,10 +126,10 @@ func (m *Manager) silent() (ids []membership.ID) {
 	return ids
 }
 
-// attach takes views from the manager of v until that is no longer the manager, or does not answer.
+// attach takes views from the manager of v until it is no longer the manager, or does not answer.
 func (m *Manager) attach(v membership.View) error {
 	manager, q := v.Members[0], m.hello(kindAttach)
-	q.To, q.Base = manager.ID, &v // in case it has not heard that it is the manager
+	q.To, q.Base = manager.ID, &v // in case that member has not heard that it is the manager
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	defer cancel(context.Canceled)
 	m.wg.Go(func() {
@@ -210,8 +210,8 @@ func (m *Manager) beat(ctx context.Context, l *line) {
 	}
 }
 
-// succeed makes sure that there is a manager when the one of v does not answer: this member, if no
-// member before it answers.
+// succeed makes sure that there is a manager when the manager of v does not answer: this member, if
+// no member before it answers.
 func (m *Manager) succeed(v membership.View) {
 	before := v.Members[:v.Rank(m.me().ID)]
 	for asked := 0; asked < len(before); {
@@ -240,7 +240,7 @@ func (m *Manager) succeed(v membership.View) {
 }
 
 // anyAnswers asks some members of v at once whether they are there. It also tells them v, since
-// they may be cut off from the members that would have.
+// they may be cut off from the members that would have told them.
 func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bool {
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -262,8 +262,8 @@ func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bo
 }
 
 // proclaim tells all members of the newest view that this member is the manager now, so that they
-// need not find that the previous one is silent. Members that do not hear it find out themselves.
-// proclaim removes members that have died.
+// need not find that the previous manager is silent. Members that do not hear it find out
+// themselves. proclaim removes members that have died.
 func (m *Manager) proclaim() {
 	v := m.board.View()
 	if !m.manages(v) {

@@ -125,7 +125,7 @@ func (m *Manager) founds() bool {
 }
 
 // seek asks the seeds, and members that they name, to let this process in. It reports whether any
-// of them knows of the group, or may know and has not said.
+// of them knows of the group, or may know but has not answered.
 func (m *Manager) seek(ctx context.Context) (found bool, err error) {
 	self := m.me()
 	for _, seed := range m.cfg.Seeds {
@@ -168,7 +168,7 @@ func (m *Manager) petition(ctx context.Context, r *response, q *request) error {
 	return errors.New("the manager changes")
 }
 
-// said returns another member's words as an error of this one.
+// said returns another member's words as an error of this member.
 func said(why string) error {
 	if why == membership.ErrFull.Error() {
 		return membership.ErrFull
@@ -248,7 +248,7 @@ func (m *Manager) urgeOnce(ctx context.Context, v membership.View, q *request, c
 	return err
 }
 
-// because returns end, the reason why something ended, with the last error before.
+// because returns end, the reason why something ended, with the last error before it.
 func because(end, last error) error {
 	if last == nil {
 		return end
@@ -265,7 +265,7 @@ func (m *Manager) Close() error {
 }
 
 // silence stops everything that this member sends and receives. It closes the listener first, so
-// that a member whose connection breaks, and which asks again, is refused.
+// that a member whose connection breaks, and that asks again, is refused.
 func (m *Manager) silence() {
 	m.cfg.Listener.Close() // it may be closed already
 	m.close()
@@ -305,8 +305,8 @@ func (m *Manager) ask(ctx context.Context, member *membership.Member, q *request
 
 var errSilent = errors.New("no answer in time")
 
-// askMember sends q to a member, or, if member has no identity, to whichever process answers at its
-// address, and takes the view in the answer. If the connection breaks it asks again: requests may
+// askMember sends q to a member and takes the view in the answer. If member has no identity, any
+// process at its address may answer. If the connection breaks, askMember asks again: requests may
 // safely be repeated.
 func (m *Manager) askMember(ctx context.Context, member *membership.Member, q *request) (*response, error) {
 	q.Version, q.Group, q.From, q.To = version, m.cfg.Group, m.me().ID, member.ID
@@ -328,7 +328,7 @@ func (m *Manager) touch() {
 	m.contact = now
 }
 
-// impatient reports whether that was too long ago.
+// impatient reports whether enough of the group was last heard too long ago.
 func (m *Manager) impatient() bool {
 	now := m.cfg.Clock.Now()
 	m.mu.Lock()

@@ -40,7 +40,7 @@ type request struct {
 	Member  *membership.Member `json:"member,omitempty"` // join
 	Epoch   uint32             `json:"epoch,omitempty"`  // report
 	Lost    []membership.ID    `json:"lost,omitempty"`   // report
-	Base    *membership.View   `json:"base,omitempty"`   // a decided view, for prepare and accept; for attach and ping if the other may not know it
+	Base    *membership.View   `json:"base,omitempty"`   // a decided view, for prepare and accept; for attach and ping if the other member may not know it
 	Next    *membership.View   `json:"next,omitempty"`   // accept
 	Ballot  ballot             `json:"ballot,omitempty"` // prepare, accept
 }
@@ -52,7 +52,7 @@ type response struct {
 	Err       string `json:"error,omitempty"`
 	Elsewhere bool   `json:"elsewhere,omitempty"` // ask the first member of View
 	Alive     bool   `json:"alive,omitempty"`     // only a sign of life, without View
-	Other     bool   `json:"other,omitempty"`     // this process is not the member that was asked, which is dead
+	Other     bool   `json:"other,omitempty"`     // this process is not the member that was asked; that member is dead
 }
 
 // check returns an error if a decoded request lacks a field that its kind needs.
@@ -149,7 +149,7 @@ func (d dialer) open(ctx context.Context, addr string, r *request) (l *line, sto
 	if err != nil {
 		return nil, nil, err
 	}
-	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // a connection to itself, as in meet
+	if conn.LocalAddr().String() == conn.RemoteAddr().String() { // a connection of this process to itself, as in meet
 		conn.Close()
 		return nil, nil, fmt.Errorf("nobody listens at %s: %w", addr, unix.ECONNREFUSED)
 	}
@@ -181,8 +181,8 @@ func (d dialer) ask(ctx context.Context, addr string, r *request) (*response, er
 	return answer, nil
 }
 
-// refused reports whether err says that the process that was asked is dead: its host lives, and no
-// process listens there, or another one does.
+// refused reports whether err says that the asked process is dead: its host lives, and no process
+// listens there, or another process does.
 func refused(err error) bool {
 	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, errOther)
 }

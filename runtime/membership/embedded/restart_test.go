@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// A process that is started at once at the address of a dead one is not taken for it: the dead
+// A process that is started at once at the address of a dead member is not taken for it: the dead
 // member is removed, and the new one joins.
 func TestRestartAtTheSameAddress(t *testing.T) {
 	for size := 2; size <= 4; size++ {

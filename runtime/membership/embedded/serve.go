@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// maxGuests is the greatest number of connections served at a time: those of all members, their
-// further requests, and strangers.
+// maxGuests is the greatest number of connections served at a time: one for each member, and more
+// for further requests and strangers.
 const maxGuests = 4*membership.MaxMembers + 64
 
 // accept serves connections until the listener is closed.
@@ -22,7 +22,7 @@ func (m *Manager) accept() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // out of descriptors, say: those that are open go on
+		case err != nil: // out of descriptors, say: open connections go on
 			pause = min(2*pause, m.cfg.TTL/16)
 			if clock.Sleep(m.ctx, m.cfg.Clock, pause) != nil {
 				return
@@ -49,8 +49,8 @@ func (m *Manager) welcome(n int) bool {
 	return true
 }
 
-// serve answers one request. It closes a connection that sends nothing for TTL, or does not take
-// its answer for that long.
+// serve answers one request. It closes a connection that sends nothing, or does not take its
+// answer, for TTL.
 func (m *Manager) serve(conn net.Conn) {
 	defer conn.Close()
 	stop := context.AfterFunc(m.ctx, func() { conn.Close() })
@@ -119,8 +119,8 @@ func (m *Manager) manage(change membership.Change) *response {
 	return r
 }
 
-// stream sends views to a member, and signs of life in both directions, as long as that is a member
-// and this one is the manager.
+// stream sends views to a member, and signs of life in both directions, as long as id is a member
+// and this member is the manager.
 func (m *Manager) stream(l *line, id membership.ID) {
 	m.hear(id)
 	silence := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { l.conn.Close() })

@@ -25,7 +25,7 @@ func TestManySilentMembers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrew(t, size, around(func(ctx context.Context, _ int, dial func() (net.Conn, error)) (net.Conn, error) {
 					conn, err := dial()
-					if errors.Is(err, errCut) { // no process answers so
+					if errors.Is(err, errCut) { // no process gives this answer
 						<-ctx.Done()
 					}
 					return conn, err
@@ -54,7 +54,7 @@ type leap struct {
 
 func (c *leap) Now() time.Time { return c.System.Now().Add(time.Duration(c.by.Load())) }
 
-// A manager that could not hear for a while takes no member for silent because of that.
+// A manager that could not hear for a while does not therefore take members for silent.
 func TestStoppedManagerHearsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := new(leap)
@@ -73,8 +73,8 @@ func TestStoppedManagerHearsFirst(t *testing.T) {
 	})
 }
 
-// A member that dies while the others turn to another manager is found at once, too: before it has
-// heard of that manager, and right after.
+// A member that dies while the others turn to another manager is also found at once, whether it
+// dies before it has heard of that manager or right after.
 func TestDeathInAHandOver(t *testing.T) {
 	for _, rest := range []time.Duration{0, time.Millisecond} {
 		t.Run(fmt.Sprint(rest), func(t *testing.T) {

@@ -201,7 +201,7 @@ func (m *Manager) lost() {
 }
 
 func (m *Manager) end(err error) {
-	m.close(err) // close first: a member that hears it is lost must not find it alive
+	m.close(err) // close first: a member that hears of the loss must not find its manager alive
 	m.board.Fail(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -108,7 +108,7 @@ func TestWatchThatSaysNothing(t *testing.T) {
 	require.Len(t, next.Members, 2)
 }
 
-// An answer about another lease says neither that this one lives nor that it has ended.
+// An answer about another lease says neither that this lease lives nor that it has ended.
 func TestAnswerAboutAnotherLease(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -160,7 +160,7 @@ func TestSilentServer(t *testing.T) {
 	require.ErrorIs(t, m.Report(t.Context(), v.Epoch), membership.ErrLost)
 }
 
-// A dead endpoint, and one that is no etcd, do not keep members from joining.
+// A dead endpoint, and an endpoint that is not an etcd, do not keep members from joining.
 func TestSeveralEndpoints(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -229,7 +229,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Many members join at once: exactly one view follows each.
+// Many members join at once: exactly one view follows each view.
 func TestAllAtOnce(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
@@ -264,7 +264,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A member that waits for a missing etcd says which one, and why it does not answer.
+// A member that waits for a missing etcd says which etcd, and why it does not answer.
 func TestWaitingIsTold(t *testing.T) {
 	t.Parallel()                       // it waits
 	at := "http://" + porttest.Hold(t) // no server listens there

@@ -32,7 +32,7 @@ func (m *Manager) change(ctx context.Context, change membership.Change, ops ...o
 }
 
 // apply replaces the view of s, unless another member has. It reports whether change leaves the
-// view as it is, which is the only sign that the change is done.
+// view as it is: only this shows that the change is done.
 func (m *Manager) apply(ctx context.Context, s *state, change membership.Change, ops ...operation) (done bool, err error) {
 	next, err := change(s.view)
 	if err != nil || next.Epoch == s.view.Epoch {

@@ -34,7 +34,7 @@ func Start(t *testing.T) *Server {
 	return s
 }
 
-// URL returns where it answers.
+// URL returns the URL at which the server answers.
 func (s *Server) URL() string { return s.client }
 
 // The times of a start.
@@ -43,7 +43,7 @@ const (
 	startLook = 20 * time.Millisecond
 )
 
-// Resume starts it, with what it knew, and waits until it answers.
+// Resume starts the server with its old data, and waits until it answers.
 func (s *Server) Resume(t *testing.T) {
 	s.cmd = exec.Command("etcd", "--data-dir", s.dir, "--name", "a",
 		"--listen-client-urls", s.client, "--advertise-client-urls", s.client,
@@ -78,13 +78,13 @@ func (s *Server) healthy(ctx context.Context) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Stop kills it.
+// Stop kills the server.
 func (s *Server) Stop(*testing.T) {
 	s.cmd.Process.Kill()
-	s.cmd.Wait() // it says that it was killed
+	s.cmd.Wait() // the error says that it was killed
 }
 
-// Freeze stops its process: it takes connections and answers nothing.
+// Freeze stops the server's process: it takes connections and answers nothing.
 func (s *Server) Freeze(t *testing.T) {
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
 }

@@ -139,7 +139,7 @@ func (m *Manager) Leave(ctx context.Context) error {
 	if err := m.urgeChange(ctx, membership.Without(m.me())); err != nil {
 		return fmt.Errorf("leave the group in %s: %w", m.cfg.Dir, err)
 	}
-	os.Remove(m.pulseFile(m.me())) // only members have files, whether read or not
+	os.Remove(m.pulseFile(m.me())) // only members have files, whether others have read them or not
 	return nil
 }
 
@@ -163,12 +163,12 @@ func (m *Manager) Close() error {
 // lost ends the membership: this member has given no sign of life for TTL.
 func (m *Manager) lost() {
 	err := fmt.Errorf("%w: the files in %s cannot be written for %v", membership.ErrLost, m.cfg.Dir, m.cfg.TTL)
-	m.close(err) // close first: a member that hears it is lost must not find it alive
+	m.close(err) // close first: a member that hears of the loss must not find its manager alive
 	m.board.Fail(err)
 }
 
-// follow writes signs of life and reads those of others, until this process is no longer a member.
-// It retries failures, until lost.
+// follow writes signs of life and reads the signs of others, until this process is no longer a
+// member. It retries failures, until lost.
 func (m *Manager) follow() {
 	defer close(m.followed)
 	defer m.lease.Stop()
@@ -188,13 +188,13 @@ func (m *Manager) follow() {
 			return
 		}
 		if silent := m.silent(v); len(silent) > 0 {
-			m.apply(v, membership.Without(silent...)) // another member may be faster; otherwise it is tried again
+			m.apply(v, membership.Without(silent...)) // another member may be faster; if not, follow tries again
 		}
 	}
 }
 
 // silent returns the watched members whose numbers have not changed for TTL, while this process has
-// looked all the time. A process that was stopped itself has not.
+// looked all the time. A process that was stopped has not looked.
 func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 	watched := v.Members[:1]
 	if v.Members[0].ID == m.me() {
@@ -260,8 +260,8 @@ func (m *Manager) change(ctx context.Context, change membership.Change) error {
 	return context.Cause(ctx)
 }
 
-// apply links the view that change makes of v. It reports whether change leaves v as it is, which
-// is the only sign that the change is done.
+// apply links the view that change makes of v. It reports whether change leaves v as it is: only
+// this shows that the change is done.
 func (m *Manager) apply(v membership.View, change membership.Change) (done bool, err error) {
 	next, err := change(v)
 	if err != nil || next.Epoch == v.Epoch {

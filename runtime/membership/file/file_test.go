@@ -67,7 +67,7 @@ func TestTidy(t *testing.T) {
 	require.LessOrEqual(t, len(alive), 8, "%v", alive)
 }
 
-// Exactly one view follows each, however many members try to make it.
+// Exactly one view follows each view, however many members try to make it.
 func TestAllAtOnce(t *testing.T) {
 	g := &group{filepath.Join(t.TempDir(), "group")}
 	var wg, closing sync.WaitGroup
@@ -149,7 +149,7 @@ func (c *drowsy) AfterFunc(d time.Duration, f func()) clock.Timer {
 }
 
 // A host that was stopped with all its members goes on. The first member may be the first to run
-// again, and must not take the others for dead, which had no time to write either.
+// again, and must not take the others for dead: they had no time to write either.
 func TestStoppedWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, others, dir := new(leap), new(drowsy), filepath.Join(t.TempDir(), "group")

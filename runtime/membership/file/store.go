@@ -27,8 +27,8 @@ func (m *Manager) viewFile(epoch uint32) string {
 	return filepath.Join(m.cfg.Dir, fmt.Sprintf("view.%010d", epoch))
 }
 
-// newest returns the newest view, or one of epoch 0 if there is none. So many views may come while
-// it looks that the one it has found is removed.
+// newest returns the newest view, or a view of epoch 0 if there is none. While newest looks, so
+// many views may come that the view it has found is removed.
 func (m *Manager) newest() (v membership.View, err error) {
 	for range maxLooks {
 		var epochs []uint32
@@ -82,7 +82,7 @@ func decode(r io.Reader) (v membership.View, err error) {
 	return v, v.Check()
 }
 
-// link makes v the view of its epoch. The error is os.ErrExist if that epoch has a view.
+// link makes v the view of its epoch. The error is os.ErrExist if the epoch has a view.
 func (m *Manager) link(v membership.View) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -55,8 +55,8 @@ func testLeaves(t *testing.T, w *world) {
 	}
 }
 
-// Dead members are removed automatically: one in the middle, the first, all but one, one after the
-// other and at once.
+// Dead members are removed automatically: one in the middle, the first, and all except one, one
+// after the other and at once.
 func testDeaths(t *testing.T, w *world) {
 	w.some(5)
 	w.settle()

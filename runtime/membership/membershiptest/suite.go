@@ -27,7 +27,7 @@ type Service interface {
 	Group
 	// Stop makes the manager unreachable for all members.
 	Stop(t *testing.T)
-	// Resume makes it reachable again, with its state.
+	// Resume makes the manager reachable again, with its state.
 	Resume(t *testing.T)
 }
 
@@ -149,7 +149,7 @@ func (w *world) note(m *member, v membership.View) {
 	}
 }
 
-// settle waits until all members that are there see a view of exactly them, and returns it.
+// settle waits until all present members see a view of exactly these members, and returns it.
 func (w *world) settle() membership.View {
 	w.t.Helper()
 	var there []*member
