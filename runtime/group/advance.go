@@ -71,7 +71,8 @@ func (g *Group) isLeaving() bool {
 }
 
 // agree reports whether the members of old go on with it: its rank 0 says which is the newest view
-// that has begun. If old has failed they do not, and another view must follow.
+// that has begun. If old has failed, the members do not go on with it, and another view must
+// follow.
 func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
 	var epoch [4]byte
 	binary.BigEndian.PutUint32(epoch[:], g.View().Epoch)

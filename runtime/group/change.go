@@ -8,8 +8,8 @@ type Change struct {
 	// Came are the members that were not in the previous view. In a member's first view it lists
 	// all members.
 	Came []membership.Member
-	// Left are the members that have called Leave. If other members die at the same time, this may
-	// be unknown; such members are then in Lost.
+	// Left are the members that have called Leave. If other members die at the same time, it may be
+	// unknown that a member has left; the member is then in Lost.
 	Left []membership.Member
 	// Lost are the other members that are gone: they have died, or were taken for dead.
 	Lost []membership.Member

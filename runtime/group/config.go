@@ -28,7 +28,7 @@ type Config struct {
 	// Address is the "host:port" where the members meet when this member is the first; its port may
 	// be 0. The others must be able to reach it.
 	Address string
-	// Advertise is the address that others get instead of the resulting one.
+	// Advertise is the address that others get instead of the address that results from Address.
 	Advertise string
 	// Connect makes the transport of a view.
 	Connect func(ctx context.Context, m Meeting) (wire.Transport, error)
@@ -43,8 +43,8 @@ type Config struct {
 	// and has not been found dead; default 5 s.
 	Grace time.Duration
 	// Patience is how long the members of a view may take to meet before the group fails at this
-	// member; default 2 minutes. A member that is alive and cannot be reached delays all others for
-	// that long.
+	// member; default 2 minutes. A living member that cannot be reached delays all others for that
+	// long.
 	Patience time.Duration
 	// Clock is the source of time; nil means the system's clock.
 	Clock clock.Clock
@@ -53,8 +53,8 @@ type Config struct {
 // MaxName is the greatest length of a group's name in bytes: a job's name also contains the epoch.
 const MaxName = 64
 
-// Meeting is the data that a member needs to meet the other members of a view. Its fields are those
-// of tcp.Config.
+// Meeting is the data that a member needs to meet the other members of a view. Its fields are as in
+// tcp.Config.
 type Meeting struct {
 	View        membership.View
 	Rank, Size  int          // of this member in the view

@@ -31,12 +31,12 @@
 // # How a view is changed
 //
 // A member that hears of a newer view publishes no more messages in the old one, only an end mark.
-// Messages of an origin arrive in order, so a member that has the marks of all members that stay or
+// Messages of an origin arrive in order, so a member with the marks of all members that stay or
 // leave has all their messages. Until then everything goes on in the old view's communicator, down
 // its own trees. Then the members of the new view meet. In its communicator each member says how
 // many messages it has of every origin. Members that lack some get them from a member that has
-// them; members can lack messages only after deaths. For this, every member keeps copies of
-// messages that may not have arrived everywhere: as many of each origin as its window allows under
+// them. Members can lack messages only after deaths. For this, every member keeps copies of
+// messages that may not have arrived everywhere: of each origin, as many as its window allows under
 // way. When all members have passed a barrier, no member lacks a message: the copies are dropped,
 // the old communicator is closed, and publishing goes on.
 //
@@ -51,8 +51,8 @@
 // collective call of the members that returns the communicator for the operations up to the next
 // call, the same as before if there is no newer view. Otherwise each member says in the newest view
 // that it is ready. When all are ready, Advance returns this view's communicator. These
-// announcements are messages, so all members that stay receive the same ones before the next view,
-// and decide alike. The old communicator is closed then, and not sooner: new members disturb no
+// announcements are messages, so all members that stay receive the same announcements before the
+// next view, and decide alike. Only then is the old communicator closed, so new members disturb no
 // running operation. They wait in their first Advance for the others' next call.
 //
 // A death fails the program's communicator, as always. The next Advance of all members gives

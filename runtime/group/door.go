@@ -7,7 +7,7 @@ import (
 )
 
 // door is where the other members connect when this member is the first of a view. It stays open,
-// so that a member that comes before this one is ready waits in the system's queue. Each meeting
+// so that a member that comes before this member is ready waits in the system's queue. Each meeting
 // has a turn at it.
 type door struct{ l *net.TCPListener }
 

@@ -239,8 +239,8 @@ func (g *Group) idle() error {
 }
 
 // conclude closes the program's communicator of e if no member uses it. If e has ended cleanly, the
-// members that stay have received the same announcements of readiness. Otherwise some members may
-// use it and some not, so it must fail.
+// members that stay have received the same announcements of readiness. Otherwise it may be that
+// only some members use the communicator, so it must fail.
 func (g *Group) conclude(e *era, clean bool) {
 	g.mu.Lock()
 	used := e.unready == 0
@@ -250,8 +250,8 @@ func (g *Group) conclude(e *era, clean bool) {
 	}
 }
 
-// blame reports to the manager which members e has lost. A member that has left in good order may
-// only have heard of a newer view earlier.
+// blame reports to the manager which members e has lost. It does not report members that have left
+// in good order: they may only have heard earlier of a newer view.
 func (g *Group) blame(ctx context.Context, e *era, why error) error {
 	var lost []membership.ID
 	var of *runtime.RankError

@@ -14,8 +14,8 @@ import (
 )
 
 // Four members over TCP with etcd as the manager all publish. One dies and one joins. The members
-// that stay have the same messages of each origin, in order, once, and the new member has them from
-// its first view on.
+// that stay have the same messages of each origin, in order, once. The new member has the messages
+// from its first view on.
 func TestOverEtcd(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const messages = 500

@@ -13,7 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// The conditions that errors of a Group wrap, besides those of packages runtime and membership.
+// The conditions that errors of a Group wrap, besides conditions of packages runtime and
+// membership.
 var (
 	// ErrLeft: this member has called Leave.
 	ErrLeft = errors.New("this member has left the group")
@@ -204,7 +205,7 @@ func (g *Group) Next(ctx context.Context) (Message, error) {
 //
 //	for msg, err := range g.Messages(ctx) { … }
 //
-// until ctx or the membership ends: the last iteration has that error and no message.
+// until ctx or the membership ends: the last iteration has this error and no message.
 func (g *Group) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {

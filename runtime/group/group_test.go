@@ -86,8 +86,8 @@ func (c *crowd) publish(g *group.Group, n int) {
 	}
 }
 
-// settle makes each live member publish one more message after the sent ones, and waits until the
-// others have taken it, and so all earlier ones.
+// settle makes each live member publish one more message after the sent messages, and waits until
+// the others have taken it, and so all earlier messages.
 func (c *crowd) settle(live []*group.Group, sent ...int) {
 	for i, g := range live {
 		require.NoError(c.t, g.Publish(c.ctx, numbered(sent[i])))
@@ -206,7 +206,7 @@ func TestDeathsWhilePublishing(t *testing.T) {
 }
 
 // worker runs collective operations until rank 0 says that it is enough. It returns the number of
-// ranks in each.
+// ranks in each operation.
 func worker(c *town, g *group.Group, enough func() bool) (sizes []int, err error) {
 	for {
 		comm, err := g.Advance(c.ctx)
@@ -268,7 +268,7 @@ func TestAdvance(t *testing.T) {
 
 var errFirst = errors.New("not tried yet")
 
-// A communicator that failed by a deadline is replaced by one with the same members.
+// A communicator that failed by a deadline is replaced by a communicator with the same members.
 func TestAdvanceAfterFailure(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)

@@ -9,11 +9,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
-// history is the messages that a member has received from each origin, over all views, and has
-// sent.
+// history is the messages that a member has sent, and has received from each origin, over all
+// views.
 type history struct {
 	window  int // messages of one origin that may be under way
-	bytes   int // bytes of them that may be under way before another one
+	bytes   int // bytes of one origin's messages that may be under way before another message
 	fresh   bool
 	origins map[membership.ID]*past
 }
@@ -21,7 +21,7 @@ type history struct {
 // past is the messages of one origin.
 type past struct {
 	next   uint64 // number of the next message
-	copies []kept // copies of the last messages, up to next, which may not have arrived everywhere
+	copies []kept // copies of the last messages before next, which may not have arrived everywhere
 	spare  [][]byte
 	size   int // bytes of copies
 }
@@ -83,7 +83,7 @@ func (h *history) adopt(v membership.View) (pasts []*past) {
 	return pasts
 }
 
-// settle forgets all copies, and origins that are not in v. All members have the messages below
+// settle forgets all copies, and origins that are not in v. All members have the messages before
 // ends, or, like a fresh member, do not want them.
 func (h *history) settle(v membership.View, ends []count) {
 	if h.fresh {
@@ -109,7 +109,7 @@ func (h *history) counts() (counts []count) {
 	return counts
 }
 
-// since returns the messages of origin from number from on.
+// since returns the messages of origin, beginning with number from.
 func (h *history) since(origin membership.ID, from uint64) ([]kept, error) {
 	p := h.of(origin)
 	first := p.next - uint64(len(p.copies))

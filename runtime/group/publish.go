@@ -15,8 +15,8 @@ type publisher struct {
 }
 
 // Publish sends msg to all other members of the current view; see the package comment for the
-// guarantees. It waits while a view changes, and where [runtime.Comm.Publish] waits. msg may be
-// reused when it returns. If it returns an error, msg is not sent.
+// guarantees. It waits while a view changes, and whenever [runtime.Comm.Publish] would wait. msg
+// may be reused when it returns. If it returns an error, msg is not sent.
 func (g *Group) Publish(ctx context.Context, msg []byte) error {
 	if ctx == nil {
 		return fmt.Errorf("publish: %w", errNoContext)

@@ -88,7 +88,8 @@ func (g *Group) receive(e *era, rank int, body []byte) error {
 var errGrace = errors.New("members that have gone were waited for")
 
 // finish ends e after a newer view has come. It returns when the others' last messages have arrived
-// and this member's have left, or cannot. clean says that the messages of all have arrived.
+// and this member's messages have left, or when they cannot. clean says that the messages of all
+// members have arrived.
 func (g *Group) finish(e *era) (clean bool, err error) {
 	g.shut()
 	grace, over := context.WithCancel(context.Background())
@@ -125,8 +126,8 @@ func (g *Group) mark(ctx context.Context, e *era) error {
 	return e.comm.Publish(ctx, appendEnd(nil, leaves))
 }
 
-// dispatched waits until the end mark has left, which may have to wait until the others take the
-// messages before it. If it returns false, the result is in left.
+// dispatched waits until the end mark has left. The end mark may have to wait until the others take
+// the messages before it. If it returns false, the result is in left.
 func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool {
 	for over := grace.Done(); ; {
 		changed := g.views.Changed() // before looking at the views

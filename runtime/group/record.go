@@ -82,7 +82,7 @@ type count struct {
 const countBytes = 16 + 8
 
 // appendCounts appends the record of a member's counts. fresh says that the member is new and wants
-// nothing older.
+// no older messages.
 func appendCounts(dst []byte, fresh bool, counts []count) []byte {
 	dst = append(dst, byte(recordCounts), 0)
 	if fresh {

@@ -61,7 +61,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "messages") {
 			sizes = append(sizes, rapid.IntRange(0, 40).Draw(t, "size"))
 			h.add(p, 1, make([]byte, sizes[len(sizes)-1]))
-			first, under := len(sizes)-1, 0 // the oldest that may have been under way with the last
+			first, under := len(sizes)-1, 0 // the oldest message that may have been under way with the last
 			for first > 0 && len(sizes)-first < h.window && under+sizes[first-1] < h.bytes {
 				first--
 				under += sizes[first]

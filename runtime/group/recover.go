@@ -34,8 +34,8 @@ type union struct {
 	e       *era
 	reports []report
 	missing int    // reports that have not arrived
-	came    uint64 // messages that were sent to members that lack them
-	useful  uint64 // of these, messages that this member lacked
+	came    uint64 // messages sent to members that lacked them
+	useful  uint64 // messages of came that this member lacked
 }
 
 // run returns how many messages there are of each origin, when this member has all of them.
@@ -61,7 +61,7 @@ func (u *union) run(ctx context.Context) ([]count, error) {
 	for u.came < theirs && err == nil {
 		err = u.step(ctx)
 	}
-	if sendErr := <-sent; err == nil { // an error of one is the error of the other
+	if sendErr := <-sent; err == nil { // both have the same error
 		err = sendErr
 	}
 	return ends, err

@@ -51,7 +51,7 @@ func pair(t *testing.T, h *hall) (rs [2]*register, gs [2]*group.Group) {
 	return rs, gs
 }
 
-// A manager that cannot make another view at once is asked again.
+// If a manager cannot make another view at once, members ask it again.
 func TestReportIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 0)
@@ -85,7 +85,7 @@ func TestAdvanceEndsWithTheMembership(t *testing.T) {
 				_, gs := pair(t, h)
 				advanced := make(chan error, 1)
 				go func() {
-					_, err := gs[1].Advance(t.Context()) // rank 0 must say how to go on, and does not
+					_, err := gs[1].Advance(t.Context()) // rank 0 must say how to go on, but does not
 					advanced <- err
 				}()
 				synctest.Wait()

@@ -220,7 +220,7 @@ type stage struct {
 	t             *testing.T
 	wg            sync.WaitGroup
 	quiet         context.Context // ends all publishing
-	actors, there []*actor        // all, and those that have not left or died
+	actors, there []*actor        // all, and the actors that have not left or died
 }
 
 // enter makes a member join, and then publish and take messages.
@@ -337,7 +337,7 @@ func check(t *testing.T, actors, there []*actor) {
 				continue
 			}
 			got := a.got[id]
-			for _, b := range there { // the same as every member that stays, from when both are there
+			for _, b := range there { // the same messages as every member that stays, from when both are there
 				if b != origin {
 					since := max(a.came, b.came, origin.came)
 					require.Equal(t, bare(from(b.got[id], since)), bare(from(got, since)), "messages of %v (dead: %v)", id, origin.dead)
@@ -359,7 +359,7 @@ func bare(messages []group.Message) (out []string) {
 }
 
 // Random histories: members join, leave and die while all publish, and views reach each member at
-// another time. SCHEDGEN_SEED repeats one, and SCHEDGEN_HEAVY=1 draws more.
+// another time. SCHEDGEN_SEED repeats one history, and SCHEDGEN_HEAVY=1 draws more.
 func TestDrawnHistories(t *testing.T) {
 	first, count := uint64(0), uint64(60)
 	if text := os.Getenv("SCHEDGEN_SEED"); text != "" {
@@ -454,7 +454,7 @@ func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
 }
 
 // TestEnds checks that members that do not come to meet, and the loss of the manager, fail the
-// group with an error that says so.
+// group with an error that names the cause.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 0)

@@ -61,7 +61,7 @@ func TestLocate(t *testing.T) {
 		{"aabb", 1, []int{0, 1}, ""},
 		{"aabb", 2, []int{2, 3}, ""},
 		{"abab", 3, []int{1, 3}, ""},
-		{"aAbb", 0, nil, "rank 1: no memory"}, // one rank that cannot keeps its whole host from sharing
+		{"aAbb", 0, nil, "rank 1: no memory"}, // one rank that cannot share keeps its whole host from sharing
 		{"aAbb", 1, nil, "rank 1: no memory"},
 		{"aAbb", 3, []int{2, 3}, ""},
 		{"AB", 0, nil, ""}, // there was no rank to share with

@@ -2,12 +2,12 @@
 // reach each other through shared memory (package shm), ranks of different hosts over the network
 // (package tcp or mcast). Ranks find out when they join which ranks share a host.
 //
-// Each pair of ranks uses only one of the two, so frames of a lane stay in order. If all ranks are
-// on one host, everything goes through its memory, including multicasts. Otherwise multicasts, if
-// there are any, go over the network to all ranks.
+// Each pair of ranks uses either memory or the network, so frames of a lane stay in order. If all
+// ranks are on one host, everything goes through its memory, including multicasts. Otherwise
+// multicasts, if any, go over the network to all ranks.
 //
 // A rank waits in one place, the poller of its sockets. Before it waits, it says so in the shared
-// memory. A rank that then has something for it there writes a byte into a pipe that the poller
+// memory. A rank that then puts something for it there writes a byte into a pipe that the poller
 // watches. Polling ranks get no such bytes.
 //
 // # How ranks of a host meet
@@ -16,8 +16,8 @@
 // its descriptors: unnamed memory and a pipe. The memory of the lowest rank of a host becomes the
 // segment. The other ranks open it, and each other's pipes, through /proc. Nothing has a name in a
 // file system, so nothing is left when ranks die, at whatever moment. For this, ranks must run
-// under one user and see each other's processes. Ranks for which that does not hold, or with
-// different network namespaces, count as ranks of different hosts.
+// under one user and see each other's processes. Ranks that do not, or that have different network
+// namespaces, count as ranks of different hosts.
 package hybrid
 
 import (

@@ -36,7 +36,7 @@ func threeEach(rank, _ int) int   { return rank / 3 }
 
 func TestFrames(t *testing.T) {
 	all := map[string]hosts{"one host": oneHost, "one each": oneEach, "two each": twoEach, "taking turns": takingTurns}
-	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank on each, it is the transport below
+	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank on each host, it is the transport below
 		all = map[string]hosts{"taking turns": takingTurns}
 	}
 	for name, host := range all {

@@ -51,7 +51,7 @@ func TestKicksOnlyRanksThatAreAway(t *testing.T) {
 	require.Zero(t, written())
 	near := trs[1].near
 	away := false
-	for range 3 { // there is the frame that was put without a byte
+	for range 3 { // the frame that was put without a byte is there
 		near.Poll(&drops)
 		if _, away = near.Away(-1); away {
 			break

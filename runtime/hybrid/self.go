@@ -106,7 +106,7 @@ func openBell(c *card) (int, error) {
 	return fd, nil
 }
 
-// lookPause is the time between two looks at the memory of the lowest rank, which completes it
+// lookPause is the time between two looks at the memory of the lowest rank. That rank completes it
 // within microseconds.
 const lookPause = 200 * time.Microsecond
 

@@ -63,7 +63,7 @@ func (t *Transport) Caps() wire.Caps {
 	return caps
 }
 
-// isNear reports whether a rank shares memory with this one.
+// isNear reports whether a rank shares memory with this rank.
 func (t *Transport) isNear(rank int) bool {
 	return rank >= 0 && rank < t.size && t.location.local[rank] >= 0
 }
@@ -88,8 +88,8 @@ func (t *Transport) Taken(to int) uint64 {
 	return 0
 }
 
-// Mcast queues f for all other ranks, or those of its communicator's group, over the network if any
-// rank is there.
+// Mcast queues f for all other ranks, or for the ranks of its communicator's group. It uses the
+// network if any rank is there.
 func (t *Transport) Mcast(f *wire.Frame) {
 	if t.net == nil {
 		t.near.Mcast(f)
@@ -172,8 +172,8 @@ func (t *Transport) Wake() {
 	t.net.Wake()
 }
 
-// kick wakes a rank of this host, by its number there. The write fails harmlessly if that rank has
-// died, and a full pipe wakes it as well.
+// kick wakes a rank of this host, by its number there. The write fails harmlessly if the rank has
+// died; a full pipe wakes it as well.
 func (t *Transport) kick(local int) { _, _ = unix.Write(t.bells[local], one[:]) }
 
 var one = [1]byte{1}
@@ -210,7 +210,7 @@ func (t *Transport) Stats() wire.Stats {
 	return all
 }
 
-// sum adds the counters of memory to those of the network.
+// sum adds the counters of memory to the counters of the network.
 func sum(near, net wire.Stats) wire.Stats {
 	net.PutFrames += near.PutFrames
 	net.PutBytes += near.PutBytes

@@ -17,8 +17,8 @@ var _ wire.Sets = (*windows)(nil)
 // no other rank has an empty window.
 type windows struct {
 	t    *Transport
-	near *segment.Windows // nil: the rank shares memory with no other
-	book sets.Book        // of a rank that shares memory with no other
+	near *segment.Windows // nil: the rank shares memory with no other rank
+	book sets.Book        // of a rank that shares memory with no other rank
 }
 
 // Window returns the window of a rank of this host.
@@ -32,7 +32,7 @@ func (w *windows) Window(rank int) []wire.Line {
 	return nil
 }
 
-// Reaches reports whether a rank shares memory with this one.
+// Reaches reports whether a rank shares memory with this rank.
 func (w *windows) Reaches(rank int) bool {
 	return w.near != nil && rank != w.t.rank && w.t.isNear(rank)
 }
@@ -44,7 +44,7 @@ func (w *windows) Flag(to, line int, f wire.Flag) {
 	}
 }
 
-// Post writes to the own window, for ranks of this host.
+// Post writes to this rank's window, for ranks of this host.
 func (w *windows) Post(line int, to []int, f wire.Flag) {
 	if w.near == nil {
 		return

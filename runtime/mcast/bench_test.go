@@ -20,7 +20,7 @@ func (m *meter) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
 	return wire.Accept
 }
 
-// BenchmarkMcast multicasts a chunk to some receivers, each of which takes it, all in one
+// BenchmarkMcast multicasts a chunk to some receivers, and each of them takes it, all in one
 // goroutine. It measures the system calls and the checks.
 func BenchmarkMcast(b *testing.B) {
 	for _, receivers := range []int{1, 7} {
@@ -32,8 +32,8 @@ func BenchmarkMcast(b *testing.B) {
 	}
 }
 
-// BenchmarkTrains does so with datagrams of Ethernet's size, which the loopback interface takes in
-// trains.
+// BenchmarkTrains is BenchmarkMcast with datagrams of Ethernet's size, which the loopback interface
+// takes in trains.
 func BenchmarkTrains(b *testing.B) {
 	for _, receivers := range []int{1, 7} {
 		b.Run("receivers="+strconv.Itoa(receivers), func(b *testing.B) {

@@ -39,7 +39,7 @@ func descriptors(t testing.TB) int {
 }
 
 // testGroupsFreed: the system is in a group for each communicator, although it lets a socket be in
-// only 20, and in none after they are closed. It runs in a namespace.
+// only 20. After the communicators are closed it is in no group. It runs in a namespace.
 func testGroupsFreed(t *testing.T) {
 	for name, cfg := range map[string]mcast.Config{"lo/6": {Interface: "lo", Family: 6}, "va/4": {Interface: "va", Family: 4}, "va/6": {Interface: "va", Family: 6}} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func testGroupsFreed(t *testing.T) {
 			var open [][]*runtime.Comm
 			splits := 25
 			if name != "va/4" {
-				splits = 3 // as there, except for the addresses
+				splits = 3 // as for va/4, except for the addresses
 			}
 			for range splits {
 				open = append(open, derive(t, comms, parity))
@@ -71,7 +71,7 @@ func testGroupsFreed(t *testing.T) {
 	}
 }
 
-// testFewDescriptors: a process with few descriptors left keeps them for what it needs most.
+// testFewDescriptors: a process with few descriptors left keeps them for its most important uses.
 func testFewDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

@@ -14,8 +14,8 @@ import (
 
 // The groups of communicators that share a transport.
 
-// communicators are those of all ranks. Their broadcasts are multicast, and chunks are put only on
-// request. No rank makes a request within the time of a test.
+// communicators returns the communicators of all ranks. Their broadcasts are multicast, and chunks
+// are put only on request. No rank makes a request within the time of a test.
 func communicators(t testing.TB, size int, base mcast.Config) (comms []*runtime.Comm) {
 	for _, tr := range joinAll(t, size, base) {
 		c, err := runtime.Join(t.Context(), runtime.Config{
@@ -90,7 +90,7 @@ func TestFirstMulticast(t *testing.T) {
 	}
 }
 
-// If a rank can join no further group, the members share the group of all ranks, and say so.
+// If a rank can join no further group, the members share the group of all ranks, and report that.
 // Everything works.
 func TestFewGroups(t *testing.T) {
 	for name, test := range map[string]struct{ limit, apart int }{"three": {3, 3}, "none": {-1, 0}} {

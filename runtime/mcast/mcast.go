@@ -3,7 +3,7 @@
 // belong to the communicator, or were changed on the way, are counted and dropped.
 //
 // The first communicator multicasts to one group. Each further communicator has a group and a
-// socket of its own, as long as the system has room for a further one (Config.Groups).
+// socket of its own, as long as the system has room for them (Config.Groups).
 package mcast
 
 import (
@@ -39,14 +39,14 @@ type Config struct {
 	// Group is the group and port that rank 0 chooses, of the same family as the interface's address;
 	// the zero value means a random one. Other ranks ignore it.
 	Group netip.AddrPort
-	// Heard is how long every rank may wait, before Join returns, for a multicast of its own and
-	// one of rank 0: a network may forward no multicasts although all ranks can send and join. 0
-	// means that no rank waits for rank 0's multicast.
+	// Heard is how long every rank may wait, before Join returns, for a multicast of its own and a
+	// multicast of rank 0: a network may forward no multicasts although all ranks can send and
+	// join. 0 means that no rank waits for rank 0's multicast.
 	Heard time.Duration
 
 	// Collect is how long arriving datagrams collect before a waiting rank reads them, rounded up
-	// to a millisecond; 0: the rank wakes for each. Collecting saves most of the core time of long
-	// broadcasts on slow links, and delays each by as much.
+	// to a millisecond; 0: the rank wakes for each datagram. Collecting saves most of the core time
+	// of long broadcasts on slow links, and delays each broadcast by as much.
 	Collect time.Duration
 
 	// Groups is how many groups this rank joins at a time for further communicators, besides the

@@ -27,8 +27,8 @@ address add 10.77.0.1/24 dev va
 address add fd77::1/64 dev va nodad
 link add vc type veth peer name vd`
 
-// TestNamespace runs itself again in a namespace, and tests there what the machine's own network
-// may not have.
+// TestNamespace runs itself again in a namespace, and tests features there that the machine's own
+// network may not have.
 func TestNamespace(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)

@@ -71,8 +71,8 @@ func wide(t testing.TB, size int) []wire.Transport {
 	return mem.Transports(ts)
 }
 
-// A network takes a while until multicasts to a group reach a rank that has joined. Split waits for
-// it, so that no first multicast is lost.
+// A network takes a while until multicasts to a group reach a rank that has joined. Split waits
+// that long, so that no first multicast is lost.
 func TestSlowJoins(t *testing.T) {
 	ts, err := mem.New(6, mem.Options{JoinDelay: 3 * time.Millisecond})
 	require.NoError(t, err)

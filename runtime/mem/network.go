@@ -42,7 +42,7 @@ func Transports(ts []*Transport) []wire.Transport {
 type inbox struct {
 	mu     sync.Mutex
 	lanes  lanes[lane]
-	ready  []key       // lanes that are not empty, in the order in which they became so
+	ready  []key       // lanes that are not empty, in the order in which they stopped being empty
 	grams  ring[entry] // datagrams
 	notes  []note      // ranks that have closed
 	closed bool        // the rank takes nothing any more
@@ -73,7 +73,7 @@ func keyOf(peer int, h *wire.Header) key {
 	return key{peer: peer, lane: h.Lane}
 }
 
-// lanes holds a T for every key. Those of a communicator are made at the first use and kept, since
+// lanes holds a T for every key. The Ts of a communicator are made at the first use and kept, since
 // its number will be reused.
 type lanes[T any] struct {
 	peers int

@@ -93,8 +93,8 @@ func (t *Transport) dropFirst(k key, bytes int) {
 	}
 }
 
-// pollGrams offers the datagrams that have arrived, held ones first. The sink may hold as many as
-// the receiver's queue can.
+// pollGrams offers the datagrams that have arrived, held ones first. The sink may hold as many
+// datagrams as the receiver's queue.
 func (t *Transport) pollGrams(s wire.Sink, now int64) bool {
 	moved := t.offerHeld(s)
 	for skipped := 0; ; {
@@ -119,7 +119,7 @@ func (t *Transport) pollGrams(s wire.Sink, now int64) bool {
 	}
 }
 
-// offerHeld offers held datagrams again; those held again go to the end.
+// offerHeld offers held datagrams again; datagrams that are held again go to the end.
 func (t *Transport) offerHeld(s wire.Sink) bool {
 	moved := false
 	for range t.held.n {
@@ -150,7 +150,7 @@ func (t *Transport) gram(s wire.Sink) {
 	*kept, *e = *e, *kept
 }
 
-// errCrashed is the end of a rank that closes without goodbye.
+// errCrashed is the error about a rank that closes without goodbye.
 var errCrashed = errors.New("its end of the network was closed without goodbye")
 
 // pollNotes reports ranks that have closed. It reports a goodbye after all earlier puts of the rank

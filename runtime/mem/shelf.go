@@ -11,7 +11,7 @@ type place struct {
 	mu   sync.Mutex // held while a lent chunk is copied
 	body []byte     // the chunk
 	own  []byte     // memory for a copy
-	last uint64     // last operation that it was written for; only its rank uses it
+	last uint64     // last operation that the place was written for; only its rank uses this
 	left int        // ranks that have not collected the lent chunk
 }
 

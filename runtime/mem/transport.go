@@ -113,7 +113,7 @@ func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 	defer t.in.mu.Unlock()
 	now := t.o.Clock.Now().UnixNano()
 	// A frame that arrived before the last Poll and is still there is held. Only a change at this
-	// rank releases it, and that comes with a Poll.
+	// rank releases it, and a change comes with a Poll.
 	sooner := func(e *entry) {
 		left := max(time.Duration(e.ready-now), 0)
 		if e.ready > t.polled && (!ok || left < d) {

@@ -42,8 +42,8 @@ type windows struct {
 
 var _ wire.Sets = (*windows)(nil)
 
-// openFirst makes the windows of all sets, which other ranks see from the start. It returns those
-// of the first communicator.
+// openFirst makes the windows of all sets, which other ranks see from the start. It returns the
+// windows of the first communicator.
 func (t *Transport) openFirst(size int) *windows {
 	for i := range t.sets.all {
 		s := &t.sets.all[i]

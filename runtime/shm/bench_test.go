@@ -53,7 +53,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkProcesses does so between two processes.
+// BenchmarkProcesses is BenchmarkRoundTrip between two processes.
 func BenchmarkProcesses(b *testing.B) {
 	f, err := shm.Create(2)
 	require.NoError(b, err)
@@ -70,7 +70,7 @@ func BenchmarkProcesses(b *testing.B) {
 	c.end()
 }
 
-// echo answers every frame until the other has left.
+// echo answers every frame until the other rank has left.
 func echo(tr *shm.Transport) error {
 	s, f := &oneBuffer{body: make([]byte, 1<<20)}, signalFrame(0)
 	for answered := 0; !s.left; {
@@ -123,7 +123,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkMcast times datagrams to three others, each of which copies them.
+// BenchmarkMcast times datagrams to three other ranks, which all copy them.
 func BenchmarkMcast(b *testing.B) {
 	for _, n := range []int{2, 4096, 32768} {
 		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
@@ -142,8 +142,8 @@ func BenchmarkMcast(b *testing.B) {
 	}
 }
 
-// BenchmarkRelease times a signal to all others, by one flag that all read and by a put to each,
-// including the reading.
+// BenchmarkRelease times a signal to all other ranks, by one flag that all read and by a put to
+// each, including the reading.
 func BenchmarkRelease(b *testing.B) {
 	for _, ranks := range []int{3, 8, 9, 32} {
 		trs := joinAll(b, ranks)

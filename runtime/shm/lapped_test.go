@@ -34,7 +34,8 @@ func chunk(seq uint64, body []byte, unsent *int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}
 }
 
-// A sender does not wait for ever for a reader, but never overwrites what the reader is reading.
+// A sender does not wait for ever for a reader, but never overwrites a datagram that the reader is
+// reading.
 func TestSlowReader(t *testing.T) {
 	trs := joinAll(t, 3)
 	defer closeAll(t, trs)

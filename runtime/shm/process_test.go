@@ -208,7 +208,7 @@ func step(ctx context.Context, c *runtime.Comm, i int, buf []byte) error {
 	return c.Barrier(ctx)
 }
 
-// TestProcesses: all ranks except one are processes; that one is the test.
+// TestProcesses: all ranks except one are processes; the test runs the remaining rank.
 func TestProcesses(t *testing.T) {
 	for _, role := range []string{"work", "work" + byPuts} {
 		t.Run(role, func(t *testing.T) { testProcesses(t, role) })
@@ -301,7 +301,8 @@ func killOne(t *testing.T, role string, victim int) {
 		}
 		err = step(t.Context(), comm, i, buf)
 	}
-	// This rank finds it itself, hears it from another, or notices another's end.
+	// This rank finds the death itself, hears of it from another rank, or notices another rank's
+	// end.
 	require.True(t, errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted), "%v", err)
 	require.NoError(t, comm.Close())
 	said := err.Error()

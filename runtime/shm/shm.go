@@ -53,7 +53,7 @@ func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copie
 // RingsFaster reports whether broadcasts of long messages through memory should go by a ring that
 // all ranks read on this machine: the system copies from one process to another much more slowly
 // than a process copies by itself, or refuses to. It tests this once, for some 100 µs. The rank
-// that makes a segment does so for all its ranks.
+// that makes a segment runs the test for all its ranks.
 func RingsFaster() bool { return segment.RingsFaster() }
 
 // Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
@@ -62,7 +62,7 @@ func RingsFaster() bool { return segment.RingsFaster() }
 func Create(size int) (*os.File, error) { return segment.Create(size) }
 
 // Join connects this rank with the others of the host and returns when all have come. If the
-// segment has a name, that is removed by then or shortly afterwards.
+// segment has a name, the name is removed by then or shortly afterwards.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := segment.Join(ctx, segment.Config{Options: segment.Options(cfg)})
 	if err != nil {
