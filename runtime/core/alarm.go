@@ -102,8 +102,8 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 // Due announced a and nothing before a. If not, a driver that looks at the clock only when Due says
 // would sleep too long.
 func (c *Core) Ring(a Alarm) (announced bool) {
-	if due, ok := c.Due(); ok && due <= noon { // a due alarm that no driver knows of
-		return false // an alarm that nobody knows of
+	if due, ok := c.Due(); ok && due <= noon {
+		return false // a due alarm that no driver knows of
 	}
 	o := c.ops.open(a.Seq)
 	switch a.Kind {

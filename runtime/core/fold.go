@@ -26,8 +26,8 @@ type Fold struct {
 
 // cells say where the partial results of a rank lie.
 type cells struct {
-	per   int     // cell by partial result
-	of    []int32 // part of the contributions by cell; the cell has its length
+	per   int     // chunks of a block
+	of    []int32 // by partial result: its cell
 	parts []int32 // by cell: it is as long as this part of the contributions
 	late  bool    // a fold reads a contribution after it has begun to write its result
 }

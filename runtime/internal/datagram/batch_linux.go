@@ -14,7 +14,7 @@ import (
 //
 // A message of the system is a train: datagrams of one length and one destination. The last one may
 // be shorter. A train passes through the system as one packet. It is cut where it enters a link
-// that does not take longer ones (UDP_SEGMENT); successive datagrams that arrive are merged
+// that does not take longer packets (UDP_SEGMENT); successive datagrams that arrive are merged
 // likewise (UDP_GRO).
 
 // mmsghdr is the system's struct mmsghdr.

@@ -84,8 +84,8 @@ func (b *outBatch) full() bool { return b.n == len(b.heads) }
 // empty reports whether no datagram waits.
 func (b *outBatch) empty() bool { return b.n == 0 }
 
-// add appends a datagram and returns its head, to be filled in. It goes to to, or to the socket's
-// connected address if to is nil.
+// add appends a datagram and returns its head, to be filled in. The datagram goes to address to, or
+// to the socket's connected address if to is nil.
 func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	i := b.next(to, fragment.HeadLen+len(payload))
 	if len(payload) > 0 {
@@ -139,7 +139,7 @@ func (t *train) take(to *address, length, most int) bool {
 }
 
 // send sends waiting datagrams from socket fd and returns how many have gone. An error is about the
-// next datagram, which waits, as do those after it.
+// next datagram. It waits, and so do all datagrams after it.
 func (b *outBatch) send(fd int) (n int, err error) {
 	trains, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[b.gone:b.used])
 	for _, t := range b.trains[b.gone : b.gone+trains] {

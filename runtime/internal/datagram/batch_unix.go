@@ -41,8 +41,8 @@ func newAddress(a netip.AddrPort, zone int) address {
 	return address{sockaddr(a, &net.Interface{Index: zone})}
 }
 
-// add appends a datagram and returns its head, to be filled in. It goes to to, or to the socket's
-// connected address if to is nil.
+// add appends a datagram and returns its head, to be filled in. The datagram goes to address to, or
+// to the socket's connected address if to is nil.
 func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	b.n, b.to, b.body, b.done = 1, to, payload, false
 	return &b.head
@@ -104,5 +104,5 @@ func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 // datagram returns the received datagram, and whether it is whole.
 func (b *inBatch) datagram(int) (data []byte, whole bool) { return b.buf[:b.n], b.n < len(b.buf) }
 
-// from returns its sender.
+// from returns the sender of the received datagram.
 func (b *inBatch) from(int) netip.AddrPort { return b.name }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// If a link brings a datagram every 100 µs, a waiting rank wakes for each, which takes several
-// times as long as reading it. So while datagrams arrive, their socket may be left unwatched: Wait
-// ends after a while, and the rank reads all that have collected. When none has arrived, the socket
-// is watched again.
+// If a link brings a datagram every 100 µs, a waiting rank wakes for each datagram, which takes
+// several times as long as reading it. So while datagrams arrive, their socket may be left
+// unwatched: Wait ends after a while, and the rank reads all datagrams that have collected. When
+// none has arrived, the socket is watched again.
 
 // collect is the state of multicasts that collect in an unwatched socket.
 type collect struct {
-	limit time.Duration // greatest time that datagrams may collect; 0: they do not
+	limit time.Duration // greatest time that datagrams may collect; 0: they do not collect
 	on    atomic.Bool   // the socket is not watched; Wait reads this, too
 	slept atomic.Bool   // a Wait has passed since datagrams arrived
 }

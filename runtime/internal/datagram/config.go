@@ -85,7 +85,8 @@ func chooseGroup(c *Config, family int) (netip.AddrPort, error) {
 }
 
 // drawGroup draws a random multicast group: 14 random bytes in IPv6 (paper 000, section 3.1), and
-// in IPv4 24 bits, plus 14 bits of the port. Ports are below those that systems choose themselves.
+// in IPv4 24 bits, plus 14 bits of the port. Ports are below the ports that systems choose
+// themselves.
 func drawGroup(random io.Reader, family int) (netip.AddrPort, error) {
 	var name wire.GroupName
 	if _, err := io.ReadFull(random, name[:]); err != nil {

@@ -70,7 +70,7 @@ type group struct {
 	heard  bool
 	since  time.Time     // start of the wait for a call
 	next   time.Time     // time of the next call
-	pause  time.Duration // time from that to the following one
+	pause  time.Duration // time from that call to the following call
 	left   bool
 }
 
@@ -152,7 +152,7 @@ func (g *group) open() (err error) {
 }
 
 // few reports whether a process that has got descriptor fd, the lowest free one, has less than a
-// quarter of its descriptors left. Connections need those.
+// quarter of its descriptors left. Connections need these.
 func few(fd int) bool {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
@@ -160,8 +160,8 @@ func few(fd int) bool {
 }
 
 // arrange decides which ranks call, and which call each rank waits for. The first member calls, and
-// the first member at another address, if there is one. Members at the first one's address wait for
-// the second caller, the others for the first.
+// the first member at another address, if there is one. Members at the first caller's address wait
+// for the second caller, the other members for the first.
 func (g *group) arrange(members []int) {
 	at := func(rank int) netip.Addr { return g.in.sources[rank].Addr() }
 	first, second := members[0], members[1]
@@ -189,7 +189,7 @@ func (gs *groups) slotFor(g *group, o *outlet) int {
 // toGroup returns the number that stands for a group instead of a rank as a destination.
 func toGroup(slot int) int { return everybody - 1 - slot }
 
-// groupAt returns the group of such a number.
+// groupAt returns the group that a number of toGroup stands for.
 func (gs *groups) groupAt(to int) *group { return gs.slots[everybody-1-to] }
 
 // callGroups sends the calls that are due in groups that are being joined.

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
-// callPause is the time between two calls of rank 0, one of which must be heard.
+// callPause is the time between two calls of rank 0. Every rank must hear one of them.
 const callPause = 5 * time.Millisecond
 
 // call multicasts probes until stop is called. A switch may forward no multicast although hosts can

@@ -69,8 +69,8 @@ func chooseInterface(cfg *Config, coordinator string) (*net.Interface, error) {
 	return holder(addr)
 }
 
-// ownAddr returns the address at which this rank is reached: the one it binds to, or the one from
-// which it reaches the coordinator.
+// ownAddr returns the address at which this rank is reached: the address that it binds to, or the
+// address from which it reaches the coordinator.
 func ownAddr(bind, coordinator string) (netip.Addr, error) {
 	if bind != "" {
 		a, err := net.ResolveUDPAddr("udp", net.JoinHostPort(bind, "0"))

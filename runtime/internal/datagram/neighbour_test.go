@@ -15,9 +15,9 @@ import (
 )
 
 // TestNeighbourWithoutTheKey has another user's process on the host attack ranks without a key. It
-// even knows the whole identity, of which datagrams show only the beginning. It joins the group,
+// even knows the whole identity, although datagrams show only its beginning. It joins the group,
 // reads the operation there, and sends a chunk of its own to the group and to each rank. It also
-// connects to the ranks, whose ports it can list, and greets as one of them. The ranks take none of
+// connects to the ranks, whose ports it can list, and greets as a rank. The ranks take none of
 // this, and go on.
 func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string

@@ -26,8 +26,8 @@ type outlet struct {
 // ready reports whether more can be sent without waiting.
 func (o *outlet) ready() bool { return !o.queue.Empty() && !o.blocked && !o.overrun }
 
-// Mcast queues the unreliable transfer of f to all other ranks, or to those of its communicator's
-// group. Chunks beyond 2 GiB are lost.
+// Mcast queues the unreliable transfer of f to all other ranks, or to the ranks of its
+// communicator's group. Chunks beyond 2 GiB are lost.
 func (t *Transport) Mcast(f *wire.Frame) {
 	to := everybody
 	if g := t.groups.of[f.Comm]; g != nil {

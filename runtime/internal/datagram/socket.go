@@ -20,9 +20,9 @@ import (
 // bufferBytes is the requested size of a socket's buffer: bursts arrive while the process computes.
 const bufferBytes = 8 << 20
 
-// A rank has three sockets. It multicasts from one, whose address proves to the others that a
-// datagram is its own. It receives multicasts by the second. Datagrams to one rank leave and arrive
-// by the third.
+// A rank has three sockets. It multicasts from the first; its address proves to the others that a
+// datagram is this rank's. It receives multicasts by the second. Datagrams to one rank leave and
+// arrive by the third.
 
 // openSender opens the socket for sending multicasts from at.addr, at a port of the system's
 // choice.
@@ -34,7 +34,7 @@ func openSender(at *endpoint, hops int) (fd int, from netip.AddrPort, err error)
 }
 
 // openDirect opens the socket for datagrams to one rank. It does not report overruns, or ranks that
-// have gone, since those reports would have to be read.
+// have gone, since it would have to read such reports.
 func openDirect(at *endpoint, hops int) (fd int, from netip.AddrPort, err error) {
 	return openOwn(at, func(fd int) error {
 		setReceiveBuffer(fd)

@@ -21,7 +21,7 @@ func joined(t *testing.T, size int, base Config) []*Transport {
 	return joinedEach(t, size, func(_ int, c *Config) { *c = base })
 }
 
-// joinedEach does so with a configuration for each rank.
+// joinedEach returns connected ranks on loopback, with a configuration for each rank.
 func joinedEach(t *testing.T, size int, edit func(rank int, c *Config)) []*Transport {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -70,7 +70,7 @@ func (t *Transport) Group() netip.AddrPort { return t.target }
 // Interface returns the name of the interface for multicasts.
 func (t *Transport) Interface() string { return t.at.ifi.Name }
 
-// Caps returns the Caps of the connections, with those of the datagrams.
+// Caps returns the Caps of the connections and of the datagrams.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.puts.Caps()
 	caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.payload, t.room
@@ -103,7 +103,7 @@ func (t *Transport) Wait(d time.Duration) {
 // more can be sent. d < 0 means no limit.
 func pause(d time.Duration, overrun bool) time.Duration { return atMost(d, overrunPause, overrun) }
 
-// atMost returns d, or limit if that applies and is less. d < 0 means no limit.
+// atMost returns d, or limit if holds is set and limit is less. d < 0 means no limit.
 func atMost(d, limit time.Duration, holds bool) time.Duration {
 	if holds && (d < 0 || d > limit) {
 		return limit

@@ -43,9 +43,9 @@ const (
 	Ours                  // sent by this rank
 )
 
-// Mark distinguishes the datagrams of a communicator from those of others by four bytes of the
-// head, the first of its id, and by the checksum, which covers all sixteen. So a datagram of
-// another communicator passes only if both match.
+// Mark distinguishes the datagrams of a communicator from other datagrams by four bytes of the
+// head, the first bytes of its id, and by the checksum, which covers all sixteen bytes. So a
+// datagram of another communicator passes only if both match.
 type Mark struct {
 	ID  [16]byte // the communicator's id
 	sum uint32   // the checksum of the id, with which each checksum begins

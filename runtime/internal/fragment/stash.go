@@ -86,8 +86,8 @@ func (k *stash) grow() {
 	k.bytes = append(make([]byte, 0, min(max(stashFirst, 2*cap(k.bytes)), k.limit())), k.bytes...)
 }
 
-// offer offers all kept datagrams to the sink again, and closes the gaps of those that it takes. It
-// reports whether it has taken any.
+// offer offers all kept datagrams to the sink again, and closes the gaps of the datagrams that it
+// takes. It reports whether it has taken any.
 func (k *stash) offer(s wire.Sink) bool {
 	n, end := 0, 0
 	for i := range k.heads {

@@ -19,9 +19,9 @@
 // free so far (pair.go). The sender sends no message without a free place, so the adapter never has
 // to retransmit for lack of a place. The place of a message is free again after the Poll that has
 // found the message, whatever the sink decides: records that the sink holds are copied aside. The
-// number of bytes of a lane that may be aside is bounded and known to the sender, which is told
-// when some of them have been taken (lane.go). So a held lane holds up its sender, and no other
-// lane.
+// number of bytes of a lane that may be aside is bounded and known to the sender. The receiver
+// tells the sender when some of them have been taken (lane.go). So a held lane holds up its sender,
+// and no other lane.
 //
 // # Datagrams
 //
@@ -57,8 +57,8 @@ type Adapter interface {
 	// Open creates the queue pair for a rank, which accepts receiving works, and returns its
 	// number.
 	Open(rank int) (number uint32, err error)
-	// Connect connects the queue pair for a rank with one at the peer's port. From then on it
-	// receives. It may send as soon as the peer's queue pair is connected too.
+	// Connect connects the queue pair for a rank with a queue pair at the peer's port. From then on
+	// it receives. It may send as soon as the peer's queue pair is connected too.
 	Connect(rank int, to Address, number uint32) error
 	// Disconnect destroys the queue pair for a rank, if there is one. Works that are posted on it
 	// do not complete.
@@ -143,14 +143,14 @@ const (
 const GRHLen = 40
 
 // Work is one work of an adapter. C reads it.
-type Work struct { // of its completion
-	ID        uint64 // address that is written to
-	Remote    uint64 // address of its bytes
-	At        uint64 // number of its bytes
-	Len       uint32 // key of the memory that holds its bytes
-	Local     uint32 // key of the memory that is written to
-	Key       uint32 // rank, or Everybody; for a SendGroup the number of the group
-	To        uint16 // rank, or Everybody; of a SendGroup a number
+type Work struct {
+	ID        uint64 // ID of its completion
+	Remote    uint64 // address that is written to
+	At        uint64 // address of its bytes
+	Len       uint32 // number of its bytes
+	Local     uint32 // key of the memory that holds its bytes
+	Key       uint32 // key of the memory that is written to
+	To        uint16 // rank, or Everybody; for a SendGroup the number of the group
 	Op        Op
 	Flags     uint8
 	Immediate uint32 // data of a WriteImmediate for the receiver

@@ -4,7 +4,7 @@ import "github.com/schedgen/schedgen/runtime/wire"
 
 // Frames about the communicator, as opposed to an operation or a message, go over TCP to ranks
 // without a queue pair. So a goodbye to ranks to which nothing was put, or an agreement among all
-// ranks, creates no queue pairs. There may be no time left for them. The lane keeps its order:
+// ranks, creates no queue pairs. There may be no time left to create any. The lane keeps its order:
 // notes use the same lane of TCP, and a rank sends its first message by the queue pair only after
 // the other rank has answered such a note, and so has received everything that was sent before over
 // TCP.

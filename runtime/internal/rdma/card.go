@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
-// MaxSize is the greatest number of ranks. Works and their completions have 16 bits for a rank, one
-// value of which is [Everybody].
+// MaxSize is the greatest number of ranks. Works and their completions have 16 bits for a rank, and
+// one value is [Everybody].
 const MaxSize = Everybody
 
 // card is what a rank tells the others about itself when the communicator is built. Integers are

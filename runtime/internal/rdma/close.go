@@ -56,7 +56,7 @@ func (t *Transport) bid() (late []int) {
 	return late
 }
 
-// bidTo sends a last word over the queue pair or, if that cannot be used yet, over TCP.
+// bidTo sends a last word over the queue pair or, if the pair cannot be used yet, over TCP.
 func (t *Transport) bidTo(p *pair, k wire.FrameKind, n note) {
 	if p.link.progress == open {
 		p.last = []wire.FrameKind{k}
@@ -83,7 +83,7 @@ func (t *Transport) each(f func(*pair)) {
 }
 
 // work continues to send, and discards what arrives, until nothing is left or nothing has been sent
-// for linger. It discards what arrives so that two closing ranks do not wait for each other.
+// for linger. It discards arrivals so that two closing ranks do not wait for each other.
 func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 	patience := clock.Patience{Limit: linger}
 	for {

@@ -22,7 +22,7 @@ func (e *echo) Arrived(h *wire.Header, body []byte) {
 }
 
 // An operation with one message each way crosses into C at most twice at each rank, even if it is
-// one message in pieces. One call sends messages and takes arrivals, and a second one sends the
+// one message in pieces. One call sends messages and takes arrivals, and a second call sends the
 // reactions. Buffers, places and completions need no calls of their own.
 func TestCrossings(t *testing.T) {
 	const rounds = 1000

@@ -20,10 +20,10 @@ type end struct {
 
 var errCrashed = errors.New("its end was closed without a goodbye, or before everything was sent")
 
-// pulseEvery is the interval at which connected peers are checked from which nothing is expected.
-// The check writes into a word of their memory that nobody reads. The peer's adapter answers, and
-// not its process: the answer shows that the process and its host exist, and costs the process
-// nothing.
+// pulseEvery is the interval at which this rank checks connected peers from which it expects
+// nothing. The check writes into a word of their memory that nobody reads. The peer's adapter
+// answers, and not its process: the answer shows that the process and its host exist, and costs the
+// process nothing.
 const pulseEvery = time.Second
 
 // mostPulses is the greatest number of peers checked at a time.

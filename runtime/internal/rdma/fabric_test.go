@@ -32,7 +32,7 @@ type Fabric struct {
 
 // Counts is what all ranks have done.
 type Counts struct {
-	Calls, Sending  int // calls, and those that send something
+	Calls, Sending  int // calls, and calls that send something
 	Messages, Flags int // works
 	Completions     int
 	Pairs           int // queue pairs
@@ -310,7 +310,8 @@ func (q *queue) tell(w *Work) {
 }
 
 // place writes a flag in an order that an adapter may use. One word comes first; each flag begins
-// with another word. The next Exchange places the rest, and the one after that completes.
+// with another word. The next Exchange places the rest, and the Exchange after that completes the
+// write.
 func (q *queue) place(w *Work, b []byte) {
 	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
 	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory(w.Remote, w.Len, w.Key))))

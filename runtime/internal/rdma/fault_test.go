@@ -231,7 +231,7 @@ func TestForgedDatagrams(t *testing.T) {
 	require.Equal(t, uint64(1), trs[0].Stats().GotDatagrams)
 }
 
-// The sender's address is at another offset in a header of InfiniBand than in one of IPv4.
+// The sender's address is at another offset in a header of InfiniBand than in a header of IPv4.
 func TestSource(t *testing.T) {
 	b := make([]byte, GRHLen)
 	far, near := source{gid: [16]byte{0: 0xFE, 1: 0x80, 15: 9}}, source{gid: [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 15: 9}}

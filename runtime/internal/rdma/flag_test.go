@@ -19,8 +19,8 @@ type windowless struct{ wire.Transport }
 
 func (windowless) Windows() wire.Windows { return nil }
 
-// Barriers by flags send one message for sixteen flags, if none go the other way, to say how many
-// more can come, and no others. A rank sends all signals of one turn in one call of the adapter.
+// Barriers by flags send no messages, except one for sixteen flags, if no flags go the other way,
+// to say how many more can come. A rank sends all signals of one turn in one call of the adapter.
 func TestWhatBarriersCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts, and what it runs is run by TestComm")

@@ -12,8 +12,8 @@ import (
 )
 
 // Communicators of some of the ranks have groups of their own. The one unreliable queue pair is in
-// these groups and in that of all ranks, because an adapter limits the queue pairs in a group, and
-// not the groups of a queue pair. All groups use the key of the first.
+// these groups and in the group of all ranks, because an adapter limits the queue pairs in a group,
+// and not the groups of a queue pair. All groups use the key of the first group.
 
 // everybody replaces the receiving rank of a datagram for all ranks. Lower numbers stand for
 // groups.

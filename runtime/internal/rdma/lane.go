@@ -96,7 +96,7 @@ func (o *outLane) write(b []byte, h *wire.Header, piece []byte) int {
 	return n
 }
 
-// abandon discards what is queued.
+// abandon discards queued frames.
 func (o *outLane) abandon() {
 	if o.begun {
 		o.cut = true
@@ -132,7 +132,7 @@ type inLane struct {
 	drop bool        // the sink does not need the rest
 	done int         // bytes of the body that have been taken
 
-	stash []byte // held records, and those after them
+	stash []byte // held records, and the records after them
 	at    int    // bytes of stash that the sink has taken
 
 	taken uint32 // bytes that the sink has taken, modulo 2^32
@@ -206,7 +206,7 @@ func (l *inLane) begin(r *record) error {
 	return nil
 }
 
-// keep adds a whole record to the waiting ones.
+// keep adds a whole record to the waiting records.
 func (l *inLane) keep(raw []byte) error {
 	if len(l.stash)-l.at+len(raw) > laneWindow {
 		return fmt.Errorf("%w: more of a lane than was allowed", errNoMessage)

@@ -16,8 +16,8 @@ import (
 //	 8 epoch u32   12 slot u32   16 seq u64
 //	24 arg u32   28 print u32   32 len u32
 //
-// After the header, piece bytes follow, with which a body of len bytes begins or continues. Kinds
-// of records that are not kinds of frames:
+// After the header, piece bytes follow: the beginning of a body of len bytes, or its continuation.
+// Kinds of records that are not kinds of frames:
 //
 //	more      continues the body of the lane's last frame
 //	cut       the rest of that body will not arrive

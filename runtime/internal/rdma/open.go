@@ -110,7 +110,7 @@ func (t *Transport) ask(p *pair) {
 	t.tellNumber(p, noteNumber, number)
 }
 
-// build creates the queue pair for p, and posts the buffers for what p may write.
+// build creates the queue pair for p, and posts the buffers that p may write to.
 func (t *Transport) build(p *pair) (number uint32, err error) {
 	if p.link.region, err = t.adapter.Allocate(t.plan.pair()); err != nil {
 		return 0, fmt.Errorf("memory for rank %d: %w", p.rank, err)
@@ -203,7 +203,7 @@ func (t *Transport) opened(p *pair) {
 	t.touch(p)
 }
 
-// serve handles what has arrived over TCP.
+// serve handles arrivals over TCP.
 func (t *Transport) serve(s wire.Sink) (moved bool) {
 	t.way.polls, t.way.sink = 0, s
 	moved = t.way.puts.Poll(&t.way)
@@ -233,7 +233,7 @@ func (t *Transport) sever() {
 	t.way.ends = t.way.ends[:n]
 }
 
-// Body implements [wire.Sink] for what arrives over TCP.
+// Body implements [wire.Sink] for arrivals over TCP.
 func (w *way) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	isNote := h.Kind == wire.FrameSlot && h.Len <= offerLen
 	switch {

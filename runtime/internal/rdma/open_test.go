@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// No ranks are connected before something is put, or a schedule will put something. Then those two
+// No ranks are connected before something is put, or a schedule will put something. Then these two
 // ranks are connected, once, and stay connected.
 func TestConnectsToReceiversOfPuts(t *testing.T) {
 	n, trs := apartFrom(t, 5, nil)
@@ -178,7 +178,7 @@ func TestCloseInACircle(t *testing.T) {
 	}
 }
 
-// A rank that asks a rank which closes without a goodbye learns that this one has crashed.
+// A rank that asks a rank that closes without a goodbye learns that the closing rank has crashed.
 func TestConnectToCrashedRank(t *testing.T) {
 	for looks := range 4 {
 		_, trs := apartFrom(t, 2, nil)
@@ -194,8 +194,8 @@ func TestConnectToCrashedRank(t *testing.T) {
 	}
 }
 
-// TCP notices a process that has gone without a goodbye, for a rank that is connected and for one
-// that connects.
+// TCP notices a process that has gone without a goodbye, for a rank that is connected and for a
+// rank that connects.
 func TestProcessThatHasGone(t *testing.T) {
 	_, trs := apartFrom(t, 3, nil)
 	s := newEnds()

@@ -6,14 +6,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// reserved is the number of the receiver's places that are reserved for messages that only say how
-// many more messages may be sent. With one or none, two ranks that have used all places could each
-// wait for the other to say so. A rank sends such a message on its own when half of its buffers
-// have been posted since the last one. A second such message therefore means that the peer has sent
-// half of them again meanwhile, which it could do only after it had received the first.
+// reserved is the number of the receiver's places for messages that only say how many more messages
+// may be sent. With one place or none, two ranks that have used all places could each wait for such
+// a message. A rank sends one on its own when half of its buffers have been posted since its last
+// one. So before it sends a second one, the peer has used half of the buffers again, and for that
+// the peer must have received the first.
 const reserved = 2
 
-// pair is the state of this rank towards another.
+// pair is the state of this rank towards another rank.
 type pair struct {
 	rank   int
 	out    []*outLane // by laneIndex, nil if nothing was put
@@ -58,7 +58,7 @@ func (c *credit) allowed(word uint32, most int) (limit uint32, ok bool) {
 	return limit, more >= 0 && limit-c.sent <= uint32(most)
 }
 
-// isFlag reports whether word is that of a flag and not of a message.
+// isFlag reports whether word belongs to a flag and not to a message.
 func isFlag(word uint32) bool { return word&1 != 0 }
 
 func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
@@ -125,7 +125,7 @@ func (p *pair) took(l *inLane) bool {
 	return true
 }
 
-// clear discards what is queued.
+// clear discards everything queued.
 func (p *pair) clear() {
 	for _, o := range p.out {
 		if o != nil {
@@ -158,7 +158,7 @@ func (p *pair) forget(comm uint8) {
 	}
 }
 
-// abandon discards what is queued of a communicator's operations.
+// abandon discards queued frames of a communicator's operations.
 func (p *pair) abandon(comm uint8) bool {
 	if comm == 0 {
 		p.flags = p.flags[:0]

@@ -43,8 +43,8 @@ func (t *Transport) complete(c *Completion, s wire.Sink) {
 	}
 }
 
-// refuse handles a failed work. A work that was flushed because another one had failed before gives
-// no new information.
+// refuse handles a failed work. A work that was flushed because another work had failed before
+// gives no new information.
 func (t *Transport) refuse(kind, rank int, c *Completion) {
 	if kind == idGramSend || kind == idGramReceive {
 		t.grams.fail(&t.stats)

@@ -26,7 +26,7 @@ func splitID(id uint64) (kind, rank int, n uint32) {
 	return int(id >> 56), int(id >> 32 & 0xFFFF), uint32(id)
 }
 
-// stage makes works of what is queued, and reports whether there was any.
+// stage makes works of queued data, and reports whether there was any.
 func (t *Transport) stage() bool {
 	moved := false
 	for _, p := range t.dirty {

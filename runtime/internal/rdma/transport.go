@@ -78,7 +78,7 @@ func (t *Transport) Stats() wire.Stats {
 func (t *Transport) Wake() { t.way.puts.Wake() }
 
 // Wait parks until Poll may find something to do; see [wire.Transport]. It takes no completions,
-// because those are for Poll. It asks the next Poll to arm the adapter.
+// because Poll must take them. It asks the next Poll to arm the adapter.
 func (t *Transport) Wait(d time.Duration) {
 	switch {
 	case t.park.pending.Load():
@@ -134,8 +134,8 @@ func (t *Transport) step(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// rest does what there is time for when nothing has moved. It looks for completions once more,
-// because the adapter does not signal those that were there before it was armed.
+// rest does work that can wait until nothing has moved. It looks for completions once more, because
+// the adapter does not signal completions from before it was armed.
 func (t *Transport) rest(s wire.Sink) (moved bool) {
 	t.way.polls += idleWeight
 	if t.park.idle++; t.park.idle >= idlePolls {

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// pipe is one that something can be read from.
+// pipe is a pipe with something to read.
 type pipe struct{ out, in int }
 
 func newPipe(t *testing.T) pipe {

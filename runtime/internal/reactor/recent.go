@@ -12,8 +12,8 @@ const (
 	steady = 32
 	// askEvery is how often, in Serves, the system is asked about the other descriptors.
 	askEvery = 8
-	// renew is after how many Serves the recent descriptors are determined anew, since one without
-	// further traffic is read in vain.
+	// renew is the number of Serves after which the recent descriptors are determined anew, since a
+	// descriptor without further traffic is read in vain.
 	renew = 1 << 16
 )
 

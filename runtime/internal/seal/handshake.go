@@ -17,7 +17,7 @@ import (
 // A proof is the HMAC of the role and of everything that both have said, including both nonces, so
 // it cannot be used twice, or in the other role.
 const (
-	// NonceLen is the length of a nonce, ProofLen that of a proof, in bytes.
+	// NonceLen is the length of a nonce, and ProofLen the length of a proof, in bytes.
 	NonceLen = 32
 	ProofLen = sha256.Size
 )

@@ -26,7 +26,7 @@ func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 	return 0, false
 }
 
-// Back ends what Away has begun.
+// Back ends the wait that Away has announced.
 func (t *Transport) Back() {
 	word := &t.park.bell.parked
 	t.park.lapsed.Store(atomic.LoadUint32(word) == away)

@@ -119,8 +119,8 @@ func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
 	return moved
 }
 
-// offer offers the i-th datagram from r.cells on to s: a copy of the cell, and the payload in
-// place. A process that breaks the rules and writes to the payload can only corrupt it.
+// offer offers datagram r.cells+i to s: a copy of the cell, and the payload in place. A process
+// that breaks the rules and writes to the payload can only corrupt it.
 func (t *Transport) offer(p *peer, i uint64, s wire.Sink) wire.Verdict {
 	r := &p.cast
 	c := &r.now

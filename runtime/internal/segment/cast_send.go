@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// grace is how long a multicast waits for late readers before it overwrites what they have not
-// read.
+// grace is how long a multicast waits for late readers before it overwrites datagrams that they
+// have not read.
 const grace = 5 * time.Millisecond
 
 // caster is the sending end of this rank's multicasts. It writes a datagram once, into a ring from

@@ -29,8 +29,9 @@
 // Shared words are read and written by package sync/atomic only, whose operations are sequentially
 // consistent, also between processes. Everything else in the segment (bodies, headers) is written
 // before an atomic store that announces it, and read after the load that sees that store. Where two
-// ranks each write one word and then read the other's (ring the bell, then see who is parked; park,
-// then look at the bell), sequential consistency makes at least one of them see the other.
+// ranks each write one word and then read the other's word (ring the bell, then see who is parked;
+// park, then look at the bell), sequential consistency makes at least one of them see the other's
+// write.
 //
 // # Trust
 //
@@ -51,7 +52,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Options are those of shm.Config; see there.
+// Options are the options of shm.Config; see there.
 type Options struct {
 	Rank, Size int
 	File       *os.File

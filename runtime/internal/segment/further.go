@@ -52,7 +52,7 @@ func (a *annex) lane(s segment, from, to int, comm uint8) (*laneLine, rings, err
 }
 
 // further holds the lanes of further communicators between this rank and a peer, by communicator,
-// and lists those in use.
+// and lists the lanes in use.
 type further struct {
 	in     [comms]*inbound
 	out    [comms]*outbound
@@ -104,7 +104,7 @@ func (t *Transport) tell(p *peer, o *outbound) {
 	t.ring(p.rank)
 }
 
-// Forget implements [wire.Transport]. It keeps the memory for the next communicator with that
+// Forget implements [wire.Transport]. It keeps the memory for the next communicator with the same
 // number.
 func (t *Transport) Forget(comm uint8) {
 	for rank := range t.peers {
@@ -193,7 +193,7 @@ func (t *Transport) listenTo(p *peer, comm uint8) error {
 	return nil
 }
 
-// readFurther reads what p has put in further communicators, and stops reading those that are
+// readFurther reads p's puts in further communicators, and stops reading communicators that are
 // closed.
 func (t *Transport) readFurther(p *peer, s wire.Sink) (moved bool) {
 	m := p.more

@@ -17,8 +17,8 @@ type inbound struct {
 	lines uint32 // number of lines read in the ring of bytes
 	head  wire.Header
 	done  int  // bytes of the body that are read
-	open  bool // head is that of an unfinished frame
-	drop  bool // the sink does not want the rest of it
+	open  bool // head belongs to an unfinished frame
+	drop  bool // the sink does not want the rest of the frame
 	held  bool // the sink holds the frame
 
 	comm   uint8 // on LaneOps: the lane's communicator
@@ -97,7 +97,7 @@ func (t *Transport) readCell(l *inbound, s wire.Sink) (bool, error) {
 	return true, nil
 }
 
-// begin checks c, a copy, since the segment may change. It begins a frame, or ends one that is
+// begin checks c, a copy, since the segment may change. It begins a frame, or ends a frame that is
 // called off.
 func (l *inbound) begin(c *content) error {
 	if c.flags == flagCut && l.open && l.done > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Join connects this rank with the others of the host and returns when all have come. If the
-// segment has a name, that is removed by then or shortly afterwards.
+// segment has a name, the name is removed by then or shortly afterwards.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("shm: %w", err)

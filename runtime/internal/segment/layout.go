@@ -150,8 +150,8 @@ type lane struct{ cells, bytes int } // powers of two
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
 //	window of a rank              416 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 lines with chunks
 //
-// After that follow, without memory until they are used, for each further communicator a lane like
-// LaneOps for each ordered pair, and for each further set of windows a window for each rank.
+// Two parts follow that have no memory until they are used: for each further communicator, a lane
+// like LaneOps for each ordered pair; and for each further set of windows, a window for each rank.
 type layout struct {
 	size  int
 	lanes [wire.Lanes]lane

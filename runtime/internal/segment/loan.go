@@ -18,14 +18,14 @@ import (
 )
 
 // The system copies a lent chunk out of the memory of another process (process_vm_readv). It allows
-// that to processes that may trace the other one: those of the same user, unless a rule of the
-// system says otherwise (Yama's ptrace_scope, a container's filter). So every rank tests it when it
-// joins, with a number that each process keeps at an address that it publishes.
+// this to processes that may trace the other process: processes of the same user, unless a rule of
+// the system says otherwise (Yama's ptrace_scope, a container's filter). So every rank tests it
+// when it joins, with a number that each process keeps at an address that it publishes.
 
 // loan is a rank's state of lending.
 type loan struct {
 	refused error // why this rank cannot collect lent chunks; nil: it can
-	failed  error // why it failed to, although it should be able to
+	failed  error // why it failed to collect one, although it should be able to
 
 	local  [2]unix.Iovec // scratch
 	remote [2]unix.RemoteIovec
@@ -62,7 +62,7 @@ func (s segment) show(rank int) {
 	l.address, l.proof = uint64(uintptr(unsafe.Pointer(p))), *p
 }
 
-// tryLoans tests whether this rank can collect what the others lend, and publishes the result.
+// tryLoans tests whether this rank can collect the others' lent chunks, and publishes the result.
 func (t *Transport) tryLoans() {
 	can := uint32(able)
 	for rank := range t.peers {
@@ -92,7 +92,7 @@ func (t *Transport) Copies() (n int, why error) {
 	return 1, nil
 }
 
-// mayLend reports whether all of to can collect lent chunks.
+// mayLend reports whether all ranks in to can collect lent chunks.
 func (t *Transport) mayLend(to []int) bool {
 	for _, rank := range to {
 		if !t.shelf.lender[rank] && atomic.LoadUint32(&t.loanLine(rank).can) != able {
@@ -124,7 +124,7 @@ func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
 const briefly = 1 << 20
 
 // readFrom fills dst from an address of p's process. It checks the proof of that process: the
-// number of a process that has ended may belong to another one.
+// number of a process that has ended may belong to another process.
 func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	l, b := t.loanLine(p.rank), &t.shelf.loan
 	for {

@@ -23,10 +23,10 @@ import (
 const (
 	paceBytes = 128 << 10 // bytes to copy, as many as the longest lent chunk
 	paceTries = 9         // the fastest of these counts, since other activity only slows them down
-	// slowLoan is the ratio of the system's time to an ordinary copy's from which rings are faster.
-	// The ratio is 1.8 on an Intel Xeon, where four ranks get 512 KiB in 57 µs if lent and in 85
-	// through a ring. On an AMD EPYC they take 93 and 38 µs; judging by the times of two ranks, 33
-	// and 16 µs with two copies, the ratio is 4 there.
+	// slowLoan is the least ratio of the system's time to an ordinary copy's time for which rings
+	// are faster. The ratio is 1.8 on an Intel Xeon, where four ranks get 512 KiB in 57 µs if lent
+	// and in 85 through a ring. On an AMD EPYC they take 93 and 38 µs; judging by the times of two
+	// ranks, 33 and 16 µs with two copies, the ratio is 4 there.
 	slowLoan = 2.5
 )
 
@@ -53,7 +53,7 @@ func fastest(f func() error) (least time.Duration, err error) {
 	return least, nil
 }
 
-// copyBySystem copies within this process in the way of a lent chunk.
+// copyBySystem copies within this process as the system copies a lent chunk.
 func copyBySystem(dst, src []byte) error {
 	local := [1]unix.Iovec{{Base: unsafe.SliceData(dst)}}
 	local[0].SetLen(len(dst))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All ranks use the result of the rank that made the segment, whatever their own would be.
+// All ranks use the result of the rank that made the segment, whatever their own results would be.
 func TestRingsAreAgreed(t *testing.T) {
 	for _, rings := range []bool{RingsFaster(), !RingsFaster()} {
 		f, err := Create(2)

@@ -119,7 +119,8 @@ func unpark(b *bellLine) {
 	}
 }
 
-// announce tells rank to that a ring has something from this rank, unless it looks there anyway.
+// announce tells another rank that a ring has something from this rank, unless that rank looks
+// there anyway.
 func (t *Transport) announce(to int) {
 	if !t.park.watches || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
 		t.ring(to)
@@ -164,7 +165,7 @@ func (t *Transport) hush() {
 	}
 }
 
-// ring makes rank to look for something from this rank.
+// ring makes another rank look for something from this rank.
 func (t *Transport) ring(to int) {
 	b := t.peers[to].bell
 	word, bit := &b.bits[t.rank/64], uint64(1)<<(t.rank%64)

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// peer is the state that this rank keeps about another one.
+// peer is the state that this rank keeps about another rank.
 type peer struct {
 	rank    int
 	pid     uint32

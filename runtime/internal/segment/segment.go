@@ -102,7 +102,7 @@ func allocate(fd int, offset, n int64) error {
 	}
 }
 
-// attach maps a segment, if it is one for a communicator of that size.
+// attach maps a segment, if it is for a communicator of the given size.
 func attach(f *os.File, size int) (segment, error) {
 	l := newLayout(size)
 	if err := verify(f, l); err != nil {

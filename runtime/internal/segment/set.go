@@ -19,7 +19,7 @@ import (
 // Besides the windows of the first communicator, which lie in the areas of their ranks, there are
 // sets of windows for further communicators, at the end of the segment's file. They have no memory
 // until they are opened: a rank then asks for the memory of its own window and maps all windows of
-// the set. Others write there only after it has.
+// the set. Others write there only after that.
 
 // set is one set of windows in a mapping; rank r's window is at base + r*stride. Each window has
 // its lines, the rank's passedLine, and for each line with chunks a tally and a room.
@@ -69,7 +69,7 @@ type Windows struct {
 
 // windowSets are the sets of a rank.
 type windowSets struct {
-	list [wire.WindowSets]*Windows // the mapped ones
+	list [wire.WindowSets]*Windows // the mapped sets
 	book sets.Book
 }
 

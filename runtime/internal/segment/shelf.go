@@ -98,7 +98,7 @@ func (w *Windows) vacant(k int) bool {
 	return w.last[k] <= w.freed
 }
 
-// passedByAll returns the greatest operation that all ranks have passed that have not left.
+// passedByAll returns the greatest operation that all remaining ranks have passed.
 func (w *Windows) passedByAll() uint64 {
 	least := uint64(math.MaxUint64)
 	for _, rank := range w.others {

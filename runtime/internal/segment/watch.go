@@ -28,8 +28,8 @@ type watch struct {
 	checked   time.Time
 	processes []unix.PollFd // by rank: descriptors, -1: none
 	all       *os.File      // an epoll instance with all descriptors
-	told      bool          // it reports the end of every peer in another process
-	ended     atomic.Bool   // it has reported one
+	told      bool          // all reports the end of every peer in another process
+	ended     atomic.Bool   // all has reported an end
 	running   sync.WaitGroup
 }
 
@@ -56,7 +56,7 @@ func (t *Transport) watchAll() {
 	}
 }
 
-// collect makes the epoll instance. It reports whether that has all descriptors.
+// collect makes the epoll instance. It reports whether the instance has all descriptors.
 func (w *watch) collect() bool {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {

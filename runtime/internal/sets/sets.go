@@ -5,8 +5,8 @@
 // has the set at this rank. So communicators without common ranks share no line, and may have one
 // set at the same time. Of two communicators with a common rank, the later one may have the set
 // when no rank writes or reads for the earlier one any more in any window that both see. Therefore
-// every rank shows a mark for each set, which says which communicator had it there last, and
-// whether that use is over. A rank offers a set when the marks of all members of the last
+// every rank shows a mark for each set. The mark says which communicator had the set there last,
+// and whether that use is over. A rank offers a set when the marks of all members of the last
 // communicator that had it here say that their use is over: then no member touches this rank's
 // window. All members of the next communicator offer the set, so this holds for all their windows.
 //
@@ -24,8 +24,8 @@ import (
 // marks.
 const Over = ^uint64(0)
 
-// Mark returns a rank's mark for a set that a communicator of that epoch has there, or has had if
-// open is false. Epochs at a rank grow, so marks do too.
+// Mark returns a rank's mark for a set that a communicator of the given epoch has there, or has had
+// if open is false. Epochs at a rank grow, so marks do too.
 func Mark(epoch uint32, open bool) uint64 {
 	if open {
 		return uint64(epoch) << 1
@@ -60,7 +60,7 @@ func (b *Book) Free(mark func(set, rank int) uint64) (free uint8) {
 	return free
 }
 
-// Open records that a communicator of that epoch has a set at this rank, and returns the mark.
+// Open records that a communicator of the given epoch has a set at this rank, and returns the mark.
 // others are the other members.
 func (b *Book) Open(set int, others []int, epoch uint32) (mark uint64) {
 	b.uses[set] = use{open: true, epoch: epoch, others: slices.Clone(others)}

@@ -177,8 +177,8 @@ func TestSetsAreGivenBack(t *testing.T) {
 	})
 }
 
-// As many communicators as there are sets, besides the first, can have one; disjoint communicators
-// share one.
+// Besides the first communicator, as many as there are sets can have a set. Disjoint communicators
+// share a set.
 func TestHowManyHaveSets(t *testing.T) {
 	r := newRanks(4)
 	for i := range wire.WindowSets {

@@ -36,7 +36,7 @@ type acceptor struct {
 	pause  clock.Timer
 	resume atomic.Bool
 	since  time.Time      // when the system ran out of a resource
-	last   time.Time      // when it last did
+	last   time.Time      // when the system last ran out
 	guests []*conn        // connections that have not named their rank, the oldest first
 	others func(net.Conn) // takes connections to a lobby; nil: they are strangers
 
@@ -154,8 +154,8 @@ func (a *acceptor) wake() {
 }
 
 // welcome takes in a connection that has not named its rank yet. The number of such connections is
-// limited: the one that has been silent longest makes room. Most have their greeting by the time
-// they are accepted.
+// limited: the connection that has been silent longest makes room. Most have their greeting by the
+// time they are accepted.
 func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) != nil {
 		closeFD(fd) // it is reset already

@@ -13,22 +13,21 @@ import (
 // or the system has measured the line.
 
 const (
-	// startBytes are sent after turnBytes have arrived as often as BBR looks back, which is ten
-	// round trips, and more.
+	// startBytes end the start: they take 16 round trips of turnBytes, and BBR looks back ten.
 	startBytes = 16 * turnBytes
 	// fastTurn is the time for turnBytes on links so fast that they would idle until the next look.
 	fastTurn = time.Millisecond
-	// longTrip is the round trip time from which most of turnBytes are on the line, not in a queue.
+	// longTrip is the least round trip time for which most of turnBytes are on the line, not in a
+	// queue.
 	longTrip = time.Millisecond
 )
 
 // start is the state of a connection after a rest.
 type start struct {
-	gone int  // bytes written
-	fast bool // the line is fast; this stays
-	full time.Time
-	// When the limit was reached, zero if it was not, and the bytes that had arrived by then.
-	come int
+	gone int       // bytes written
+	fast bool      // the line is fast; this stays
+	full time.Time // when the limit was reached; zero: it was not
+	come int       // bytes that had arrived by then
 }
 
 // alone returns how many bytes may be written to o, which shares its link with no other connection.

@@ -39,7 +39,7 @@ func benchSizes(b *testing.B, f func(b *testing.B, n int)) {
 // ends.
 func BenchmarkRoundTrip(b *testing.B) { benchRoundTrip(b, connect) }
 
-// BenchmarkSealed does so with a key, and with encryption.
+// BenchmarkSealed is BenchmarkRoundTrip with a key, and with encryption.
 func BenchmarkSealed(b *testing.B) {
 	for name, connect := range sealings {
 		b.Run(name, func(b *testing.B) { benchRoundTrip(b, connect) })
@@ -75,7 +75,7 @@ func closeAll(ts []wire.Transport) {
 // BenchmarkParked plays ping-pong between two goroutines that park in Wait.
 func BenchmarkParked(b *testing.B) { benchPlay(b, func(tr wire.Transport) { tr.Wait(-1) }) }
 
-// BenchmarkYielding plays it between two goroutines that yield instead.
+// BenchmarkYielding plays ping-pong between two goroutines that yield instead.
 func BenchmarkYielding(b *testing.B) { benchPlay(b, func(wire.Transport) { goruntime.Gosched() }) }
 
 func benchPlay(b *testing.B, idle func(wire.Transport)) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rank listens only at the configured address, or at the one from which it has reached the
+// A rank listens only at the configured address, or at the address from which it has reached the
 // coordinator.
 func TestListensWhereItWasAsked(t *testing.T) {
 	for bind, want := range map[string]string{"": "127.0.0.1", "127.0.0.1": "127.0.0.1", "127.0.0.2": "127.0.0.2", "::1": "::1"} {

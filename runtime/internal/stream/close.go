@@ -43,8 +43,8 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 // every linger.
 //
 // A goodbye says how many halves of connections there are, so it waits until all exist. A peer that
-// has read it closes its own halves. Goodbyes go in all halves, also those in which this rank has
-// said nothing: a peer that has spoken in the other half waits for it.
+// has read it closes its own halves. Goodbyes go in all halves, also where this rank has said
+// nothing: a peer that has spoken in the other half waits for a goodbye.
 func (t *Transport) part(linger time.Duration) error {
 	t.parting.now = true
 	t.work(linger, 0, (*conn).unconnected)
@@ -133,7 +133,7 @@ func (t *Transport) giveUp() (late []int) {
 }
 
 // dropHard closes all connections with p so that p notices. Connections on which only p speaks just
-// end, like those of a dead process.
+// end, as if this process were dead.
 func (t *Transport) dropHard(p *peer) {
 	p.eachConn(func(c *conn) {
 		if c.out.begun {

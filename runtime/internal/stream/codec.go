@@ -33,7 +33,7 @@ const pieceSize = 256 << 10
 //
 //	begin     seq = turn; begins the half of the rank that has not opened the connection
 //	more      precedes each further pieceSize bytes of a body
-//	cut       replaces such a record: the rest of the body does not come
+//	cut       replaces a more: the rest of the body does not come
 //	end       the sender's half ends here: its later frames come in its next turn
 //	goodbye   arg = halves that the sender has begun to the receiver, modulo 2^32; nothing follows
 //

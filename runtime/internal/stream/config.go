@@ -29,7 +29,7 @@ const (
 	MaxKey = seal.MaxKey
 )
 
-// Options are those of tcp.Config; see there.
+// Options are the options of tcp.Config; see there.
 type Options struct {
 	Rank, Size  int
 	Job         string

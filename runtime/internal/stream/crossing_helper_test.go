@@ -146,7 +146,8 @@ func (x *crossing) conns(rank, lane int) (n int) {
 	return n
 }
 
-// united reports whether each rank has one connection of the lane, and both speak on the same one.
+// united reports whether each rank has one connection of the lane, and both speak on the same
+// connection.
 func (x *crossing) united(lane int) bool {
 	for rank, tr := range x.ranks {
 		o, in := tr.peers[1-rank].out[lane], tr.peers[1-rank].in[lane]

@@ -116,8 +116,8 @@ func (x *crossing) play(r *rapid.T) {
 	}
 }
 
-// turnsUnread returns how many turns of a rank the other one has not begun to read: a number is not
-// reused more often before that.
+// turnsUnread returns how many turns of a rank the other rank has not begun to read. Until it has,
+// a number is not reused more often.
 func (x *crossing) turnsUnread(rank, lane int) int {
 	from, to := &x.ranks[rank].peers[1-rank], &x.ranks[1-rank].peers[rank]
 	from.reach(lane)

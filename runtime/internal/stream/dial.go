@@ -65,7 +65,7 @@ func (d *dialer) dial(c *conn, wake func()) {
 // greet sends a greeting at once, whatever its rank does meanwhile, since a silent connection
 // counts as a stranger. It waits, up to the timeout, for a system that is short of memory for
 // connections. A peer that has closed before it accepted the connection has reset it. The system
-// reports that once: a later read only finds an end, like that of a dead process.
+// reports the reset once: a later read only finds an end, as if the peer's process were dead.
 func (d *dialer) greet(conn net.Conn, b []byte) error {
 	end := func() { conn.Close() }
 	late := d.clock.AfterFunc(d.timeout, end)

@@ -17,7 +17,7 @@ import (
 )
 
 // fails returns an attempt that ends with err the first times, the number of attempts, and the time
-// that the last one was allowed.
+// that the last attempt was allowed.
 func fails(times int, err error) (attempt func(context.Context, clock.Clock, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
 	made, last = new(int), new(time.Duration)
 	return func(_ context.Context, _ clock.Clock, _ string, limit time.Duration) (net.Conn, error) {

@@ -67,7 +67,8 @@ func short(err error) bool {
 		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOSPC)
 }
 
-// known reports whether everything is known about p's end: everything that it sent before is read.
+// known reports whether everything is known about p's end: everything that p sent before it has
+// been read.
 func (p *peer) known() bool {
 	switch p.end.how {
 	case wire.Broken:
@@ -97,7 +98,8 @@ func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 }
 
 // hearAll reads everything that has arrived from peers that accept no connections any more: they
-// may have said how they end on another connection, or on one that they have opened to this rank.
+// may have said how they end on another connection, or on a connection that they have opened to
+// this rank.
 func (t *Transport) hearAll(s wire.Sink) {
 	refused := func(p *peer) bool { return p.end.how == wire.Refused }
 	if !slices.ContainsFunc(t.ending, refused) {

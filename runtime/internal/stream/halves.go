@@ -12,7 +12,7 @@ import (
 // receiver reads each half to its end before the next. So it does not matter which connections the
 // halves belong to, or when they arrive. A rank without a half takes the free half of a connection
 // that the peer has opened, or else opens one. So two ranks that both put use one connection, and
-// the traffic of one confirms that of the other.
+// the traffic of each confirms the traffic of the other.
 //
 // Two ranks that connect at the same time do not wait for each other either. Each speaks on its own
 // connection. When the higher rank sees the other's connection, it ends its half and takes its next

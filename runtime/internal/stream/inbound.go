@@ -88,7 +88,7 @@ func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// receive uses what has been read and reads more, as long as there is more.
+// receive uses the bytes that have been read and reads more, as long as there are more.
 func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
 	if c.buf == nil {
 		c.buf = make([]byte, bufferSize)

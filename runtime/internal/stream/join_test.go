@@ -222,8 +222,8 @@ func TestNoCoordinator(t *testing.T) {
 	require.ErrorContains(t, err, "refused")
 }
 
-// TestSilentCoordinator connects to a process that accepts and says nothing, and to one that sends
-// nonsense.
+// TestSilentCoordinator connects to a process that accepts and says nothing, and to a process that
+// sends nonsense.
 func TestSilentCoordinator(t *testing.T) {
 	for want, say := range map[string]string{"deadline exceeded": "", "coordinator": "HTTP/1.1 400 Bad Request\r\n\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -32,7 +32,7 @@ type outbound struct {
 	dirty   bool // it is in sender.dirty
 	turn    bool // it waits in sender.turns
 	sharing bool // sender.turns counts its bytes
-	flying  int  // number of these bytes
+	flying  int  // number of the counted bytes
 	start   start
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A connection that is not read because another one precedes it, and that the peer has reset before
-// its system had everything, does not keep a rank from closing.
+// A connection that is not read because another connection precedes it, and that the peer has reset
+// before its system had everything, does not keep a rank from closing.
 func TestResetConnectionDoesNotDelayClose(t *testing.T) {
 	a, _ := pair(t)
 	c := knock(t, a, greets(a, greeting{id: a.ID(), rank: 1, size: 2, turn: 1}))

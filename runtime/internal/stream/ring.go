@@ -17,8 +17,8 @@ func (e *entry) len() int {
 
 var moreRecord = mark(kindMore)
 
-// part returns what is to be written from byte skip of the entry on: the rest of a record, and of
-// the piece after it.
+// part returns the next bytes to write if skip bytes of the entry are written: the rest of a
+// record, and of the piece after it.
 func (e *entry) part(skip int) (head, piece []byte) {
 	k, at := skip/(recordLen+pieceSize), skip%(recordLen+pieceSize)
 	piece = e.body[k*pieceSize : min((k+1)*pieceSize, len(e.body))]
@@ -31,8 +31,8 @@ func (e *entry) part(skip int) (head, piece []byte) {
 	return moreRecord[at:], piece
 }
 
-// gather adds what is to be written from byte skip of the entry on, at most about room bytes in
-// all.
+// gather adds the bytes to write if skip bytes of the entry are written, at most about room bytes
+// in all.
 func (e *entry) gather(v *vector, skip, room int) {
 	for n := e.len(); skip < n && !v.full() && v.bytes < room; {
 		head, piece := e.part(skip)

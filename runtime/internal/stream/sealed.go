@@ -45,7 +45,7 @@ func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err er
 }
 
 // openNext opens the next record, if it is whole. Less than one record of a frame is left of the
-// opened bytes; it moves in front of the new ones.
+// opened bytes; it moves in front of the new bytes.
 func (t *Transport) openNext(c *inbound) (opened bool, err error) {
 	s := &c.sealed.closed
 	n, err := seal.RecordLen(c.buf[s.r:s.w])

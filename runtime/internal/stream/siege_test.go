@@ -66,6 +66,6 @@ func TestStrangersTakeABoundedShare(t *testing.T) {
 		requireWorks(t, a, b) // over the existing connection
 		now.Advance(strangerSpan)
 	}
-	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl}}) // over another one
+	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl}}) // over another connection
 	until(t, a, s, func() bool { b.Poll(nobody{}); now.Advance(strangerSpan); return s.frames == 1 })
 }

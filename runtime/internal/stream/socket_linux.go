@@ -21,7 +21,7 @@ func unacked(fd int) int {
 	return n
 }
 
-// inFlight returns how many of the sent bytes the peer's system has not confirmed, without those
+// inFlight returns how many of the sent bytes the peer's system has not confirmed, without bytes
 // that wait to be sent.
 func inFlight(fd int) int {
 	unsent, err := unix.IoctlGetInt(fd, unix.SIOCOUTQNSD)
@@ -126,9 +126,9 @@ func readFD(fd int, b []byte) (int, error) {
 }
 
 // If this rank sends nothing back on a connection, the system confirms reads with a segment of its
-// own, which costs half as much as a put. Where nothing is lost it may take its time, as it does
-// where answers carry confirmations: it then confirms every other segment. It forgets this after a
-// pause of some milliseconds, so relax repeats the request.
+// own, which costs half as much as a put. Where nothing is lost the system may take its time, as it
+// does where answers carry confirmations: it then confirms every other segment. It forgets this
+// after a pause of some milliseconds, so relax repeats the request.
 const relaxEvery = 16 // frames
 
 func relax(fd int) {

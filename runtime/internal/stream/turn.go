@@ -9,10 +9,10 @@ import (
 )
 
 // Puts to several hosts share this host's link, and each of the system's connections fills it as if
-// it were alone: together they overrun the queue before the link, or that of a receiver of
+// it were alone: together they overrun the queue before the link, or the queue of a receiver of
 // simultaneous puts. So long writes take turns, in the order of their puts: while turnBytes are
 // under way to other hosts, a connection with nothing under way waits. A connection alone is
-// limited after a rest (alone.go). The system handles short writes, and those within the host.
+// limited after a rest (alone.go). The system handles short writes, and writes within the host.
 
 const (
 	// turnBytes keeps 10 Gbit/s busy for the 50 µs until confirmations are back.
@@ -25,16 +25,16 @@ const (
 	turnPatience = 20 * time.Millisecond
 )
 
-// turns tracks the connections with bytes under way, and those that wait.
+// turns tracks the connections with bytes under way, and the waiting connections.
 type turns struct {
 	clock   clock.Clock
 	ask     func(fd int) int           // how many bytes a connection has under way
-	unacked func(fd int) int           // those and the unsent ones
-	trip    func(fd int) time.Duration // time of the fastest of its answers
+	unacked func(fd int) int           // bytes under way and unsent bytes
+	trip    func(fd int) time.Duration // time of a connection's fastest answer
 	sharing []*outbound
-	sum     int // greatest number of bytes that they may have under way
+	sum     int // greatest number of bytes that connections in sharing may have under way
 	queue   []*outbound
-	moved   time.Time // when sum last fell, or the first began to wait
+	moved   time.Time // when sum last fell, or the first connection began to wait
 	waiting atomic.Bool
 }
 
@@ -81,7 +81,7 @@ func (u *turns) wrote(o *outbound, n int) {
 	u.sum += n
 }
 
-// look asks the system what is still under way.
+// look asks the system which bytes are still under way.
 func (u *turns) look() {
 	before := u.sum
 	kept := u.sharing[:0]

@@ -17,7 +17,7 @@ type stage struct {
 	*Transport
 	t    *testing.T
 	outs []*outbound
-	ends map[int]int // descriptor -> that of the other end
+	ends map[int]int // descriptor -> descriptor of the other end
 	time clock.Manual
 
 	trip time.Duration // of all connections

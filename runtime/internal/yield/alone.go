@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Alone makes a rank wait that should have a core to itself, because there are at least as many
-// cores as ranks. Such a rank mostly polls. But the system cannot tell ranks apart that never
+// Alone makes a rank wait if it should have a core to itself, because there are at least as many
+// cores as ranks. Such a rank mostly polls. But the system cannot tell apart ranks that never
 // sleep, and may leave two of them on one core, beside an idle core, for many operations. So a rank
 // yields now and then. If other processes run during its yields again and again, it moves its
 // thread to another core.
 //
 // With Now set, Alone is ready to use, with the least patience.
 type Alone struct {
-	// Patience is how many yields during which others run are tolerated before the thread moves. It
-	// should differ between ranks, so that only one of two on a core moves.
+	// Patience is the number of yields during which others run that the rank tolerates before its
+	// thread moves. It should differ between ranks, so that only one of two ranks on a core moves.
 	Patience int
 	Stay     bool             // the thread never moves
 	Now      func() time.Time // the clock
 
 	since time.Time // end of the last yield, or start of the wait
-	met   int       // yields during which others ran, minus those without
+	met   int       // yields during which others ran, minus yields without others
 	moved time.Time
 	pause time.Duration // after a move, time until the next
 }
@@ -71,7 +71,7 @@ func (a *Alone) crowded(d time.Duration) bool {
 	return true
 }
 
-// mayMove limits how often the thread moves where that does not help because no core is idle.
+// mayMove limits how often the thread moves where moves do not help because no core is idle.
 func (a *Alone) mayMove(now time.Time) bool {
 	since := now.Sub(a.moved)
 	if since < a.pause {

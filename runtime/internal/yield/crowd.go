@@ -20,8 +20,8 @@ type Crowd struct {
 const (
 	lookSoon   = 1 << 8 // yields: below a millisecond
 	lookSeldom = 1 << 16
-	// slowYield is the average duration from which a yield has let other processes than ranks run:
-	// those get a time slice each.
+	// slowYield is the least average duration of yields that have let other processes than ranks
+	// run: each of these processes gets a time slice.
 	slowYield = 300 * time.Microsecond
 )
 

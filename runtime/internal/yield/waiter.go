@@ -23,8 +23,8 @@ type Waiter struct {
 	spin    int
 	stay    bool
 	crowded bool  // more ranks than cores on this host
-	crowd   Crowd // waits if so
-	alone   Alone // waits if not
+	crowd   Crowd // waits if crowded
+	alone   Alone // waits if not crowded
 }
 
 // New returns the waiter of one more rank of o.Process. Close ends it.
@@ -41,8 +41,8 @@ func New(o Options) *Waiter {
 func (w *Waiter) Close() { w.process.ranks.Add(-1) }
 
 const (
-	// ownPolls is after how many polls without result a rank with its own core releases the lock
-	// and the core.
+	// ownPolls is the number of polls without result after which a rank with its own core releases
+	// the lock and the core.
 	ownPolls = 8
 	// sharedSpins is how many polls without result pay among goroutines: handing over to a ready
 	// goroutine costs less than a poll.

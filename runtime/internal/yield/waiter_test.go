@@ -72,7 +72,7 @@ func TestStayBearsAnyCompany(t *testing.T) {
 		now, step := time.Now(), time.Duration(0)
 		a := Alone{Stay: stay, Now: func() time.Time { now = now.Add(step); return now }}
 		a.Begin()
-		step = aloneFor // every yield takes as long as one with others
+		step = aloneFor // every yield takes as long as a yield with others
 		var lock sync.Mutex
 		lock.Lock()
 		for range 10 {
@@ -82,7 +82,7 @@ func TestStayBearsAnyCompany(t *testing.T) {
 	}
 }
 
-// A polling goroutine lets another one have the lock that both need, even with GOMAXPROCS=1.
+// A polling goroutine lets another goroutine have the lock that both need, even with GOMAXPROCS=1.
 func TestHandOverToGoroutines(t *testing.T) {
 	var p Process
 	var lock sync.Mutex

@@ -1,5 +1,5 @@
 // Package yield hands the processor over while a rank waits actively: to other processes, or to
-// goroutines of this one, whichever the rank may wait for.
+// goroutines of this process, whichever the rank may wait for.
 package yield
 
 import (
@@ -21,8 +21,9 @@ func This() *Process { return &this }
 // Shared reports whether the process has several ranks.
 func (p *Process) Shared() bool { return p.ranks.Load() > 1 }
 
-// Yield lets other ranks run. It yields to other processes without telling the Go scheduler, which
-// would wake idle threads of this one, or else to goroutines of this process.
+// Yield lets other ranks run. If the process has several ranks, it yields to goroutines. Otherwise
+// it yields to other processes without telling the Go scheduler, which would wake idle threads of
+// this process.
 func (p *Process) Yield() {
 	if p.Shared() {
 		goruntime.Gosched()
