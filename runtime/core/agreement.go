@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Agreements are in package agree. Here is what they have to do with failures and with time: frames
-// carry their messages, a rank that others have taken for lost fails, and calls that fail because
-// of a lost rank wait for the agreement on all lost ranks.
+// Agreements are in package agree. Here they meet failures and time: frames carry their messages, a
+// rank that others have taken for lost fails, and calls that fail because of a lost rank wait for
+// the agreement on all lost ranks.
 
 // Vote is a rank's part of an agreement, and the combination of the votes of all ranks that take
 // part.
@@ -219,7 +219,7 @@ func (c *Core) patience() Time {
 	return c.watch.Patience()
 }
 
-// tickAgreements does what is due for agreements.
+// tickAgreements does all due work of agreements.
 func (c *Core) tickAgreements(now Time) {
 	if c.updateAgreements(); c.ripe() {
 		c.settle()

@@ -31,7 +31,7 @@ const (
 	AlarmAgain                    // chunks that a request has not brought are asked for again
 	AlarmSilence                  // the multicast has been silent
 	AlarmUnheard                  // nothing has been heard of the multicast
-	AlarmProbe                    // the neighbour is asked what it runs
+	AlarmProbe                    // the neighbour is asked which operation it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // no rank has told both calls of a mismatch in time
 	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin

@@ -238,7 +238,7 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	c.updateAgreements()
 }
 
-// leave takes a goodbye. The goodbye says what the rank has called up to its end. If ranks disagree
+// leave takes a goodbye. The goodbye says which operations the rank has called. If ranks disagree
 // on a gather, all may have returned except the root, which waits for blocks that are never sent.
 func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	c.members.Leave(rank, last, fingerprint)

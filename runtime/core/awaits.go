@@ -7,8 +7,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
-// awaits returns how this rank waits for another one in an open operation, and in which operation.
-// It looks through that rank's program, so use it only for long waits.
+// awaits returns how this rank waits for another rank, and in which open operation. It looks
+// through that rank's program, so use it only for long waits.
 func (ops *operations) awaits(rank int) (in *op, how presence.Wait) {
 	for seq := ops.complete + 1; seq <= ops.seq && how < presence.WaitsMust; seq++ {
 		if o := ops.open(seq); o != nil {

@@ -86,8 +86,8 @@ func TestAsksInTurn(t *testing.T) {
 	require.True(t, c.members.Lost(99))
 }
 
-// If a rank has left without putting what others wait for, for example because it has failed, the
-// others do not wait for ever.
+// If others wait for a put of a rank that has left without it, for example because it has failed,
+// they do not wait for ever.
 func TestDoesNotWaitForRanksThatHaveLeft(t *testing.T) {
 	c, _ := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {

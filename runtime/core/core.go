@@ -198,7 +198,7 @@ func (c *Core) Tick(now Time) {
 		c.spread.tick(now)
 	}
 	if c.surveys.waiting > 0 && c.fate.err == nil {
-		c.watch.Want() // a question ends at all ranks if one of them falls silent, whoever has asked
+		c.watch.Want() // a question of any rank ends at all ranks if one of them falls silent
 	}
 	if c.tickAgreements(now); c.fate.err == nil || c.agreeing() {
 		c.tickWatch(now)

@@ -19,7 +19,7 @@ import (
 // tells all ranks.
 //
 // Without a mismatch no such frame is sent. Another rank may compute, or be gone, and not answer. A
-// rank that knows both sides then fails with those words after a second, or after Config.Stall if
+// rank that knows both sides then fails with these words after a second, or after Config.Stall if
 // that is longer. A rank that knows one side waits twice as long.
 
 // The values of Arg in a FrameClash: the subject of the mismatch.

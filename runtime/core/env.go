@@ -21,7 +21,7 @@ type Config struct {
 	Rank, Size int
 	ID         [16]byte // random bytes that all ranks agree on
 	Epoch      uint32   // version of the membership
-	Only       bool     // no other communicator ever has this one's number, so a frame with another Epoch is a mismatch, not a leftover
+	Only       bool     // this communicator's number is never used again, so a frame with another Epoch is a mismatch, not a leftover
 	Caps       wire.Caps
 
 	Delay     DelayPolicy

@@ -26,7 +26,7 @@ func (rl *rootless) listen() {
 	}
 }
 
-// comeBy returns the ranks that send messages to this one.
+// comeBy returns the ranks that send messages to this rank.
 func (rl *rootless) comeBy() []int {
 	var to []int
 	for rank := 0; rank < rl.Size && !rl.sought; rank++ {

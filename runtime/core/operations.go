@@ -40,7 +40,7 @@ type operations struct {
 	absent    presence.Latecomers
 	refusal   refusal
 	apart     bodies // buffers for frames whose chunks go to several places, by sender
-	askers    []int  // ranks that may ask this one for chunks of a barrier, ascending
+	askers    []int  // ranks that may ask this rank for chunks of a barrier, ascending
 	asked     *Plan  // the last plan whose answers are in askers
 	history   mismatch.History
 	spare     [][]byte // memory for partial results
@@ -149,8 +149,8 @@ func (ops *operations) progress(e *OpError) {
 	}
 }
 
-// tick does what is due. It reports whether this rank waits for so long that others must show signs
-// of life.
+// tick does all due work. It reports whether this rank waits for so long that others must show
+// signs of life.
 func (ops *operations) tick(now Time) (waits bool) {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		o := ops.open(seq)
@@ -233,7 +233,7 @@ func (ops *operations) checkLeft() {
 func (ops *operations) next(p *Plan, n int) uint32 { return mismatch.Following(ops.print, p.print(n)) }
 
 // agrees fails the core, and returns false, if the sender of a frame runs another operation under
-// the same number, or has run another one before.
+// the same number, or has run another operation before.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	if h.Print == o.print {
 		return true

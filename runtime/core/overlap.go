@@ -14,13 +14,13 @@ import (
 // other waits for that signal before it starts k+1.
 //
 // The rule: a put that may be held leaves only when the sender has settled every earlier operation,
-// or knows that the receiver has entered this one. Until then the put waits at the sender, which
-// asks the receiver to say so (FrameCall, answered by FrameEntered). An operation is settled when
-// everything that it waits for has arrived, and none of its puts yields to a multicast any more. By
-// verify's check retire, the rank has then put everything that its rules ask for. Later puts only
-// answer requests, and a rank that needs such an answer has other ranks to ask, or rules that bring
-// it, or gets it on LaneControl (over.go). If each call ends before the next begins, every earlier
-// operation is settled: nothing ever waits, and nothing is asked.
+// or knows that the receiver has entered this operation. Until then the put waits at the sender,
+// which asks the receiver to say so (FrameCall, answered by FrameEntered). An operation is settled
+// when everything that it waits for has arrived, and none of its puts yields to a multicast any
+// more. By verify's check retire, the rank has then put everything that its rules ask for. Later
+// puts only answer requests, and a rank that needs such an answer has other ranks to ask, or rules
+// that bring it, or gets it on LaneControl (over.go). If each call ends before the next begins,
+// every earlier operation is settled: nothing ever waits, and nothing is asked.
 //
 // Chunks may be held, and signals that are too far ahead. An operation begins only when all but
 // MaxOpen-1 earlier ones have ended. So a signal of operation k comes from a rank that has ended
@@ -44,7 +44,7 @@ import (
 type overlap struct {
 	settled uint64 // all operations up to this one are settled here
 	waiting int    // waiting puts of all operations
-	calls   []call // calls of ranks that want to put to this one
+	calls   []call // calls of ranks that want to put to this rank
 }
 
 // call is a rank's request to be told when this rank enters an operation.

@@ -130,7 +130,7 @@ func (c *crew) buffers(i, rank int) Buffers {
 	return Buffers{In: held, Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: min(1, pl.blocks)}))}
 }
 
-// enter makes the next call of a rank, if it may have another one open.
+// enter makes the next call of a rank, if it may have another call open.
 func (c *crew) enter(rank int) (moved bool) {
 	i, core := len(c.bufs[rank]), c.cores[rank]
 	if i == len(c.plans) || len(c.open[rank]) == c.width[rank] || !core.Vacant() {

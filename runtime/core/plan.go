@@ -39,7 +39,7 @@ type Plan struct {
 	folds      bool  // there are contributions or partial results
 	counted    bool  // blocks have lengths of their own: see counts.go
 	shared     bool  // every rank knows all lengths
-	answers    []int // ranks that may ask this one for chunks of a barrier
+	answers    []int // ranks that may ask this rank for chunks of a barrier
 }
 
 // NewPlan returns the plan of a rank's program of a schedule with header h. root is the program of

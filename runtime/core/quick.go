@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank can run some operations at once if nothing else goes on there. These are barriers whose
-// signals are all flags, and operations with short blocks. The rank lays these blocks for their
-// receivers and collects them from lines; it passes on only folded blocks. The rank then writes its
-// lines and looks at others, in an order that is known when the schedule is compiled. Begin, the
-// machine and End have the same effect, but take three times as long: TestQuickIsAsOthers compares
-// the states of both.
+// If nothing else goes on at a rank, it can run some operations at once: barriers whose signals are
+// all flags, and operations with short blocks. The rank lays these blocks for their receivers and
+// collects them from lines; it passes on only folded blocks. The rank then writes its lines and
+// looks at others, in an order that is known when the schedule is compiled. Begin, the machine and
+// End have the same effect, but take three times as long: TestQuickIsAsOthers compares the states
+// of both.
 //
 // A rank that has waited long enough for a line begins the operation after all, and repeats its
 // writes: the same content, to lines that no other rank writes before this rank has ended the

@@ -21,7 +21,7 @@ type reason struct {
 // Numbers from 1 on are indices of known, and then indices of Config.Causes.
 type cause uint32
 
-// known are the errors with a cause. An error that wraps another one comes first.
+// known are the errors with a cause. An error that wraps another error comes before it.
 var known = [...]error{ErrMismatch, ErrProtocol, ErrPeerSilent, ErrPeerLost, ErrPeerLeft}
 
 // kindOf returns the error of c, or nil if only the origin knows it.

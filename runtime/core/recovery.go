@@ -40,7 +40,7 @@ func (ops *operations) openLosses(o *op) {
 	o.lost.Open(m)
 }
 
-// tickLosses does what is due for o.
+// tickLosses does all due work of o.
 func (ops *operations) tickLosses(o *op, now Time) {
 	ops.repair(o, now)
 	if ops.loss.Look(&o.lost, now) {
@@ -164,11 +164,11 @@ func (ops *operations) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 	return true
 }
 
-// serve gives a rank what it asks for: fragments if parts is set, else chunks. It also records that
-// the rank is at work and has the chunks below h.Arg, so that the schedule's repairs for it can
-// wait. A root that is asked for chunks that may be late does nothing if the request may have been
-// made before its multicast left: parts of it are still leaving, or no tick has passed since the
-// operation began.
+// serve answers a rank's request: for fragments if parts is set, else for chunks. It also records
+// that the rank is at work and has the chunks below h.Arg, so that the schedule's repairs for it
+// can wait. A root that is asked for chunks that may be late does nothing if the request may have
+// been made before its multicast left: parts of it are still leaving, or no tick has passed since
+// the operation began.
 func (ops *operations) serve(o *op, h *wire.Header, runs []byte, parts bool) {
 	rank, late := h.From, h.Slot == mayBeLate
 	if late && o.root == ops.Rank && (o.unsent > 0 || o.pulse.Since() == 0) {

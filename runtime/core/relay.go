@@ -35,7 +35,7 @@ func (rl *rootless) farewells() {
 	}
 }
 
-// parting appends the ranks that exchange messages with this one.
+// parting appends the ranks that exchange messages with this rank.
 func (rl *rootless) parting(dst []int) []int {
 	return append(rl.Overlay.Channels(dst, rl.Rank), rl.comeBy()...)
 }
@@ -132,7 +132,7 @@ func (rl *rootless) foster(o *origin, rank int) {
 	}
 }
 
-// hears reports whether this rank and another one tell each other when they leave.
+// hears reports whether this rank and another rank tell each other when they leave.
 func (rl *rootless) hears(other int) bool {
 	return presence.Near((other-rl.Rank+rl.Size)%rl.Size) && presence.Near((rl.Rank-other+rl.Size)%rl.Size)
 }

@@ -48,7 +48,7 @@ type spread struct {
 type stream struct {
 	origin int
 	up     int     // the nearest rank above in the origin's tree that has not left, which gets the acknowledgements; -1: none
-	below  []below // the ranks that acknowledge to this one
+	below  []below // the ranks that acknowledge to this rank
 	ring   []piece // message, modulo the window; nil before the first
 
 	next  uint64 // messages before this one have arrived here
@@ -64,7 +64,7 @@ type stream struct {
 	told   progress // the last acknowledgement
 	wanted uint64   // the rank above waits for the acknowledgement of messages before this one
 
-	ack  timer // until this rank acknowledges what has come
+	ack  timer // until this rank acknowledges the messages that have come
 	lack timer // until it asks for messages that an acknowledgement or a question has revealed
 }
 
@@ -101,7 +101,7 @@ const (
 	pieceWhole
 )
 
-// below is a rank below this one in the tree of an origin, nearest first; ranks between have left.
+// below is a rank below this rank in the tree of an origin, nearest first; ranks between have left.
 type below struct {
 	rank     int
 	progress            // of that rank and all below it

@@ -69,7 +69,7 @@ func (t *timer) rings() Time {
 	return t.due
 }
 
-// tick does what is due.
+// tick does all due work.
 func (s *spread) tick(now Time) {
 	if !s.timed {
 		return
@@ -105,7 +105,7 @@ func (s *spread) level(st *stream, rank int) int {
 // distance returns how far a rank is behind an origin.
 func (s *spread) distance(origin, rank int) int { return (rank - origin + s.Size) % s.Size }
 
-// above returns the nearest rank above this one in the tree of an origin that has not left, or -1.
+// above returns the nearest rank above this rank in the tree of an origin that has not left, or -1.
 func (s *spread) above(origin int) int {
 	for v := s.distance(origin, s.Rank); v > 0; {
 		v &= v - 1
@@ -123,8 +123,8 @@ func (s *spread) isBelow(origin, lower, upper int) bool {
 	return u == 0 && l > 0 || u > 0 && l > u && l < u+u&-u
 }
 
-// find returns the state of a rank below this one, or nil if the rank is not below. If ranks
-// between have left, that rank may know it before this one.
+// find returns the state of a rank below this rank, or nil if the rank is not below. If ranks
+// between have left, that rank may know this first.
 func (s *spread) find(st *stream, rank int) *below {
 	for i := range st.below {
 		if st.below[i].rank == rank {

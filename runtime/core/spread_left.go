@@ -5,7 +5,7 @@ package core
 // acknowledge to it, and ask it for messages that they lack. It does not matter which rank first
 // hears that the rank has left.
 //
-// An origin has no rank above it, and the rank above another one may leave at the same time. So
+// An origin has no rank above it, and the rank above another rank may leave at the same time. So
 // before a rank leaves, it puts messages that are not acknowledged to the ranks below. If a rank
 // lacks a message and no rank above it is left, the message cannot come any more, and the
 // communicator fails.
@@ -63,7 +63,7 @@ func (st *stream) lists(rank int) bool {
 	return false
 }
 
-// nearest reports whether all ranks between this one and a rank below have left.
+// nearest reports whether all ranks between this rank and a rank below have left.
 func (s *spread) nearest(st *stream, rank int) bool {
 	own := s.distance(st.origin, s.Rank)
 	for v := s.distance(st.origin, rank); ; {

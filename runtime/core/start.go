@@ -15,7 +15,7 @@ func (ops *operations) delayed(o *op) bool {
 // drawn returns the rank drawn for o.
 func (ops *operations) drawn(o *op) int { return drawPeer(ops.ID, o.seq, o.root, ops.Size) }
 
-// closeGate sets what the root of o waits for.
+// closeGate makes the root of o wait as the policy says.
 func (ops *operations) closeGate(o *op) {
 	o.gate = gate{peer: -1}
 	if !ops.delayed(o) || o.root != ops.Rank {
@@ -74,10 +74,10 @@ func (ops *operations) peerLate(h *wire.Header) {
 	}
 }
 
-// probed compares a neighbour's operation with this rank's under the same number. If this rank has
-// not entered the operation, or has ended it, it says so. A rank that has returned from the
-// operation asks no other rank by itself, so it passes the question on: one of the following ranks
-// may never have entered.
+// probed compares a neighbour's operation with this rank's operation of the same number. If this
+// rank has not entered the operation, or has ended it, it says so. A rank that has returned from
+// the operation asks no other rank by itself, so it passes the question on: one of the following
+// ranks may never have entered.
 func (ops *operations) probed(h *wire.Header) {
 	o := ops.lookup(h.Seq)
 	if o != nil && !ops.agrees(o, h) || o == nil && !ops.agreed(h) {

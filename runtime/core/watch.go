@@ -5,8 +5,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Package presence finds silent ranks. Here the core tells it what it must know, and acts on what
-// it finds.
+// Package presence finds silent ranks. Here the core gives it the facts, and acts on its findings.
 
 var _ presence.Facts = (*facts)(nil)
 

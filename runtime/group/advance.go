@@ -15,10 +15,10 @@ import (
 // closes the old communicator. The first call of a new member takes part in this. Wait for all open
 // requests before the call.
 //
-// When the communicator has failed, all members call Advance to get another one; if no member has
-// died, it has the same members. While Advance waits, another goroutine must take arriving messages
-// if there is more than a window of them for each member. Advance ends with the membership. The
-// Group closes the communicator.
+// When the communicator has failed, all members call Advance to get another communicator; if no
+// member has died, it has the same members. While Advance waits, another goroutine must take
+// arriving messages if there is more than a window of them for each member. Advance ends with the
+// membership. The Group closes the communicator.
 func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("advance: %w", errNoContext)

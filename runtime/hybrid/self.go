@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/segment"
 )
 
-// self is what this rank has opened for the others of its host.
+// self holds the memory and the pipe that this rank has opened for the other ranks of its host.
 type self struct {
 	card
 	memory *os.File // nil: none; not needed after all have come
@@ -22,7 +22,8 @@ type self struct {
 	buf    [64]byte
 }
 
-// newSelf opens what the rank publishes. If that fails, the card says why; it is no error.
+// newSelf opens the memory and the pipe that the rank publishes. If that fails, the card says why;
+// it is no error.
 func newSelf(host string) *self {
 	s := &self{bell: [2]int{-1, -1}}
 	s.pid = uint32(os.Getpid())

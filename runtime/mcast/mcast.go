@@ -36,8 +36,8 @@ type Config struct {
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int
-	// Group is the group and port that rank 0 chooses, of the same family as the interface's address;
-	// the zero value means a random one. Other ranks ignore it.
+	// Group is the group and port that rank 0 chooses, of the same family as the interface's
+	// address; the zero value means a random one. Other ranks ignore it.
 	Group netip.AddrPort
 	// Heard is how long every rank may wait, before Join returns, for a multicast of its own and a
 	// multicast of rank 0: a network may forward no multicasts although all ranks can send and

@@ -114,8 +114,8 @@ func (m Member) Check() error {
 	return nil
 }
 
-// Change makes a view from another one. It returns its argument if nothing changes, and else a view
-// of the next epoch.
+// Change makes a view from another view. It returns its argument if nothing changes, and else a
+// view of the next epoch.
 type Change func(View) (View, error)
 
 // Joined returns the change that adds m as the last member.

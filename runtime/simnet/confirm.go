@@ -36,7 +36,7 @@ func (l *lane) acknowledge(w *world, c *packet) {
 }
 
 // unheard handles the loss of a confirmation. If no later confirmation arrives, the sender asks
-// again and gets another one.
+// again and gets another confirmation.
 func (w *world) unheard(c *packet) {
 	c.tries++
 	w.at(w.now+w.net.Resend, event{kind: tellAgain, pkt: c})

@@ -83,7 +83,7 @@ func (p *process) poll() bool {
 	return p.core.Sent() || moved
 }
 
-// move does what the transport's Poll does, in the order of runtime/mcast.
+// move does the work of the transport's Poll, in the order of runtime/mcast.
 func (p *process) move() bool {
 	moved := p.cast()
 	moved = p.handAll() || moved

@@ -30,7 +30,7 @@ func casting(t *rapid.T, most int) *Scenario {
 
 // Ranks that flush before they take, with full windows, all return, and all ranks have the flushed
 // messages. This holds whatever the network loses and whichever rank pauses, although each rank
-// closes as soon as it has what it waits for.
+// closes as soon as its wait ends.
 func TestFlush(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := casting(rt, 20)

@@ -18,7 +18,7 @@ func (p *process) receive(pkt *packet) {
 	p.run()
 }
 
-// readAll reads what has arrived by the lanes.
+// readAll reads all arrivals of the lanes.
 func (p *process) readAll() (moved bool) {
 	lanes := p.ready
 	p.ready = nil

@@ -68,7 +68,7 @@ func (a *Agreements) Update(f Facts, failed bool) {
 	}
 }
 
-// Verdict says what has become of a message.
+// Verdict is the result of hearing a message.
 type Verdict uint8
 
 // The verdicts about messages.

@@ -9,10 +9,10 @@ import "slices"
 // remaining ranks with the lowest of them as the root. A rank that learns of another gone rank
 // abandons its attempt and tells its neighbours in the next one, so all ranks learn of it. Some
 // ranks may already know the outcome of an earlier attempt. They keep it in the next attempt, and
-// the next root, which waits for all remaining ranks, hears it. A rank votes in two attempts only if
-// the gone ranks of one contain the gone ranks of the other. So remaining ranks never agree on two
-// outcomes (compare Herault et al., Practical scalable consensus for pseudo-synchronous distributed
-// systems, SC 2015).
+// the next root, which waits for all remaining ranks, hears it. A rank votes in two attempts only
+// if the gone ranks of one contain the gone ranks of the other. So remaining ranks never agree on
+// two outcomes (compare Herault et al., Practical scalable consensus for pseudo-synchronous
+// distributed systems, SC 2015).
 type ballot struct {
 	size, rank int
 	number     uint64

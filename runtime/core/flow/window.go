@@ -35,14 +35,14 @@ type Window struct {
 	moved     moment.Time // when there last was progress
 }
 
-// child is a rank that reports to this one.
+// child is a rank that reports to this rank.
 type child struct {
 	rank  int
 	chunk int  // the multicast has reached this chunk in the child's subtree
 	given bool // it is late and no longer waited for
 }
 
-// Step is what a rank does because a multicast has come further.
+// Step is the reaction of a rank to new progress of a multicast.
 type Step uint8
 
 // The steps.
@@ -143,7 +143,7 @@ func (w *Window) End() Step {
 }
 
 // Take takes the report of a rank that the multicast has reached chunk there. ok is false if the
-// rank does not report to this one.
+// rank does not report to this rank.
 func (w *Window) Take(from, chunk int) (s Step, ok bool) {
 	i := slices.IndexFunc(w.children, func(c child) bool { return c.rank == from })
 	if i < 0 {

@@ -23,7 +23,7 @@ import (
 type Yields struct {
 	on        bool
 	chunks    int        // of the message
-	reports   bool       // this rank reports to another one
+	reports   bool       // this rank reports to another rank
 	step      int        // chunks between two reports
 	least     int        // chunks between two reports that are a while apart
 	have      int        // all chunks below this have arrived; the root has all

@@ -1,5 +1,5 @@
 // Package lines says where signals and chunks stand in the windows of ranks, and which lines of its
-// window a rank uses now. It writes and reads no line: a core does so as the package says.
+// window a rank uses now. The package writes and reads no line; a core does, as the package says.
 //
 // The signals of a barrier are flags, and each has a line. If one rule puts a signal to several
 // ranks, the flag stands once, in the sender's window, and all of them look there if they can read

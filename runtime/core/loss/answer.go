@@ -182,7 +182,7 @@ func (r *Recovery) Repay(l *Losses, k int, f Facts) {
 }
 
 // excuse forgets that chunk k, which has arrived by datagram, is owed to ranks that may get it
-// late: they hear the multicast too, or ask for what they have lost of it.
+// late: they hear the multicast too, or ask for the parts of it that they have lost.
 func (l *Losses) excuse(k int) {
 	for i := range l.debts {
 		if d := &l.debts[i]; d.late.Remove(k) {

@@ -164,8 +164,8 @@ func numbers(n int) (list []int) {
 	return list
 }
 
-// A clone has the state of its original and is independent. Of an ended operation only what others
-// may ask for counts.
+// A clone has the state of its original and is independent. Of an ended operation, only the part
+// that others may ask for counts.
 func TestStateOfLosses(t *testing.T) {
 	r, l, f := opened(bcast(4))
 	l.Hear(3)

@@ -71,7 +71,7 @@ func (l *Losses) Top() int { return l.gaps.top }
 func (l *Losses) LastHeard() moment.Time { return l.gaps.last }
 
 // Repeats returns how often the multicast of chunk k is repeated. A rank with the last chunk knows
-// what it lacks of the rest; a rank without it would have to wait for a silence.
+// which other chunks it lacks; a rank without it would have to wait for a silence.
 func (l *Losses) Repeats(k int) int {
 	if l.chunks < stressedFrom || k != l.chunks-1 || !l.asked {
 		return 0
@@ -79,7 +79,7 @@ func (l *Losses) Repeats(k int) int {
 	return stressed
 }
 
-// Look takes in what has arrived since the last tick. It reports whether to call Ask.
+// Look takes in the arrivals since the last tick. It reports whether to call Ask.
 func (r *Recovery) Look(l *Losses, now moment.Time) bool {
 	g := &l.gaps
 	if !g.armed {

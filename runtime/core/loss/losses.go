@@ -173,7 +173,7 @@ func (l *Losses) Clone() Losses {
 }
 
 // AppendState appends the state of l without durations. inside says that the operation has not
-// ended at this rank; if it has, only what others may ask for counts.
+// ended at this rank; if it has, only the part that others may ask for counts.
 func (l *Losses) AppendState(dst []byte, inside bool) []byte {
 	s := encode.Buffer{B: dst}
 	s.Flags(l.Heard)

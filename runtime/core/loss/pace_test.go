@@ -31,8 +31,8 @@ func TestPace(t *testing.T) {
 	require.Equal(t, minPatience, p.run(1), "and then none")
 }
 
-// An operation that needs a request takes as long as its wait. If it counted, each one would wait
-// longer than the one before.
+// An operation that needs a request takes as long as its wait. If it counted, each operation would
+// wait longer than the one before.
 func TestPaceLeavesOutWhatIsAskedFor(t *testing.T) {
 	var p pace
 	was := p.run(1e6)

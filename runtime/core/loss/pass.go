@@ -30,7 +30,7 @@ type pass struct {
 	timed  bool        // an answer in the sample has arrived since the last tick
 }
 
-// underWay is how many requests may be unanswered when another one is made.
+// underWay is how many requests may be unanswered when another request is made.
 const underWay = 4
 
 // certain is the least width of a range of fragments whose answers cannot all be lost: if none has
@@ -91,8 +91,8 @@ func (r *Recovery) goOn(l *Losses, now moment.Time, f Facts) {
 	}
 }
 
-// askNext makes one request, of a new pass if there is none, and reports whether another one may
-// follow.
+// askNext makes one request, of a new pass if there is none, and reports whether another request
+// may follow.
 func (r *Recovery) askNext(l *Losses, now moment.Time, f Facts) bool {
 	g := &l.gaps
 	p := &g.pass

@@ -26,7 +26,7 @@ func lacking(t *testing.T) *asking {
 	return a
 }
 
-// tick asks for what is due.
+// tick makes the due requests.
 func (a *asking) tick(now moment.Time) bool {
 	armed := a.Look(a.Losses, now)
 	if armed {

@@ -4,7 +4,7 @@ import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 
 // A rank that hears nothing of a multicast cannot distinguish a late root from a lost multicast.
 // The schedule's repairs can, but they take long if all is lost: each level of the tree waits
-// longer than the one below it (paper 002, section 3.3.4), and starts waiting when it has the
+// longer than the level below it (paper 002, section 3.3.4), and starts waiting when it has the
 // message. So a rank that has waited for a base timeout asks each rank that it may ask, once. If
 // any rank has the message, it spreads from there as fast as puts are.
 //
@@ -24,8 +24,8 @@ func (r *Recovery) unheardDue(l *Losses, since moment.Time) moment.Time {
 	return since + moment.Time(1+l.unheard)*max(r.cfg.Repair, r.silence())
 }
 
-// AskUnheard asks the next rank, if that is due, for as much as a repair puts at first. since is
-// when this rank found the operation open, or later heard the root's previous multicast; 0: not
+// AskUnheard asks the next rank, if a request is due, for as much as a repair puts at first. since
+// is when this rank found the operation open, or later heard the root's previous multicast; 0: not
 // yet.
 func (r *Recovery) AskUnheard(l *Losses, now, since moment.Time, f Facts) {
 	if now < r.unheardDue(l, since) {

@@ -38,8 +38,8 @@ func Following(before, own uint32) uint32 {
 }
 
 // Note records that operation seq, one more than the last, calls c with blocks of n bytes, or with
-// lengths whose key is n. fingerprint covers all operations so far, and own this one by itself.
-// Both are odd.
+// lengths whose key is n. fingerprint covers all operations so far, and own covers only this
+// operation. Both are odd.
 func (h *History) Note(seq uint64, fingerprint, own uint32, c Call, n int) {
 	h.last = seq
 	h.prints[seq%uint64(len(h.prints))] = fingerprint

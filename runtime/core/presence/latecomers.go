@@ -7,9 +7,9 @@ import (
 )
 
 // Latecomers holds the ranks that have not entered an operation that others are inside. A rank that
-// is asked about an operation which it has not entered says so to all ranks, down a binomial tree
+// is asked about an operation that it has not entered tells all ranks, down a binomial tree
 // ([Roster.Children]). It tells them again when it enters. So a missed deadline names the late
-// rank, whichever rank each waits for by its schedule.
+// rank, whichever rank each rank waits for.
 type Latecomers struct {
 	seq   uint64 // the operation
 	ranks []int  // first ranks that have not entered it

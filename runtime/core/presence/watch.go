@@ -32,7 +32,7 @@ type Watch struct {
 
 	awaited []target // other watched ranks, which operations wait for
 	next    int      // where the search for more awaited ranks goes on
-	askers  []int    // ranks that have asked this one and would not get its goodbye otherwise
+	askers  []int    // ranks that have asked this rank and would not get its goodbye otherwise
 }
 
 // WatchConfig is the configuration of a Watch.
@@ -76,7 +76,7 @@ const (
 // Findings are what a tick has found, in the order in which a core acts on it.
 type Findings struct {
 	Silent    []int      // watched ranks that have been silent for too long
-	Forsaken  bool       // rank Deserter has left, and an operation waits for what it has not put
+	Forsaken  bool       // rank Deserter has left, and an operation waits for its missing put
 	Deserter  int        // if Forsaken
 	Questions []Question // to ask for signs of life
 }
@@ -154,7 +154,7 @@ func (w *Watch) watches(rank int) bool {
 	return false
 }
 
-// Asked records that a rank has asked this one, by put, for a sign of life. agreeing is as in
+// Asked records that a rank has asked this rank, by put, for a sign of life. agreeing is as in
 // Facts.
 func (w *Watch) Asked(from int, agreeing bool) {
 	w.Want()
@@ -163,7 +163,7 @@ func (w *Watch) Asked(from int, agreeing bool) {
 	}
 }
 
-// Askers returns ranks that have asked this one and are not near it. They wait for its goodbye.
+// Askers returns ranks that have asked this rank and are not near it. They wait for its goodbye.
 func (w *Watch) Askers() []int { return w.askers }
 
 // Active reports whether the watch depends on time.

@@ -64,8 +64,8 @@ func newInBatch(size, bytes int, merges bool) *inBatch {
 	return b
 }
 
-// receive reads what has arrived. It returns the number of datagrams, and whether the socket may
-// have more.
+// receive reads the arrivals. It returns the number of datagrams, and whether the socket may have
+// more.
 func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	for i := range b.msgs {
 		b.msgs[i].hdr.Namelen = unix.SizeofSockaddrInet6

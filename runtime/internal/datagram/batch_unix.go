@@ -90,8 +90,8 @@ func merge(int) bool { return false }
 
 func newInBatch(_, bytes int, _ bool) *inBatch { return &inBatch{buf: make([]byte, bytes+1)} }
 
-// receive reads what has arrived. It returns the number of datagrams, and whether the socket may
-// have more.
+// receive reads the arrivals. It returns the number of datagrams, and whether the socket may have
+// more.
 func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	n, from, err := unix.Recvfrom(fd, b.buf, unix.MSG_DONTWAIT)
 	if err != nil {

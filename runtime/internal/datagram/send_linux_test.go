@@ -39,7 +39,7 @@ func chunkOf(tr *Transport, comm uint8, seq uint64, datagrams int, unsent *int) 
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Comm: comm, Seq: seq}, Body: body, Unsent: unsent}
 }
 
-// come reads what has arrived, as pairs of operation and index in it.
+// come reads all arrivals, as pairs of operation and index in it.
 func come(t *testing.T, tr *Transport, far int) (all [][2]int) {
 	b := make([]byte, 2*tr.payload)
 	for {

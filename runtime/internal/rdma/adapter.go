@@ -37,8 +37,8 @@
 // # Crossings
 //
 // One call of [Adapter.Exchange] hands over everything that a Poll sends and frees, and returns
-// what has completed. A second call hands over what is sent in response. A completion is requested
-// once in a few messages only.
+// completions. A second call hands over the responses. A completion is requested once in a few
+// messages only.
 package rdma
 
 // Adapter is a port of a network adapter with the queue pairs of one rank: a reliable queue pair

@@ -57,7 +57,7 @@ func (t *Transport) read(p *peer, l *inbound, s wire.Sink) bool {
 	return true
 }
 
-// release tells the sender what has been read.
+// release tells the sender how much has been read.
 func (l *inbound) release(t *Transport, p *peer) {
 	store64(&l.line.read, l.cells<<32|uint64(l.lines))
 	if atomic.LoadUint32(&l.line.waiting) != 0 {

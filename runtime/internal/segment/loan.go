@@ -151,7 +151,7 @@ func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	}
 }
 
-// refuse tells s that this rank cannot go on, because the system now refuses what it allowed
+// refuse tells s that this rank cannot go on, because the system now refuses a copy that it allowed
 // before.
 func (t *Transport) refuse(s wire.Sink) {
 	err := t.shelf.loan.failed

@@ -51,7 +51,7 @@ func (c *conn) watch(read, write bool) error {
 	return c.watched.Modify(read, write)
 }
 
-// rewatch is watch for a connection with a known peer, which is lost if that fails.
+// rewatch is watch for a connection with a known peer. If it fails, the peer is lost.
 func (c *conn) rewatch(read, write bool) bool {
 	if err := c.watch(read, write); err != nil {
 		c.t.lose(c.p, fmt.Errorf("tcp: connection to rank %d: %w", c.p.rank, err))

@@ -158,8 +158,9 @@ func (x *crossing) requireUnited(t require.TestingT, lane int) {
 	require.True(t, x.united(lane), "lane %d\n%s%s", lane, x.tell(0), x.tell(1))
 }
 
-// end makes one rank close or die. The other rank puts a frame to it, and another one now and then,
-// like a rank that watches: if a connection's turn has not come, only that shows that it is broken.
+// end makes one rank close or die. The other rank puts a frame to it, and another frame now and
+// then, like a rank that watches: if a connection's turn has not come, only that shows that it is
+// broken.
 func (x *crossing) end(r *rapid.T) {
 	rank, bye := rapid.IntRange(0, 1).Draw(r, "who"), rapid.Bool().Draw(r, "bye")
 	tr, other := x.ranks[rank], x.sinks[1-rank]

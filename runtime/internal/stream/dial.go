@@ -114,7 +114,7 @@ func (d *dialer) drain() []dialed {
 	return list
 }
 
-// close ends the dials and closes what they have opened.
+// close ends the dials and closes the connections that they have opened.
 func (d *dialer) close() {
 	d.cancel()
 	d.running.Wait()

@@ -178,7 +178,7 @@ func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
 // idle reports whether the system has everything that was queued.
 func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 && o.sealed.record.left() == 0 }
 
-// gather collects what is to be written next, at most about room bytes.
+// gather collects the next bytes to write, at most about room bytes.
 func (o *outbound) gather(v *vector, room int) {
 	v.add(o.tail)
 	skip := o.sent

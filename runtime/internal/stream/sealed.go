@@ -79,5 +79,5 @@ func (c *inbound) makeRoom() {
 	}
 }
 
-// sealedSize is room for the rest of one record, and for another one.
+// sealedSize is room for the rest of one record, and for another record.
 const sealedSize = recordLen + seal.RecordOver + seal.RecordMax

@@ -1,4 +1,4 @@
-// Package tcpopt makes the system resend soon what a TCP connection has lost.
+// Package tcpopt makes the system soon resend the segments that a TCP connection has lost.
 //
 // Often no frame follows a lost one for a while, so only time shows the loss. By default Linux
 // waits at least 200 ms, and twice as long after every further loss: with 30 % of all packets lost,

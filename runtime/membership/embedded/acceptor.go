@@ -35,7 +35,7 @@ func (a *acceptor) learn(v membership.View) {
 }
 
 // prepare promises to accept no ballot below b for the view after base, which is decided. The
-// answer says what has been accepted.
+// answer contains the accepted proposal.
 func (a *acceptor) prepare(base membership.View, b ballot) answer {
 	if !a.promise(base, b) {
 		return answer{View: a.view, Promised: a.promised}

@@ -11,11 +11,11 @@
 //
 // The members of each view decide the next view by a single-decree Paxos for every epoch (Lamport,
 // "Paxos Made Simple", 2001). The manager is the proposer that needs no first phase. So views are
-// replicated, and a successor finishes what the previous manager has begun. A view is decided when
-// more than half of the previous view's members have accepted it, or half of them including the
-// first, or all members that are not known to be dead. A process is known to be dead when its host
-// refuses connections to its address, or when another process answers there. Every request names
-// its member, so another process says that it is not this member. A process that does not answer is
+// replicated, and a successor finishes the previous manager's work. A view is decided when more
+// than half of the previous view's members have accepted it, or half of them including the first,
+// or all members that are not known to be dead. A process is known to be dead when its host refuses
+// connections to its address, or when another process answers there. Every request names its
+// member, so another process says that it is not this member. A process that does not answer is
 // only suspected.
 //
 // Guarantees:

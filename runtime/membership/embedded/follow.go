@@ -62,7 +62,7 @@ func (m *Manager) lead() {
 	for m.manages(m.board.View()) {
 		if silent := m.silent(); len(silent) == 0 {
 			m.touch()
-		} else if m.manage(membership.Without(silent...)); m.impatient() { // not earlier: it may have been stopped, and learns now what was decided
+		} else if m.manage(membership.Without(silent...)); m.impatient() { // not earlier: it may have been stopped, and learns the decisions only now
 			return
 		}
 		if !m.rest() {

@@ -7,8 +7,8 @@ import "slices"
 // beyond the last word are not in it. The zero Set is empty.
 type Set []uint64
 
-// Cleared returns an empty set with room for the numbers below n, in the memory of s if that is
-// large enough.
+// Cleared returns an empty set with room for the numbers below n, in the memory of s if it is large
+// enough.
 func (s Set) Cleared(n int) Set {
 	words := (n + 63) / 64
 	if cap(s) < words {
