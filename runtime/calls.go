@@ -15,8 +15,8 @@ import (
 const checkCalls = wire.CallLines / 4
 
 // calls are the notes of a rank about its last operations, by number modulo the number of lines.
-type calls struct { // the lines that other ranks read
-	lines []wire.Line // where others see them
+type calls struct {
+	lines []wire.Line // other ranks read them
 	last  uint64      // last operation noted; 0: none
 }
 
@@ -37,7 +37,7 @@ func (w *window) lookAround() {
 	}
 }
 
-// lookAt does so for one rank. For operations that have ended and are not noted here, it goes back
+// lookAt tells the core the last note of one rank. For operations that have ended and are not noted here, it goes back
 // to the last operation that is.
 func (w *window) lookAt(rank int, begun, ended uint64) {
 	for seq := begun; seq > 0 && begun-seq < wire.CallLines; seq-- {

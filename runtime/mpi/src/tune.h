@@ -3,9 +3,14 @@
  * auto (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same
  * load, as in bench/mpi/turn.c. The time of a call is the slowest rank's time.
  */
-enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 10, TUNE_WAYS = GO_ENGINE + 1 };
+enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 13, TUNE_WAYS = GO_ENGINE + 1 };
 
-static const int tune_lengths[TUNE_LENGTHS] = {8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
+/*
+ * An MPI changes to a rendezvous somewhere between 4 and 64 KiB, and its times jump there. So these
+ * lengths are closer together.
+ */
+static const int tune_lengths[TUNE_LENGTHS] = {8, 32, 128, 512, 2 << 10, 4 << 10, 8 << 10, 16 << 10,
+                                               32 << 10, 64 << 10, 128 << 10, 512 << 10, 2 << 20};
 
 /*
  * An engine is selected if it needs at most this fraction of MPI's time, by the 10th percentile and
