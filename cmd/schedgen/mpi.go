@@ -224,7 +224,7 @@ func exported(ctx context.Context, command, variables []string) []string {
 // for them.
 func ranksIn(command []string) int {
 	for i, word := range command[:len(command)-1] {
-		if slices.Contains([]string{"-n", "-np", "--np", "-c", "--n"}, word) {
+		if slices.Contains([]string{"-n", "-np", "--np", "--n"}, word) {
 			if n, err := strconv.Atoi(command[i+1]); err == nil {
 				return n
 			}
