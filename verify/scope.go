@@ -97,7 +97,7 @@ var promised = map[string]promise{
 // acknowledged applies if the algorithm promises acknowledgements, or if rules show that the
 // schedule relies on them. The root's Done slots, which the check is about, do not matter.
 var acknowledged = scope{
-	"bcast, anycast and allreduce/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
+	"the mcast-acktree of bcast, anycast and allreduce; messages with a repair that waits for a signal, or whose root has a signal that no rule of it waits for",
 	func(s *ir.Schedule) (string, bool) {
 		if !s.HasMessage() {
 			return everyMessage.of(s)
@@ -119,7 +119,7 @@ var acknowledged = scope{
 // whether a rank has any, or on the algorithm's name. A schedule written as schedgen/1 has no
 // recovery and is right without it, because rules alone bring every chunk.
 var recovering = scope{
-	"schedules that say they have recovery: `recovery` in the first line, schedgen/2",
+	"schedules that say they have recovery: `recovery` in the first line of the text, schedgen/2 or `\"recovery\":true` in JSON",
 	func(s *ir.Schedule) (string, bool) {
 		switch {
 		case !s.HasMessage() && s.Chunks > 0:
