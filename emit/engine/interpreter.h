@@ -1,22 +1,22 @@
 /*
- * The interpreter of plans. A plan is what one rank does in one operation: which messages it receives
- * and sends, what it folds, and rules that say when. A rule fires when all messages and folds that it
- * waits for are there; it then sends and folds. The operation ends when all messages are received, all
- * rules have fired and all sends are complete.
+ * The interpreter of plans. A plan says what one rank does in one operation: the messages that the rank
+ * receives and sends, its folds, and the rules that say when. A rule fires when all messages and folds
+ * that it waits for are there. It then sends and folds. The operation ends when all messages are
+ * received, all rules have fired and all sends are complete.
  *
  * Each message of an operation has a tag of its own between its two ranks, so it does not matter in
  * which order they are sent. Messages of two operations that follow each other may have the same tag.
- * MPI does not let them overtake each other, and a rank begins the second operation only when it has
- * received and sent all of the first, so each goes where it belongs.
+ * They still reach the right operation: MPI does not let one overtake the other, and a rank begins the
+ * second operation only when it has received and sent all messages of the first.
  *
  * Every message has its own place in memory, so its receive may be posted before the message is due.
- * The receives of a plan stand in an order in which they can come: each depends on none that stands
- * after it. So it is enough to keep some of them posted, always the first ones.
+ * The receives of a plan stand in an order in which they can come: no receive depends on a later one.
+ * So it is enough to keep some receives posted, always the first ones.
  *
  * The interpreter sends and folds by functions that are defined after it: sg_isend, sg_irecv,
- * sg_receive_any, sg_wait_sends, sg_cancel, sg_reduce and sg_copy. A result other than 0 is an error,
- * which ends the operation. Receives are then cancelled, so that nothing is written any more, and memory
- * that is still sent is not freed.
+ * sg_receive_any, sg_wait_sends, sg_cancel, sg_reduce and sg_copy. A result other than 0 is an error and
+ * ends the operation. The interpreter then cancels the receives, so that MPI writes nothing any more, and
+ * does not free memory from which MPI may still send.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -26,16 +26,16 @@
 /* Receives that are posted at once. */
 enum { SG_POSTED = 128 };
 
-/* Errors of the interpreter itself; those of the functions below are positive. */
+/* Errors of the interpreter itself. Errors of the functions below are positive. */
 enum { SG_NO_MEMORY = -1, SG_TOO_LONG = -2 };
 
 /* The tables of a plan. A place is SG_BUFFERS * number + buffer: part `number` of a buffer. */
 enum { SG_SEND, SG_RECEIVE, SG_SCRATCH, SG_BUFFERS };
 
 struct sg_message {
-    int peer, tag;       /* the other rank, and what tells the message from others between the two */
-    int place, places;   /* where its bytes are: the first one in `places`, and how many */
-    int waiter, waiters; /* of a message that is received: the rules that wait for it, in `waiters` */
+    int peer, tag;       /* the other rank; no other message in this direction between the two has this tag */
+    int place, places;   /* where its bytes are: the first item in `places`, and how many items */
+    int waiter, waiters; /* of a received message: the rules that wait for it, in `waiters` */
 };
 
 struct sg_fold {
@@ -59,7 +59,7 @@ struct sg_plan {
     int scratches;
     int per;                     /* parts of a block */
     int held, wanted;            /* blocks in the send buffer and in the receive buffer */
-    int own_held, own_wanted;    /* where the first block that is in both stands, in blocks; or -1 */
+    int own_held, own_wanted;    /* position of the first block that is in both buffers; or -1 */
 };
 
 /* A buffer of blocks. */
@@ -79,11 +79,11 @@ struct sg_call {
     ptrdiff_t lead, trail;      /* bytes that an element has before its address, and beyond its extent */
     int commutes;               /* whether a fold of two operands may swap them */
     void *with;                 /* for the functions below */
-    char *lent;                 /* memory that the caller lends, aligned for a pointer: short operations need no other */
+    char *lent;                 /* memory that the caller lends, aligned for a pointer: enough for short operations */
     size_t lent_size;           /* bytes of it */
 
     int *need;              /* by rule: what it still waits for */
-    int *ready, first, end; /* rules that are to fire: ready[first] ... ready[end - 1] */
+    int *ready, first, end; /* the rules to fire: ready[first] ... ready[end - 1] */
     char *scratch;
     int own_scratch;   /* whether it is to be freed */
     ptrdiff_t *offset; /* by number of a place in scratch memory: its first element there */
@@ -94,13 +94,13 @@ struct sg_call {
 
 /* Starts to send elements. Its completion is awaited by sg_wait_sends. */
 static int sg_isend(struct sg_call *call, int send, const void *at, int count, int to, int tag);
-/* Starts to receive elements. Of receives that are posted, each has another slot, 0 ... SG_POSTED - 1. */
+/* Starts to receive elements. Each posted receive has its own slot, 0 ... SG_POSTED - 1. */
 static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int from, int tag);
-/* Waits until one of the posted receives is complete, and says which: its slot, of so many. */
+/* Waits until one of the posted receives is complete, and sets *slot to its slot, below slots. */
 static int sg_receive_any(struct sg_call *call, int slots, int *slot);
-/* Waits until all messages that were sent are complete. */
+/* Waits until all sends are complete. */
 static int sg_wait_sends(struct sg_call *call, int sends);
-/* Cancels the posted receives in so many slots, and waits until none is under way. */
+/* Cancels the posted receives in slots 0 ... slots - 1, and waits until none is under way. */
 static void sg_cancel(struct sg_call *call, int slots);
 /* right = left * right, element by element. */
 static int sg_reduce(struct sg_call *call, const void *left, void *right, int count);
@@ -155,7 +155,7 @@ static char *sg_at(const struct sg_call *call, int place, int *count)
     return b->at + first * b->extent;
 }
 
-/* Memory for some elements, NULL if there is none. */
+/* Memory for count elements, or NULL if there is none. */
 static char *sg_new(const struct sg_call *call, ptrdiff_t count)
 {
     char *p = malloc((size_t)(count * call->extent + call->lead + call->trail) + 1);
@@ -168,7 +168,7 @@ static void sg_free(const struct sg_call *call, char *p)
         free(p - call->lead);
 }
 
-/* Finds where the bytes of a message are: in one piece, or in so many that they are staged. */
+/* Finds the bytes of a message. If they are in several pieces, allocates memory to stage them. */
 static int sg_find(struct sg_call *call, const struct sg_message *m, char **staged, char **at, int *count)
 {
     const int *place = call->plan->place + m->place;
@@ -228,7 +228,7 @@ static int sg_post(struct sg_call *call, int slot, int i)
     return err ? err : sg_irecv(call, slot, at, count, m->peer, m->tag);
 }
 
-/* Room for a part, to fold in: two pieces, which have as much as any fold has needed so far. */
+/* Piece i of spare memory for folds. Both pieces have room for the largest part so far. */
 static char *sg_spare(struct sg_call *call, int i, int count)
 {
     if (count > call->room) {
@@ -243,10 +243,10 @@ static char *sg_spare(struct sg_call *call, int i, int count)
 }
 
 /*
- * Makes ((A*B)*C)... of operands A, B, C .... The function of MPI puts left * right where right is. So
- * the right operand is copied to where the result is to be, and what is on its left is folded onto it.
- * If more operands follow, the result of two is the left operand of the next fold. It then stands in
- * spare memory, by turns in one piece or the other, unless the operation commutes.
+ * Makes ((A*B)*C)... of operands A, B, C .... sg_reduce writes left * right over right. So the right
+ * operand is copied to the place of the result, and the left operand is folded onto it. If more operands
+ * follow, the result of two is the left operand of the next fold. Unless the operation commutes, that
+ * result is in spare memory, by turns in one piece or the other.
  */
 static int sg_make(struct sg_call *call, const struct sg_fold *f)
 {
@@ -273,7 +273,7 @@ static int sg_make(struct sg_call *call, const struct sg_fold *f)
     return 0;
 }
 
-/* Counts what rules wait for; those that wait for nothing more are ready. */
+/* Counts down what rules wait for. A rule that waits for nothing more is ready. */
 static void sg_note(struct sg_call *call, int waiter, int waiters)
 {
     int i;
@@ -284,7 +284,7 @@ static void sg_note(struct sg_call *call, int waiter, int waiters)
     }
 }
 
-/* Fires all rules that are ready, and those that their folds make ready. */
+/* Fires all rules that are ready, and all rules that their folds make ready. */
 static int sg_fire(struct sg_call *call)
 {
     while (call->first < call->end) {
@@ -308,9 +308,9 @@ static int sg_fire(struct sg_call *call)
 }
 
 /*
- * What the operation keeps in memory, in one piece: addresses, offsets, counters of rules. Scratch memory
- * and what is staged are pieces of their own, unless scratch memory fits behind the rest of what the caller
- * lends.
+ * Allocates the memory of an operation: addresses, offsets and counters of rules in one piece, in the
+ * caller's memory if they fit there. Scratch memory follows them there if it fits too. Otherwise it is a
+ * piece of its own, like each staged message.
  */
 static int sg_begin(struct sg_call *call)
 {

@@ -1,8 +1,8 @@
 /*
- * What the interpreter needs of MPI, and the collective operation that users call.
+ * The functions of MPI that the interpreter needs, and the collective operation that users call.
  */
 
-/* A schedule: a plan for each rank, and what all of them have in common. */
+/* A schedule: the plans of all ranks, and what they have in common. */
 struct sg_schedule {
     int ranks;
     const struct sg_plan *plan;
@@ -11,14 +11,14 @@ struct sg_schedule {
     int ordered; /* whether they are folded in the order of the ranks */
 };
 
-/* What the functions below need of an operation. */
+/* The state of an operation for the functions below. */
 struct sg_mpi {
     MPI_Comm comm;
     int rank;
     MPI_Datatype type;
     MPI_Op op;
     int plain;             /* bytes of an element that has no gaps, or 0 */
-    int slots;             /* how many of the requests are those of receives */
+    int slots;             /* number of requests of receives */
     MPI_Request *requests; /* of receives by slot, then of sends */
 };
 
@@ -70,7 +70,7 @@ static int sg_reduce(struct sg_call *call, const void *left, void *right, int co
     return MPI_Reduce_local((void *)left, right, count, mpi->type, mpi->op);
 }
 
-/* No message of a schedule goes from a rank to itself, so tag 0 is free for that. */
+/* No message of a schedule goes from a rank to itself, so these messages may have tag 0. */
 static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
 {
     struct sg_mpi *mpi = call->with;
@@ -81,8 +81,8 @@ static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
 }
 
 /*
- * Messages go over a duplicate of the caller's communicator, which meets no messages of others. It is
- * made at the first operation, is an attribute of the caller's communicator, and is freed with it.
+ * Messages go over a duplicate of the caller's communicator, on which nobody else sends. The first
+ * operation makes the duplicate. It is an attribute of the caller's communicator and is freed with it.
  */
 static int sg_key = MPI_KEYVAL_INVALID;
 
@@ -114,9 +114,9 @@ static int sg_own(MPI_Comm comm, MPI_Comm *to)
 }
 
 /*
- * The blocks of an operation in place. Where a rank has but one block in one of its buffers, and that
- * block in the other one too, it is there already. Contributions and blocks that others would overwrite
- * are copied first: *copy is to be freed.
+ * Sets the buffers of an operation, of which one may be MPI_IN_PLACE. If that buffer has a single block
+ * and the other buffer has it too, the block is used there. Otherwise, what in would have is copied from
+ * the beginning of out, because the operation may overwrite it. The caller frees *copy.
  */
 static int sg_in_place(struct sg_call *call, const void *in, void *out, char **copy)
 {
