@@ -165,7 +165,7 @@ func resultRows(t *run, width int) []row {
 	if len(all) == 0 {
 		return nil
 	}
-	rows := []row{nil, textRow("results, with the ranks of contributions in place of these:", dim)}
+	rows := []row{nil, textRow("results; each number is the rank of a contribution:", dim)}
 	for i, r := range all {
 		if i == maxResults {
 			return append(rows, textRow("… and "+count(len(all)-i, "more result"), dim))
