@@ -52,7 +52,7 @@ func mscclFits(s *ir.Schedule) error {
 		return &Unfit{"it moves no bytes but sets signals, and MSCCL only moves chunks"}
 	}
 	if s.QuestionChunks() > 0 {
-		return &Unfit{"ranks contribute their answer to " + ir.Chunk(0).String() + ", and MSCCL has contributions from the start"}
+		return &Unfit{fmt.Sprintf("ranks answer a question (%v) that must reach them first, and MSCCL has all contributions from the start", ir.Chunk(0))}
 	}
 	for rank := range s.Programs {
 		for i := range s.Programs[rank].Rules {
