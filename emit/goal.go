@@ -266,7 +266,10 @@ func (g *goal) header(w io.Writer, o Options) {
 	if g.s.HasMessage() {
 		fmt.Fprintf(w, "// message: %db\n", g.length()) // of one block
 	}
-	notes := goalNotes
+	notes := []string{"A signal, like a chunk of no bytes, is one byte."}
+	if castsOrRepairs(g.s) {
+		notes = slices.Concat(goalLossNotes, notes)
+	}
 	if g.s.Folds() {
 		notes = slices.Concat(notes, goalFoldNotes)
 	}
@@ -279,10 +282,23 @@ func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintf(w, "num_ranks %d\n", g.s.Ranks)
 }
 
-var goalNotes = []string{
-	"GOAL has no multicast: it is a send to every rank that gets it. Repairs that",
-	"these losses make necessary are sends like others; the time until a rank asks",
-	"for one is not modelled. A signal, like a chunk of no bytes, is one byte.",
+// castsOrRepairs reports whether a rule multicasts or is a repair.
+func castsOrRepairs(s *ir.Schedule) bool {
+	for i := range s.Programs {
+		for j := range s.Programs[i].Rules {
+			r := &s.Programs[i].Rules[j]
+			if r.IsRepair() || slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Mcast }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var goalLossNotes = []string{
+	"GOAL has no multicast, so a multicast is one send to each rank that gets it.",
+	"Repairs that these losses make necessary are sends like others; the time until",
+	"a rank asks for one is not modelled.",
 }
 
 var goalFoldNotes = []string{
