@@ -154,24 +154,16 @@ func printable(text string) string {
 }
 
 // numbersOf describes the numbers of a schedule, such as "8 ranks, root 0 and 2 chunks".
-func numbersOf(s *ir.Schedule) string {
-	parts := []string{count(s.Ranks, "rank")}
-	if s.Rooted() {
-		parts = append(parts, fmt.Sprintf("root %d", s.Root))
-	}
-	if s.Chunks > 0 {
-		parts = append(parts, count(s.Chunks, "chunk"))
-	}
-	for _, p := range s.Params {
-		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))
-	}
-	return list(parts)
-}
+func numbersOf(s *ir.Schedule) string { return list(factsOf(&s.Header)) }
 
 func (g *goWriter) constants() jen.Code {
 	all := []jen.Code{jen.Id("Ranks").Op("=").Lit(g.s.Ranks).Comment("of the communicator")}
 	if g.s.Rooted() {
-		all = append(all, jen.Id("Root").Op("=").Lit(g.s.Root).Comment("of the "+g.s.Collective))
+		what := "of the " + g.s.Collective
+		if word := g.s.RootWord(); word != "root" {
+			what = "the " + word
+		}
+		all = append(all, jen.Id("Root").Op("=").Lit(g.s.Root).Comment(what))
 	}
 	if g.s.Chunks > 0 {
 		what := "of all blocks"
@@ -180,7 +172,7 @@ func (g *goWriter) constants() jen.Code {
 		}
 		all = append(all, jen.Id("Chunks").Op("=").Lit(g.s.Chunks).Comment(what))
 	}
-	return jen.Comment("The purpose of the schedule.").Line().Const().Defs(all...)
+	return jen.Comment("What the schedule is for.").Line().Const().Defs(all...)
 }
 
 func (g *goWriter) schedule() jen.Code {

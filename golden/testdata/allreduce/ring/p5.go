@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// The purpose of the schedule.
+// What the schedule is for.
 const (
 	Ranks  = 5 // of the communicator
 	Chunks = 5 // of all blocks

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// The purpose of the schedule.
+// What the schedule is for.
 const (
 	Ranks = 5 // of the communicator
 )

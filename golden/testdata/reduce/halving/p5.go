@@ -9,7 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// The purpose of the schedule.
+// What the schedule is for.
 const (
 	Ranks  = 5 // of the communicator
 	Root   = 0 // of the reduce
