@@ -108,14 +108,14 @@ func item(mark, sentence string) string {
 
 func (e *explainer) rule(r *ir.Rule) string {
 	if !r.IsRepair() {
-		return fmt.Sprintf("When %s, it %s.", e.state(r.When), e.actions(r.Do))
+		return fmt.Sprintf("When %s, it %s.", e.state("it", r.When), e.actions(r.Do))
 	}
 	kind := "Repair"
 	if len(r.Do) > 0 && ruleClass(r, r.Do[0]) == request {
 		kind = "Request"
 	}
 	return fmt.Sprintf("%s: while %s and %s is missing, it %s, %s, and again with growing waits.",
-		kind, e.state(r.When), e.slots([]ir.Slot{r.Unless}), e.actions(r.Do), delay(r.After))
+		kind, e.state("it", r.When), e.slots([]ir.Slot{r.Unless}), e.actions(r.Do), delay(r.After))
 }
 
 func delay(after int) string {
@@ -135,14 +135,15 @@ func (e *explainer) done() string {
 	if at == 0 {
 		return "The call returns at once."
 	}
-	var waits []string
-	if len(e.p.Done) > 0 && !slices.Equal(e.p.Done, []ir.Slot{ir.Enter}) {
-		waits = append(waits, e.state(e.p.Done))
+	text := "The call returns when "
+	switch waits := len(e.p.Done) > 0 && !slices.Equal(e.p.Done, []ir.Slot{ir.Enter}); {
+	case waits && e.sends():
+		text += e.state("the rank", e.p.Done) + ", and what it sends is on its way"
+	case waits:
+		text += e.state("the rank", e.p.Done)
+	default:
+		text += "what the rank sends is on its way"
 	}
-	if e.sends() {
-		waits = append(waits, "what it sends is on its way")
-	}
-	text := fmt.Sprintf("The call returns when %s", strings.Join(waits, " and "))
 	if at < 0 {
 		return text + ". If nothing is lost, that is never so."
 	}
@@ -159,13 +160,14 @@ func (e *explainer) sends() bool {
 	return false
 }
 
-// state describes a condition: "it has entered and has chunk 0 and signal 1 (from rank 3)".
-func (e *explainer) state(slots []ir.Slot) string {
+// state describes a condition of the rank, which who names: "it has entered and has chunk 0 and
+// signal 1 (from rank 3)".
+func (e *explainer) state(who string, slots []ir.Slot) string {
 	var parts []string
 	if slices.Contains(slots, ir.Enter) {
-		parts = append(parts, "it has entered")
+		parts = append(parts, who+" has entered")
 	}
-	has := "it has "
+	has := who + " has "
 	if len(parts) > 0 {
 		has = "has "
 	}
@@ -191,7 +193,7 @@ func (e *explainer) slots(slots []ir.Slot) string {
 		for n < len(slots) && slots[n].Kind() == slots[i].Kind() && e.origin(slots[n]) == origin {
 			n++
 		}
-		parts = append(parts, slotPhrase(slots[i:n])+origin)
+		parts = append(parts, slotPhrase(set(slices.Clone(slots[i:n])))+origin)
 		i = n
 	}
 	for _, s := range slots {
@@ -269,7 +271,8 @@ func alikeActions(do []ir.Action) int {
 	return max(slot, dest)
 }
 
-// actionPhrase describes actions that share a phrase, as a verb and the rest.
+// actionPhrase describes actions that share a phrase, as a verb and the rest. Slots and ranks
+// are in the order in which the rank sends.
 func actionPhrase(do []ir.Action) (verb, what string) {
 	var slots, sets []ir.Slot
 	var to []int
@@ -283,16 +286,16 @@ func actionPhrase(do []ir.Action) (verb, what string) {
 	case do[0].Op == ir.Mcast:
 		return "multicasts", what + " to all others"
 	case do[0].Slot.Kind() == ir.KindSignal:
-		return "sets", what + " of " + rankPhrase(set(to))
+		return "sets", what + " of " + rankPhrase(slices.Compact(to))
 	}
-	if what += " to " + rankPhrase(set(to)); renamed {
+	if what += " to " + rankPhrase(slices.Compact(to)); renamed {
 		what += " as " + slotPhrases(sets)
 	}
 	return "puts", what
 }
 
-// fold describes the operands of a fold, its result and the result's term: "its part 0 and partial
-// result 0 to partial result 1, (01)".
+// fold describes the operands of a fold, its result and the result's term: "its contribution 0 and
+// partial result 0 into partial result 1, (01)".
 func (e *explainer) fold(do []ir.Action) string {
 	var of []string
 	for i := 0; i < len(do); { // neighbours of one kind share a phrase if they ascend
@@ -308,5 +311,5 @@ func (e *explainer) fold(do []ir.Action) string {
 		i = n
 	}
 	made := do[0].As
-	return fmt.Sprintf("%s to %s, %s", list(of), slotPhrase([]ir.Slot{made}), e.term.Text(e.term.Slot(e.p.Rank, made), explainWidth-12))
+	return fmt.Sprintf("%s into %s, %s", list(of), slotPhrase([]ir.Slot{made}), e.term.Text(e.term.Slot(e.p.Rank, made), explainWidth-12))
 }

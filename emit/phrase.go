@@ -35,7 +35,7 @@ func verb(n int, stem string) string {
 	return stem
 }
 
-// slotPhrase describes slots of one kind: "chunk 0", "signals 1 to 4 and 6".
+// slotPhrase describes slots of one kind in their order: "chunk 0", "signals 1 to 4 and 6".
 func slotPhrase(slots []ir.Slot) string {
 	word := "chunk"
 	switch slots[0].Kind() {
@@ -52,30 +52,32 @@ func slotPhrase(slots []ir.Slot) string {
 	for _, s := range slots {
 		indices = append(indices, s.Index())
 	}
-	return numbered(word, set(indices))
+	return numbered(word, indices)
 }
 
-// slotPhrases describes slots, each kind separately: "partial result 3 and chunk 0".
+// slotPhrases describes slots in their order. Neighbours of one kind share a phrase: "partial result
+// 3 and chunks 1 and 0".
 func slotPhrases(slots []ir.Slot) string {
-	sorted := set(slices.Clone(slots))
+	slots = slices.Compact(slots)
 	var parts []string
-	for len(sorted) > 0 {
+	for len(slots) > 0 {
 		n := 1
-		for n < len(sorted) && sorted[n].Kind() == sorted[0].Kind() {
+		for n < len(slots) && slots[n].Kind() == slots[0].Kind() {
 			n++
 		}
-		parts, sorted = append(parts, slotPhrase(sorted[:n])), sorted[n:]
+		parts, slots = append(parts, slotPhrase(slots[:n])), slots[n:]
 	}
 	return list(parts)
 }
 
+// rankPhrase describes ranks in their order: "ranks 4, 2 and 1".
 func rankPhrase(ranks []int) string { return numbered("rank", ranks) }
 
-func numbered(word string, sorted []int) string {
-	if len(sorted) > 1 {
+func numbered(word string, numbers []int) string {
+	if len(numbers) > 1 {
 		word += "s"
 	}
-	runs := intRuns(sorted, " to ")
+	runs := intRuns(numbers, " to ")
 	if n := len(runs); n > maxNamed {
 		runs = append(runs[:maxNamed:maxNamed], fmt.Sprintf("%d more", n-maxNamed))
 	}

@@ -45,22 +45,29 @@ func kindPlural(s ir.Slot) string {
 	return "chunks"
 }
 
-// intRuns returns sorted numbers as runs joined by the word to. Repeated numbers count once.
-func intRuns(sorted []int, to string) []string {
+// intRuns returns numbers in their order, with runs that ascend or descend by one joined by the word
+// to. A number that follows itself counts once.
+func intRuns(numbers []int, to string) []string {
 	var out []string
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1]-sorted[j] <= 1 {
-			j++
+	for i := 0; i < len(numbers); {
+		j, step := i, 0
+		for ; j+1 < len(numbers); j++ {
+			by := numbers[j+1] - numbers[j]
+			if step == 0 && (by == 1 || by == -1) {
+				step = by
+			}
+			if by != 0 && by != step {
+				break
+			}
 		}
-		lo, hi := strconv.Itoa(sorted[i]), strconv.Itoa(sorted[j])
-		switch sorted[j] - sorted[i] {
+		first, last := strconv.Itoa(numbers[i]), strconv.Itoa(numbers[j])
+		switch numbers[j] - numbers[i] {
 		case 0:
-			out = append(out, lo)
-		case 1:
-			out = append(out, lo, hi)
+			out = append(out, first)
+		case 1, -1:
+			out = append(out, first, last)
 		default:
-			out = append(out, lo+to+hi)
+			out = append(out, first+to+last)
 		}
 		i = j + 1
 	}
@@ -94,6 +101,17 @@ func (c cargo) slots() []ir.Slot {
 	return all
 }
 
+// sets returns what the receiver calls the slots of all messages.
+func (c cargo) sets() []ir.Slot {
+	var all []ir.Slot
+	for _, message := range c {
+		for _, a := range message {
+			all = append(all, a.Sets())
+		}
+	}
+	return all
+}
+
 // equal reports whether both have the same slots in the same messages.
 func (c cargo) equal(other cargo) bool {
 	return slices.EqualFunc(c, other, func(a, b []ir.Action) bool {
@@ -120,6 +138,51 @@ func (c cargo) label() string {
 		parts = append(parts, bundleLabel(message))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// renamedLabel is like label, and also says what the receiver calls slots that it calls by another
+// name: x0→v2.
+func (c cargo) renamedLabel() string {
+	switch {
+	case !slices.ContainsFunc(c, renames), c.bundled() && len(c) > 2:
+		return c.label()
+	case !c.bundled() && len(c) > 3:
+		return slotList(set(c.slots())) + "→" + slotList(set(c.sets()))
+	}
+	var parts []string
+	for _, message := range c {
+		parts = append(parts, renamedBundle(message))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// renames reports whether the receiver of a message calls some slot by another name.
+func renames(message []ir.Action) bool {
+	return slices.ContainsFunc(message, func(a ir.Action) bool { return a.Sets() != a.Slot })
+}
+
+// renamedBundle spells the slots of one message: x0→v2 x1→v3. If there are more than three, the
+// receiver's names follow the sender's: x0…x7→v0…v7.
+func renamedBundle(message []ir.Action) string {
+	if !renames(message) {
+		return bundleLabel(message)
+	}
+	if len(message) > 3 {
+		there := slices.Clone(message)
+		for i := range there {
+			there[i].Slot = there[i].Sets()
+		}
+		return bundleLabel(message) + "→" + bundleLabel(there)
+	}
+	var names []string
+	for _, a := range message {
+		name := a.Slot.String()
+		if a.Sets() != a.Slot {
+			name += "→" + a.Sets().String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
 }
 
 // bundleLabel spells the slots of one message: c0 c1 c2. If there are more than three, it names the
