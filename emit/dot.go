@@ -200,17 +200,18 @@ type dotLine struct {
 	edge edge
 }
 
-// Attributes returns the label and the style of the edge.
+// Attributes returns the label, the colour and the style of the edge.
 func (l dotLine) Attributes() []encoding.Attribute {
-	color := encoding.Attribute{Key: "color", Value: dotColor[l.edge.class]}
-	slots := l.edge.cargo.label()
+	key, class := "label", looks[l.edge.class]
 	if l.edge.class == mcast {
-		return []encoding.Attribute{{Key: "headlabel", Value: slots}, color, {Key: "style", Value: "dashed"}}
+		key = "headlabel"
 	}
-	return []encoding.Attribute{{Key: "label", Value: slots}, color}
+	out := []encoding.Attribute{{Key: key, Value: l.edge.cargo.renamedLabel()}, {Key: "color", Value: class.light}}
+	if class.dot != "" {
+		out = append(out, encoding.Attribute{Key: "style", Value: class.dot})
+	}
+	return out
 }
-
-var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange", request: "goldenrod", answer: "deeppink"}
 
 // dotTime links two events of one rank.
 type dotTime struct{ multi.Line }

@@ -13,18 +13,20 @@ const (
 	classStyle // + class
 )
 
-// sgr is the parameter of each style's "select graphic rendition" sequence.
+// sgr is the parameter of each style's "select graphic rendition" sequence. Classes have the
+// terminal's colours nearest to their looks. Blue is bright, because many terminals show plain blue
+// too dark on black.
 var sgr = [...]string{
 	plain:                         "0",
 	dim:                           "2",
 	bold:                          "1",
 	bad:                           "31",
-	classStyle + style(mcast):     "35",
-	classStyle + style(putChunk):  "32",
-	classStyle + style(putSignal): "36",
-	classStyle + style(repair):    "33",
-	classStyle + style(request):   "34",
-	classStyle + style(answer):    "31",
+	classStyle + style(mcast):     "33",
+	classStyle + style(putChunk):  "94",
+	classStyle + style(putSignal): "32",
+	classStyle + style(repair):    "35",
+	classStyle + style(request):   "36",
+	classStyle + style(answer):    "95",
 }
 
 // cell is one column of a line.
