@@ -165,9 +165,13 @@ func (c *cWriter) usage() []string {
 	if c.buffers() == 1 {
 		lines = append(lines, "", fmt.Sprintf("buffer has %s.", count(c.s.Blocks(), "block")))
 	} else {
+		inPlace := "MPI_IN_PLACE is taken where the collective operation of MPI takes it."
+		if c.s.QuestionChunks() > 0 { // MPI has no such operation
+			inPlace = "in may be MPI_IN_PLACE: then out has what in would have."
+		}
 		lines = append(lines, "",
 			"in and out are buffers of blocks, which follow each other in the order of their numbers. They do",
-			"not overlap. MPI_IN_PLACE is taken where the collective operation of MPI takes it.")
+			"not overlap. "+inPlace)
 	}
 	if c.s.Folds() {
 		from := "from which every block of the result is folded."
@@ -257,7 +261,11 @@ func (t *cTables) write(w io.Writer, rank int) {
 	})
 	t.table(w, "struct sg_message", "send", len(p.Sends), func(i int) string {
 		m := &p.Sends[i]
-		return t.message(m) + fmt.Sprintf(" /* %d: %s to %d */", i, slotsText(m.Slots), m.Peer)
+		as := ""
+		if !slices.Equal(m.Slots, m.As) {
+			as = " as " + slotsText(m.As)
+		}
+		return t.message(m) + fmt.Sprintf(" /* %d: %s to %d%s */", i, slotsText(m.Slots), m.Peer, as)
 	})
 	t.table(w, "struct sg_fold", "fold", len(p.Folds), func(i int) string {
 		f := &p.Folds[i]

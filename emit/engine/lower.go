@@ -203,6 +203,7 @@ func (l *lowering) send(from, rule, to int, message []ir.Action) error {
 	if len(at.Slots) == 0 {
 		return nil
 	}
+	out.As = at.Slots
 	pair := [2]int{from, to}
 	at.Tag, out.Tag = l.tags[pair], l.tags[pair]
 	if at.Tag > MaxTag {

@@ -29,7 +29,8 @@ type Plan struct {
 type Message struct {
 	Peer   int       // the other rank
 	Tag    int       // distinguishes it from other messages between the two in this direction
-	Slots  []ir.Slot // the slots that the receiver gets; some of them have no bytes
+	Slots  []ir.Slot // the slots that the receiver gets, as this rank calls them; some have no bytes
+	As     []ir.Slot // of a sent message: the slots as the receiver calls them
 	Places []Place   // where the bytes are at this rank
 	Due    []int32   // of a received message: the rules that wait for it
 }

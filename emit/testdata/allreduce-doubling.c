@@ -41,8 +41,8 @@ static const struct sg_message allreduce_doubling_5_0_receive[] = {
     {3, 0, 2, 1, 2, 1}, /* 2: v4 from 3 */
 };
 static const struct sg_message allreduce_doubling_5_0_send[] = {
-    {2, 0, 3, 1, 3, 0}, /* 0: v1 to 2 */
-    {3, 0, 4, 1, 3, 0}, /* 1: v3 to 3 */
+    {2, 0, 3, 1, 3, 0}, /* 0: v1 to 2 as v0 */
+    {3, 0, 4, 1, 3, 0}, /* 1: v3 to 3 as v2 */
     {1, 0, 5, 1, 3, 0}, /* 2: c0 to 1 */
 };
 static const struct sg_fold allreduce_doubling_5_0_fold[] = {
@@ -68,7 +68,7 @@ static const struct sg_message allreduce_doubling_5_1_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_doubling_5_1_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule allreduce_doubling_5_1_rule[] = {
     {0, 0, 1},
@@ -82,8 +82,8 @@ static const struct sg_message allreduce_doubling_5_2_receive[] = {
     {4, 0, 1, 1, 1, 1}, /* 1: v2 from 4 */
 };
 static const struct sg_message allreduce_doubling_5_2_send[] = {
-    {0, 0, 2, 1, 2, 0}, /* 0: x0 to 0 */
-    {4, 0, 3, 1, 2, 0}, /* 1: v1 to 4 */
+    {0, 0, 2, 1, 2, 0}, /* 0: x0 to 0 as v2 */
+    {4, 0, 3, 1, 2, 0}, /* 1: v1 to 4 as v2 */
 };
 static const struct sg_fold allreduce_doubling_5_2_fold[] = {
     {8, 4, 2, 2, 2}, /* -1: v1 */
@@ -106,8 +106,8 @@ static const struct sg_message allreduce_doubling_5_3_receive[] = {
     {0, 0, 1, 1, 1, 1}, /* 1: v2 from 0 */
 };
 static const struct sg_message allreduce_doubling_5_3_send[] = {
-    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 */
-    {0, 0, 3, 1, 2, 0}, /* 1: v1 to 0 */
+    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 as v0 */
+    {0, 0, 3, 1, 2, 0}, /* 1: v1 to 0 as v4 */
 };
 static const struct sg_fold allreduce_doubling_5_3_fold[] = {
     {8, 4, 2, 2, 2}, /* -1: v1 */
@@ -130,8 +130,8 @@ static const struct sg_message allreduce_doubling_5_4_receive[] = {
     {2, 0, 1, 1, 1, 1}, /* 1: v2 from 2 */
 };
 static const struct sg_message allreduce_doubling_5_4_send[] = {
-    {3, 0, 2, 1, 2, 0}, /* 0: x0 to 3 */
-    {2, 0, 3, 1, 2, 0}, /* 1: v1 to 2 */
+    {3, 0, 2, 1, 2, 0}, /* 0: x0 to 3 as v0 */
+    {2, 0, 3, 1, 2, 0}, /* 1: v1 to 2 as v2 */
 };
 static const struct sg_fold allreduce_doubling_5_4_fold[] = {
     {5, 4, 2, 2, 2}, /* -1: v1 */

@@ -43,9 +43,9 @@ static const struct sg_message allreduce_ring_4_0_receive[] = {
     {3, 5, 5, 1, 5, 0}, /* 5: c2 from 3 */
 };
 static const struct sg_message allreduce_ring_4_0_send[] = {
-    {1, 0, 6, 1, 5, 0}, /* 0: x0 to 1 */
-    {1, 1, 7, 1, 5, 0}, /* 1: v1 to 1 */
-    {1, 2, 8, 1, 5, 0}, /* 2: v3 to 1 */
+    {1, 0, 6, 1, 5, 0}, /* 0: x0 to 1 as v0 */
+    {1, 1, 7, 1, 5, 0}, /* 1: v1 to 1 as v2 */
+    {1, 2, 8, 1, 5, 0}, /* 2: v3 to 1 as v4 */
     {1, 3, 9, 1, 5, 0}, /* 3: c1 to 1 */
     {1, 4, 10, 1, 5, 0}, /* 4: c0 to 1 */
     {1, 5, 11, 1, 5, 0}, /* 5: c3 to 1 */
@@ -84,9 +84,9 @@ static const struct sg_message allreduce_ring_4_1_receive[] = {
     {0, 5, 5, 1, 5, 0}, /* 5: c3 from 0 */
 };
 static const struct sg_message allreduce_ring_4_1_send[] = {
-    {2, 0, 6, 1, 5, 0}, /* 0: x1 to 2 */
-    {2, 1, 7, 1, 5, 0}, /* 1: v1 to 2 */
-    {2, 2, 8, 1, 5, 0}, /* 2: v3 to 2 */
+    {2, 0, 6, 1, 5, 0}, /* 0: x1 to 2 as v0 */
+    {2, 1, 7, 1, 5, 0}, /* 1: v1 to 2 as v2 */
+    {2, 2, 8, 1, 5, 0}, /* 2: v3 to 2 as v4 */
     {2, 3, 9, 1, 5, 0}, /* 3: c2 to 2 */
     {2, 4, 10, 1, 5, 0}, /* 4: c1 to 2 */
     {2, 5, 11, 1, 5, 0}, /* 5: c0 to 2 */
@@ -125,9 +125,9 @@ static const struct sg_message allreduce_ring_4_2_receive[] = {
     {1, 5, 5, 1, 5, 0}, /* 5: c0 from 1 */
 };
 static const struct sg_message allreduce_ring_4_2_send[] = {
-    {3, 0, 6, 1, 5, 0}, /* 0: x2 to 3 */
-    {3, 1, 7, 1, 5, 0}, /* 1: v1 to 3 */
-    {3, 2, 8, 1, 5, 0}, /* 2: v3 to 3 */
+    {3, 0, 6, 1, 5, 0}, /* 0: x2 to 3 as v0 */
+    {3, 1, 7, 1, 5, 0}, /* 1: v1 to 3 as v2 */
+    {3, 2, 8, 1, 5, 0}, /* 2: v3 to 3 as v4 */
     {3, 3, 9, 1, 5, 0}, /* 3: c3 to 3 */
     {3, 4, 10, 1, 5, 0}, /* 4: c2 to 3 */
     {3, 5, 11, 1, 5, 0}, /* 5: c1 to 3 */
@@ -166,9 +166,9 @@ static const struct sg_message allreduce_ring_4_3_receive[] = {
     {2, 5, 5, 1, 5, 0}, /* 5: c1 from 2 */
 };
 static const struct sg_message allreduce_ring_4_3_send[] = {
-    {0, 0, 6, 1, 5, 0}, /* 0: x3 to 0 */
-    {0, 1, 7, 1, 5, 0}, /* 1: v1 to 0 */
-    {0, 2, 8, 1, 5, 0}, /* 2: v3 to 0 */
+    {0, 0, 6, 1, 5, 0}, /* 0: x3 to 0 as v0 */
+    {0, 1, 7, 1, 5, 0}, /* 1: v1 to 0 as v2 */
+    {0, 2, 8, 1, 5, 0}, /* 2: v3 to 0 as v4 */
     {0, 3, 9, 1, 5, 0}, /* 3: c0 to 0 */
     {0, 4, 10, 1, 5, 0}, /* 4: c3 to 0 */
     {0, 5, 11, 1, 5, 0}, /* 5: c2 to 0 */

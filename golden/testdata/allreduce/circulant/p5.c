@@ -44,9 +44,9 @@ static const struct sg_message allreduce_circulant_5_0_receive[] = {
     {3, 1, 6, 2, 4, 0}, /* 5: c3 c4 from 3 */
 };
 static const struct sg_message allreduce_circulant_5_0_send[] = {
-    {3, 0, 8, 2, 4, 0}, /* 0: x3 x4 to 3 */
-    {2, 0, 10, 1, 4, 0}, /* 1: x2 to 2 */
-    {1, 0, 11, 1, 4, 0}, /* 2: v3 to 1 */
+    {3, 0, 8, 2, 4, 0}, /* 0: x3 x4 to 3 as v0 v1 */
+    {2, 0, 10, 1, 4, 0}, /* 1: x2 to 2 as v4 */
+    {1, 0, 11, 1, 4, 0}, /* 2: v3 to 1 as v6 */
     {4, 0, 12, 1, 4, 0}, /* 3: c0 to 4 */
     {3, 1, 13, 1, 4, 0}, /* 4: c0 to 3 */
     {2, 1, 14, 2, 4, 0}, /* 5: c0 c1 to 2 */
@@ -86,9 +86,9 @@ static const struct sg_message allreduce_circulant_5_1_receive[] = {
     {4, 1, 6, 2, 4, 0}, /* 5: c4 c0 from 4 */
 };
 static const struct sg_message allreduce_circulant_5_1_send[] = {
-    {4, 0, 8, 2, 4, 0}, /* 0: x4 x0 to 4 */
-    {3, 0, 10, 1, 4, 0}, /* 1: x3 to 3 */
-    {2, 0, 11, 1, 4, 0}, /* 2: v3 to 2 */
+    {4, 0, 8, 2, 4, 0}, /* 0: x4 x0 to 4 as v0 v1 */
+    {3, 0, 10, 1, 4, 0}, /* 1: x3 to 3 as v4 */
+    {2, 0, 11, 1, 4, 0}, /* 2: v3 to 2 as v6 */
     {0, 0, 12, 1, 4, 0}, /* 3: c1 to 0 */
     {4, 1, 13, 1, 4, 0}, /* 4: c1 to 4 */
     {3, 1, 14, 2, 4, 0}, /* 5: c1 c2 to 3 */
@@ -128,9 +128,9 @@ static const struct sg_message allreduce_circulant_5_2_receive[] = {
     {0, 1, 6, 2, 4, 0}, /* 5: c0 c1 from 0 */
 };
 static const struct sg_message allreduce_circulant_5_2_send[] = {
-    {0, 0, 8, 2, 4, 0}, /* 0: x0 x1 to 0 */
-    {4, 0, 10, 1, 4, 0}, /* 1: x4 to 4 */
-    {3, 0, 11, 1, 4, 0}, /* 2: v3 to 3 */
+    {0, 0, 8, 2, 4, 0}, /* 0: x0 x1 to 0 as v0 v1 */
+    {4, 0, 10, 1, 4, 0}, /* 1: x4 to 4 as v4 */
+    {3, 0, 11, 1, 4, 0}, /* 2: v3 to 3 as v6 */
     {1, 0, 12, 1, 4, 0}, /* 3: c2 to 1 */
     {0, 1, 13, 1, 4, 0}, /* 4: c2 to 0 */
     {4, 1, 14, 2, 4, 0}, /* 5: c2 c3 to 4 */
@@ -170,9 +170,9 @@ static const struct sg_message allreduce_circulant_5_3_receive[] = {
     {1, 1, 6, 2, 4, 0}, /* 5: c1 c2 from 1 */
 };
 static const struct sg_message allreduce_circulant_5_3_send[] = {
-    {1, 0, 8, 2, 4, 0}, /* 0: x1 x2 to 1 */
-    {0, 0, 10, 1, 4, 0}, /* 1: x0 to 0 */
-    {4, 0, 11, 1, 4, 0}, /* 2: v3 to 4 */
+    {1, 0, 8, 2, 4, 0}, /* 0: x1 x2 to 1 as v0 v1 */
+    {0, 0, 10, 1, 4, 0}, /* 1: x0 to 0 as v4 */
+    {4, 0, 11, 1, 4, 0}, /* 2: v3 to 4 as v6 */
     {2, 0, 12, 1, 4, 0}, /* 3: c3 to 2 */
     {1, 1, 13, 1, 4, 0}, /* 4: c3 to 1 */
     {0, 1, 14, 2, 4, 0}, /* 5: c3 c4 to 0 */
@@ -212,9 +212,9 @@ static const struct sg_message allreduce_circulant_5_4_receive[] = {
     {2, 1, 6, 2, 4, 0}, /* 5: c2 c3 from 2 */
 };
 static const struct sg_message allreduce_circulant_5_4_send[] = {
-    {2, 0, 8, 2, 4, 0}, /* 0: x2 x3 to 2 */
-    {1, 0, 10, 1, 4, 0}, /* 1: x1 to 1 */
-    {0, 0, 11, 1, 4, 0}, /* 2: v3 to 0 */
+    {2, 0, 8, 2, 4, 0}, /* 0: x2 x3 to 2 as v0 v1 */
+    {1, 0, 10, 1, 4, 0}, /* 1: x1 to 1 as v4 */
+    {0, 0, 11, 1, 4, 0}, /* 2: v3 to 0 as v6 */
     {3, 0, 12, 1, 4, 0}, /* 3: c4 to 3 */
     {2, 1, 13, 1, 4, 0}, /* 4: c4 to 2 */
     {1, 1, 14, 2, 4, 0}, /* 5: c4 c0 to 1 */

@@ -43,8 +43,8 @@ static const struct sg_message allreduce_halving_5_0_receive[] = {
     {2, 1, 8, 2, 5, 1}, /* 4: c2 c3 from 2 */
 };
 static const struct sg_message allreduce_halving_5_0_send[] = {
-    {2, 0, 10, 2, 6, 0}, /* 0: v6 v7 to 2 */
-    {3, 0, 12, 1, 6, 0}, /* 1: v11 to 3 */
+    {2, 0, 10, 2, 6, 0}, /* 0: v6 v7 to 2 as v0 v1 */
+    {3, 0, 12, 1, 6, 0}, /* 1: v11 to 3 as v4 */
     {3, 1, 13, 1, 6, 0}, /* 2: c0 to 3 */
     {2, 1, 14, 2, 6, 0}, /* 3: c0 c1 to 2 */
     {1, 0, 16, 4, 6, 0}, /* 4: c0 ... c3 (4) to 1 */
@@ -82,7 +82,7 @@ static const struct sg_message allreduce_halving_5_1_receive[] = {
     {0, 0, 0, 4, 0, 0}, /* 0: c0 ... c3 (4) from 0 */
 };
 static const struct sg_message allreduce_halving_5_1_send[] = {
-    {0, 0, 4, 4, 0, 0}, /* 0: x0 ... x3 (4) to 0 */
+    {0, 0, 4, 4, 0, 0}, /* 0: x0 ... x3 (4) to 0 as v0 ... v3 (4) */
 };
 static const struct sg_rule allreduce_halving_5_1_rule[] = {
     {0, 0, 1},
@@ -98,8 +98,8 @@ static const struct sg_message allreduce_halving_5_2_receive[] = {
     {0, 1, 4, 2, 3, 0}, /* 3: c0 c1 from 0 */
 };
 static const struct sg_message allreduce_halving_5_2_send[] = {
-    {0, 0, 6, 2, 3, 0}, /* 0: x0 x1 to 0 */
-    {4, 0, 8, 1, 3, 0}, /* 1: v3 to 4 */
+    {0, 0, 6, 2, 3, 0}, /* 0: x0 x1 to 0 as v8 v9 */
+    {4, 0, 8, 1, 3, 0}, /* 1: v3 to 4 as v4 */
     {4, 1, 9, 1, 3, 0}, /* 2: c2 to 4 */
     {0, 1, 10, 2, 3, 0}, /* 3: c2 c3 to 0 */
 };
@@ -132,8 +132,8 @@ static const struct sg_message allreduce_halving_5_3_receive[] = {
     {4, 1, 4, 2, 3, 0}, /* 3: c2 c3 from 4 */
 };
 static const struct sg_message allreduce_halving_5_3_send[] = {
-    {4, 0, 6, 2, 3, 0}, /* 0: x2 x3 to 4 */
-    {0, 0, 8, 1, 3, 0}, /* 1: v2 to 0 */
+    {4, 0, 6, 2, 3, 0}, /* 0: x2 x3 to 4 as v0 v1 */
+    {0, 0, 8, 1, 3, 0}, /* 1: v2 to 0 as v12 */
     {0, 1, 9, 1, 3, 0}, /* 2: c1 to 0 */
     {4, 1, 10, 2, 3, 0}, /* 3: c0 c1 to 4 */
 };
@@ -166,8 +166,8 @@ static const struct sg_message allreduce_halving_5_4_receive[] = {
     {3, 1, 4, 2, 3, 0}, /* 3: c0 c1 from 3 */
 };
 static const struct sg_message allreduce_halving_5_4_send[] = {
-    {3, 0, 6, 2, 3, 0}, /* 0: x0 x1 to 3 */
-    {2, 0, 8, 1, 3, 0}, /* 1: v2 to 2 */
+    {3, 0, 6, 2, 3, 0}, /* 0: x0 x1 to 3 as v0 v1 */
+    {2, 0, 8, 1, 3, 0}, /* 1: v2 to 2 as v4 */
     {2, 1, 9, 1, 3, 0}, /* 2: c3 to 2 */
     {3, 1, 10, 2, 3, 0}, /* 3: c2 c3 to 3 */
 };

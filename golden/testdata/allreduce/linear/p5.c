@@ -42,10 +42,10 @@ static const struct sg_message allreduce_linear_5_0_receive[] = {
     {4, 0, 3, 1, 3, 1}, /* 3: v3 from 4 */
 };
 static const struct sg_message allreduce_linear_5_0_send[] = {
-    {1, 0, 4, 1, 4, 0}, /* 0: x0 to 1 */
-    {2, 0, 5, 1, 4, 0}, /* 1: x0 to 2 */
-    {3, 0, 6, 1, 4, 0}, /* 2: x0 to 3 */
-    {4, 0, 7, 1, 4, 0}, /* 3: x0 to 4 */
+    {1, 0, 4, 1, 4, 0}, /* 0: x0 to 1 as v0 */
+    {2, 0, 5, 1, 4, 0}, /* 1: x0 to 2 as v0 */
+    {3, 0, 6, 1, 4, 0}, /* 2: x0 to 3 as v0 */
+    {4, 0, 7, 1, 4, 0}, /* 3: x0 to 4 as v0 */
 };
 static const struct sg_fold allreduce_linear_5_0_fold[] = {
     {14, 8, 2, 4, 1}, /* -1: v4 */
@@ -69,10 +69,10 @@ static const struct sg_message allreduce_linear_5_1_receive[] = {
     {4, 0, 3, 1, 3, 1}, /* 3: v3 from 4 */
 };
 static const struct sg_message allreduce_linear_5_1_send[] = {
-    {2, 0, 4, 1, 4, 0}, /* 0: x0 to 2 */
-    {3, 0, 5, 1, 4, 0}, /* 1: x0 to 3 */
-    {4, 0, 6, 1, 4, 0}, /* 2: x0 to 4 */
-    {0, 0, 7, 1, 4, 0}, /* 3: x0 to 0 */
+    {2, 0, 4, 1, 4, 0}, /* 0: x0 to 2 as v1 */
+    {3, 0, 5, 1, 4, 0}, /* 1: x0 to 3 as v1 */
+    {4, 0, 6, 1, 4, 0}, /* 2: x0 to 4 as v1 */
+    {0, 0, 7, 1, 4, 0}, /* 3: x0 to 0 as v0 */
 };
 static const struct sg_fold allreduce_linear_5_1_fold[] = {
     {14, 8, 2, 4, 1}, /* -1: v4 */
@@ -96,10 +96,10 @@ static const struct sg_message allreduce_linear_5_2_receive[] = {
     {4, 0, 3, 1, 3, 1}, /* 3: v3 from 4 */
 };
 static const struct sg_message allreduce_linear_5_2_send[] = {
-    {3, 0, 4, 1, 4, 0}, /* 0: x0 to 3 */
-    {4, 0, 5, 1, 4, 0}, /* 1: x0 to 4 */
-    {0, 0, 6, 1, 4, 0}, /* 2: x0 to 0 */
-    {1, 0, 7, 1, 4, 0}, /* 3: x0 to 1 */
+    {3, 0, 4, 1, 4, 0}, /* 0: x0 to 3 as v2 */
+    {4, 0, 5, 1, 4, 0}, /* 1: x0 to 4 as v2 */
+    {0, 0, 6, 1, 4, 0}, /* 2: x0 to 0 as v1 */
+    {1, 0, 7, 1, 4, 0}, /* 3: x0 to 1 as v1 */
 };
 static const struct sg_fold allreduce_linear_5_2_fold[] = {
     {14, 8, 2, 4, 1}, /* -1: v4 */
@@ -123,10 +123,10 @@ static const struct sg_message allreduce_linear_5_3_receive[] = {
     {4, 0, 3, 1, 3, 1}, /* 3: v3 from 4 */
 };
 static const struct sg_message allreduce_linear_5_3_send[] = {
-    {4, 0, 4, 1, 4, 0}, /* 0: x0 to 4 */
-    {0, 0, 5, 1, 4, 0}, /* 1: x0 to 0 */
-    {1, 0, 6, 1, 4, 0}, /* 2: x0 to 1 */
-    {2, 0, 7, 1, 4, 0}, /* 3: x0 to 2 */
+    {4, 0, 4, 1, 4, 0}, /* 0: x0 to 4 as v3 */
+    {0, 0, 5, 1, 4, 0}, /* 1: x0 to 0 as v2 */
+    {1, 0, 6, 1, 4, 0}, /* 2: x0 to 1 as v2 */
+    {2, 0, 7, 1, 4, 0}, /* 3: x0 to 2 as v2 */
 };
 static const struct sg_fold allreduce_linear_5_3_fold[] = {
     {14, 8, 2, 4, 1}, /* -1: v4 */
@@ -150,10 +150,10 @@ static const struct sg_message allreduce_linear_5_4_receive[] = {
     {3, 0, 3, 1, 3, 1}, /* 3: v3 from 3 */
 };
 static const struct sg_message allreduce_linear_5_4_send[] = {
-    {0, 0, 4, 1, 4, 0}, /* 0: x0 to 0 */
-    {1, 0, 5, 1, 4, 0}, /* 1: x0 to 1 */
-    {2, 0, 6, 1, 4, 0}, /* 2: x0 to 2 */
-    {3, 0, 7, 1, 4, 0}, /* 3: x0 to 3 */
+    {0, 0, 4, 1, 4, 0}, /* 0: x0 to 0 as v3 */
+    {1, 0, 5, 1, 4, 0}, /* 1: x0 to 1 as v3 */
+    {2, 0, 6, 1, 4, 0}, /* 2: x0 to 2 as v3 */
+    {3, 0, 7, 1, 4, 0}, /* 3: x0 to 3 as v3 */
 };
 static const struct sg_fold allreduce_linear_5_4_fold[] = {
     {14, 8, 2, 4, 1}, /* -1: v4 */

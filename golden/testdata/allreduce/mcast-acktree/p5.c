@@ -70,7 +70,7 @@ static const struct sg_message allreduce_mcast_acktree_5_1_receive[] = {
     {0, 0, 0, 1, 0, 1}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_mcast_acktree_5_1_send[] = {
-    {0, 0, 1, 1, 1, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 1, 0}, /* 0: x0 to 0 as v0 */
     {0, 1, 2, 0, 1, 0}, /* 1: s0 to 0 */
 };
 static const struct sg_rule allreduce_mcast_acktree_5_1_rule[] = {
@@ -87,7 +87,7 @@ static const struct sg_message allreduce_mcast_acktree_5_2_receive[] = {
     {3, 0, 1, 0, 1, 1}, /* 1: s0 from 3 */
 };
 static const struct sg_message allreduce_mcast_acktree_5_2_send[] = {
-    {0, 0, 1, 1, 2, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 2, 0}, /* 0: x0 to 0 as v2 */
     {0, 1, 2, 0, 2, 0}, /* 1: s1 to 0 */
 };
 static const struct sg_rule allreduce_mcast_acktree_5_2_rule[] = {
@@ -104,7 +104,7 @@ static const struct sg_message allreduce_mcast_acktree_5_3_receive[] = {
     {0, 0, 1, 1, 1, 1}, /* 1: c0 from 0 */
 };
 static const struct sg_message allreduce_mcast_acktree_5_3_send[] = {
-    {0, 0, 2, 1, 2, 0}, /* 0: v1 to 0 */
+    {0, 0, 2, 1, 2, 0}, /* 0: v1 to 0 as v4 */
     {2, 0, 3, 0, 2, 0}, /* 1: s0 to 2 */
 };
 static const struct sg_fold allreduce_mcast_acktree_5_3_fold[] = {
@@ -125,7 +125,7 @@ static const struct sg_message allreduce_mcast_acktree_5_4_receive[] = {
     {0, 0, 0, 1, 0, 1}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_mcast_acktree_5_4_send[] = {
-    {3, 0, 1, 1, 1, 0}, /* 0: x0 to 3 */
+    {3, 0, 1, 1, 1, 0}, /* 0: x0 to 3 as v0 */
     {0, 0, 2, 0, 1, 0}, /* 1: s2 to 0 */
 };
 static const struct sg_rule allreduce_mcast_acktree_5_4_rule[] = {

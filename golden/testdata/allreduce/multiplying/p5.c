@@ -41,8 +41,8 @@ static const struct sg_message allreduce_multiplying_5_0_receive[] = {
     {1, 0, 2, 1, 2, 1}, /* 2: v2 from 1 */
 };
 static const struct sg_message allreduce_multiplying_5_0_send[] = {
-    {1, 0, 3, 1, 3, 0}, /* 0: v1 to 1 */
-    {2, 0, 4, 1, 3, 0}, /* 1: v1 to 2 */
+    {1, 0, 3, 1, 3, 0}, /* 0: v1 to 1 as v2 */
+    {2, 0, 4, 1, 3, 0}, /* 1: v1 to 2 as v0 */
     {3, 0, 5, 1, 3, 0}, /* 2: c0 to 3 */
 };
 static const struct sg_fold allreduce_multiplying_5_0_fold[] = {
@@ -68,7 +68,7 @@ static const struct sg_message allreduce_multiplying_5_1_receive[] = {
 };
 static const struct sg_message allreduce_multiplying_5_1_send[] = {
     {2, 0, 3, 1, 3, 0}, /* 0: v1 to 2 */
-    {0, 0, 4, 1, 3, 0}, /* 1: v1 to 0 */
+    {0, 0, 4, 1, 3, 0}, /* 1: v1 to 0 as v2 */
     {4, 0, 5, 1, 3, 0}, /* 2: c0 to 4 */
 };
 static const struct sg_fold allreduce_multiplying_5_1_fold[] = {
@@ -92,8 +92,8 @@ static const struct sg_message allreduce_multiplying_5_2_receive[] = {
     {1, 0, 1, 1, 1, 1}, /* 1: v1 from 1 */
 };
 static const struct sg_message allreduce_multiplying_5_2_send[] = {
-    {0, 0, 2, 1, 2, 0}, /* 0: x0 to 0 */
-    {1, 0, 3, 1, 2, 0}, /* 1: x0 to 1 */
+    {0, 0, 2, 1, 2, 0}, /* 0: x0 to 0 as v3 */
+    {1, 0, 3, 1, 2, 0}, /* 1: x0 to 1 as v3 */
 };
 static const struct sg_fold allreduce_multiplying_5_2_fold[] = {
     {1, 4, 3, 2, 0}, /* -1: c0 */
@@ -112,7 +112,7 @@ static const struct sg_message allreduce_multiplying_5_3_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_multiplying_5_3_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule allreduce_multiplying_5_3_rule[] = {
     {0, 0, 1},
@@ -125,7 +125,7 @@ static const struct sg_message allreduce_multiplying_5_4_receive[] = {
     {1, 0, 0, 1, 0, 0}, /* 0: c0 from 1 */
 };
 static const struct sg_message allreduce_multiplying_5_4_send[] = {
-    {1, 0, 1, 1, 0, 0}, /* 0: x0 to 1 */
+    {1, 0, 1, 1, 0, 0}, /* 0: x0 to 1 as v0 */
 };
 static const struct sg_rule allreduce_multiplying_5_4_rule[] = {
     {0, 0, 1},

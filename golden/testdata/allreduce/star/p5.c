@@ -66,7 +66,7 @@ static const struct sg_message allreduce_star_5_1_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_star_5_1_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule allreduce_star_5_1_rule[] = {
     {0, 0, 1},
@@ -79,7 +79,7 @@ static const struct sg_message allreduce_star_5_2_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_star_5_2_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v1 */
 };
 static const struct sg_rule allreduce_star_5_2_rule[] = {
     {0, 0, 1},
@@ -92,7 +92,7 @@ static const struct sg_message allreduce_star_5_3_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_star_5_3_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v2 */
 };
 static const struct sg_rule allreduce_star_5_3_rule[] = {
     {0, 0, 1},
@@ -105,7 +105,7 @@ static const struct sg_message allreduce_star_5_4_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c0 from 0 */
 };
 static const struct sg_message allreduce_star_5_4_send[] = {
-    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 1, 1, 0, 0}, /* 0: x0 to 0 as v3 */
 };
 static const struct sg_rule allreduce_star_5_4_rule[] = {
     {0, 0, 1},

@@ -46,10 +46,10 @@ static const struct sg_message allreduce_two_shot_5_0_receive[] = {
     {3, 1, 7, 1, 4, 0}, /* 7: c3 from 3 */
 };
 static const struct sg_message allreduce_two_shot_5_0_send[] = {
-    {1, 0, 8, 1, 4, 0}, /* 0: x1 to 1 */
-    {2, 0, 9, 1, 4, 0}, /* 1: x2 to 2 */
-    {3, 0, 10, 1, 4, 0}, /* 2: x3 to 3 */
-    {4, 0, 11, 1, 4, 0}, /* 3: x4 to 4 */
+    {1, 0, 8, 1, 4, 0}, /* 0: x1 to 1 as v0 */
+    {2, 0, 9, 1, 4, 0}, /* 1: x2 to 2 as v0 */
+    {3, 0, 10, 1, 4, 0}, /* 2: x3 to 3 as v0 */
+    {4, 0, 11, 1, 4, 0}, /* 3: x4 to 4 as v0 */
     {1, 1, 12, 1, 4, 0}, /* 4: c0 to 1 */
     {2, 1, 13, 1, 4, 0}, /* 5: c0 to 2 */
     {3, 1, 14, 1, 4, 0}, /* 6: c0 to 3 */
@@ -88,10 +88,10 @@ static const struct sg_message allreduce_two_shot_5_1_receive[] = {
     {3, 1, 7, 1, 4, 0}, /* 7: c3 from 3 */
 };
 static const struct sg_message allreduce_two_shot_5_1_send[] = {
-    {2, 0, 8, 1, 4, 0}, /* 0: x2 to 2 */
-    {3, 0, 9, 1, 4, 0}, /* 1: x3 to 3 */
-    {4, 0, 10, 1, 4, 0}, /* 2: x4 to 4 */
-    {0, 0, 11, 1, 4, 0}, /* 3: x0 to 0 */
+    {2, 0, 8, 1, 4, 0}, /* 0: x2 to 2 as v1 */
+    {3, 0, 9, 1, 4, 0}, /* 1: x3 to 3 as v1 */
+    {4, 0, 10, 1, 4, 0}, /* 2: x4 to 4 as v1 */
+    {0, 0, 11, 1, 4, 0}, /* 3: x0 to 0 as v0 */
     {2, 1, 12, 1, 4, 0}, /* 4: c1 to 2 */
     {3, 1, 13, 1, 4, 0}, /* 5: c1 to 3 */
     {4, 1, 14, 1, 4, 0}, /* 6: c1 to 4 */
@@ -130,10 +130,10 @@ static const struct sg_message allreduce_two_shot_5_2_receive[] = {
     {3, 1, 7, 1, 4, 0}, /* 7: c3 from 3 */
 };
 static const struct sg_message allreduce_two_shot_5_2_send[] = {
-    {3, 0, 8, 1, 4, 0}, /* 0: x3 to 3 */
-    {4, 0, 9, 1, 4, 0}, /* 1: x4 to 4 */
-    {0, 0, 10, 1, 4, 0}, /* 2: x0 to 0 */
-    {1, 0, 11, 1, 4, 0}, /* 3: x1 to 1 */
+    {3, 0, 8, 1, 4, 0}, /* 0: x3 to 3 as v2 */
+    {4, 0, 9, 1, 4, 0}, /* 1: x4 to 4 as v2 */
+    {0, 0, 10, 1, 4, 0}, /* 2: x0 to 0 as v1 */
+    {1, 0, 11, 1, 4, 0}, /* 3: x1 to 1 as v1 */
     {3, 1, 12, 1, 4, 0}, /* 4: c2 to 3 */
     {4, 1, 13, 1, 4, 0}, /* 5: c2 to 4 */
     {0, 1, 14, 1, 4, 0}, /* 6: c2 to 0 */
@@ -172,10 +172,10 @@ static const struct sg_message allreduce_two_shot_5_3_receive[] = {
     {2, 1, 7, 1, 4, 0}, /* 7: c2 from 2 */
 };
 static const struct sg_message allreduce_two_shot_5_3_send[] = {
-    {4, 0, 8, 1, 4, 0}, /* 0: x4 to 4 */
-    {0, 0, 9, 1, 4, 0}, /* 1: x0 to 0 */
-    {1, 0, 10, 1, 4, 0}, /* 2: x1 to 1 */
-    {2, 0, 11, 1, 4, 0}, /* 3: x2 to 2 */
+    {4, 0, 8, 1, 4, 0}, /* 0: x4 to 4 as v3 */
+    {0, 0, 9, 1, 4, 0}, /* 1: x0 to 0 as v2 */
+    {1, 0, 10, 1, 4, 0}, /* 2: x1 to 1 as v2 */
+    {2, 0, 11, 1, 4, 0}, /* 3: x2 to 2 as v2 */
     {4, 1, 12, 1, 4, 0}, /* 4: c3 to 4 */
     {0, 1, 13, 1, 4, 0}, /* 5: c3 to 0 */
     {1, 1, 14, 1, 4, 0}, /* 6: c3 to 1 */
@@ -214,10 +214,10 @@ static const struct sg_message allreduce_two_shot_5_4_receive[] = {
     {3, 1, 7, 1, 4, 0}, /* 7: c3 from 3 */
 };
 static const struct sg_message allreduce_two_shot_5_4_send[] = {
-    {0, 0, 8, 1, 4, 0}, /* 0: x0 to 0 */
-    {1, 0, 9, 1, 4, 0}, /* 1: x1 to 1 */
-    {2, 0, 10, 1, 4, 0}, /* 2: x2 to 2 */
-    {3, 0, 11, 1, 4, 0}, /* 3: x3 to 3 */
+    {0, 0, 8, 1, 4, 0}, /* 0: x0 to 0 as v3 */
+    {1, 0, 9, 1, 4, 0}, /* 1: x1 to 1 as v3 */
+    {2, 0, 10, 1, 4, 0}, /* 2: x2 to 2 as v3 */
+    {3, 0, 11, 1, 4, 0}, /* 3: x3 to 3 as v3 */
     {0, 1, 12, 1, 4, 0}, /* 4: c4 to 0 */
     {1, 1, 13, 1, 4, 0}, /* 5: c4 to 1 */
     {2, 1, 14, 1, 4, 0}, /* 6: c4 to 2 */

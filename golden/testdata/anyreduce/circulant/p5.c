@@ -17,7 +17,7 @@
  * op     any operation, also one that does not commute
  *
  * in and out are buffers of blocks, which follow each other in the order of their numbers. They do
- * not overlap. MPI_IN_PLACE is taken where the collective operation of MPI takes it.
+ * not overlap. in may be MPI_IN_PLACE: then out has what in would have.
  * in is the contribution of the rank, 1 block,
  * its answer. At the origin the question stands behind it, a block more.
  *
@@ -69,7 +69,7 @@ static const struct sg_message anyreduce_circulant_5_1_receive[] = {
     {0, 1, 1, 1, 1, 0}, /* 1: c1 from 0 */
 };
 static const struct sg_message anyreduce_circulant_5_1_send[] = {
-    {0, 0, 2, 1, 1, 0}, /* 0: x0 to 0 */
+    {0, 0, 2, 1, 1, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule anyreduce_circulant_5_1_rule[] = {
     {1, 0, 1},
@@ -109,7 +109,7 @@ static const struct sg_message anyreduce_circulant_5_3_receive[] = {
     {2, 1, 1, 1, 1, 0}, /* 1: c1 from 2 */
 };
 static const struct sg_message anyreduce_circulant_5_3_send[] = {
-    {2, 0, 2, 1, 1, 0}, /* 0: x0 to 2 */
+    {2, 0, 2, 1, 1, 0}, /* 0: x0 to 2 as v0 */
 };
 static const struct sg_rule anyreduce_circulant_5_3_rule[] = {
     {1, 0, 1},
@@ -124,7 +124,7 @@ static const struct sg_message anyreduce_circulant_5_4_receive[] = {
     {0, 1, 1, 1, 1, 0}, /* 1: c1 from 0 */
 };
 static const struct sg_message anyreduce_circulant_5_4_send[] = {
-    {0, 0, 2, 1, 1, 0}, /* 0: x0 to 0 */
+    {0, 0, 2, 1, 1, 0}, /* 0: x0 to 0 as v2 */
 };
 static const struct sg_rule anyreduce_circulant_5_4_rule[] = {
     {1, 0, 1},

@@ -36,9 +36,9 @@
 
 /* Rank 0. */
 static const struct sg_message exscan_doubling_5_0_send[] = {
-    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 */
-    {2, 0, 1, 1, 0, 0}, /* 1: x0 to 2 */
-    {4, 0, 2, 1, 0, 0}, /* 2: x0 to 4 */
+    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 as v0 */
+    {2, 0, 1, 1, 0, 0}, /* 1: x0 to 2 as v2 */
+    {4, 0, 2, 1, 0, 0}, /* 2: x0 to 4 as v3 */
 };
 static const struct sg_rule exscan_doubling_5_0_rule[] = {
     {0, 0, 1},
@@ -53,7 +53,7 @@ static const struct sg_message exscan_doubling_5_1_receive[] = {
     {0, 0, 0, 1, 0, 2}, /* 0: v0 from 0 */
 };
 static const struct sg_message exscan_doubling_5_1_send[] = {
-    {2, 0, 1, 1, 2, 0}, /* 0: x0 to 2 */
+    {2, 0, 1, 1, 2, 0}, /* 0: x0 to 2 as v0 */
     {3, 0, 2, 1, 2, 0}, /* 1: v1 to 3 */
 };
 static const struct sg_fold exscan_doubling_5_1_fold[] = {
@@ -77,7 +77,7 @@ static const struct sg_message exscan_doubling_5_2_receive[] = {
     {1, 0, 1, 1, 1, 2}, /* 1: v0 from 1 */
 };
 static const struct sg_message exscan_doubling_5_2_send[] = {
-    {3, 0, 2, 1, 3, 0}, /* 0: x0 to 3 */
+    {3, 0, 2, 1, 3, 0}, /* 0: x0 to 3 as v0 */
     {4, 0, 3, 1, 3, 0}, /* 1: v1 to 4 */
 };
 static const struct sg_fold exscan_doubling_5_2_fold[] = {
@@ -101,7 +101,7 @@ static const struct sg_message exscan_doubling_5_3_receive[] = {
     {1, 0, 1, 1, 1, 1}, /* 1: v1 from 1 */
 };
 static const struct sg_message exscan_doubling_5_3_send[] = {
-    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 */
+    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 as v0 */
 };
 static const struct sg_fold exscan_doubling_5_3_fold[] = {
     {1, 3, 2, 2, 0}, /* -1: c3 */

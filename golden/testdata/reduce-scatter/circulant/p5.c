@@ -41,9 +41,9 @@ static const struct sg_message reduce_scatter_circulant_5_0_receive[] = {
     {4, 0, 3, 1, 2, 1}, /* 2: v6 from 4 */
 };
 static const struct sg_message reduce_scatter_circulant_5_0_send[] = {
-    {3, 0, 4, 2, 3, 0}, /* 0: x3 x4 to 3 */
-    {2, 0, 6, 1, 3, 0}, /* 1: x2 to 2 */
-    {1, 0, 7, 1, 3, 0}, /* 2: v3 to 1 */
+    {3, 0, 4, 2, 3, 0}, /* 0: x3 x4 to 3 as v0 v1 */
+    {2, 0, 6, 1, 3, 0}, /* 1: x2 to 2 as v4 */
+    {1, 0, 7, 1, 3, 0}, /* 2: v3 to 1 as v6 */
 };
 static const struct sg_fold reduce_scatter_circulant_5_0_fold[] = {
     {14, 8, 2, 3, 1}, /* -1: v2 */
@@ -71,9 +71,9 @@ static const struct sg_message reduce_scatter_circulant_5_1_receive[] = {
     {0, 0, 3, 1, 2, 1}, /* 2: v6 from 0 */
 };
 static const struct sg_message reduce_scatter_circulant_5_1_send[] = {
-    {4, 0, 4, 2, 3, 0}, /* 0: x4 x0 to 4 */
-    {3, 0, 6, 1, 3, 0}, /* 1: x3 to 3 */
-    {2, 0, 7, 1, 3, 0}, /* 2: v3 to 2 */
+    {4, 0, 4, 2, 3, 0}, /* 0: x4 x0 to 4 as v0 v1 */
+    {3, 0, 6, 1, 3, 0}, /* 1: x3 to 3 as v4 */
+    {2, 0, 7, 1, 3, 0}, /* 2: v3 to 2 as v6 */
 };
 static const struct sg_fold reduce_scatter_circulant_5_1_fold[] = {
     {14, 8, 2, 3, 1}, /* -1: v2 */
@@ -101,9 +101,9 @@ static const struct sg_message reduce_scatter_circulant_5_2_receive[] = {
     {1, 0, 3, 1, 2, 1}, /* 2: v6 from 1 */
 };
 static const struct sg_message reduce_scatter_circulant_5_2_send[] = {
-    {0, 0, 4, 2, 3, 0}, /* 0: x0 x1 to 0 */
-    {4, 0, 6, 1, 3, 0}, /* 1: x4 to 4 */
-    {3, 0, 7, 1, 3, 0}, /* 2: v3 to 3 */
+    {0, 0, 4, 2, 3, 0}, /* 0: x0 x1 to 0 as v0 v1 */
+    {4, 0, 6, 1, 3, 0}, /* 1: x4 to 4 as v4 */
+    {3, 0, 7, 1, 3, 0}, /* 2: v3 to 3 as v6 */
 };
 static const struct sg_fold reduce_scatter_circulant_5_2_fold[] = {
     {14, 8, 2, 3, 1}, /* -1: v2 */
@@ -131,9 +131,9 @@ static const struct sg_message reduce_scatter_circulant_5_3_receive[] = {
     {2, 0, 3, 1, 2, 1}, /* 2: v6 from 2 */
 };
 static const struct sg_message reduce_scatter_circulant_5_3_send[] = {
-    {1, 0, 4, 2, 3, 0}, /* 0: x1 x2 to 1 */
-    {0, 0, 6, 1, 3, 0}, /* 1: x0 to 0 */
-    {4, 0, 7, 1, 3, 0}, /* 2: v3 to 4 */
+    {1, 0, 4, 2, 3, 0}, /* 0: x1 x2 to 1 as v0 v1 */
+    {0, 0, 6, 1, 3, 0}, /* 1: x0 to 0 as v4 */
+    {4, 0, 7, 1, 3, 0}, /* 2: v3 to 4 as v6 */
 };
 static const struct sg_fold reduce_scatter_circulant_5_3_fold[] = {
     {11, 8, 2, 3, 1}, /* -1: v2 */
@@ -161,9 +161,9 @@ static const struct sg_message reduce_scatter_circulant_5_4_receive[] = {
     {3, 0, 3, 1, 2, 1}, /* 2: v6 from 3 */
 };
 static const struct sg_message reduce_scatter_circulant_5_4_send[] = {
-    {2, 0, 4, 2, 3, 0}, /* 0: x2 x3 to 2 */
-    {1, 0, 6, 1, 3, 0}, /* 1: x1 to 1 */
-    {0, 0, 7, 1, 3, 0}, /* 2: v3 to 0 */
+    {2, 0, 4, 2, 3, 0}, /* 0: x2 x3 to 2 as v0 v1 */
+    {1, 0, 6, 1, 3, 0}, /* 1: x1 to 1 as v4 */
+    {0, 0, 7, 1, 3, 0}, /* 2: v3 to 0 as v6 */
 };
 static const struct sg_fold reduce_scatter_circulant_5_4_fold[] = {
     {14, 8, 2, 3, 1}, /* -1: v2 */

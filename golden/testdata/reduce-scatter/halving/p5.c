@@ -41,8 +41,8 @@ static const struct sg_message reduce_scatter_halving_5_0_receive[] = {
     {3, 0, 8, 2, 2, 1}, /* 2: v16 v17 from 3 */
 };
 static const struct sg_message reduce_scatter_halving_5_0_send[] = {
-    {2, 0, 10, 2, 3, 0}, /* 0: v7 v9 to 2 */
-    {3, 0, 12, 1, 3, 0}, /* 1: v15 to 3 */
+    {2, 0, 10, 2, 3, 0}, /* 0: v7 v9 to 2 as v0 v1 */
+    {3, 0, 12, 1, 3, 0}, /* 1: v15 to 3 as v6 */
     {1, 0, 13, 1, 3, 0}, /* 2: c1 to 1 */
 };
 static const struct sg_fold reduce_scatter_halving_5_0_fold[] = {
@@ -82,7 +82,7 @@ static const struct sg_message reduce_scatter_halving_5_1_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c1 from 0 */
 };
 static const struct sg_message reduce_scatter_halving_5_1_send[] = {
-    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 */
+    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 as v0 ... v4 (5) */
 };
 static const struct sg_rule reduce_scatter_halving_5_1_rule[] = {
     {0, 0, 1},
@@ -96,8 +96,8 @@ static const struct sg_message reduce_scatter_halving_5_2_receive[] = {
     {4, 0, 2, 1, 1, 1}, /* 1: v4 from 4 */
 };
 static const struct sg_message reduce_scatter_halving_5_2_send[] = {
-    {0, 0, 3, 3, 2, 0}, /* 0: x0 x1 x3 to 0 */
-    {4, 0, 6, 1, 2, 0}, /* 1: v3 to 4 */
+    {0, 0, 3, 3, 2, 0}, /* 0: x0 x1 x3 to 0 as v10 v11 v12 */
+    {4, 0, 6, 1, 2, 0}, /* 1: v3 to 4 as v4 */
 };
 static const struct sg_fold reduce_scatter_halving_5_2_fold[] = {
     {11, 7, 2, 2, 1}, /* -1: v2 */
@@ -121,8 +121,8 @@ static const struct sg_message reduce_scatter_halving_5_3_receive[] = {
     {0, 0, 3, 1, 1, 1}, /* 1: v6 from 0 */
 };
 static const struct sg_message reduce_scatter_halving_5_3_send[] = {
-    {4, 0, 4, 2, 2, 0}, /* 0: x2 x4 to 4 */
-    {0, 0, 6, 2, 2, 0}, /* 1: v3 v4 to 0 */
+    {4, 0, 4, 2, 2, 0}, /* 0: x2 x4 to 4 as v0 v1 */
+    {0, 0, 6, 2, 2, 0}, /* 1: v3 v4 to 0 as v16 v17 */
 };
 static const struct sg_fold reduce_scatter_halving_5_3_fold[] = {
     {14, 8, 2, 2, 1}, /* -1: v3 */
@@ -147,8 +147,8 @@ static const struct sg_message reduce_scatter_halving_5_4_receive[] = {
     {2, 0, 2, 1, 1, 1}, /* 1: v4 from 2 */
 };
 static const struct sg_message reduce_scatter_halving_5_4_send[] = {
-    {3, 0, 3, 3, 2, 0}, /* 0: x0 x1 x3 to 3 */
-    {2, 0, 6, 1, 2, 0}, /* 1: v2 to 2 */
+    {3, 0, 3, 3, 2, 0}, /* 0: x0 x1 x3 to 3 as v0 v1 v2 */
+    {2, 0, 6, 1, 2, 0}, /* 1: v2 to 2 as v4 */
 };
 static const struct sg_fold reduce_scatter_halving_5_4_fold[] = {
     {8, 7, 2, 2, 1}, /* -1: v2 */

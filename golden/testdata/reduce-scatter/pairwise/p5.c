@@ -42,10 +42,10 @@ static const struct sg_message reduce_scatter_pairwise_5_0_receive[] = {
     {1, 0, 3, 1, 6, 1}, /* 3: v5 from 1 */
 };
 static const struct sg_message reduce_scatter_pairwise_5_0_send[] = {
-    {1, 0, 4, 1, 7, 0}, /* 0: x1 to 1 */
-    {2, 0, 5, 1, 7, 0}, /* 1: x2 to 2 */
-    {3, 0, 6, 1, 7, 0}, /* 2: x3 to 3 */
-    {4, 0, 7, 1, 7, 0}, /* 3: x4 to 4 */
+    {1, 0, 4, 1, 7, 0}, /* 0: x1 to 1 as v0 */
+    {2, 0, 5, 1, 7, 0}, /* 1: x2 to 2 as v2 */
+    {3, 0, 6, 1, 7, 0}, /* 2: x3 to 3 as v4 */
+    {4, 0, 7, 1, 7, 0}, /* 3: x4 to 4 as v6 */
 };
 static const struct sg_fold reduce_scatter_pairwise_5_0_fold[] = {
     {8, 8, 2, 7, 1}, /* -1: v2 */
@@ -74,10 +74,10 @@ static const struct sg_message reduce_scatter_pairwise_5_1_receive[] = {
     {2, 0, 3, 1, 6, 1}, /* 3: v5 from 2 */
 };
 static const struct sg_message reduce_scatter_pairwise_5_1_send[] = {
-    {2, 0, 4, 1, 7, 0}, /* 0: x2 to 2 */
-    {3, 0, 5, 1, 7, 0}, /* 1: x3 to 3 */
-    {4, 0, 6, 1, 7, 0}, /* 2: x4 to 4 */
-    {0, 0, 7, 1, 7, 0}, /* 3: x0 to 0 */
+    {2, 0, 4, 1, 7, 0}, /* 0: x2 to 2 as v0 */
+    {3, 0, 5, 1, 7, 0}, /* 1: x3 to 3 as v2 */
+    {4, 0, 6, 1, 7, 0}, /* 2: x4 to 4 as v4 */
+    {0, 0, 7, 1, 7, 0}, /* 3: x0 to 0 as v5 */
 };
 static const struct sg_fold reduce_scatter_pairwise_5_1_fold[] = {
     {5, 8, 2, 7, 1}, /* -1: v1 */
@@ -106,10 +106,10 @@ static const struct sg_message reduce_scatter_pairwise_5_2_receive[] = {
     {3, 0, 3, 1, 6, 1}, /* 3: v5 from 3 */
 };
 static const struct sg_message reduce_scatter_pairwise_5_2_send[] = {
-    {3, 0, 4, 1, 7, 0}, /* 0: x3 to 3 */
-    {4, 0, 5, 1, 7, 0}, /* 1: x4 to 4 */
-    {0, 0, 6, 1, 7, 0}, /* 2: x0 to 0 */
-    {1, 0, 7, 1, 7, 0}, /* 3: x1 to 1 */
+    {3, 0, 4, 1, 7, 0}, /* 0: x3 to 3 as v0 */
+    {4, 0, 5, 1, 7, 0}, /* 1: x4 to 4 as v2 */
+    {0, 0, 6, 1, 7, 0}, /* 2: x0 to 0 as v3 */
+    {1, 0, 7, 1, 7, 0}, /* 3: x1 to 1 as v5 */
 };
 static const struct sg_fold reduce_scatter_pairwise_5_2_fold[] = {
     {5, 8, 2, 7, 1}, /* -1: v1 */
@@ -138,10 +138,10 @@ static const struct sg_message reduce_scatter_pairwise_5_3_receive[] = {
     {4, 0, 3, 1, 6, 1}, /* 3: v6 from 4 */
 };
 static const struct sg_message reduce_scatter_pairwise_5_3_send[] = {
-    {4, 0, 4, 1, 7, 0}, /* 0: x4 to 4 */
-    {0, 0, 5, 1, 7, 0}, /* 1: x0 to 0 */
-    {1, 0, 6, 1, 7, 0}, /* 2: x1 to 1 */
-    {2, 0, 7, 1, 7, 0}, /* 3: x2 to 2 */
+    {4, 0, 4, 1, 7, 0}, /* 0: x4 to 4 as v0 */
+    {0, 0, 5, 1, 7, 0}, /* 1: x0 to 0 as v1 */
+    {1, 0, 6, 1, 7, 0}, /* 2: x1 to 1 as v3 */
+    {2, 0, 7, 1, 7, 0}, /* 3: x2 to 2 as v5 */
 };
 static const struct sg_fold reduce_scatter_pairwise_5_3_fold[] = {
     {8, 8, 2, 7, 1}, /* -1: v1 */
@@ -172,10 +172,10 @@ static const struct sg_message reduce_scatter_pairwise_5_4_receive[] = {
     {0, 0, 3, 1, 6, 1}, /* 3: v6 from 0 */
 };
 static const struct sg_message reduce_scatter_pairwise_5_4_send[] = {
-    {0, 0, 4, 1, 7, 0}, /* 0: x0 to 0 */
-    {1, 0, 5, 1, 7, 0}, /* 1: x1 to 1 */
-    {2, 0, 6, 1, 7, 0}, /* 2: x2 to 2 */
-    {3, 0, 7, 1, 7, 0}, /* 3: x3 to 3 */
+    {0, 0, 4, 1, 7, 0}, /* 0: x0 to 0 as v0 */
+    {1, 0, 5, 1, 7, 0}, /* 1: x1 to 1 as v2 */
+    {2, 0, 6, 1, 7, 0}, /* 2: x2 to 2 as v4 */
+    {3, 0, 7, 1, 7, 0}, /* 3: x3 to 3 as v6 */
 };
 static const struct sg_fold reduce_scatter_pairwise_5_4_fold[] = {
     {8, 8, 2, 7, 1}, /* -1: v1 */

@@ -85,7 +85,7 @@ static const struct sg_message reduce_scatter_star_5_1_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c1 from 0 */
 };
 static const struct sg_message reduce_scatter_star_5_1_send[] = {
-    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 */
+    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 as v0 ... v4 (5) */
 };
 static const struct sg_rule reduce_scatter_star_5_1_rule[] = {
     {0, 0, 1},
@@ -98,7 +98,7 @@ static const struct sg_message reduce_scatter_star_5_2_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c2 from 0 */
 };
 static const struct sg_message reduce_scatter_star_5_2_send[] = {
-    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 */
+    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 as v5 ... v9 (5) */
 };
 static const struct sg_rule reduce_scatter_star_5_2_rule[] = {
     {0, 0, 1},
@@ -111,7 +111,7 @@ static const struct sg_message reduce_scatter_star_5_3_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c3 from 0 */
 };
 static const struct sg_message reduce_scatter_star_5_3_send[] = {
-    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 */
+    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 as v10 ... v14 (5) */
 };
 static const struct sg_rule reduce_scatter_star_5_3_rule[] = {
     {0, 0, 1},
@@ -124,7 +124,7 @@ static const struct sg_message reduce_scatter_star_5_4_receive[] = {
     {0, 0, 0, 1, 0, 0}, /* 0: c4 from 0 */
 };
 static const struct sg_message reduce_scatter_star_5_4_send[] = {
-    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 */
+    {0, 0, 1, 5, 0, 0}, /* 0: x0 ... x4 (5) to 0 as v15 ... v19 (5) */
 };
 static const struct sg_rule reduce_scatter_star_5_4_rule[] = {
     {0, 0, 1},

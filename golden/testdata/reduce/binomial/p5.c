@@ -57,7 +57,7 @@ static const int reduce_binomial_5_0_scratch[] = {0, 0, 0, 0, 0};
 
 /* Rank 1. */
 static const struct sg_message reduce_binomial_5_1_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule reduce_binomial_5_1_rule[] = {
     {0, 0, 1},
@@ -67,7 +67,7 @@ static const int reduce_binomial_5_1_place[] = {0};
 
 /* Rank 2. */
 static const struct sg_message reduce_binomial_5_2_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v2 */
 };
 static const struct sg_rule reduce_binomial_5_2_rule[] = {
     {0, 0, 1},
@@ -80,7 +80,7 @@ static const struct sg_message reduce_binomial_5_3_receive[] = {
     {4, 0, 0, 1, 0, 1}, /* 0: v0 from 4 */
 };
 static const struct sg_message reduce_binomial_5_3_send[] = {
-    {0, 0, 1, 1, 1, 0}, /* 0: v1 to 0 */
+    {0, 0, 1, 1, 1, 0}, /* 0: v1 to 0 as v4 */
 };
 static const struct sg_fold reduce_binomial_5_3_fold[] = {
     {5, 2, 2, 1, 1}, /* -1: v1 */
@@ -96,7 +96,7 @@ static const int reduce_binomial_5_3_scratch[] = {0, 0};
 
 /* Rank 4. */
 static const struct sg_message reduce_binomial_5_4_send[] = {
-    {3, 0, 0, 1, 0, 0}, /* 0: x0 to 3 */
+    {3, 0, 0, 1, 0, 0}, /* 0: x0 to 3 as v0 */
 };
 static const struct sg_rule reduce_binomial_5_4_rule[] = {
     {0, 0, 1},

@@ -54,7 +54,7 @@ static const struct sg_message reduce_chain_5_1_receive[] = {
     {2, 0, 0, 1, 0, 1}, /* 0: v0 from 2 */
 };
 static const struct sg_message reduce_chain_5_1_send[] = {
-    {0, 0, 1, 1, 1, 0}, /* 0: v1 to 0 */
+    {0, 0, 1, 1, 1, 0}, /* 0: v1 to 0 as v0 */
 };
 static const struct sg_fold reduce_chain_5_1_fold[] = {
     {5, 2, 2, 1, 1}, /* -1: v1 */
@@ -73,7 +73,7 @@ static const struct sg_message reduce_chain_5_2_receive[] = {
     {3, 0, 0, 1, 0, 1}, /* 0: v0 from 3 */
 };
 static const struct sg_message reduce_chain_5_2_send[] = {
-    {1, 0, 1, 1, 1, 0}, /* 0: v1 to 1 */
+    {1, 0, 1, 1, 1, 0}, /* 0: v1 to 1 as v0 */
 };
 static const struct sg_fold reduce_chain_5_2_fold[] = {
     {5, 2, 2, 1, 1}, /* -1: v1 */
@@ -92,7 +92,7 @@ static const struct sg_message reduce_chain_5_3_receive[] = {
     {4, 0, 0, 1, 0, 1}, /* 0: v0 from 4 */
 };
 static const struct sg_message reduce_chain_5_3_send[] = {
-    {2, 0, 1, 1, 1, 0}, /* 0: v1 to 2 */
+    {2, 0, 1, 1, 1, 0}, /* 0: v1 to 2 as v0 */
 };
 static const struct sg_fold reduce_chain_5_3_fold[] = {
     {5, 2, 2, 1, 1}, /* -1: v1 */
@@ -108,7 +108,7 @@ static const int reduce_chain_5_3_scratch[] = {0, 0};
 
 /* Rank 4. */
 static const struct sg_message reduce_chain_5_4_send[] = {
-    {3, 0, 0, 1, 0, 0}, /* 0: x0 to 3 */
+    {3, 0, 0, 1, 0, 0}, /* 0: x0 to 3 as v0 */
 };
 static const struct sg_rule reduce_chain_5_4_rule[] = {
     {0, 0, 1},

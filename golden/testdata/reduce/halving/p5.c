@@ -43,8 +43,8 @@ static const struct sg_message reduce_halving_5_0_receive[] = {
     {2, 1, 8, 2, 3, 0}, /* 4: c2 c3 from 2 */
 };
 static const struct sg_message reduce_halving_5_0_send[] = {
-    {2, 0, 10, 2, 3, 0}, /* 0: v6 v7 to 2 */
-    {3, 0, 12, 1, 3, 0}, /* 1: v11 to 3 */
+    {2, 0, 10, 2, 3, 0}, /* 0: v6 v7 to 2 as v0 v1 */
+    {3, 0, 12, 1, 3, 0}, /* 1: v11 to 3 as v4 */
 };
 static const struct sg_fold reduce_halving_5_0_fold[] = {
     {20, 13, 2, 3, 1}, /* -1: v4 */
@@ -72,7 +72,7 @@ static const int reduce_halving_5_0_scratch[] = {0, 1, 2, 3, 0, 1, 0, 1, 2, 3, 0
 
 /* Rank 1. */
 static const struct sg_message reduce_halving_5_1_send[] = {
-    {0, 0, 0, 4, 0, 0}, /* 0: x0 ... x3 (4) to 0 */
+    {0, 0, 0, 4, 0, 0}, /* 0: x0 ... x3 (4) to 0 as v0 ... v3 (4) */
 };
 static const struct sg_rule reduce_halving_5_1_rule[] = {
     {0, 0, 1},
@@ -87,8 +87,8 @@ static const struct sg_message reduce_halving_5_2_receive[] = {
     {4, 1, 3, 1, 2, 1}, /* 2: c3 from 4 */
 };
 static const struct sg_message reduce_halving_5_2_send[] = {
-    {0, 0, 4, 2, 3, 0}, /* 0: x0 x1 to 0 */
-    {4, 0, 6, 1, 3, 0}, /* 1: v3 to 4 */
+    {0, 0, 4, 2, 3, 0}, /* 0: x0 x1 to 0 as v8 v9 */
+    {4, 0, 6, 1, 3, 0}, /* 1: v3 to 4 as v4 */
     {0, 1, 7, 2, 3, 0}, /* 2: c2 c3 to 0 */
 };
 static const struct sg_fold reduce_halving_5_2_fold[] = {
@@ -114,8 +114,8 @@ static const struct sg_message reduce_halving_5_3_receive[] = {
     {0, 0, 2, 1, 1, 1}, /* 1: v4 from 0 */
 };
 static const struct sg_message reduce_halving_5_3_send[] = {
-    {4, 0, 3, 2, 2, 0}, /* 0: x2 x3 to 4 */
-    {0, 0, 5, 1, 2, 0}, /* 1: v2 to 0 */
+    {4, 0, 3, 2, 2, 0}, /* 0: x2 x3 to 4 as v0 v1 */
+    {0, 0, 5, 1, 2, 0}, /* 1: v2 to 0 as v12 */
     {0, 1, 6, 1, 2, 0}, /* 2: c1 to 0 */
 };
 static const struct sg_fold reduce_halving_5_3_fold[] = {
@@ -141,8 +141,8 @@ static const struct sg_message reduce_halving_5_4_receive[] = {
     {2, 0, 2, 1, 1, 1}, /* 1: v4 from 2 */
 };
 static const struct sg_message reduce_halving_5_4_send[] = {
-    {3, 0, 3, 2, 2, 0}, /* 0: x0 x1 to 3 */
-    {2, 0, 5, 1, 2, 0}, /* 1: v2 to 2 */
+    {3, 0, 3, 2, 2, 0}, /* 0: x0 x1 to 3 as v0 v1 */
+    {2, 0, 5, 1, 2, 0}, /* 1: v2 to 2 as v4 */
     {2, 1, 6, 1, 2, 0}, /* 2: c3 to 2 */
 };
 static const struct sg_fold reduce_halving_5_4_fold[] = {

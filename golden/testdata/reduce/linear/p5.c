@@ -56,7 +56,7 @@ static const int reduce_linear_5_0_scratch[] = {0, 0, 0, 0, 0};
 
 /* Rank 1. */
 static const struct sg_message reduce_linear_5_1_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v0 */
 };
 static const struct sg_rule reduce_linear_5_1_rule[] = {
     {0, 0, 1},
@@ -66,7 +66,7 @@ static const int reduce_linear_5_1_place[] = {0};
 
 /* Rank 2. */
 static const struct sg_message reduce_linear_5_2_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v1 */
 };
 static const struct sg_rule reduce_linear_5_2_rule[] = {
     {0, 0, 1},
@@ -76,7 +76,7 @@ static const int reduce_linear_5_2_place[] = {0};
 
 /* Rank 3. */
 static const struct sg_message reduce_linear_5_3_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v2 */
 };
 static const struct sg_rule reduce_linear_5_3_rule[] = {
     {0, 0, 1},
@@ -86,7 +86,7 @@ static const int reduce_linear_5_3_place[] = {0};
 
 /* Rank 4. */
 static const struct sg_message reduce_linear_5_4_send[] = {
-    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 */
+    {0, 0, 0, 1, 0, 0}, /* 0: x0 to 0 as v3 */
 };
 static const struct sg_rule reduce_linear_5_4_rule[] = {
     {0, 0, 1},

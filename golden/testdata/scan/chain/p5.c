@@ -36,7 +36,7 @@
 
 /* Rank 0. */
 static const struct sg_message scan_chain_5_0_send[] = {
-    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 */
+    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 as v0 */
 };
 static const struct sg_fold scan_chain_5_0_fold[] = {
     {1, 1, 1, 0, 0}, /* -1: c0 */
@@ -53,7 +53,7 @@ static const struct sg_message scan_chain_5_1_receive[] = {
     {0, 0, 0, 1, 0, 1}, /* 0: v0 from 0 */
 };
 static const struct sg_message scan_chain_5_1_send[] = {
-    {2, 0, 1, 1, 1, 0}, /* 0: c1 to 2 */
+    {2, 0, 1, 1, 1, 0}, /* 0: c1 to 2 as v0 */
 };
 static const struct sg_fold scan_chain_5_1_fold[] = {
     {1, 2, 2, 1, 1}, /* -1: c1 */
@@ -72,7 +72,7 @@ static const struct sg_message scan_chain_5_2_receive[] = {
     {1, 0, 0, 1, 0, 1}, /* 0: v0 from 1 */
 };
 static const struct sg_message scan_chain_5_2_send[] = {
-    {3, 0, 1, 1, 1, 0}, /* 0: c2 to 3 */
+    {3, 0, 1, 1, 1, 0}, /* 0: c2 to 3 as v0 */
 };
 static const struct sg_fold scan_chain_5_2_fold[] = {
     {1, 2, 2, 1, 1}, /* -1: c2 */
@@ -91,7 +91,7 @@ static const struct sg_message scan_chain_5_3_receive[] = {
     {2, 0, 0, 1, 0, 1}, /* 0: v0 from 2 */
 };
 static const struct sg_message scan_chain_5_3_send[] = {
-    {4, 0, 1, 1, 1, 0}, /* 0: c3 to 4 */
+    {4, 0, 1, 1, 1, 0}, /* 0: c3 to 4 as v0 */
 };
 static const struct sg_fold scan_chain_5_3_fold[] = {
     {1, 2, 2, 1, 1}, /* -1: c3 */

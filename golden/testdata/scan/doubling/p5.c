@@ -36,9 +36,9 @@
 
 /* Rank 0. */
 static const struct sg_message scan_doubling_5_0_send[] = {
-    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 */
-    {2, 0, 1, 1, 0, 0}, /* 1: x0 to 2 */
-    {4, 0, 2, 1, 0, 0}, /* 2: x0 to 4 */
+    {1, 0, 0, 1, 0, 0}, /* 0: x0 to 1 as v0 */
+    {2, 0, 1, 1, 0, 0}, /* 1: x0 to 2 as v2 */
+    {4, 0, 2, 1, 0, 0}, /* 2: x0 to 4 as v4 */
 };
 static const struct sg_fold scan_doubling_5_0_fold[] = {
     {1, 3, 1, 0, 0}, /* -1: c0 */
@@ -57,8 +57,8 @@ static const struct sg_message scan_doubling_5_1_receive[] = {
     {0, 0, 0, 1, 0, 1}, /* 0: v0 from 0 */
 };
 static const struct sg_message scan_doubling_5_1_send[] = {
-    {2, 0, 1, 1, 1, 0}, /* 0: x0 to 2 */
-    {3, 0, 2, 1, 1, 0}, /* 1: c1 to 3 */
+    {2, 0, 1, 1, 1, 0}, /* 0: x0 to 2 as v0 */
+    {3, 0, 2, 1, 1, 0}, /* 1: c1 to 3 as v2 */
 };
 static const struct sg_fold scan_doubling_5_1_fold[] = {
     {1, 3, 2, 1, 1}, /* -1: c1 */
@@ -79,8 +79,8 @@ static const struct sg_message scan_doubling_5_2_receive[] = {
     {1, 0, 1, 1, 1, 1}, /* 1: v0 from 1 */
 };
 static const struct sg_message scan_doubling_5_2_send[] = {
-    {3, 0, 2, 1, 2, 0}, /* 0: x0 to 3 */
-    {4, 0, 3, 1, 2, 0}, /* 1: v1 to 4 */
+    {3, 0, 2, 1, 2, 0}, /* 0: x0 to 3 as v0 */
+    {4, 0, 3, 1, 2, 0}, /* 1: v1 to 4 as v2 */
 };
 static const struct sg_fold scan_doubling_5_2_fold[] = {
     {8, 4, 2, 2, 2}, /* -1: v1 */
@@ -103,7 +103,7 @@ static const struct sg_message scan_doubling_5_3_receive[] = {
     {1, 0, 1, 1, 1, 1}, /* 1: v2 from 1 */
 };
 static const struct sg_message scan_doubling_5_3_send[] = {
-    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 */
+    {4, 0, 2, 1, 2, 0}, /* 0: x0 to 4 as v0 */
 };
 static const struct sg_fold scan_doubling_5_3_fold[] = {
     {8, 3, 2, 2, 1}, /* -1: v1 */
