@@ -146,7 +146,7 @@ func (w *world) run(t *testing.T, ranks int, env []string, program ...string) (s
 			args = append(args, "-x", variable)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "mpirun."+w.mpi, append(append(args, "-n", fmt.Sprint(ranks)), program...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
