@@ -46,8 +46,8 @@ type Loc[T any] struct {
 // Func returns an operation that the program defines. For all i, f puts into dst[i] the fold of
 // dst[i], the left operand, and src[i], the right one. Both slices have the same length. f must be
 // associative, and commutative if commutative is true. If it is false, contributions are folded in
-// the order of the ranks, but those of [Ask] in the order of the ring from the rank that asks.
-// Ranks compare names, because they cannot compare functions. T is the type of the elements.
+// the order of the ranks; for [Ask], this order begins at the rank that asks. Ranks compare names,
+// because they cannot compare functions. T is the type of the elements.
 //
 // f may be called with parts of the vector, in any order. If the program has several communicators,
 // several goroutines may call f at a time.

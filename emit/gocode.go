@@ -172,7 +172,7 @@ func (g *goWriter) constants() jen.Code {
 		}
 		all = append(all, jen.Id("Chunks").Op("=").Lit(g.s.Chunks).Comment(what))
 	}
-	return jen.Comment("What the schedule is for.").Line().Const().Defs(all...)
+	return jen.Comment("Parameters of the schedule.").Line().Const().Defs(all...)
 }
 
 func (g *goWriter) schedule() jen.Code {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// What the schedule is for.
+// Parameters of the schedule.
 const (
 	Ranks  = 4 // of the communicator
 	Chunks = 4 // of all blocks

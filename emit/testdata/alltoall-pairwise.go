@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// What the schedule is for.
+// Parameters of the schedule.
 const (
 	Ranks  = 3 // of the communicator
 	Chunks = 9 // of all blocks

@@ -72,6 +72,9 @@ func (d *dialer) greet(conn net.Conn, b []byte) error {
 	defer late.Stop()
 	defer context.AfterFunc(d.ctx, end)()
 	_, err := conn.Write(b)
+	if err != nil && !late.Stop() {
+		err = fmt.Errorf("the system takes no bytes for %v: %w", d.timeout, err)
+	}
 	if err != nil {
 		end()
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// What the schedule is for.
+// Parameters of the schedule.
 const (
 	Ranks  = 5 // of the communicator
 	Chunks = 5 // of all blocks

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// What the schedule is for.
+// Parameters of the schedule.
 const (
 	Ranks = 5 // of the communicator
 )
