@@ -168,7 +168,7 @@ func TestShown(t *testing.T) {
 	require.Contains(t, rounds.String(), "5 ranks, root 2")
 	require.Contains(t, rounds.String(), "1 round")
 	require.NoError(t, emit.Explain(&told, s, 4))
-	require.Contains(t, told.String(), "it has chunks 4 and 5 (from rank 2)")
+	require.Contains(t, told.String(), "the rank has chunks 4 and 5 (from rank 2)")
 }
 
 // The simulator counts its messages and their bytes: two blocks for each rank but the root.
