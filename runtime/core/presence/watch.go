@@ -255,14 +255,18 @@ func (w *Watch) look(now moment.Time, f Facts) {
 }
 
 // aim chooses the targets anew: ranks that have not gone, the nearest first, up to a rank that has
-// lately given a sign of life. While there is no such rank, it doubles their number.
+// lately given a sign of life. While there is no such rank, it doubles their number, also if all
+// targets have gone. So the last of n ranks finds that all others have gone in about log₂ n steps.
 func (w *Watch) aim(now moment.Time, f Facts, gone func(rank int) bool, agreeing bool) {
 	before := w.targets
 	late := func(t target) bool { return now-t.last >= w.interval() }
 	room := 0
 	for _, t := range before {
-		if late(t) && !gone(t.rank) {
-			room++
+		switch {
+		case gone(t.rank):
+			room += 2
+		case late(t):
+			room++ // it stays a target
 		}
 	}
 	room = max(1, room)
@@ -273,7 +277,7 @@ func (w *Watch) aim(now moment.Time, f Facts, gone func(rank int) bool, agreeing
 			continue
 		}
 		if i := slices.IndexFunc(before, func(t target) bool { return t.rank == rank }); i >= 0 {
-			if w.targets = append(w.targets, before[i]); !late(before[i]) {
+			if w.targets = append(w.targets, before[i]); before[i].alive && !late(before[i]) {
 				return
 			}
 		} else if room > 0 {

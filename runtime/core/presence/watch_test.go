@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -124,6 +125,43 @@ func TestAllSilentRanksAreFound(t *testing.T) {
 			}
 			require.Equal(t, questions, n)
 		}
+	})
+}
+
+// All other ranks have left, and this rank learns of each a quarter of a second after it has asked
+// it, as when connections are refused. It knows after about log₂ size steps that it is alone.
+func TestLastRankFindsThatAllHaveLeft(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(2, 2000).Draw(t, "size")
+		w := newWatcher(rapid.IntRange(0, size-1).Draw(t, "rank"), size)
+		w.agreeing = true
+		refused := map[int]moment.Time{} // when the ranks asked so far are known to have left
+		known := 0
+		end := w.now + moment.Time(bits.Len(uint(size)))*w.interval() + second
+		for known < size-1 {
+			require.Less(t, w.now, end, "%d of %d ranks are known to have left", known, size-1)
+			w.Want()
+			w.tick()
+			for _, rank := range w.asked {
+				if _, ok := refused[rank]; !ok {
+					refused[rank] = w.now + second/4
+				}
+			}
+			next := w.Due(&w.roster, true)
+			for rank, at := range refused {
+				if !w.roster.Gone(rank) {
+					next = min(next, at)
+				}
+			}
+			w.now = max(w.now+1, next)
+			for rank, at := range refused {
+				if at <= w.now && !w.roster.Gone(rank) {
+					w.roster.Leave(rank, Unknown, 0)
+					known++
+				}
+			}
+		}
+		require.Empty(t, w.silent)
 	})
 }
 
