@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/schedgen/schedgen/internal/ballast"
 )
 
 // These contenders misbehave, for the tests.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/bench/internal/netns"
+	_ "github.com/schedgen/schedgen/internal/ballast"
 )
 
 func TestMain(m *testing.M) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast/remote"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+	_ "github.com/schedgen/schedgen/internal/ballast"
 )
 
 // parrot is the name of the program that tests start, which is this test program. It prints its

@@ -2,7 +2,11 @@
 // are slow.
 package heavy
 
-import "os"
+import (
+	"os"
+
+	_ "github.com/schedgen/schedgen/internal/ballast" // whoever asks how much tests do is a test
+)
 
 // Tests reports whether SCHEDGEN_HEAVY is 1.
 func Tests() bool { return os.Getenv("SCHEDGEN_HEAVY") == "1" }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/ballast"
 )
 
 // exact reports whether op on such elements is associative and commutative bit by bit.

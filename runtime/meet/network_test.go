@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/schedgen/schedgen/internal/ballast"
 )
 
 // names is a Resolver that knows a host only after a while.

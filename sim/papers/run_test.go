@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/schedgen/schedgen/internal/ballast"
 	"github.com/schedgen/schedgen/schedule"
 )
 
