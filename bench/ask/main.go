@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
@@ -60,13 +61,14 @@ func run(ctx context.Context, w io.Writer, sizes []int, rounds int) error {
 	fmt.Fprintln(w, "# Questions that one rank asks and all answer")
 	fmt.Fprintln(w, "\n`go run ./bench/ask`: one number of 8 bytes of every rank is added up, for a question of rank 1.")
 	fmt.Fprintln(w, "\nIn the LogGP model (L = 1 µs, o = g = 0.3 µs, 10 GB/s), in µs until the asker has the result, and until all have it:")
-	fmt.Fprintln(w, "\n| ranks | anyreduce/skip-ring | anyreduce/circulant | coordinator | allreduce/doubling |\n|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(w)
+	tool.WriteTitles(w, "ranks:", "anyreduce/skip-ring:", "anyreduce/circulant:", "coordinator:", "allreduce/doubling:")
 	for _, size := range sizes {
-		line, err := modelled(size)
+		times, err := modelled(size)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(w, line)
+		tool.WriteCells(w, slices.Concat([]any{size}, times)...)
 	}
 	fmt.Fprintf(w, "\nMeasured over TCP on one host, median µs at the asker of %d rounds:\n", rounds)
 	for i, size := range sizes {
@@ -75,13 +77,18 @@ func run(ctx context.Context, w io.Writer, sizes []int, rounds int) error {
 			return fmt.Errorf("%d ranks: %w", size, err)
 		}
 		if i == 0 {
-			fmt.Fprintf(w, "\n| ranks | %s |\n|--:|%s\n", strings.Join(names, " | "), strings.Repeat("--:|", len(names)))
+			titles := []string{"ranks:"}
+			for _, name := range names {
+				titles = append(titles, name+":")
+			}
+			fmt.Fprintln(w)
+			tool.WriteTitles(w, titles...)
 		}
-		fmt.Fprintf(w, "| %d |", size)
+		cells := []any{size}
 		for _, t := range times {
-			fmt.Fprintf(w, " %.0f |", float64(t.Nanoseconds())/1e3)
+			cells = append(cells, tool.Float(float64(t.Nanoseconds())/1e3, 0))
 		}
-		fmt.Fprintln(w)
+		tool.WriteCells(w, cells...)
 	}
 	return nil
 }
@@ -111,12 +118,11 @@ func coordinated(ranks int) (*ir.Schedule, error) {
 	return ir.ParseText(strings.NewReader(b.String()))
 }
 
-// modelled returns a row of the table of the model.
-func modelled(ranks int) (string, error) {
-	line := fmt.Sprintf("| %d |", ranks)
+// modelled returns the cells of a row of the table of the model, one for each way to ask.
+func modelled(ranks int) (times []any, err error) {
 	star, err := coordinated(ranks)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var all []sim.Programs
 	for _, name := range []string{"anyreduce/skip-ring", "anyreduce/circulant", "", "allreduce/doubling"} {
@@ -130,18 +136,18 @@ func modelled(ranks int) (string, error) {
 		}
 		spec, err := schedule.New(name, params)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		all = append(all, spec)
 	}
 	for _, p := range all {
 		r, err := sim.Run(p, sim.Config{Model: sim.LogGP{L: 1000, O: 300, Gap: 300, GPerByte: 100}, Bytes: answer})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		line += fmt.Sprintf(" %.1f, %.1f |", float64(r.Returns[asker])/1e3, float64(r.Makespan)/1e3)
+		times = append(times, fmt.Sprintf("%.1f, %.1f", float64(r.Returns[asker])/1e3, float64(r.Makespan)/1e3))
 	}
-	return line, nil
+	return times, nil
 }
 
 // sum adds numbers of 8 bytes.

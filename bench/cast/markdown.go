@@ -89,18 +89,21 @@ var faultTitles = map[string]string{
 func writeTimes(w io.Writer, section []*line) {
 	first, names := section[0], measured(section)
 	fmt.Fprintf(w, "\n## %s, %s%s\n\n", units.Size(first.Bytes), units.Rate(first.Rate), faultTitles[first.Fault])
-	fmt.Fprintf(w, "| loss | hosts | wire | %s | best other / %s |\n", strings.Join(names, " | "), ours)
-	fmt.Fprintf(w, "|--:|--:|--:|%s--:|\n", strings.Repeat("--:|", len(names)))
+	titles := []string{"loss:", "hosts:", "wire:"}
+	for _, name := range names {
+		titles = append(titles, name+":")
+	}
+	tool.WriteTitles(w, append(titles, "best other / "+ours+":")...)
 	for _, l := range section {
-		fmt.Fprintf(w, "| %s | %d | %s |", units.Loss(l.PerMille), l.Hosts, units.Seconds(l.wire()))
+		cells := []any{units.Loss(l.PerMille), l.Hosts, units.Seconds(l.wire())}
 		for _, name := range names {
 			text := l.by[name].time()
 			if name == ours && l.missed() {
 				text = "**" + text + "**"
 			}
-			fmt.Fprintf(w, " %s |", text)
+			cells = append(cells, text)
 		}
-		fmt.Fprintf(w, " %s |\n", l.advantage())
+		tool.WriteCells(w, append(cells, l.advantage())...)
 	}
 }
 
@@ -143,9 +146,9 @@ Seconds of processors and MiB of memory at most, of the sender's processes, and 
 the sender's link, and on that of the receiver with most; what schedgen says it took from when all had come; the transport that it chose; where hosts
 wrote; the share of the cores that other work took, before the measurement.
 
-| | tool | s | CPU, sender | CPU, receivers | memory, sender | memory, receiver | sent | received | told | by | store | others |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|
 `)
+	tool.WriteTitles(w, "", "tool", "s:", "CPU, sender:", "CPU, receivers:", "memory, sender:", "memory, receiver:", "sent:", "received:", "told:",
+		"by", "store", "others:")
 	for _, l := range all {
 		for _, name := range toolNames() {
 			if f := l.by[name]; f != nil && f.seconds() > 0 {
@@ -161,7 +164,7 @@ func (f *figure) writeCost(w io.Writer) {
 		return number("%.0f", func(r *row) float64 { return float64(of(r)) / mib })
 	}
 	last := f.rows[len(f.rows)-1]
-	fmt.Fprintf(w, "| %v | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", f.cell, f.tool, units.Seconds(f.seconds()),
+	tool.WriteCells(w, f.cell, f.tool, units.Seconds(f.seconds()),
 		number("%.2f", func(r *row) float64 { return r.SenderCPU }), number("%.2f", func(r *row) float64 { return r.ReceiversCPU }),
 		inMiB(func(r *row) int64 { return r.SenderMemory }), inMiB(func(r *row) int64 { return r.ReceiversMemory }),
 		inMiB(func(r *row) int64 { return r.Sent }), inMiB(func(r *row) int64 { return r.Received }),

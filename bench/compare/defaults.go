@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -117,20 +118,22 @@ func (r *results) standardTable(b *bytes.Buffer) {
 		}
 	}
 	fmt.Fprintf(b, "\n## What the library chooses\n\nIts own choice by the best of our algorithms over the same transport, in the rounds that both were in; "+
-		"in %d of %d cells (%.0f %%) within %.0f %%:\n\n| | P | transport | choice | µs | best | µs | ratio |\n|---|---|---|---|---|---|---|---|\n",
+		"in %d of %d cells (%.0f %%) within %.0f %%:\n\n",
 		good, len(all), 100*float64(good)/float64(len(all)), 100*(near-1))
+	tool.WriteTitles(b, "", "P", "transport", "choice", "µs", "best", "µs", "ratio")
 	for _, s := range all {
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s | %s |\n", opAndSize(s.cell), s.ranks, s.transport, s.choiceAndTime(), withoutTransport(s.best), digits(s.best.mean()), s.ratioByNear())
+		choice, took := s.choiceAndTime()
+		tool.WriteCells(b, opAndSize(s.cell), s.ranks, s.transport, choice, took, withoutTransport(s.best), digits(s.best.mean()), s.ratioByNear())
 	}
 }
 
-// choiceAndTime returns two columns: the choice and its time.
-func (s *standard) choiceAndTime() string {
+// choiceAndTime returns the choice and its time.
+func (s *standard) choiceAndTime() (choice, took string) {
 	if s.row == nil {
 		_, name, _ := strings.Cut(standardName(s.cell, s.transport), " ")
-		return name + " | not measured"
+		return name, "not measured"
 	}
-	return withoutTransport(s.row) + " | " + digits(s.row.mean())
+	return withoutTransport(s.row), digits(s.row.mean())
 }
 
 // ratioByNear returns the ratio, in bold if the choice is not near the best.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
 )
@@ -60,25 +59,26 @@ func ratioTable(b *bytes.Buffer, all []verdict) {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	fmt.Fprint(b, "Ratios; in bold with the goal where that is missed:\n\n| |")
+	titles := []string{""}
 	for _, p := range ranks {
-		fmt.Fprintf(b, " P=%d |", p)
+		titles = append(titles, fmt.Sprintf("P=%d", p))
 	}
-	fmt.Fprintf(b, "\n|---|%s\n", strings.Repeat("---|", len(ranks)))
+	fmt.Fprint(b, "Ratios; in bold with the goal where that is missed:\n\n")
+	tool.WriteTitles(b, titles...)
 	for i, v := range all {
 		if i > 0 && all[i-1].op == v.op && all[i-1].bytes == v.bytes {
 			continue
 		}
-		fmt.Fprintf(b, "| %s |", opAndSize(v.cell))
+		cells := []any{opAndSize(v.cell)}
 		for _, p := range ranks {
 			at := slices.IndexFunc(all, func(o verdict) bool { return o.op == v.op && o.bytes == v.bytes && o.ranks == p })
 			if at < 0 || math.IsNaN(all[at].ratio) {
-				fmt.Fprint(b, " - |")
+				cells = append(cells, "-")
 			} else {
-				fmt.Fprintf(b, " %s |", ratioByGoal(&all[at]))
+				cells = append(cells, ratioByGoal(&all[at]))
 			}
 		}
-		fmt.Fprintln(b)
+		tool.WriteCells(b, cells...)
 	}
 }
 
@@ -99,11 +99,12 @@ func opAndSize(c cell) string {
 }
 
 func detailTable(b *bytes.Buffer, all []verdict) {
-	fmt.Fprint(b, "\n| | P | ours | min–max | algorithm | best peer | min–max | which | ratio | by round | of medians |\n")
-	fmt.Fprint(b, "|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(b)
+	tool.WriteTitles(b, "", "P", "ours", "min–max", "algorithm", "best peer", "min–max", "which", "ratio", "by round", "of medians")
 	for _, v := range all {
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s–%s | %s |\n", opAndSize(v.cell), v.ranks, times(v.ours), times(v.peer),
-			ratio(v.ratio), ratio(v.lo), ratio(v.hi), ratio(v.medians))
+		cells := slices.Concat([]any{opAndSize(v.cell), v.ranks}, times(v.ours), times(v.peer),
+			[]any{ratio(v.ratio), ratio(v.lo) + "–" + ratio(v.hi), ratio(v.medians)})
+		tool.WriteCells(b, cells...)
 	}
 }
 
@@ -114,12 +115,17 @@ func ratio(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// times returns three columns of a row.
-func times(r *row) string {
+// times returns three cells: the mean of a row, its range, and the contender.
+func times(r *row) []any {
 	if r == nil {
-		return "- | - | -"
+		return []any{"-", "-", "-"}
 	}
-	return fmt.Sprintf("%s | %s–%s | %s", digits(r.mean()), digits(slices.Min(r.means())), digits(slices.Max(r.means())), r.contender)
+	return []any{digits(r.mean()), r.span(), r.contender}
+}
+
+// span returns the least and the largest mean of a round.
+func (r *row) span() string {
+	return digits(slices.Min(r.means())) + "–" + digits(slices.Max(r.means()))
 }
 
 // failures lists the contenders that could not be measured, or not in all rounds. Contenders with
@@ -142,16 +148,19 @@ func (r *results) failures(b *bytes.Buffer) {
 
 // limitTable writes the table of the raw limits.
 func (r *results) limitTable(b *bytes.Buffer) {
-	title := "\n## Limits, without any library, in Go\n\n| | mean | min–max | median |\n|---|---|---|---|\n"
+	first := true
 	for _, row := range r.rows {
 		if row.side == raw && len(row.runs) > 0 {
 			name := row.contender
 			if row.bytes >= 1<<20 { // bytes per µs are a thousandth of GB/s
 				name += fmt.Sprintf(" (%s GB/s)", digits(float64(row.bytes)/row.mean()/1e3))
 			}
-			fmt.Fprintf(b, "%s| %s | %s | %s–%s | %s |\n", title, name, digits(row.mean()),
-				digits(slices.Min(row.means())), digits(slices.Max(row.means())), digits(row.middle()))
-			title = ""
+			if first {
+				first = false
+				fmt.Fprint(b, "\n## Limits, without any library, in Go\n\n")
+				tool.WriteTitles(b, "", "mean", "min–max", "median")
+			}
+			tool.WriteCells(b, name, digits(row.mean()), row.span(), digits(row.middle()))
 		}
 	}
 }

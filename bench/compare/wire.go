@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -86,16 +87,16 @@ func (r *results) wireTable(b *bytes.Buffer) {
 		return
 	}
 	fmt.Fprint(b, "\n## Blocks on the wire\n\nMessages and blocks that all ranks send, and blocks that the busiest rank sends and takes in, with the "+
-		"least by any algorithm:\nits own that others want, and those that it wants and has not. The last column is the busiest link by the busier bound.\n\n"+
-		"| | P | messages | blocks | sent | at least | taken in | at least | by the bound |\n|---|---|---|---|---|---|---|---|---|\n")
+		"least by any algorithm:\nits own that others want, and those that it wants and has not. The last column is the busiest link by the busier bound.\n\n")
+	tool.WriteTitles(b, "", "P", "messages", "blocks", "sent", "at least", "taken in", "at least", "by the bound")
 	for _, k := range keys {
 		l, err := loadsOf(k.algorithm, k.ranks)
 		if err != nil {
-			fmt.Fprintf(b, "| %s | %d | %v | | | | | | |\n", k.algorithm, k.ranks, err)
+			tool.WriteCells(b, k.algorithm, k.ranks, err, "", "", "", "", "", "")
 			continue
 		}
 		byBound := max(l.out, l.in) / float64(max(l.leastOut, l.leastIn)) // of the busiest link
-		fmt.Fprintf(b, "| %s | %d | %d | %.0f | %.0f | %d | %.0f | %d | %.2f |\n",
-			k.algorithm, k.ranks, l.messages, l.sent, l.out, l.leastOut, l.in, l.leastIn, byBound)
+		tool.WriteCells(b, k.algorithm, k.ranks, l.messages, tool.Float(l.sent, 0), tool.Float(l.out, 0), l.leastOut,
+			tool.Float(l.in, 0), l.leastIn, tool.Float(byBound, 2))
 	}
 }

@@ -37,6 +37,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 func main() {
@@ -125,9 +127,9 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 	if err != nil {
 		return false, err
 	}
-	what, head, rule := "kills", "killed", ""
+	what, head := "kills", "killed"
 	if o.stop {
-		what, head, rule = "stops", "stopped", " told when they go on |"
+		what, head = "stops", "stopped"
 	}
 	if o.cut {
 		what, head = "cuts", "other part"
@@ -136,8 +138,11 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 		}
 	}
 	fmt.Fprintf(stdout, "%d %s of %d among %d processes over each transport, seed %d\n\n", o.kills, what, o.atOnce, o.ranks, o.seed)
-	fmt.Fprintf(stdout, "| transport | runs | survivors | name the same | name the %s | went on | known after, median | 99 %% | most |%s\n", head, rule)
-	fmt.Fprintf(stdout, "|---|--:|--:|--:|--:|--:|--:|--:|--:|%s\n", strings.Repeat("--:|", strings.Count(rule, "|")))
+	titles := []string{"transport", "runs:", "survivors:", "name the same:", "name the " + head + ":", "went on:", "known after, median:", "99 %:", "most:"}
+	if o.stop {
+		titles = append(titles, "told when they go on:")
+	}
+	tool.WriteTitles(stdout, titles...)
 	for _, name := range o.transports {
 		t := tally{transport: name, stop: o.stop}
 		random := rand.New(rand.NewPCG(o.seed, uint64(len(name))))
@@ -153,7 +158,7 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 				}
 			}
 		}
-		fmt.Fprintln(stdout, t.row())
+		tool.WriteCells(stdout, t.cells()...)
 		failed = failed || t.broken()
 	}
 	return failed, nil

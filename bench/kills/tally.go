@@ -68,7 +68,8 @@ func (t *tally) broken() bool {
 	return t.hung > 0 || t.same < t.survivors || t.went < t.survivors || t.told < t.back
 }
 
-func (t *tally) row() string {
+// cells returns a row of the table.
+func (t *tally) cells() []any {
 	slices.Sort(t.after)
 	at := func(share float64) time.Duration {
 		if len(t.after) == 0 {
@@ -76,9 +77,9 @@ func (t *tally) row() string {
 		}
 		return t.after[int(share*float64(len(t.after)-1))].Round(10 * time.Microsecond)
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %v | %v | %v |", t.transport, t.runs, t.survivors, t.same, t.right, t.went, at(0.5), at(0.99), at(1))
+	cells := []any{t.transport, t.runs, t.survivors, t.same, t.right, t.went, at(0.5), at(0.99), at(1)}
 	if t.stop {
-		row += fmt.Sprintf(" %d of %d |", t.told, t.back)
+		cells = append(cells, fmt.Sprintf("%d of %d", t.told, t.back))
 	}
-	return row
+	return cells
 }

@@ -139,8 +139,8 @@ func TestMarkdown(t *testing.T) {
 
 | size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |
 |---|--:|--:|--:|--:|---|--:|--:|--:|---|
-| 512 KiB | 1 % | 3 | 0.0431 | not finished after 1m0s | - | - | - | - |  |
-| 512 KiB | 1 % | 15 | 0.0431 | 0.0512 | 0.0500–0.100 | 1.19 | 0.0461 | 1.11 |  |
+| 512 KiB | 1 % | 3 | 0.0431 | not finished after 1m0s | - | - | - | - | |
+| 512 KiB | 1 % | 15 | 0.0431 | 0.0512 | 0.0500–0.100 | 1.19 | 0.0461 | 1.11 | |
 
 ## bcast/chain, unlimited
 

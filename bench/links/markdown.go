@@ -38,8 +38,7 @@ func (r *report) writeMarkdown(w io.Writer, about []string) error {
 		if row.algorithm != algorithm || row.rate != rate {
 			algorithm, rate = row.algorithm, row.rate
 			fmt.Fprintf(&b, "\n## %s, %s\n\n", algorithm, units.Rate(rate))
-			fmt.Fprint(&b, "| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |\n")
-			fmt.Fprint(&b, "|---|--:|--:|--:|--:|---|--:|--:|--:|---|\n")
+			tool.WriteTitles(&b, "size", "loss:", "hosts:", "wire:", "measured:", "min–max", "measured / wire:", "predicted:", "measured / predicted:", "")
 		}
 		r.writeRow(&b, row)
 	}
@@ -61,7 +60,7 @@ func (r *report) writeRow(w io.Writer, of *row) {
 	if r.byCores(of) {
 		limit = "cores"
 	}
-	fmt.Fprintf(w, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", units.Size(of.bytes), units.Loss(of.perMille), of.hosts,
+	tool.WriteCells(w, units.Size(of.bytes), units.Loss(of.perMille), of.hosts,
 		units.Seconds(of.wire()), orDash(measured), spread, ratio(m.median, of.wire()), orDash(predicted), ratio(m.median, p.median), limit)
 }
 
