@@ -126,8 +126,11 @@ func (c *joiner) comeAgain(err error, sink *joinSink) {
 	if errors.Is(err, ErrParted) {
 		err = ErrParted // without the details
 	}
-	_, have := sink.has()
-	c.events.notice("", fmt.Sprintf("%v: this host enters again; it has %s of the data", err, words.Bytes(float64(have))))
+	again := "its files are compared first"
+	if stream, have := sink.has(); stream != "" || !c.Resume {
+		again = fmt.Sprintf("it has %s of the data", words.Bytes(float64(have)))
+	}
+	c.events.notice("", fmt.Sprintf("%v: this host enters again; %s", err, again))
 }
 
 // partedBy returns err if it wraps ErrParted, and nil otherwise.

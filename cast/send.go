@@ -66,7 +66,9 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	s.feed, ended = newFeed(reading, source, o.piece)
 	err = s.run(ctx)
 	stop()
-	err = errors.Join(err, s.comm.Close())
+	if closed := s.comm.Close(); err != nil || !s.tally.silent() {
+		err = errors.Join(err, closed)
+	} // otherwise Close may give up on the silent receiver; the others have reported
 	<-ended
 	s.wg.Wait()
 	if err == nil {

@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// regroupTime is how long the sender waits for the receivers of a round that could not connect.
-	// A receiver that lives enters again at once.
+	// regroupTime is how long the sender waits for the receivers of a round that could not connect,
+	// and for further receivers that gave no sign of life when the first of them has come again. A
+	// receiver that lives enters again at once.
 	regroupTime = 5 * time.Second
 	// restTime is how long the sender waits for receivers that come again after a round. A slow
 	// disk may have to finish a write.
@@ -60,8 +61,10 @@ type server struct {
 	ends     ledger
 	lacks    lacks
 	rates    rates
-	served   atomic.Int64 // number of receivers that have everything
-	waiting  int          // number of receivers that were not chosen for the last round
+	absent   map[string]time.Time // receivers that gave no sign of life and have not come again, and until when they may
+	hurry    func()               // called when receivers wait, if not nil: absent ones need not hold them up
+	served   atomic.Int64         // number of receivers that have everything
+	waiting  int                  // number of receivers that were not chosen for the last round
 	sent     int64
 	stream   string // name of the stream for receivers that lack all blocks; the same in each round
 	reached  int64  // greatest position of that stream that was sent
@@ -102,7 +105,7 @@ func serve(ctx context.Context, l *net.TCPListener, guests *awaited, p *Payload,
 	s := &server{
 		Options: o, l: l, in: in, guests: guests, payload: p, events: events,
 		way: cmp.Or(o.Transport, Auto), silence: max(0, cmp.Or(o.Silence, defaultSilence)),
-		deadline: time.Now().Add(o.Wait), stream: rand.Text(),
+		deadline: time.Now().Add(o.Wait), stream: rand.Text(), absent: make(map[string]time.Time),
 	}
 	err = spelled(ctx, s.rounds(ctx, guests.want), func(int) string { return "" })
 	waiting := in.Close(s.closing(err))
@@ -180,12 +183,15 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, ErrNobody) || s.payload.streams() || s.Compare {
 			return err
 		}
-		switch rest := s.silence - round.Silence; {
+		if wait := s.silence - round.Silence; silent > 0 && wait > max(0, time.Until(s.deadline)) {
+			s.events.notice("", fmt.Sprintf("hosts that do not answer may come again within %v", wait))
+		}
+		n, rest := s.missing()
+		switch {
 		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
-		case silent > 0 && rest > max(0, time.Until(s.deadline)):
-			s.events.notice("", fmt.Sprintf("hosts that do not answer may come again within %v", rest))
-			want, stop = s.back(silent+s.waiting, rest)
+		case rest > max(0, time.Until(s.deadline)):
+			want, stop = s.unhurried(n+s.waiting, rest)
 		default:
 			want, stop = s.next()
 		}
@@ -222,15 +228,23 @@ func (s *server) host(ctx context.Context, want *lobby.Count) (*round, error) {
 			r.Packed = s.packs(r.rate)
 		}
 		s.waiting = len(all) - len(chosen)
+		for i := range all {
+			delete(s.absent, wordOf(&all[i]).ID)
+		}
 		arrange(all, chosen, s.guests.order)
 		r.Hops = s.Hops
 		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate, s.returns(all, chosen)), -1)
 		return chosen, r.spell()
 	}
 	stop := waitingFor(func(line string) { s.events.notice("", line) }, s.waits)
-	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
+	came := func(n int) {
+		if s.guests.came(n); n > 0 && s.hurry != nil {
+			s.hurry()
+		}
+	}
+	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: came})
 	stop()
-	r.Party = party
+	r.Party, s.hurry = party, nil
 	return r, err
 }
 
@@ -287,6 +301,36 @@ func (s *server) quiet(rate float64, before bool) time.Duration {
 func (s *server) back(n int, d time.Duration) (want *lobby.Count, stop func()) {
 	want = lobby.NewCount(max(n, 0))
 	return want, s.until(want, d)
+}
+
+// missing returns how many receivers have given no sign of life and may come again, and the time
+// that is left to the last of them.
+func (s *server) missing() (n int, rest time.Duration) {
+	for id, until := range s.absent {
+		if left := time.Until(until); left > 0 {
+			n, rest = n+1, max(rest, left)
+		} else {
+			delete(s.absent, id)
+		}
+	}
+	return n, rest
+}
+
+// unhurried is like back, for receivers that may come again late or never. Once one has come, the
+// next round begins after regroupTime.
+func (s *server) unhurried(n int, d time.Duration) (want *lobby.Count, stop func()) {
+	want, late := s.back(n, d)
+	var stopGrace func()
+	s.hurry = func() {
+		if stopGrace == nil {
+			stopGrace = s.until(want, regroupTime)
+		}
+	}
+	return want, func() {
+		if late(); stopGrace != nil {
+			stopGrace()
+		}
+	}
 }
 
 // until stops the count want after d. If d is 0, it never does.
@@ -431,6 +475,7 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 			s.lacks.forget(id)
 			if o.Silent {
 				silent++
+				s.absent[id] = time.Now().Add(s.silence - round.Silence)
 			} else {
 				again++
 			}

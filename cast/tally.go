@@ -142,6 +142,13 @@ func (t *tally) stopped() error {
 	return t.why
 }
 
+// silent reports whether a receiver was lost because it gave no sign of life.
+func (t *tally) silent() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.outcomes, func(o Outcome) bool { return o.Silent })
+}
+
 // result returns the outcomes. reason is the reason for receivers that have reported nothing. It is
 // added to the reason of receivers that only know that the sender gave up.
 func (t *tally) result(reason string) []Outcome {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -42,7 +43,9 @@ func TestCastServesSilent(t *testing.T) {
 			o, said := sender.ended(0)
 			require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others\n`, said)
 			require.Len(t, o.Receivers, 3)
-			require.Less(t, o.Sent, int64(2*len(text)-kept/2), "it has kept what it has")
+			if strings.Count(said, "no answer for") == 1 { // on a very busy machine, others may be silent too
+				require.Less(t, o.Sent, int64(2*len(text)-kept/2), "it has kept what it has: %s", said)
+			}
 		})
 	}
 }
