@@ -338,18 +338,18 @@ func TestGoThatIsMissing(t *testing.T) {
 	someMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
 		program := w.hazards(t)
-		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_GO=/no/such/library"}, program, "many")
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_GO=/no/such/library"}, program, "few")
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: rank 0: engine c in place of engine go: /no/such/library: ")
-		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
 
 		own := filepath.Join(t.TempDir(), "program")
 		script := "#!/bin/sh\ntest \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 && export SCHEDGEN_MPI_GO=\nexec \"$@\"\n"
 		require.NoError(t, os.WriteFile(own, []byte(script), 0o777))
-		out, err = w.run(t, 3, nil, own, program, "many")
+		out, err = w.run(t, 3, nil, own, program, "few")
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: rank 1: engine c in place of engine go: SCHEDGEN_MPI_GO names no library")
-		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
 	})
 }
 
@@ -361,11 +361,11 @@ func TestRankThatCannotJoin(t *testing.T) {
 		own := filepath.Join(t.TempDir(), "program")
 		script := "#!/bin/sh\ntest \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 && export SCHEDGEN_TRANSPORT=pigeons\nexec \"$@\"\n"
 		require.NoError(t, os.WriteFile(own, []byte(script), 0o777))
-		out, err := w.run(t, 3, nil, own, program, "many")
+		out, err := w.run(t, 3, nil, own, program, "few")
 		require.NoError(t, err, out)
 		require.Contains(t, out, `schedgen: rank 1 of 3: SCHEDGEN_TRANSPORT is "pigeons", want auto, hybrid or tcp`)
 		require.Contains(t, out, "schedgen: engine c in place of engine go: rank 1 of 3 could not join it")
-		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
 		require.NotContains(t, out, "have not met")
 	})
 }
@@ -385,25 +385,25 @@ func TestTablesThatAreMissing(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.hazards(t)
 		empty := t.TempDir()
-		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "many")
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "few")
 		require.NoError(t, err, out)
-		require.Contains(t, out, "schedgen: allreduce: 300 by MPI, without tables")
+		require.Contains(t, out, "schedgen: allreduce: 12 by MPI, without tables")
 
 		require.NoError(t, os.WriteFile(filepath.Join(empty, "3.tables"), []byte("these are no tables"), 0o666))
-		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "many")
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "few")
 		require.NoError(t, err, out)
-		require.Contains(t, out, "schedgen: allreduce: 300 by MPI, without tables")
+		require.Contains(t, out, "schedgen: allreduce: 12 by MPI, without tables")
 		require.NoError(t, os.Remove(filepath.Join(empty, "3.tables")))
 
 		command := filepath.Join(t.TempDir(), "command")
 		script := fmt.Sprintf("#!/bin/sh\ntest \"$1 $2 $4\" = 'mpi-tables --ranks --output' && cp %s/$3.tables \"$5\"\n", w.library.Tables)
 		require.NoError(t, os.WriteFile(command, []byte(script), 0o777))
-		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty, "SCHEDGEN_MPI_COMMAND=" + command}, program, "many")
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty, "SCHEDGEN_MPI_COMMAND=" + command}, program, "few")
 		require.NoError(t, err, out)
-		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
 		require.FileExists(t, filepath.Join(empty, "3.tables"))
 
-		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI=off"}, program, "many")
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI=off"}, program, "few")
 		require.NoError(t, err, out)
 		require.NotContains(t, out, "schedgen: ")
 	})
@@ -416,8 +416,8 @@ func TestProfilers(t *testing.T) {
 		profiler := w.compile(t, "mpicc", "profiler.c", "-shared", "-fPIC")
 		program := w.hazards(t)
 		w.preload = w.library.Path + ":" + profiler + strings.TrimPrefix(w.preload, w.library.Path)
-		for engine, seen := range map[string]int{"c": 0, "auto": 300, "off": 300} {
-			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine}, program, "many")
+		for engine, seen := range map[string]int{"c": 0, "auto": 12, "off": 12} {
+			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine}, program, "few")
 			require.NoError(t, err, out)
 			require.Contains(t, out, fmt.Sprintf("profiler: %d\n", seen), engine)
 		}

@@ -100,22 +100,26 @@ static void threads(void)
         MPI_Comm_free(&comm[i]);
 }
 
-/* Hundreds of communicators at once. */
-static void many(void)
+static void communicators(int count)
 {
-    enum { COMMS = 300 };
-    static MPI_Comm comm[COMMS];
+    static MPI_Comm comm[300];
     int i, sum;
-    for (i = 0; i < COMMS; i++)
+    for (i = 0; i < count; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
-    for (i = 0; i < COMMS; i++) {
+    for (i = 0; i < count; i++) {
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm[i]);
         if (sum != ranks * (ranks - 1) / 2)
             fail("a sum");
     }
-    for (i = 0; i < COMMS; i++)
+    for (i = 0; i < count; i++)
         MPI_Comm_free(&comm[i]);
 }
+
+/* Hundreds of communicators at once. */
+static void many(void) { communicators(300); }
+
+/* A short program for tests of everything but communicators. */
+static void few(void) { communicators(12); }
 
 /* As many communicators as MPI allows, or thousands. The MPI serves those for which the library gets none. */
 static void exhausted(void)
@@ -381,7 +385,7 @@ static void slack(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
-        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
+        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"few", few}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
         {"profiled", profiled}, {"profiled-before", profiled_before}, {"profiled-on-stack", profiled_on_stack}, {"fork", forks}, {"order", order},
         {"mismatch-begun", mismatch_begun}, {"threads-begin", threads_begin}, {"slack", slack},
     };
