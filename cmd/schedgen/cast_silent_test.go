@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,6 +49,33 @@ func TestCastServesSilent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A silent receiver that comes again does not wait for another one, which can still come later.
+func TestCastServesSilentInTurn(t *testing.T) {
+	t.Parallel()
+	path, text := randomFile(t, 12<<20)
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--silence", "2m", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")
+	at := sender.address()
+	names := []string{"one", "two", "three"}
+	dirs, all := map[string]string{}, map[string]*castProcess{}
+	for _, name := range names {
+		dirs[name] = t.TempDir()
+		all[name] = startCast(t, "receive", "--from", at, "--to", dirs[name], "--name", name)
+	}
+	for _, name := range names[1:] {
+		wrote(t, dirs[name], 1<<20)
+		require.NoError(t, all[name].cmd.Process.Signal(syscall.SIGSTOP))
+	}
+	all["one"].has(filepath.Join(dirs["one"], "file"), text)
+	for _, name := range names[1:] {
+		began := time.Now()
+		require.NoError(t, all[name].cmd.Process.Signal(syscall.SIGCONT))
+		all[name].has(filepath.Join(dirs[name], "file"), text)
+		require.Less(t, time.Since(began), time.Minute, "%s waits for the other", name)
+	}
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 3)
 }
 
 // A sender that was stopped for a while serves all receivers, which continue where they stopped.
