@@ -13,7 +13,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	heavy.Rapid("30")
+	goleak.VerifyTestMain(m)
+}
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect(rdma.Config{})) }
 
