@@ -38,6 +38,7 @@ var mpis = []struct {
 // take few numbers, because waiting ranks keep the cores busy and each function takes time to
 // compile.
 func TestEmittedCRuns(t *testing.T) {
+	heavy.Needs(t, heavy.MPI)
 	sizes := heavy.Or([]int{1, 4, 5}, []int{1, 2, 3, 5, 7, 8})
 	program := checkProgram(t, sizes)
 	for _, mpi := range mpis {

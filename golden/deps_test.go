@@ -206,7 +206,7 @@ var homes = []struct {
 		"one place makes keys, proofs and seals, and is small enough to be read"},
 	{[]string{"C"}, []string{"runtime/verbs/...", "runtime/mpi/goengine"},
 		"the default build is pure Go"},
-	{[]string{"testing/..."}, []string{"internal/buildtest", "internal/porttest", "runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
+	{[]string{"testing/..."}, []string{"internal/buildtest", "internal/heavy", "internal/porttest", "runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
 		"tools of tests stay out of the product; a suite that transports of others must pass is exported"},
 	{[]string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/..."},
 		[]string{"runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 func TestTables(t *testing.T) {
@@ -85,9 +86,7 @@ func TestLimited(t *testing.T) {
 
 // network builds a network. It skips the test if the machine allows none.
 func network(t *testing.T) *built {
-	if testing.Short() {
-		t.Skip("it makes networks")
-	}
+	heavy.Needs(t, heavy.Namespaces)
 	if err := missing(&options{losses: []int{0}}); err != nil {
 		t.Skip(err)
 	}

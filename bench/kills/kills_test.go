@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/bench/internal/netns"
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +59,7 @@ func TestStops(t *testing.T) {
 
 // TestCut checks that each part of a cut network names all ranks of the other part, and goes on.
 func TestCut(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")
 	}

@@ -31,9 +31,7 @@ func TestMain(m *testing.M) {
 // programs builds the programs that the tests run. It skips the test if the machine allows no
 // namespaces.
 func programs(t *testing.T) (netns, schedgen string) {
-	if testing.Short() {
-		t.Skip("it builds programs and networks")
-	}
+	heavy.Needs(t, heavy.Namespaces)
 	for _, tool := range []string{"ip", "tc", "nft"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // inNetwork is a variable that says that the test runs in its own namespace.
@@ -105,6 +107,7 @@ func testSlowNetwork(t *testing.T) {
 }
 
 func inNamespace(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	for _, tool := range []string{"ip", "tc", "nft", "bash"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no network can be built: %v", err)

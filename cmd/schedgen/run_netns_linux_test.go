@@ -12,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // mayMakeHosts skips the test if this machine cannot simulate hosts.
 func mayMakeHosts(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")
 	}

@@ -56,7 +56,7 @@ var deal = ir.Collective{
 // TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
 // which nobody listens. Scripts have two commands in addition to testscript's. "exits N command …"
 // runs a command that must exit with N. "interrupts command …" sends an interrupt after the first
-// line of output. The condition heavy holds if all cases run.
+// line of output. The condition heavy holds if all cases run, and mpi if that stage runs.
 func TestScripts(t *testing.T) {
 	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	require.NoError(t, err)
@@ -73,10 +73,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "heavy" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+			switch cond {
+			case "heavy":
+				return heavy.Tests(), nil
+			case string(heavy.MPI):
+				return heavy.MPI.Runs(), nil
 			}
-			return heavy.Tests(), nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

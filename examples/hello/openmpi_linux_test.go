@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // host is a simulated host: a network namespace and a host name, which end with a process.
@@ -62,6 +63,7 @@ func join(t *testing.T, number int, first, second host) {
 // TestOpenMPIOnSeveralHosts runs Open MPI's mpirun on several hosts. The ranks meet at the host of
 // mpirun. If mpirun starts no rank there, rank 0 prints what to do, and that works.
 func TestOpenMPIOnSeveralHosts(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	if os.Getuid() != 0 {
 		t.Skip("only root makes network namespaces")
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // manifest holds the fields of the objects in hello.yaml that the test reads.
@@ -96,6 +98,7 @@ func TestManifest(t *testing.T) {
 // Kubernetes would give it. It knows the names of the pods that the name server of Kubernetes would
 // resolve.
 func TestPods(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	for _, tool := range []string{"ip", "tc", "unshare", "mount"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%v", err)

@@ -14,11 +14,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // TestBatchScript runs the batch script on a cluster of two hosts, which are network namespaces. It
 // needs Slurm, which Debian has in slurmctld, slurmd and slurm-client.
 func TestBatchScript(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	for _, tool := range []string{"slurmctld", "slurmd", "sbatch", "srun", "ip", "tc", "unshare", "mount"} {
 		if _, err := exec.LookPath(tool); err != nil {

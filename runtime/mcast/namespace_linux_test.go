@@ -77,6 +77,7 @@ func testSmallestDatagram(t *testing.T) {
 }
 
 func runInNamespace(t *testing.T) {
+	heavy.Needs(t, heavy.Namespaces)
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("no ip command to build a network with")
 	}

@@ -86,9 +86,11 @@ func (w *world) withGo(t *testing.T) {
 	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path, "SCHEDGEN_MPI_JOIN=0")
 }
 
-// newWorld returns a world of an MPI. It skips the test if the MPI is not installed.
+// newWorld returns a world of an MPI. It skips the test if the stage does not run, or the MPI is
+// not installed.
 func newWorld(t *testing.T, mpi string) *world {
 	t.Helper()
+	heavy.Needs(t, heavy.MPI)
 	for _, tool := range []string{"mpicc." + mpi, "mpirun." + mpi} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed", tool)
