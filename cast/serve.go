@@ -62,7 +62,7 @@ type server struct {
 	lacks    lacks
 	rates    rates
 	absent   map[string]time.Time // receivers that gave no sign of life and have not come again, and until when they may
-	hurry    func()               // called when receivers wait, if not nil: absent ones need not hold them up
+	hurry    func()               // called when a receiver waits, so that it does not wait for absent ones; may be nil
 	served   atomic.Int64         // number of receivers that have everything
 	waiting  int                  // number of receivers that were not chosen for the last round
 	sent     int64

@@ -65,8 +65,9 @@ func manyHold(h *ir.Header) bool {
 	return h.Ranks > 1 && h.Held((h.Root+1)%h.Ranks).Count > 0
 }
 
-// Marked returns a plan whose operations never match operations of p. note says what they are a
-// part of, or what has chosen the plan; it must be the same at all ranks.
+// Marked returns a plan whose operations never match operations of p. note names the larger
+// operation that they belong to, or the rule that chose the plan. All ranks must give the same
+// note.
 func (p *Plan) Marked(note string) *Plan {
 	f := fnv.New64a()
 	_, _ = f.Write([]byte(note)) // a hash never fails

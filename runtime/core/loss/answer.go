@@ -77,9 +77,10 @@ func (r *Recovery) Valid(l *Losses, runs []byte, parts bool) bool {
 	return ok && n <= r.partsAtOnce()
 }
 
-// Serve gives rank the runs that it asks for: fragments if parts is set, else chunks. What is
-// missing here becomes a debt. late says that the chunks may only be late. The runs must be Valid,
-// and this rank must have the bytes of the chunks that have arrived.
+// Serve sends rank the runs that it asks for. They are runs of fragments if parts is true, and runs
+// of chunks otherwise. If this rank does not have all of them yet, it owes rank the others. late
+// says that the chunks may only be late. The runs must be Valid, and this rank must have the bytes
+// of the chunks that have arrived.
 func (r *Recovery) Serve(l *Losses, rank int, runs []byte, parts, late bool, f Facts) {
 	for ; len(runs) > 0; runs = runs[8:] {
 		first, n := int(binary.BigEndian.Uint32(runs)), int(binary.BigEndian.Uint32(runs[4:]))

@@ -28,10 +28,10 @@
 //
 // Shared words are read and written by package sync/atomic only, whose operations are sequentially
 // consistent, also between processes. Everything else in the segment (bodies, headers) is written
-// before an atomic store that announces it, and read after the load that sees that store. Where two
-// ranks each write one word and then read the other's word (ring the bell, then see who is parked;
-// park, then look at the bell), sequential consistency makes at least one of them see the other's
-// write.
+// before an atomic store that announces it, and read after the load that sees that store. Sometimes
+// two ranks each write one word and then read the other's word. For example, one rings the bell and
+// then looks who is parked, while the other parks and then looks at the bell. Sequential consistency
+// makes at least one of them see the other's write.
 //
 // # Trust
 //
