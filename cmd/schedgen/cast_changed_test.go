@@ -12,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // lacks requires that a receiver has failed with the reason, and that path does not exist.
@@ -129,6 +130,7 @@ func TestCastChangedMeanwhile(t *testing.T) {
 
 // Over ssh, too, a host that is late gets the same file as the others, or fails.
 func TestCastChangedOverSSH(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	early, late := node(t, "early", false), node(t, "late", false)
 	dir := t.TempDir()

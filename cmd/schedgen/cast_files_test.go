@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 var castTime = time.Unix(1_600_000_000, 0)
@@ -60,6 +61,7 @@ func reap(t *testing.T, dir string) map[string]string {
 // also by a dry run, and the exit code is 1. A directory with the name of a file fails only its
 // host.
 func TestCastSkips(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	good, blocked := node(t, "good", false), node(t, "blocked", false)
 	s := sshdtest.Start(t, good, blocked)
@@ -99,6 +101,7 @@ func TestCastSkips(t *testing.T) {
 // With --update, hosts get only files with another size or time. With --delete, their other entries
 // are deleted. Files come compressed, with the properties asked for.
 func TestCastUpdate(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	one, two, empty := node(t, "one", false), node(t, "two", false), node(t, "empty", false)
 	s := sshdtest.Start(t, one, two, empty)
@@ -163,6 +166,7 @@ func TestCastUpdate(t *testing.T) {
 
 // A dry run compares the files of hosts, and changes nothing there.
 func TestCastChecksum(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	same, differs, empty := node(t, "same", false), node(t, "differs", false), node(t, "empty", false)
 	s := sshdtest.Start(t, same, differs, empty)
@@ -212,6 +216,7 @@ func TestCastUnasked(t *testing.T) {
 
 // The command of a stream runs in a directory below the home, which is made if it does not exist.
 func TestCastExecMakesDirectory(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	h := node(t, "only", false)
 	s := sshdtest.Start(t, h)

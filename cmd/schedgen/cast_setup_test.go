@@ -16,6 +16,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // receiverProgram builds the small receiver.
@@ -41,6 +42,7 @@ func resultOf(t *testing.T, text string) (r cast.Result) {
 // The receiver goes once from here to hosts that do not have it, and these pass it on. Hosts that keep
 // it get no other one.
 func TestCastSpreadsReceiver(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	s := sshdtest.Start(t, bareHosts(t, 5)...)
 	path, text := fileOf(t, 1<<20)
@@ -81,6 +83,7 @@ func TestCastSpreadsReceiver(t *testing.T) {
 
 // A host that passes on the program and ends, or cannot be reached by the others, stops nobody.
 func TestCastSpreadsAround(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	hosts := bareHosts(t, 4)
 	// The hosts seem to have an address at which nobody answers.
@@ -133,6 +136,7 @@ func TestCastThen(t *testing.T) {
 
 // After Ctrl-C the summary says how far the cast has come, and names each failure once.
 func TestCastWordsOfFailure(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false), node(t, "two", false))
 	path, _ := randomFile(t, 24<<20)
@@ -150,6 +154,7 @@ func TestCastWordsOfFailure(t *testing.T) {
 
 // Keys of hosts that are unknown, and that have changed, are told in different words.
 func TestCastHostKeys(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false))
 	known := filepath.Join(t.TempDir(), "known")

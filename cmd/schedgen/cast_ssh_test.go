@@ -18,6 +18,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // node makes a host whose temporary files the test sees. The host has this program unless bare is
@@ -125,6 +126,7 @@ func TestCastOverSSH(t *testing.T) {
 // Hosts that cannot be reached, or cannot receive, are named with their reasons. The others get
 // everything.
 func TestCastOverSSHToFew(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	good, taken, full := node(t, "good", false), node(t, "taken", false), node(t, "full", false)
 	wrapped(t, full, `unshare -m sh -c 'mkdir data && mount -t tmpfs -o size=64k none data && exec "$@"' sh "$@"`)
@@ -168,6 +170,7 @@ func TestCastOverSSHToFew(t *testing.T) {
 // A stream goes to a command at each host, and the command's output comes back with the host's
 // name.
 func TestCastStreamOverSSH(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false), node(t, "two", false))
 	p := overSSH(t, s, "-", "one", "two", "--exec", "cat >got; echo has it; echo aside >&2")
@@ -200,6 +203,7 @@ func logLines(t *testing.T, r *bufio.Reader) <-chan struct{} {
 // If the sender is interrupted or killed, no process, no program and no part of a file are left at
 // the hosts.
 func TestCastOverSSHEnds(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -252,6 +256,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 
 // A receiver that is killed is named, and the other gets everything.
 func TestCastOverSSHOutlivesReceiver(t *testing.T) {
+	heavy.Needs(t, heavy.SSH)
 	t.Parallel()
 	victim, other := node(t, "victim", false), node(t, "other", false)
 	s := sshdtest.Start(t, victim, other)

@@ -1,6 +1,7 @@
 package heavy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,11 +16,13 @@ func TestTests(t *testing.T) {
 }
 
 func TestStages(t *testing.T) {
-	for value, want := range map[string][2]bool{"": {}, "mpi": {true, false}, "namespaces,mpi": {true, true}, "MPI": {}, "namespaces": {false, true}} {
+	for value, want := range map[string][]Stage{"": nil, "mpi": {MPI}, "namespaces,mpi": {MPI, Namespaces}, "MPI": nil, "ssh,namespaces": {Namespaces, SSH}} {
 		t.Setenv("SCHEDGEN_HEAVY", "")
 		t.Setenv("SCHEDGEN_STAGES", value)
-		require.Equal(t, want, [2]bool{MPI.Runs(), Namespaces.Runs()}, "%q", value)
+		for _, s := range []Stage{MPI, Namespaces, SSH} {
+			require.Equal(t, slices.Contains(want, s), s.Runs(), "%q of %q", s, value)
+		}
 		t.Setenv("SCHEDGEN_HEAVY", "1")
-		require.True(t, MPI.Runs() && Namespaces.Runs(), "%q", value)
+		require.True(t, MPI.Runs() && Namespaces.Runs() && SSH.Runs(), "%q", value)
 	}
 }

@@ -14,6 +14,7 @@ type Stage string
 const (
 	MPI        Stage = "mpi"        // programs of an MPI run under its mpirun
 	Namespaces Stage = "namespaces" // root makes networks of hosts on this machine
+	SSH        Stage = "ssh"        // casts to several hosts of a real sshd
 )
 
 // Needs skips a test unless its stage runs. SCHEDGEN_STAGES names the stages that run, with commas
