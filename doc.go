@@ -184,6 +184,15 @@
 //		comm, err = comm.Shrink(ctx) // of the ranks that are left
 //	}
 //
+// # Tests
+//
+// Package local runs ranks as goroutines of a test, without a launcher and a network. Its network
+// may lose and delay, and its ranks may die:
+//
+//	err := local.Run(t.Context(), 5, func(ctx context.Context, comm *schedgen.Comm) error {
+//		return step(ctx, comm)
+//	})
+//
 // # Below
 //
 // [Config] chooses transports and algorithms for [Join]. Package runtime is below this package. It

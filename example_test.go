@@ -5,32 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"sync"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/local"
 )
 
 // run runs f as every rank of a communicator in memory. A program calls Init instead.
 func run(size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
-	transports, err := mem.New(size, mem.Options{})
-	if err != nil {
+	if err := local.Run(context.Background(), size, f); err != nil {
 		log.Fatal(err)
 	}
-	var wg sync.WaitGroup
-	for _, tr := range transports {
-		wg.Go(func() {
-			ctx := context.Background()
-			comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr})
-			if err != nil {
-				log.Fatal(err)
-			}
-			if err := errors.Join(f(ctx, comm), comm.Close()); err != nil {
-				log.Fatal(err)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func ExampleInit() {

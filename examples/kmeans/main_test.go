@@ -2,35 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/local"
 )
-
-// ranks runs f at size ranks, which are goroutines of this process.
-func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
-	transports, err := mem.New(size, mem.Options{})
-	require.NoError(t, err)
-	errs := make([]error, size)
-	var wg sync.WaitGroup
-	for rank, tr := range transports {
-		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
-			if err != nil {
-				errs[rank] = err
-				return
-			}
-			errs[rank] = errors.Join(f(t.Context(), comm), comm.Close())
-		})
-	}
-	wg.Wait()
-	require.NoError(t, errors.Join(errs...))
-}
 
 // TestKmeans checks that all ranks find the same centres after the same number of steps. Other
 // numbers of ranks find the same centres, except for rounding.
@@ -38,10 +16,10 @@ func TestKmeans(t *testing.T) {
 	var alone []point
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		centres, steps := make([][]point, size), make([]int, size)
-		ranks(t, size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
+		require.NoError(t, local.Run(t.Context(), size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
 			centres[comm.Rank()], steps[comm.Rank()], err = check(ctx, comm, 10_000)
 			return err
-		})
+		}))
 		for rank := range size {
 			require.Equal(t, centres[0], centres[rank])
 			require.Equal(t, steps[0], steps[rank])
@@ -58,7 +36,7 @@ func TestKmeans(t *testing.T) {
 
 // TestFewPoints checks that ranks without points take part.
 func TestFewPoints(t *testing.T) {
-	ranks(t, 5, func(ctx context.Context, comm *schedgen.Comm) error {
+	require.NoError(t, local.Run(t.Context(), 5, func(ctx context.Context, comm *schedgen.Comm) error {
 		centres := []point{{0, 0}, {100, 100}}
 		var own []point
 		if comm.Rank() == 3 {
@@ -69,7 +47,7 @@ func TestFewPoints(t *testing.T) {
 		}
 		require.Equal(t, []point{{2, 3}, {100, 100}}, centres)
 		return nil
-	})
+	}))
 }
 
 func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 2000)) }

@@ -2,36 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/local"
 )
-
-// ranks runs f at size ranks, which are goroutines of this process.
-func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
-	transports, err := mem.New(size, mem.Options{})
-	require.NoError(t, err)
-	errs := make([]error, size)
-	var wg sync.WaitGroup
-	for rank, tr := range transports {
-		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
-			if err != nil {
-				errs[rank] = err
-				return
-			}
-			errs[rank] = errors.Join(f(t.Context(), comm), comm.Close())
-		})
-	}
-	wg.Wait()
-	require.NoError(t, errors.Join(errs...))
-}
 
 // TestMean checks that the moments are right for every number of ranks, even if some ranks have no
 // numbers, and that all ranks get the same bits.
@@ -39,10 +17,10 @@ func TestMean(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		for _, n := range []int{0, 1, 4, 10_000} {
 			got := make([]moments, size)
-			ranks(t, size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
+			require.NoError(t, local.Run(t.Context(), size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
 				got[comm.Rank()], err = check(ctx, comm, n)
 				return err
-			})
+			}))
 			for _, m := range got {
 				require.Equal(t, got[0], m)
 				require.EqualValues(t, n, m.N)

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"errors"
-	"sync"
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/local"
 )
 
 // TestMetadata checks that at the end all servers know the newest versions of the same objects, and
@@ -16,22 +15,11 @@ import (
 func TestMetadata(t *testing.T) {
 	const objects = 25
 	for _, size := range []int{1, 2, 7} {
-		transports, err := mem.New(size, mem.Options{})
-		require.NoError(t, err)
-		servers, opens, errs := make([]*server, size), make([][]int64, size), make([]error, size)
-		var wg sync.WaitGroup
-		for rank, tr := range transports {
-			wg.Go(func() {
-				comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
-				if err == nil {
-					servers[rank], opens[rank], err = serve(t.Context(), comm, objects)
-					err = errors.Join(err, comm.Close())
-				}
-				errs[rank] = err
-			})
-		}
-		wg.Wait()
-		require.NoError(t, errors.Join(errs...))
+		servers, opens := make([]*server, size), make([][]int64, size)
+		require.NoError(t, local.Run(t.Context(), size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
+			servers[comm.Rank()], opens[comm.Rank()], err = serve(ctx, comm, objects)
+			return err
+		}))
 		open, bytes := int64(0), int64(0)
 		for _, s := range servers {
 			require.Equal(t, servers[0].objects, s.objects)

@@ -2,37 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/local"
 )
-
-// ranks runs f at size ranks, which are goroutines of this process. It returns the errors of the
-// ranks.
-func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) []error {
-	transports, err := mem.New(size, mem.Options{})
-	require.NoError(t, err)
-	errs := make([]error, size)
-	var wg sync.WaitGroup
-	for rank, tr := range transports {
-		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
-			if err != nil {
-				errs[rank] = err
-				return
-			}
-			errs[rank] = errors.Join(f(t.Context(), comm), comm.Close())
-		})
-	}
-	wg.Wait()
-	return errs
-}
 
 // TestTraining checks that the loss decreases, to about the same value for every number of ranks,
 // and that all ranks have the same weights. A second run has the same weights, too.
@@ -40,7 +17,7 @@ func TestTraining(t *testing.T) {
 	var alone float64
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		once := func() (hash uint64) {
-			require.NoError(t, errors.Join(ranks(t, size, func(ctx context.Context, comm *schedgen.Comm) error {
+			require.NoError(t, local.Run(t.Context(), size, func(ctx context.Context, comm *schedgen.Comm) error {
 				before, after, own, err := train(ctx, comm, 200, 60)
 				if err == nil && after > before/2 {
 					err = fmt.Errorf("loss %v before and %v after", before, after)
@@ -53,7 +30,7 @@ func TestTraining(t *testing.T) {
 					require.InEpsilon(t, alone, after, 1e-6)
 				}
 				return err
-			})...))
+			}))
 			return hash
 		}
 		require.Equal(t, once(), once(), "%d ranks", size)
@@ -62,21 +39,23 @@ func TestTraining(t *testing.T) {
 
 // TestWeightsThatDiffer checks that a single different bit is noticed.
 func TestWeightsThatDiffer(t *testing.T) {
-	for rank, err := range ranks(t, 3, func(ctx context.Context, comm *schedgen.Comm) error {
+	errs := make([]error, 3)
+	require.NoError(t, local.Run(t.Context(), len(errs), func(ctx context.Context, comm *schedgen.Comm) error {
 		net := newNetwork(2, 3, 1)
 		if comm.Rank() == 1 {
 			net.layers[1].weights[2] *= 1 + 1e-15
 		}
-		_, err := net.sameEverywhere(ctx, comm)
-		return err
-	}) {
+		_, errs[comm.Rank()] = net.sameEverywhere(ctx, comm)
+		return nil
+	}))
+	for rank, err := range errs {
 		require.ErrorContains(t, err, fmt.Sprintf("rank %d: weights differ", rank))
 	}
 }
 
 // TestGradients compares the gradients with differences of the loss.
 func TestGradients(t *testing.T) {
-	require.NoError(t, errors.Join(ranks(t, 1, func(ctx context.Context, comm *schedgen.Comm) error {
+	require.NoError(t, local.Run(t.Context(), 1, func(ctx context.Context, comm *schedgen.Comm) error {
 		own := []sample{sampleAt(1), sampleAt(2), sampleAt(3)}
 		loss := func(l, w int, by float64) float64 {
 			net := newNetwork(2, 3, 3, 1)
@@ -94,7 +73,7 @@ func TestGradients(t *testing.T) {
 			}
 		}
 		return err
-	})...))
+	}))
 }
 
 func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 50, 5)) }
