@@ -97,20 +97,6 @@ func differ[T float32 | float64](c *schedgen.Comm, got, want []T) error {
 	return nil
 }
 
-// groupOf joins ranks on a transport that may lose and overtake, and has windows or not.
-func groupOf(t require.TestingT, size int, o mem.Options, cfg schedgen.Config) []*schedgen.Comm {
-	transports, err := mem.New(size, o)
-	require.NoError(t, err)
-	comms := make([]*schedgen.Comm, size)
-	for rank := range comms {
-		own := cfg
-		own.Transport = transports[rank]
-		comms[rank], err = schedgen.Join(context.Background(), own)
-		require.NoError(t, err)
-	}
-	return comms
-}
-
 // divided gives each number to any of the ranks.
 func divided(r *rand.Rand, xs []float64, ranks int) [][]float64 {
 	parts := make([][]float64, ranks)

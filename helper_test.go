@@ -14,7 +14,12 @@ import (
 
 // group joins size ranks in this process.
 func group(t require.TestingT, size int, cfg schedgen.Config) []*schedgen.Comm {
-	transports, err := mem.New(size, mem.Options{Queue: 4096})
+	return groupOf(t, size, mem.Options{Queue: 4096}, cfg)
+}
+
+// groupOf joins size ranks in this process, on a network with the options o.
+func groupOf(t require.TestingT, size int, o mem.Options, cfg schedgen.Config) []*schedgen.Comm {
+	transports, err := mem.New(size, o)
 	require.NoError(t, err)
 	comms := make([]*schedgen.Comm, size)
 	for rank := range comms {
