@@ -50,7 +50,11 @@ type Loc[T any] struct {
 // because they cannot compare functions. T is the type of the elements.
 //
 // f may be called with parts of the vector, in any order. If the program has several communicators,
-// several goroutines may call f at a time.
+// several goroutines may call f at a time. f must not call a communicator, which would wait for
+// itself, and must not end its goroutine, as t.FailNow does.
+//
+// If f panics, the collective, or Request.Wait, panics at this rank with the same text and f's
+// stack. The communicator has then failed, and the other ranks get ErrAborted with the text.
 func Func[T any](name string, commutative bool, f func(dst, src []T)) Op {
 	op := fold.Func(name, commutative, f)
 	return Op{&op}
@@ -95,7 +99,7 @@ func foldFor[T any](c *Comm, o Op) (*runtime.Fold, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &runtime.Fold{Name: op.Name() + " of " + typ.String(), Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel)}
+	made := &runtime.Fold{Name: op.Name() + " of " + typ.String(), Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel), Trusted: !op.Custom()}
 	copy(c.folds[1:], c.folds[:])
 	c.folds[0] = foldOf{o.op, typ, made}
 	return made, nil

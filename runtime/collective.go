@@ -203,6 +203,9 @@ func (c *Comm) run(ctx context.Context, k kind, mem *core.Buffers, root int, f f
 		err = c.operate(ctx, k, mem, root, f)
 	}
 	c.vacate()
+	if err != nil {
+		raise(err)
+	}
 	return err
 }
 

@@ -42,6 +42,10 @@ func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f
 	}
 	q.Own(p, mem)
 	if !c.through(q, p, mem, looks, yields) {
+		if err := q.Broken(); err != nil {
+			begun, _ := c.core.Seq()
+			c.core.Fail(p.Name, begun+1, err)
+		}
 		q.Undo(mem)
 		return false
 	}

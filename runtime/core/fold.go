@@ -22,6 +22,9 @@ type Fold struct {
 	Element  int    // bytes of an element, at least 1: chunks are cut at elements
 	Commutes bool   // a·b has the same bits as b·a, so contributions need not be folded in the order of ranks
 	Kernel   Kernel
+	// Trusted says that Kernel neither panics nor ends its goroutine, so it is called without a
+	// guard. The kernels of package fold can be trusted.
+	Trusted bool
 }
 
 // cells say where the partial results of a rank lie.
@@ -91,14 +94,13 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 
 // folding is the state of an operation that folds.
 type folding struct {
-	kernel  Kernel
-	element int         // bytes of an element; chunks are cut at elements
-	memory  []byte      // partial results, and the copy of In if there is one
-	bounds  []int       // start of each cell in memory, and the end of the last one
-	made    []ir.Slot   // slots that folds have made and whose rules have not fired yet
-	copied  int         // bytes of the copy of In, at the end of memory
-	later   []ir.Action // long folds still to do, in order
-	done    int         // bytes of the first of later that are done
+	with   Fold        // its Element is 1 if the operation does not fold; chunks are cut at elements
+	memory []byte      // partial results, and the copy of In if there is one
+	bounds []int       // start of each cell in memory, and the end of the last one
+	made   []ir.Slot   // slots that folds have made and whose rules have not fired yet
+	copied int         // bytes of the copy of In, at the end of memory
+	later  []ir.Action // long folds still to do, in order
+	done   int         // bytes of the first of later that are done
 }
 
 // openFolds prepares o to fold. It may use memory. If results would overwrite contributions, it
@@ -127,11 +129,11 @@ func (o *op) openFolds(memory []byte) {
 // bounds returns the start and end of chunk k in a block of n bytes.
 func (o *op) bounds(n, k int) (lo, hi int) {
 	per := o.plan.places.per
-	if o.folds.element <= 1 {
+	if o.folds.with.Element <= 1 {
 		return ir.ChunkBounds(n, per, k)
 	}
-	lo, hi = ir.ChunkBounds(n/o.folds.element, per, k)
-	return lo * o.folds.element, hi * o.folds.element
+	lo, hi = ir.ChunkBounds(n/o.folds.with.Element, per, k)
+	return lo * o.folds.with.Element, hi * o.folds.with.Element
 }
 
 // inputBlock returns the start of a block of the contribution in In, and its length in bytes.
@@ -184,36 +186,45 @@ func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
 	return f.memory[lo : lo+bytes : lo+bytes], bytes
 }
 
-// fold makes a slot of o from operands: now, or later if they are longer than atOnce bytes.
-func (o *op) fold(operands []ir.Action, atOnce int) {
+// fold makes a slot of o from operands: now, or later if they are longer than ops.FoldAtOnce bytes.
+func (ops *operations) fold(o *op, operands []ir.Action) {
 	made := operands[0].As
 	if o.machine.Has(made) {
 		return // it came from another rank, with the same bytes
 	}
 	dst := o.bytesOf(made)
-	if atOnce > 0 && len(dst) > atOnce {
+	if ops.FoldAtOnce > 0 && len(dst) > ops.FoldAtOnce {
 		o.folds.later = append(o.folds.later, operands...) // a copy: the rules' actions may be scratch
+		ops.folding = true
 		return
 	}
-	o.foldPart(operands, dst, 0, len(dst))
-	o.folds.made = append(o.folds.made, made)
+	if ops.foldPart(o, operands, dst, 0, len(dst)) {
+		o.folds.made = append(o.folds.made, made)
+	}
 }
 
-// foldPart makes bytes lo … hi-1 of dst from operands, from left to right.
-func (o *op) foldPart(operands []ir.Action, dst []byte, lo, hi int) {
+// foldPart makes bytes lo … hi-1 of dst from operands, from left to right. If the kernel panics,
+// foldPart fails the core and returns false.
+func (ops *operations) foldPart(o *op, operands []ir.Action, dst []byte, lo, hi int) bool {
 	if lo == hi {
-		return
+		return true
 	}
 	dst = dst[lo:hi]
-	first := o.bytesOf(operands[0].Slot)[lo:hi]
+	left := o.bytesOf(operands[0].Slot)[lo:hi]
 	if len(operands) == 1 {
-		copy(dst, first)
-		return
+		copy(dst, left)
+		return true
 	}
-	o.folds.kernel(dst, first, o.bytesOf(operands[1].Slot)[lo:hi])
-	for _, a := range operands[2:] {
-		o.folds.kernel(dst, dst, o.bytesOf(a.Slot)[lo:hi])
+	for _, a := range operands[1:] {
+		if err := o.folds.with.apply(dst, left, o.bytesOf(a.Slot)[lo:hi]); err != nil {
+			e := &OpError{Op: o.plan.Name, Rank: ops.Rank, Epoch: ops.Epoch, Seq: o.seq, Err: err}
+			ops.progress(e)
+			ops.fate.fail(e, true)
+			return false
+		}
+		left = dst
 	}
+	return true
 }
 
 // Work does a part of a long fold, and reports whether there was one. The driver can take arriving
@@ -237,9 +248,11 @@ func (ops *operations) work(o *op) {
 	f := &o.folds
 	fold := ir.MessageOf(f.later)
 	dst := o.bytesOf(fold[0].As)
-	part := ops.FoldAtOnce - ops.FoldAtOnce%f.element
-	end := min(f.done+max(part, f.element), len(dst))
-	o.foldPart(fold, dst, f.done, end)
+	part := ops.FoldAtOnce - ops.FoldAtOnce%f.with.Element
+	end := min(f.done+max(part, f.with.Element), len(dst))
+	if !ops.foldPart(o, fold, dst, f.done, end) {
+		return
+	}
 	if f.done = end; end < len(dst) {
 		return
 	}

@@ -66,10 +66,10 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.spans.set(mem.Counts)
 	o.mem.Counts = nil // from now on they are the caller's again
 	if f := mem.Fold; f != nil {
-		o.folds.kernel, o.folds.element = f.Kernel, f.Element
+		o.folds.with = *f
 		o.mem.Fold = nil
 	} else {
-		o.folds.kernel, o.folds.element = nil, 1
+		o.folds.with = Fold{Element: 1}
 	}
 	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)

@@ -23,13 +23,14 @@ import (
 
 // Quick is an operation that a rank may run at once.
 type Quick struct {
-	Flag  wire.Flag // the flag in its lines; From is this rank, or another rank for lines that it reads
-	Steps []Step    // in order
-	root  int
-	turn  uint64 // as op.turn
-	noted bool
-	cells []byte // memory of partial results
-	given []byte // the caller's contribution, if it is copied because the result overwrites it
+	Flag   wire.Flag // the flag in its lines; From is this rank, or another rank for lines that it reads
+	Steps  []Step    // in order
+	root   int
+	turn   uint64 // as op.turn
+	noted  bool
+	cells  []byte // memory of partial results
+	given  []byte // the caller's contribution, if it is copied because the result overwrites it
+	broken error  // the panic of the kernel; the core then fails
 }
 
 // Step waits for at most one line, and then writes lines and folds.
@@ -254,6 +255,10 @@ func (q *Quick) Own(p *Plan, mem *Buffers) {
 	q.given, mem.In = mem.In, q.cells[partial:]
 }
 
+// Broken returns the panic of the kernel, or nil. The caller then fails the core, whose next
+// operation has not begun.
+func (q *Quick) Broken() error { return q.broken }
+
 // Undo restores mem as before Own, for an operation that must Begin after all.
 func (q *Quick) Undo(mem *Buffers) {
 	if q.given != nil {
@@ -274,13 +279,16 @@ func (c *Core) Note(p *Plan, q *Quick) {
 	}
 }
 
-// Write writes the lines of a step and folds. It returns false if the operation must Begin.
+// Write writes the lines of a step and folds. It returns false if the operation must Begin, or if
+// the kernel has panicked: see Broken.
 func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	net := c.ops.ledger.shelf
 	for i := range s.acts {
 		switch w := &s.acts[i]; {
 		case w.made != ir.None:
-			q.fold(w, mem)
+			if q.broken = q.fold(w, mem); q.broken != nil {
+				return false
+			}
 		case s.Chunk:
 			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, w.from.of(mem, q.cells), mem.Block); !ok {
 				return false
@@ -294,19 +302,23 @@ func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	return true
 }
 
-func (q *Quick) fold(w *act, mem *Buffers) {
+// fold returns an error if the kernel panics.
+func (q *Quick) fold(w *act, mem *Buffers) error {
 	if mem.Block == 0 {
-		return
+		return nil
 	}
-	into, first := w.into.of(mem, q.cells), w.of[0].of(mem, q.cells)
+	into, left := w.into.of(mem, q.cells), w.of[0].of(mem, q.cells)
 	if len(w.of) == 1 {
-		copy(into, first)
-		return
+		copy(into, left)
+		return nil
 	}
-	mem.Fold.Kernel(into, first, w.of[1].of(mem, q.cells))
-	for _, x := range w.of[2:] {
-		mem.Fold.Kernel(into, into, x.of(mem, q.cells))
+	for _, x := range w.of[1:] {
+		if err := mem.Fold.apply(into, left, x.of(mem, q.cells)); err != nil {
+			return err
+		}
+		left = into
 	}
+	return nil
 }
 
 // Through ends the next operation, all of whose steps have been made.

@@ -176,8 +176,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		switch a := actions[0]; {
 		case a.Op == ir.Fold:
 			n = len(ir.MessageOf(actions))
-			o.fold(actions[:n], ops.FoldAtOnce)
-			ops.folding = ops.folding || len(o.folds.later) > 0
+			ops.fold(o, actions[:n])
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
 		case o.turn != 0 && lines.IsFlag(a.Slot):

@@ -139,7 +139,7 @@ func (sv *surveys) open(origin int, body []byte) (seq uint64) {
 	a.next++
 	var kernel survey.Fold
 	if sv.fold != nil {
-		kernel = survey.Fold(sv.fold.Kernel)
+		kernel = sv.join
 	}
 	q.state = survey.New(a.tree, kernel)
 	a.open = append(a.open, q)
@@ -157,6 +157,13 @@ func (sv *surveys) open(origin int, body []byte) (seq uint64) {
 		sv.tasks = append(sv.tasks, task{origin: origin, seq: q.seq, body: body})
 	}
 	return q.seq
+}
+
+// join folds answers. If the kernel panics, the core fails, and the result goes to no rank.
+func (sv *surveys) join(dst, a, b []byte) {
+	if err := sv.fold.apply(dst, a, b); err != nil {
+		sv.fate.broken("ask", 0, err)
+	}
 }
 
 // send sends a frame about a question. It may refer to body from then on.
@@ -178,7 +185,7 @@ func (sv *surveys) own(origin int, q *inquiry, a survey.Answer) {
 // passOn passes the answers of this rank's sub-tree on if all are in.
 func (sv *surveys) passOn(origin int, q *inquiry) {
 	switch {
-	case !q.state.Complete():
+	case !q.state.Complete() || sv.fate.err != nil:
 	case origin == sv.Rank:
 		sv.conclude(origin, q, q.state.Answer())
 	case !sv.members.Gone(q.state.Tree().Parent):

@@ -66,5 +66,8 @@ func (o Op) Name() string { return o.name }
 // NaNs.
 func (o Op) Commutative() bool { return o.commutative }
 
+// Custom reports whether Func has made o, so its kernel calls a function of the program.
+func (o Op) Custom() bool { return o.user != nil }
+
 // String returns the name of the operation.
 func (o Op) String() string { return o.name }

@@ -206,7 +206,7 @@ func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	} else if call.fold != nil {
 		c.call = call
 		if element, commutes := int(call.element), call.commutes != 0; c.fold.Element != element || c.fold.Commutes != commutes {
-			c.fold = runtime.Fold{Name: anOperation, Element: element, Commutes: commutes, Kernel: c.kernel}
+			c.fold = runtime.Fold{Name: anOperation, Element: element, Commutes: commutes, Kernel: c.kernel, Trusted: true}
 		}
 		do.Fold = &c.fold
 	}
