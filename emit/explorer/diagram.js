@@ -139,26 +139,27 @@ function legNode(g, l) {
   const at = armOf(g, l);
   const what = `${l.kind === 'mcast' ? 'multicast of ' : ''}${few(l.names, 12)} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
   const node = svg('g', {
-    class: `leg ${l.kind}${l.lost ? ' lost' : ''}${l.first || l.lost ? '' : ' again'}`, style: kindStyle(l.kind),
+    class: `leg ${l.kind}${l.lost ? ' lost' : l.late ? ' late' : l.first ? '' : ' again'}`, style: kindStyle(l.kind),
     'data-kind': l.kind, 'data-from': l.from, 'data-to': l.to, 'data-slot': l.names.join(' '), 'data-arrive': l.arrive,
-  }, svg('title', {}, what + (l.lost ? ', lost' : l.first ? '' : ', not the first copy')));
+  }, svg('title', {}, what + (l.lost ? ', lost' : l.late ? ', late: it has not arrived yet' : l.first ? '' : ', not the first copy')));
   if (l.kind === 'mcast') {
     for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${what}`], ['data-key', l.key]]) node.setAttribute(key, value);
   }
-  node.append(...strokes(at, l.lost, isOpen(l.kind)));
+  node.append(...strokes(at, l.lost ? 'lost' : l.late ? 'late' : '', isOpen(l.kind)));
   const label = g.labels.get(l);
   if (label) node.append(tag(at, label.text, label.part));
   return node;
 }
 
-function strokes(at, lost, open) {
-  const {x1, y1, x2, y2} = at, length = Math.hypot(x2 - x1, y2 - y1) || 1;
+// strokes draws an arrow. A lost one ends in a cross, and a late one fades out.
+function strokes(at, fate, open) {
+  const {x1, y1, x2, y2} = at, length = Math.hypot(x2 - x1, y2 - y1) || 1, lost = fate === 'lost', late = fate === 'late';
   const ux = (x2 - x1) / length, uy = (y2 - y1) / length, ex = lost ? x2 - 5 : x2, ey = y2;
-  const short = lost || open ? 0 : 6, wing = side => `${ex - 9 * ux - 4 * side * uy} ${ey - 9 * uy + 4 * side * ux}`;
-  const head = lost ? `M${ex - 5} ${ey - 5}l10 10m0 -10l-10 10` : `M${wing(1)}L${ex} ${ey}L${wing(-1)}${open ? '' : 'Z'}`;
+  const short = late ? length / 2 : lost || open ? 0 : 6, wing = side => `${ex - 9 * ux - 4 * side * uy} ${ey - 9 * uy + 4 * side * ux}`;
+  const head = lost ? `M${ex - 5} ${ey - 5}l10 10m0 -10l-10 10` : late ? `M${(x1 + x2) / 2} ${(y1 + y2) / 2}L${x2} ${y2}` : `M${wing(1)}L${ex} ${ey}L${wing(-1)}${open ? '' : 'Z'}`;
   return [
     svg('line', {class: 'shaft', x1, y1, x2: ex - short * ux, y2: ey - short * uy}),
-    svg('path', {class: lost ? 'cross' : open ? 'head open' : 'head', d: head}),
+    svg('path', {class: lost ? 'cross' : late ? 'dots' : open ? 'head open' : 'head', d: head}),
     svg('line', {class: 'hit', x1, y1, x2, y2}),
   ];
 }
@@ -196,7 +197,7 @@ function ghostNode(g, s) {
   const at = ends(g, g.tracks.length - 1, s.key, from, s.rank);
   const shift = 14;
   const node = svg('g', {class: 'leg ghost path', 'data-step': s.index}, svg('title', {}, s.text));
-  node.append(...strokes({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.from < 0), tag({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.slot, 0.74));
+  node.append(...strokes({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.from < 0 ? 'lost' : '', false), tag({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.slot, 0.74));
   return node;
 }
 

@@ -102,6 +102,7 @@ function legend() {
   const used = data.kinds.filter(kind => view.legs.some(l => l.kind === kind.id));
   const items = used.map(kind => [kind.id, view.legs.some(l => l.kind === kind.id && l.names.length > 1) ? kind.many : kind.name]);
   if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
+  if (view.legs.some(l => l.late)) items.push(['late', 'late: it has not arrived yet']);
   if (view.steps.some(s => s.from >= 0 && view.run.slots[s.id] >= 0)) items.push(['path', 'the counterexample']);
   if (view.ghosts.length) items.push(['ghost path', 'never happens']);
   $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)),
@@ -110,8 +111,8 @@ function legend() {
 
 function sample(kind) {
   const box = svg('svg', {width: 38, height: 12, 'aria-hidden': true});
-  const leg = svg('g', {class: `leg ${kind}`, style: kindStyle(kind === 'lost' ? 'mcast' : kind)}); // kind is a class of .leg, too
-  leg.append(...strokes({x1: 1, y1: 6, x2: 37, y2: 6}, kind === 'lost', isOpen(kind)));
+  const leg = svg('g', {class: `leg ${kind}`, style: kindStyle(kind === 'lost' ? 'mcast' : kind === 'late' ? 'put' : kind)}); // kind is a class of .leg, too
+  leg.append(...strokes({x1: 1, y1: 6, x2: 37, y2: 6}, kind, isOpen(kind)));
   box.append(leg);
   return box;
 }

@@ -175,7 +175,8 @@ function repairs(e) {
 }
 
 // legs lists every message of a run, and a multicast once for each receiver. A leg is a first copy
-// if it brings a slot that its rule has not sent before.
+// if it brings a slot that its rule has not sent before. A leg whose slots stay unset is lost if it
+// is of a multicast. Other messages arrive at last, and are late in such a run.
 function legs(e) {
   const out = [], had = new Set();
   for (const id of e.fired) {
@@ -194,10 +195,10 @@ function legs(e) {
 
 function leg(e, id, rule, act, to) {
   const slots = act.sets.map(name => slotOf(e.p, to, name)), arrive = e.rules[id] + 1, name = namesTogether(act.names);
-  const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, name);
+  const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, name), held = slots.every(slot => e.world.without.has(slot));
   return {
     id, slots, names: act.names, name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
-    lost: lost || slots.every(slot => e.world.without.has(slot)), first: slots.some(slot => e.causes[slot] === id) && !lost, key: legKey(rule.rank, to, name),
+    lost: lost || held && act.op === 'mcast', late: held && act.op === 'put', first: slots.some(slot => e.causes[slot] === id) && !lost, key: legKey(rule.rank, to, name),
   };
 }
 

@@ -32,11 +32,13 @@ const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repai
 function tellRound(view, round) {
   if (round === 0) return view.p.ranks === 1 ? 'The only rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
   const now = view.legs.filter(l => l.arrive === round);
-  const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost), kind)).filter(Boolean);
+  const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost && !l.late), kind)).filter(Boolean);
   const made = view.folds.filter(f => f.round === round);
   if (made.length) parts.push(few(made.map(f => `rank ${f.rank} folds ${f.name}${tellTerm(view, f.slot)}`)));
   const lost = now.filter(l => l.lost);
   if (lost.length) parts.push(`lost: ${few(lost.map(l => `${l.name} to ${l.to}`))}`);
+  const late = now.filter(l => l.late);
+  if (late.length) parts.push(`late: ${few(late.map(l => `${l.name} to ${l.to}`))}`);
   const back = view.returns.flatMap((at, rank) => at === round ? [rank] : []);
   if (back.length) parts.push(`${ranksNamed(back)} ${back.length === 1 ? 'returns' : 'return'}`);
   return `Round ${round}: ${parts.join('; ') || 'nothing'}.`;
@@ -152,6 +154,6 @@ function tellTotals(view) {
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
   const parts = [count(latestOf(view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'), count(view.folds.length, 'fold'),
     count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
-  const lost = view.legs.filter(l => l.lost).length;
-  return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
+  const lost = view.legs.filter(l => l.lost).length, late = view.legs.filter(l => l.late).length;
+  return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '') + (late ? ` · ${late} late` : '');
 }
