@@ -92,7 +92,7 @@ func (c *Comm) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	defer c.drv.mu.Unlock()
 	switch err := c.core.Err(); {
 	case err != nil:
-		raise(err)
+		c.raise(err)
 		return nil, err
 	case c.answering.how == nil:
 		return nil, fmt.Errorf("%w: ask: this rank has not called Answers", ErrInput)
@@ -102,18 +102,18 @@ func (c *Comm) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	c.enter()
 	defer c.leave()
 	if err := c.await(ctx, askRoom{}); err != nil {
-		raise(err)
+		c.raise(err)
 		return nil, c.publishError("ask", err)
 	}
 	seq := c.core.Ask(question)
 	c.attend()
 	if err := c.await(ctx, asked(seq)); err != nil {
 		c.core.Disregard(seq)
-		raise(err)
+		c.raise(err)
 		return nil, c.publishError("ask", err)
 	}
 	data, err, _ := c.core.Result(seq)
-	raise(err)
+	c.raise(err)
 	return data, err
 }
 

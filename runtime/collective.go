@@ -203,9 +203,7 @@ func (c *Comm) run(ctx context.Context, k kind, mem *core.Buffers, root int, f f
 		err = c.operate(ctx, k, mem, root, f)
 	}
 	c.vacate()
-	if err != nil {
-		raise(err)
-	}
+	c.raise(err)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -29,7 +30,8 @@ type Comm struct {
 	rank int
 	size int
 
-	blocking Request // the request of Bcast and Barrier
+	blocking Request     // the request of Bcast and Barrier
+	raised   atomic.Bool // a call has passed the panic of a Fold's Kernel on
 
 	// The driver's lock guards all fields below.
 	core      *core.Core

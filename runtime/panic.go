@@ -24,9 +24,12 @@ func (r raised) Unwrap() error { return r.PanicError }
 
 // raise panics if err is the first news of a Kernel's panic. The caller has left the communicator
 // in order, so its deferred calls may use it.
-func raise(err error) {
+func (c *Comm) raise(err error) {
+	if err == nil {
+		return // before p is allocated
+	}
 	var p *PanicError
-	if errors.As(err, &p) && p.Raise() {
+	if errors.As(err, &p) && !c.raised.Swap(true) {
 		panic(raised{p})
 	}
 }

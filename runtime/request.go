@@ -103,7 +103,7 @@ func (r *Request) Wait(ctx context.Context) error {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
 	if r.ended {
-		raise(r.err)
+		c.raise(r.err)
 		return r.err
 	}
 	c.enter()
@@ -113,7 +113,7 @@ func (r *Request) Wait(ctx context.Context) error {
 	}
 	c.leave()
 	if r.ended {
-		raise(r.err)
+		c.raise(r.err)
 		return r.err
 	}
 	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", err)}
@@ -128,7 +128,7 @@ func (r *Request) Test() (ended bool, err error) {
 	if !r.ended && c.drv.parking.driving == 0 && !c.closing {
 		c.drv.poll()
 	}
-	raise(r.err)
+	c.raise(r.err)
 	return r.ended, r.err
 }
 

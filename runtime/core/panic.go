@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 )
 
 // PanicError says that the Kernel of a [Fold] has panicked. The core fails by it.
@@ -11,17 +10,12 @@ type PanicError struct {
 	Fold  string // the name of the Fold
 	Value any    // the value of the panic
 	Stack []byte // of the goroutine, when the Kernel panicked
-
-	raised atomic.Bool
 }
 
 // Error names the operation and the value.
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("the function of the operation %q has panicked: %v", e.Fold, e.Value)
 }
-
-// Raise returns true once: the caller then panics, as the Kernel did.
-func (e *PanicError) Raise() bool { return !e.raised.Swap(true) }
 
 // apply makes dst from a and b.
 func (f *Fold) apply(dst, a, b []byte) error {
