@@ -20,6 +20,12 @@ func hostIn(addr string) string {
 	return host
 }
 
+// portIn returns the port of "host:port".
+func portIn(addr string) string {
+	_, port, _ := net.SplitHostPort(addr) // an invalid address has no port
+	return port
+}
+
 // isName reports whether host is a name other than localhost.
 func isName(host string) bool {
 	return contact.AddressesIn(host) == nil && host != "" && host != "localhost"

@@ -100,6 +100,7 @@ func (c *Config) fill() (err error) {
 	if c.credentials, err = contact.NewCredentials(c.Key, c.Encrypt); err != nil {
 		return err
 	}
+	seeks := c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil) // needs Coordinator
 	switch {
 	case c.Size < 1 || c.Size > ir.MaxRanks:
 		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)
@@ -109,8 +110,10 @@ func (c *Config) fill() (err error) {
 		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)
 	case len(c.Blob) > MaxBlob:
 		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
-	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil):
+	case seeks && c.Coordinator == "":
 		return errors.New("no coordinator address")
+	case seeks && portIn(c.Coordinator) == "0":
+		return fmt.Errorf("the coordinator's address %s has port 0, where no other rank can find rank 0", c.Coordinator)
 	}
 	if _, ok := c.Listener.(contact.Deadliner); c.Share != nil && !ok {
 		return fmt.Errorf("a listener cannot be shared that cannot be told to stop accepting: %T", c.Listener)

@@ -91,6 +91,26 @@ func TestNamesThatNeverCome(t *testing.T) {
 	})
 }
 
+// An address that never becomes valid is an error at once, at all ranks.
+func TestAddressesThatAreNone(t *testing.T) {
+	for at, want := range map[string]string{
+		"nonsense":   "address nonsense: missing port in address",
+		"node0:22x":  "unknown port",
+		"node0:8e4":  "unknown port",
+		"node0:-1":   "invalid port",
+		"node0:0":    "the coordinator's address node0:0 has port 0, where no other rank can find rank 0",
+		"node0:7:77": "too many colons",
+	} {
+		for rank := range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, _, err := Meet(ctx, Config{Rank: rank, Size: 2, Coordinator: at})
+			require.NoError(t, ctx.Err(), at)
+			cancel()
+			require.ErrorContains(t, err, want, "rank %d at %s", rank, at)
+		}
+	}
+}
+
 // A host name that stands for the loopback interface is refused by all ranks, if they are apart.
 func TestLoopbackNames(t *testing.T) {
 	for rank := range 2 {

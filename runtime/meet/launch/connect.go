@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/hybrid"
@@ -81,9 +82,19 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 		}
 		cfg := m.Config(p)
 		cfg.Key, cfg.Encrypt = key, encrypt
-		return t.join(ctx, cfg, p.getenv(t.where))
+		joined, err := t.join(ctx, cfg, p.getenv(t.where))
+		return joined, p.blameCoordinator(err)
 	}
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast, shm or verbs", name)
+}
+
+// blameCoordinator adds SCHEDGEN_COORDINATOR to the error of a rank 0 that cannot listen there.
+func (p *Position) blameCoordinator(err error) error {
+	at, op := p.getenv("SCHEDGEN_COORDINATOR"), new(net.OpError)
+	if at == "" || p.Rank > 0 || !errors.As(err, &op) || op.Op != "listen" {
+		return err
+	}
+	return fmt.Errorf("SCHEDGEN_COORDINATOR is %q: %w", at, err)
 }
 
 // Key returns the key that the environment names, or none, and whether the environment asks for

@@ -190,7 +190,7 @@ func TestConnectRefuses(t *testing.T) {
 	}{
 		"by hand, nowhere":      {byHand, "set SCHEDGEN_COORDINATOR"},
 		"Kubernetes, nowhere":   {pod, "set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT"},
-		"Kubernetes, no port":   {pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello"), `SCHEDGEN_COORDINATOR is "hello-0.hello": `},
+		"Kubernetes, no port":   {pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello"), `SCHEDGEN_COORDINATOR is "hello-0.hello", want HOST:PORT with a port from 1 to 65535`},
 		"Open MPI, two hosts":   {openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_MCA_orte_hnp_uri is empty, and PMIX_NAMESPACE, \"77\", does not tell mpirun's host"},
 		"Open MPI, rank 0 away": {openMPI4.and("OMPI_MCA_orte_local_daemon_uri", "76.1;tcp://10.0.0.8:9").and("PMIX_HOSTNAME", "node8"), "start them by mpirun -x SCHEDGEN_COORDINATOR=node8:" + strconv.Itoa(portOf("77"))},
 		"Open MPI 5, away":      {openMPI5.and("PMIX_SERVER_URI41", "prterun-node-7-123@0.1;tcp4://127.0.0.1:9").and("PMIX_HOSTNAME", "node-8"), "start them by mpirun -x SCHEDGEN_COORDINATOR=node-8:"},
@@ -215,6 +215,34 @@ func TestConnectRefuses(t *testing.T) {
 			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get, nil, nil)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+// An address at which ranks can never meet is refused at once, at every rank and whatever the
+// launcher. The error names the variable.
+func TestCoordinatorsThatAreNoAddresses(t *testing.T) {
+	for _, e := range []env{byHand, slurm, pod} {
+		for _, at := range []string{"nonsense", "99999", "127.0.0.1:22x", "127.0.0.1:0", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:7777"} {
+			for rank := range 2 {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				_, err := Connect(ctx, e.with(env{"SCHEDGEN_COORDINATOR": at}, rank, 2).get, nil, nil)
+				require.NoError(t, ctx.Err(), at)
+				cancel()
+				require.EqualError(t, err, fmt.Sprintf("rank %d of 2: SCHEDGEN_COORDINATOR is %q, want HOST:PORT with a port from 1 to 65535", rank, at))
+			}
+		}
+	}
+	// No other rank must find a rank alone.
+	requireConnected(t, connectAll(t, 1, func(int) env { return byHand.with(env{"SCHEDGEN_COORDINATOR": "127.0.0.1:0"}, 0, 1) }))
+}
+
+// A rank 0 that cannot listen at the address names the variable.
+func TestCoordinatorOfAnotherHost(t *testing.T) {
+	const at = "192.0.2.77:4000"
+	for _, transport := range []string{"tcp", "hybrid"} {
+		_, err := Connect(t.Context(), byHand.with(env{"SCHEDGEN_COORDINATOR": at, "SCHEDGEN_TRANSPORT": transport}, 0, 2).get, nil, nil)
+		require.ErrorIs(t, err, unix.EADDRNOTAVAIL)
+		require.ErrorContains(t, err, `rank 0 of 2: SCHEDGEN_COORDINATOR is "192.0.2.77:4000": `)
 	}
 }
 

@@ -19,10 +19,7 @@ func meetKubernetes(ctx context.Context, p *Position) (m MeetingPoint, err error
 	if m.Coordinator == "" {
 		return m, errors.New("set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT, the first pod's name below the job's headless service and a port")
 	}
-	host, port, err := net.SplitHostPort(m.Coordinator)
-	if err != nil {
-		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: %w", m.Coordinator, err)
-	}
+	host, port, _ := net.SplitHostPort(m.Coordinator) // checkCoordinator has accepted it
 	m.Doors = doorsOfPods(host, port, p.getenv("HOSTNAME"), p.Rank)
 	if p.Rank > 0 && m.Doors == nil {
 		return m, nil

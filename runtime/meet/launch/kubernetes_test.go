@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // Each pod's name follows from its number, so every pod knows where the others wait.
@@ -35,14 +37,16 @@ func TestDoorsOfPods(t *testing.T) {
 }
 
 func TestMeetInPods(t *testing.T) {
-	e := pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello:0") // port 0: a free port, for the test
+	_, port, err := net.SplitHostPort(porttest.Hold(t))
+	require.NoError(t, err)
+	e := pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello:"+port)
 	for rank := range 2 {
 		p, err := Find(e.with(nil, rank, 2).get)
 		require.NoError(t, err)
 		m, err := p.Meet(t.Context())
 		require.NoError(t, err)
 		require.True(t, m.Apart)
-		require.Equal(t, "hello-1.hello:0", m.Doors(1))
+		require.Equal(t, "hello-1.hello:"+port, m.Doors(1))
 		require.True(t, m.Listener.Addr().(*net.TCPAddr).IP.IsUnspecified(), "others may know a pod by another address than it knows itself")
 		require.NoError(t, m.Listener.Close())
 	}

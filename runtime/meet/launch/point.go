@@ -46,7 +46,11 @@ func (p *Position) Meet(ctx context.Context) (MeetingPoint, error) {
 }
 
 func (p *Position) meet(ctx context.Context) (MeetingPoint, error) {
-	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" && p.launcher != nil && p.launcher.rank != indexOfJob {
+	c := p.getenv("SCHEDGEN_COORDINATOR")
+	if err := p.checkCoordinator(c); err != nil {
+		return MeetingPoint{}, err
+	}
+	if c != "" && p.launcher != nil && p.launcher.rank != indexOfJob {
 		return MeetingPoint{Coordinator: c, Apart: p.apart}, nil
 	}
 	if p.Size == 1 {
@@ -57,6 +61,28 @@ func (p *Position) meet(ctx context.Context) (MeetingPoint, error) {
 		return m, fmt.Errorf("find where the ranks meet (%s): %w", p.Source, err)
 	}
 	return m, nil
+}
+
+// checkCoordinator checks the value of SCHEDGEN_COORDINATOR, which may be empty. A rank alone may
+// have port 0: no other rank must find it.
+func (p *Position) checkCoordinator(value string) error {
+	if value == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(value)
+	if err == nil && (portNumber(port) > 0 || port == "0" && p.Size == 1) {
+		return nil
+	}
+	return fmt.Errorf("SCHEDGEN_COORDINATOR is %q, want HOST:PORT with a port from 1 to 65535", value)
+}
+
+// portNumber returns the number of a port, or 0 if text is no number from 1 to 65535.
+func portNumber(text string) int {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(n)
 }
 
 // advice is added to errors of ranks that do not know where rank 0 is.

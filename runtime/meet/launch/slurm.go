@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -72,9 +71,9 @@ func firstPort(list string) (int, error) {
 	}
 	first, _, _ := strings.Cut(list, ",")
 	first, _, _ = strings.Cut(first, "-")
-	port, err := strconv.ParseUint(first, 10, 16)
-	if err != nil || port == 0 {
+	port := portNumber(first)
+	if port == 0 {
 		return 0, fmt.Errorf("%q does not begin with a port", list)
 	}
-	return int(port), nil
+	return port, nil
 }

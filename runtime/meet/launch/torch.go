@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"fmt"
-	"strconv"
 )
 
 // meetTorch takes the variables of torchrun. If torchrun's agent runs a store, MASTER_PORT is in
@@ -19,9 +18,9 @@ func meetTorch(ctx context.Context, p *Position) (MeetingPoint, error) {
 	case p.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":
 		return p.meetAt(host, portOf(job)), nil
 	}
-	port, err := strconv.ParseUint(p.getenv("MASTER_PORT"), 10, 16)
-	if err != nil || port == 0 {
+	port := portNumber(p.getenv("MASTER_PORT"))
+	if port == 0 {
 		return MeetingPoint{}, fmt.Errorf("MASTER_PORT is %q, want a port; %s", p.getenv("MASTER_PORT"), advice)
 	}
-	return p.meetAt(host, int(port)), nil
+	return p.meetAt(host, port), nil
 }

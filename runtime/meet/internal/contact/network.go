@@ -64,11 +64,15 @@ func (e *LoopbackError) Error() string {
 	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
 }
 
-// resolve returns the addresses of addr.
+// resolve returns the addresses of addr. The error is final if addr is no "host:port": in contrast
+// to a host, a port never becomes known later.
 func (t *TCP) resolve(ctx context.Context, addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
-		return nil, err
+		return nil, &FinalError{err}
 	}
 	if host == "" {
 		return []string{addr}, nil
@@ -129,7 +133,7 @@ func (t *TCP) Listen(ctx context.Context, addr string) (net.Listener, error) {
 				return l, nil
 			}
 		}
-		if !errors.As(err, new(*net.DNSError)) {
+		if IsFinal(err) || !errors.As(err, new(*net.DNSError)) {
 			return nil, err
 		}
 		trouble.Set(err.Error())
@@ -231,7 +235,8 @@ func race(ctx context.Context, c clock.Clock, attempt func(context.Context) (net
 }
 
 // FinalError is an error after which another attempt to reach the host is useless: the host has
-// gone too late to come again, sends nonsense, or does not have the same key.
+// gone too late to come again, sends nonsense, or does not have the same key; or its address is no
+// "host:port".
 type FinalError struct{ Err error }
 
 func (e *FinalError) Error() string { return e.Err.Error() }
