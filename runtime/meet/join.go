@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
@@ -21,7 +22,12 @@ type joiner struct {
 	bind string       // host for data
 	data net.Listener // where this rank accepts connections afterwards
 	to   int          // the rank to reach, now or last
+	at   string       // its address
 	last error        // why the last attempt failed
+
+	// proven says that the process at that address has proved the key. Otherwise any process may
+	// listen there: a rank without a key first answers when all ranks have come.
+	proven bool
 }
 
 // joined is the result of joining: nil when all ranks are prepared.
@@ -54,10 +60,14 @@ func (j *joiner) keepTrying() error {
 
 // absence says which rank is missing.
 func (j *joiner) absence() string {
-	if errors.Is(j.last, contact.ErrUnheard) {
-		return RankList([]int{j.to}) + " has gone and has not come again"
+	switch rank := RankList([]int{j.to}); {
+	case !errors.Is(j.last, contact.ErrUnheard):
+		return notCome([]int{j.to})
+	case j.proven:
+		return rank + " has gone and has not come again"
+	default:
+		return fmt.Sprintf("%s is not at %s, or not any more", rank, j.at)
 	}
-	return notCome([]int{j.to})
 }
 
 func timedOut(err error) bool {
@@ -103,7 +113,7 @@ func (j *joiner) joinAt(rank int, addr string) error {
 
 // reach returns a connection to a rank, over which the key is proved.
 func (j *joiner) reach(rank int, addr string) (net.Conn, error) {
-	j.to = rank
+	j.to, j.at, j.proven = rank, addr, false
 	if j.last == nil {
 		j.n.trouble.Set(fmt.Sprintf("%s has not answered yet at %s", RankList([]int{rank}), addr))
 	}
@@ -117,7 +127,11 @@ func (j *joiner) reach(rank int, addr string) (net.Conn, error) {
 		conn.Close()
 		return talk, err
 	}
-	j.n.trouble.Set(fmt.Sprintf("it is connected with %s at %s, which has not said yet that all ranks have come", RankList([]int{rank}), addr))
+	if j.proven = j.n.cfg.credentials.Mode != seal.Plain; j.proven {
+		j.n.trouble.Set(fmt.Sprintf("it is connected with %s at %s, which has not said yet that all ranks have come", RankList([]int{rank}), addr))
+	} else {
+		j.n.trouble.Set(fmt.Sprintf("it is connected with %s, which has not said yet that it is %s and that all ranks have come", addr, RankList([]int{rank})))
+	}
 	return talk, nil
 }
 
@@ -292,6 +306,8 @@ func (j *joiner) readVerdict(r io.Reader) error {
 		return fmt.Errorf("%w: %w", context.Cause(j.ctx), &verdict{why})
 	case j.ctx.Err() != nil:
 		return j.timeOver()
+	case errors.As(err, new(*contact.LengthError)):
+		return &contact.FinalError{Err: fmt.Errorf("%s, where %s should be, does not answer as a rank does: %w", j.at, j.who(), err)}
 	}
 	return &contact.FinalError{Err: fmt.Errorf("%s hung up: %w", j.who(), err)}
 }

@@ -3,6 +3,7 @@ package meet
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -62,10 +63,76 @@ func TestWaitingRanksSayWhatTheyWaitFor(t *testing.T) {
 			"6s: rank 0 of 12 waits: ranks 5-6 and 10 have not come",
 			"14s: rank 0 of 12 waits: ranks 6 and 10 have not come",
 		}, logs[0].all())
-		const connected = "waits: it is connected with rank 0 at 10.0.0.0:7777, which has not said yet that all ranks have come"
+		const connected = "waits: it is connected with 10.0.0.0:7777, which has not said yet that it is rank 0 and that all ranks have come"
 		require.Equal(t, []string{"2s: rank 1 of 12 " + connected, "6s: rank 1 of 12 " + connected, "14s: rank 1 of 12 " + connected}, logs[1].all())
-		require.Contains(t, logs[9].all()[0], "2s: rank 9 of 12 waits: it is connected with rank 1 at 10.0.0.1:")
+		require.Regexp(t, `^2s: rank 9 of 12 waits: it is connected with 10\.0\.0\.1:\d+, which has not said yet that it is rank 1 and `, logs[9].all()[0])
 		require.Empty(t, logs[6].all(), "it has not waited")
+	})
+}
+
+// A process at the coordinator's address that is no rank is not called rank 0, whether it is silent,
+// hangs up or speaks another protocol.
+func TestUnrelatedListenersAreNotCalledRankZero(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve      func(net.Conn)
+		told, want string
+	}{
+		"silent": {func(conn net.Conn) { io.Copy(io.Discard, conn) },
+			"it is connected with 10.0.0.0:7777, which has not said yet that it is rank 0 and that all ranks have come",
+			"wait for the other ranks: context deadline exceeded"},
+		"hangs up": {func(net.Conn) {},
+			"rank 0 is not at 10.0.0.0:7777, or not any more: it hung up: EOF",
+			"rank 0 is not at 10.0.0.0:7777, or not any more: it hung up: EOF"},
+		"HTTP": {func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") }, "",
+			"10.0.0.0:7777, where the coordinator should be, does not answer as a rank does: 18516 bytes where at most 1024 are allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				h := newHall(t, 2)
+				l, err := h.net.host(0).Listen(ctx, meeting)
+				require.NoError(t, err)
+				defer l.Close()
+				go func() {
+					for {
+						conn, err := l.Accept()
+						if err != nil {
+							return
+						}
+						c.serve(conn)
+						conn.Close()
+					}
+				}()
+				log := newTold()
+				h.come(ctx, 1, func(cfg *Config) { cfg.Log = slog.New(log) })
+				h.wg.Wait()
+				settle() // the listener notices the end
+				require.ErrorContains(t, h.errs[1], c.want)
+				if c.told != "" {
+					require.Equal(t, []string{"2s: rank 1 of 2 waits: " + c.told}, log.all())
+				}
+			})
+		})
+	}
+}
+
+// With a key, a process that is connected has proved that it is of the job.
+func TestRankZeroThatProvesTheKeyIsNamed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHall(t, 3)
+		log := newTold()
+		h.edit = func(c *Config) {
+			keyed(c)
+			if c.Rank == 1 {
+				c.Log = slog.New(log)
+			}
+		}
+		h.all(t.Context(), 2)
+		time.Sleep(3 * time.Second)
+		h.come(t.Context(), 2, nil)
+		h.met()
+		require.Equal(t, []string{"2s: rank 1 of 3 waits: it is connected with rank 0 at 10.0.0.0:7777, which has not said yet that all ranks have come"}, log.all())
 	})
 }
 
