@@ -44,7 +44,10 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}
 	t.sink.t, t.first.t = t, t
-	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
+	c := stream.Config{Options: stream.Options(cfg.TCP), Transport: "hybrid", Blob: t.self.encode()}
+	if cfg.Mcast != nil {
+		c.Transport = "hybrid with multicast"
+	}
 	c.Prepare = func(m *meet.Meeting) error { return t.prepare(ctx, m) }
 	err := t.connect(ctx, cfg, c)
 	if err == nil {

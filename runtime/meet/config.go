@@ -47,6 +47,9 @@ type Config struct {
 	// it reaches the coordinator.
 	Bind string
 
+	// Transport is the name of what the ranks use when they have met, at most MaxTransport bytes: a
+	// rank with another one is an error at all ranks, which names both.
+	Transport string
 	// Blob is sent to all ranks, at most MaxBlob bytes.
 	Blob []byte
 	// Prepare, if not nil, is called when all ranks have arrived. Meet returns only after every
@@ -108,6 +111,8 @@ func (c *Config) fill() (err error) {
 		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
 	case len(c.Job) > MaxJob:
 		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)
+	case len(c.Transport) > MaxTransport:
+		return fmt.Errorf("the transport's name has %d bytes, at most %d are allowed", len(c.Transport), MaxTransport)
 	case len(c.Blob) > MaxBlob:
 		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
 	case seeks && c.Coordinator == "":

@@ -24,12 +24,12 @@
 //
 // # Strangers
 //
-// A rank says hello with its job, number, number of ranks and version. A connection that speaks
-// nonsense, belongs to another job or speaks another version is turned away and counted, and the
-// others go on. A connection has five seconds for its hello. If too many connections have not said
-// theirs, the oldest makes room. A rank with another number of ranks fails the meeting at every
-// rank. With a key, both sides prove it first, and everything that follows is sealed (package
-// contact).
+// A rank says hello with its job, number, number of ranks, transport and version. A connection that
+// speaks nonsense, belongs to another job or speaks another version is turned away and counted, and
+// the others go on. A connection has five seconds for its hello. If too many connections have not
+// said theirs, the oldest makes room. A rank with another number of ranks, or another transport,
+// fails the meeting at every rank. With a key, both sides prove it first, and everything that
+// follows is sealed (package contact).
 //
 // # Ranks that are started again
 //

@@ -31,7 +31,7 @@ type arrival struct {
 func (n *node) arrive(a *arrival) error {
 	l, h := a.link, a.hello
 	c := n.children[h.rank]
-	if c != nil && c.link != nil && n.table == nil && h.size == n.cfg.Size {
+	if c != nil && c.link != nil && n.table == nil && h.size == n.cfg.Size && h.transport == n.cfg.Transport {
 		n.challenge(c, a)
 		return nil
 	}
@@ -40,6 +40,9 @@ func (n *node) arrive(a *arrival) error {
 	case h.size != n.cfg.Size:
 		return n.refuse(l, fmt.Errorf("rank %d at %v was told that there are %d ranks, rank %d that there are %d",
 			h.rank, l.conn.RemoteAddr(), h.size, n.cfg.Rank, n.cfg.Size))
+	case h.transport != n.cfg.Transport:
+		return n.refuse(l, fmt.Errorf("rank %d at %v uses the transport %s, rank %d the transport %s: all ranks need the same (see SCHEDGEN_TRANSPORT and SCHEDGEN_INTERFACE)",
+			h.rank, l.conn.RemoteAddr(), contact.Printable([]byte(h.transport)), n.cfg.Rank, n.cfg.Transport))
 	case h.rank == n.cfg.Rank:
 		return n.refuse(l, fmt.Errorf("rank %d has arrived twice, the second time from %v", h.rank, l.conn.RemoteAddr()))
 	case n.table != nil:

@@ -227,7 +227,7 @@ func (j *joiner) listen(conn net.Conn) (addr string, err error) {
 // hello returns this rank's hello. When it asks for a door, the hello does not contain its blob.
 func (j *joiner) hello(addr string, blob []byte) []byte {
 	cfg := j.n.cfg
-	h := hello{rank: cfg.Rank, size: cfg.Size, job: cfg.Job, addr: addr, blob: blob}
+	h := hello{rank: cfg.Rank, size: cfg.Size, job: cfg.Job, transport: cfg.Transport, addr: addr, blob: blob}
 	if cfg.Doors == nil && j.n.door != nil {
 		h.door, _ = publicAddr(j.n.door) // it was valid before
 	}

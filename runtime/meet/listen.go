@@ -20,7 +20,7 @@ import (
 const spareStrangers = 64
 
 // helloLimit is the greatest length of a hello after its opening, before it is sealed.
-const helloLimit = 8 + 2 + MaxJob + 2*(2+contact.MaxText) + 2 + MaxBlob
+const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 2*(2+contact.MaxText) + 2 + MaxBlob
 
 // listenAtDoor opens the door at addr, or takes the listener of the configuration.
 func listenAtDoor(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {

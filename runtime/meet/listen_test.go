@@ -136,8 +136,8 @@ func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
 	})
 }
 
-// TestMisfitsAreNamedEverywhere checks that a rank with another size, or one that dies, is an error
-// at all ranks. The error names the rank and both sizes.
+// TestMisfitsAreNamedEverywhere checks that a rank with another size or transport is an error at all
+// ranks. The error names the rank and both values.
 func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*Config)
@@ -145,10 +145,14 @@ func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	}{
 		"more": {func(c *Config) { c.Size = 9 }, "was told that there are 9 ranks, rank 0 that there are 4"},
 		"less": {func(c *Config) { c.Size = 3 }, "was told that there are 3 ranks, rank 0 that there are 4"},
+		"transport": {func(c *Config) { c.Transport = "hybrid" },
+			"uses the transport hybrid, rank 0 the transport tcp: all ranks need the same (see SCHEDGEN_TRANSPORT and SCHEDGEN_INTERFACE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := open(t, t.Context(), 4)
+				h := newHall(t, 4)
+				h.edit = overTCP
+				h.come(t.Context(), 0, nil)
 				h.come(t.Context(), 1, nil)
 				settle()
 				h.come(t.Context(), 2, c.edit)
@@ -161,6 +165,30 @@ func TestMisfitsAreNamedEverywhere(t *testing.T) {
 			})
 		})
 	}
+}
+
+// overTCP gives a rank the transport tcp.
+func overTCP(c *Config) { c.Transport = "tcp" }
+
+// A rank with another transport is found by the rank that it comes to, and named at all.
+func TestAnotherTransportInTheTree(t *testing.T) {
+	both(t, 20, func(t *testing.T, h *hall) {
+		h.edit = overTCP
+		h.all(t.Context(), 13, 17) // 13 never comes
+		settle()
+		h.come(t.Context(), 17, func(c *Config) { c.Transport = "hybrid with multicast" })
+		h.wg.Wait()
+		host := 0
+		if h.known {
+			host = parentOf(17)
+		}
+		for rank, err := range h.errs {
+			if rank != 13 {
+				require.ErrorContains(t, err, "rank 17 at 10.0.0.17:4000", "rank %d", rank)
+				require.ErrorContains(t, err, fmt.Sprintf(" uses the transport hybrid with multicast, rank %d the transport tcp: ", host), "rank %d", rank)
+			}
+		}
+	})
 }
 
 // A dead rank may come again; if the time is over before, it is named.
@@ -234,7 +262,9 @@ func TestCoordinatorThatGoes(t *testing.T) {
 	})
 }
 
-func TestJobNamesAreBounded(t *testing.T) {
+func TestNamesAreBounded(t *testing.T) {
 	_, _, err := Meet(t.Context(), Config{Size: 1, Job: string(make([]byte, MaxJob+1))})
 	require.ErrorContains(t, err, "the job's name has 257 bytes")
+	_, _, err = Meet(t.Context(), Config{Size: 1, Transport: string(make([]byte, MaxTransport+1))})
+	require.ErrorContains(t, err, "the transport's name has 65 bytes, at most 64 are allowed")
 }

@@ -13,7 +13,7 @@ import (
 // The messages between a parent and its child in the tree (tree.go) have big-endian integers; a u16
 // length precedes text and blobs:
 //
-//	child   hello    opening, rank u32, size u32, job, door, address, blob
+//	child   hello    opening, rank u32, size u32, job, transport, door, address, blob
 //	child   reports  kind u8 and its content, below
 //	parent  table    status, communicator id [16], seed [32], address and blob of every rank
 //	parent  go       status
@@ -50,12 +50,15 @@ const (
 	MaxBlob = 4096
 	// MaxJob is the greatest length of a job's name in bytes.
 	MaxJob = contact.MaxJob
+	// MaxTransport is the greatest length of a transport's name in bytes.
+	MaxTransport = 64
 )
 
 // hello is what a rank says about itself.
 type hello struct {
 	rank, size int
 	job        string
+	transport  string
 	door       string // where it waits for its children, as addr; empty if it has none
 	addr       string // host:port; empty host: the parent fills it in
 	blob       []byte
@@ -65,7 +68,8 @@ type hello struct {
 func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
-	b = contact.AppendBytes(contact.AppendBytes(b, h.job), h.door)
+	b = contact.AppendBytes(contact.AppendBytes(b, h.job), h.transport)
+	b = contact.AppendBytes(b, h.door)
 	return contact.AppendBytes(contact.AppendBytes(b, h.addr), h.blob)
 }
 
@@ -81,7 +85,10 @@ func readHello(r io.Reader) (*hello, error) {
 	}
 	h := &hello{rank: int(rank), size: int(size)}
 	job, err := contact.ReadBytes(r, MaxJob)
-	var door, addr []byte
+	var transport, door, addr []byte
+	if err == nil {
+		transport, err = contact.ReadBytes(r, MaxTransport)
+	}
 	if err == nil {
 		door, err = contact.ReadBytes(r, contact.MaxText)
 	}
@@ -94,7 +101,7 @@ func readHello(r io.Reader) (*hello, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
 	}
-	h.job, h.door, h.addr = string(job), string(door), string(addr)
+	h.job, h.transport, h.door, h.addr = string(job), string(transport), string(door), string(addr)
 	return h, nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func TestHelloRoundTrip(t *testing.T) {
-	want := &hello{rank: 3, size: 9, job: "night", door: ":6", addr: "[::1]:5", blob: []byte("blob")}
+	want := &hello{rank: 3, size: 9, job: "night", transport: "tcp", door: ":6", addr: "[::1]:5", blob: []byte("blob")}
 	got, err := readHello(bytes.NewReader(appendHello(nil, want)))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -38,7 +38,7 @@ func TestTableRoundTrip(t *testing.T) {
 }
 
 func FuzzHello(f *testing.F) {
-	f.Add(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1", blob: []byte("x")}))
+	f.Add(appendHello(nil, &hello{rank: 1, size: 2, job: "j", transport: "t", addr: "a:1", blob: []byte("x")}))
 	f.Add([]byte("GET / HTTP/1.0\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := readHello(bytes.NewReader(b))

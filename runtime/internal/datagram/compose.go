@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -8,10 +9,11 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet"
 )
 
-// publish puts the card before the caller's blob, and runs the caller's Prepare after this
-// transport's.
+// publish names the transport, unless the caller has. It puts the card before the caller's blob, and
+// runs the caller's Prepare after this transport's.
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
+	cfg.Transport = cmp.Or(cfg.Transport, "mcast")
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
 	cfg.Prepare = func(m *meet.Meeting) error {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))

@@ -62,7 +62,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.Rank, cfg.Size, err)
 	}
-	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Blob: own.encode(), Prepare: t.prepare})
+	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Transport: "verbs", Blob: own.encode(), Prepare: t.prepare})
 	if err == nil {
 		if err = t.watch(); err != nil {
 			err = errors.Join(err, t.way.puts.Close(false, 0))

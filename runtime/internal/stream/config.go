@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -51,9 +52,10 @@ type Options struct {
 // Config says how a rank finds the other ranks, and what it tells them; see [meet.Config].
 type Config struct {
 	Options
-	Blob    []byte
-	Prepare func(*meet.Meeting) error
-	Sparse  bool // most puts are signals
+	Transport string // the name of the transport that puts over this one; empty: tcp
+	Blob      []byte
+	Prepare   func(*meet.Meeting) error
+	Sparse    bool // most puts are signals
 }
 
 // Join lets the ranks meet and returns the transport.
@@ -89,7 +91,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	m, l, err := meet.Meet(ctx, meet.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
 		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart,
-		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
+		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -347,6 +347,29 @@ func TestSizesThatDifferOnOneHost(t *testing.T) {
 	}
 }
 
+// A rank with another transport is an error at all ranks, which names both.
+func TestTransportsThatDiffer(t *testing.T) {
+	for _, c := range []struct{ rank0, rank1, want string }{
+		{"tcp", "hybrid", "uses the transport hybrid, rank 0 the transport tcp"},
+		{"auto", "tcp", "uses the transport tcp, rank 0 the transport hybrid"},
+		{"tcp", "mcast", "uses the transport mcast, rank 0 the transport tcp"},
+		{"mcast", "shm", "uses the transport hybrid, rank 0 the transport mcast"},
+		{"hybrid", "hybrid on lo", "uses the transport hybrid with multicast, rank 0 the transport hybrid"},
+		{"mcast on lo", "hybrid on lo", "uses the transport hybrid with multicast, rank 0 the transport mcast"},
+	} {
+		t.Run(c.rank0+" and "+c.rank1, func(t *testing.T) {
+			got := connectAll(t, 2, func(rank int) env {
+				name, iface, _ := strings.Cut([]string{c.rank0, c.rank1}[rank], " on ")
+				return slurm.with(env{"SCHEDGEN_TRANSPORT": name, "SCHEDGEN_INTERFACE": iface}, rank, 2)
+			})
+			for rank, o := range got {
+				require.ErrorContains(t, o.err, "rank 1 at ", "rank %d", rank)
+				require.ErrorContains(t, o.err, c.want+": all ranks need the same (see SCHEDGEN_TRANSPORT and SCHEDGEN_INTERFACE)", "rank %d", rank)
+			}
+		})
+	}
+}
+
 // After two seconds a rank says that rank 0 has not come to this host.
 func TestWaitingForTheAddressIsTold(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

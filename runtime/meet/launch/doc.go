@@ -17,6 +17,7 @@
 // SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet.
 //
 // All ranks must have the same values, except SCHEDGEN_RANK and the names of interface and device.
+// Ranks that differ in size or transport do not meet, and their error names both.
 //
 // The launcher determines where the ranks meet. The first line that applies counts:
 //
