@@ -297,7 +297,13 @@ func (p *textReader) rule() Rule {
 	if p.peek() == 'u' {
 		p.expect("unless ")
 		r.Unless = p.awaited(wantSlot)
-		p.expect(" after ")
+		p.expectAs(" ", `" after "`)
+		m := p.mark()
+		switch p.peek() {
+		case 'e', 'c', 's', 'v', 'x':
+			p.failAt(m, `unless takes one slot, and "after" follows it`)
+		}
+		p.expect("after ")
 		r.After = p.number(p.mark(), "after", 0, MaxAfter)
 		p.expect(" ")
 	}
