@@ -47,7 +47,14 @@ type Program struct {
 //
 // A rule with Unless set is a repair. A repair acts if When holds and Unless is not set after After
 // times the base timeout. An After of 0 means at once. It then repeats Do, at growing intervals,
-// until Unless is set. Rules may share slices, so callers must not modify them.
+// until Unless is set. A runtime need not be exact. It may make a repair that puts only signals
+// sooner, if operations follow each other fast. It postpones a repair that puts chunks while the
+// rank's earlier sends are leaving, since the repair would only queue behind them. So of several
+// repairs of one rank that put chunks and are due at the same time, it makes one, and each of the
+// others waits several times as long as the one before it: four times in package runtime, twice in
+// package sim. Repairs with different values of After do not delay each other in this way.
+//
+// Rules may share slices, so callers must not modify them.
 type Rule struct {
 	When   []Slot   // slots of this rank
 	Do     []Action // in this order

@@ -195,6 +195,35 @@ func TestRepairs(t *testing.T) {
 	require.Equal(t, sim.Never, simulate(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2}, c).Makespan)
 }
 
+// TestRepairsDueTogether checks that a rank makes one of several repairs that are due at the same
+// time and postpones the others, and that repairs with different timeouts do not delay each other.
+func TestRepairsDueTogether(t *testing.T) {
+	const base = 5000
+	for _, c := range []struct{ after, made []int }{
+		{[]int{1, 1, 1, 1}, []int{1, 2, 4, 8}},
+		{[]int{1, 2, 3, 4}, []int{1, 2, 3, 4}},
+		{[]int{2, 2, 2, 2}, []int{2, 4, 8, 16}},
+	} {
+		root := ir.Program{Signals: 4, Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.McastOf(ir.Chunk(0))}}}}
+		programs := []ir.Program{{}}
+		for i, after := range c.after {
+			ack := ir.Signal(i)
+			root.Done = append(root.Done, ack)
+			root.Rules = append(root.Rules, ir.Rule{When: []ir.Slot{ir.Enter}, Unless: ack, After: after, Do: []ir.Action{ir.PutTo(ir.Chunk(0), i+1)}})
+			programs = append(programs, ir.Program{Rank: i + 1, Done: []ir.Slot{ir.Chunk(0)},
+				Rules: []ir.Rule{{When: []ir.Slot{ir.Chunk(0)}, Do: []ir.Action{ir.PutTo(ack, 0)}}}})
+		}
+		programs[0] = root
+		s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "flat", Ranks: 5, Chunks: 1}, Programs: programs}
+		r, err := sim.Run(sim.Of(s), sim.Config{Model: sim.LogGP{L: 100, O: 10}, Loss: 1, Repair: base})
+		require.NoError(t, err)
+		require.Equal(t, int64(4), r.Counts.Repairs)
+		for i, times := range c.made {
+			require.Equal(t, sim.Time(times*base)+10+100+10+10, r.Returns[i+1], "after %v: put, received, acknowledged", c.after)
+		}
+	}
+}
+
 // TestRepairsEnd checks that a repair of something that never comes is given up.
 func TestRepairsEnd(t *testing.T) {
 	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "deaf", Ranks: 2, Chunks: 1}, Programs: []ir.Program{
