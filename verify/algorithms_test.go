@@ -62,6 +62,25 @@ func variants(ranks int) []schedule.Params {
 	}
 }
 
+// TestHowFarApartRanksOfHalvingCanBe checks the row of reduce/halving in the same table.
+func TestHowFarApartRanksOfHalvingCanBe(t *testing.T) {
+	const together = "at most 1 operation ahead when writing, 1 when entering"
+	for ranks := 2; ranks <= 32; ranks *= 2 {
+		for root := range ranks {
+			for _, chunks := range []int{0, ranks, ranks + 1, 3*ranks - 1} {
+				report, err := verify.Run(generate(t, "reduce/halving", schedule.Params{Ranks: ranks, Root: root, Chunks: chunks}), "reuse")
+				require.NoError(t, err)
+				require.Equal(t, together, report.Results[0].Note, "%d ranks, root %d, %d chunks", ranks, root, chunks)
+			}
+		}
+	}
+	for _, p := range []schedule.Params{{Ranks: 4, Chunks: 1}, {Ranks: 4, Root: 3, Chunks: 3}, {Ranks: 6}, {Ranks: 8, Hosts: 2}} {
+		report, err := verify.Run(generate(t, "reduce/halving", p), "reuse")
+		require.NoError(t, err)
+		require.NotEqual(t, together, report.Results[0].Note, "%+v", p)
+	}
+}
+
 // TestHowFarApartRanksCanBe checks the table of docs/checks.md that says how far apart ranks can
 // be.
 func TestHowFarApartRanksCanBe(t *testing.T) {
