@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +144,64 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	}
 	require.ErrorIs(t, Rounds(fullDisk{}, s, RoundsOptions{}), errFull)
 	require.ErrorIs(t, Explain(fullDisk{}, s, 0), errFull)
+}
+
+// TestExplainTellsRecovery checks what the stories say beside the rules: repairs that can be due
+// together, and recovery.
+func TestExplainTellsRecovery(t *testing.T) {
+	const together = "Repairs %s can be due together. It then makes one at a time, and each of the others waits at least twice as long as the one before it."
+	s, err := ir.ParseText(strings.NewReader(`schedule bcast/rec ranks=4 root=0 chunks=2 recovery
+rank 0
+  enter -> mcast c0, mcast c1
+  enter unless s0 after 1 -> put c0 c1 @1
+  enter unless s1 after 2 -> put c0 c1 @2
+  enter unless s2 after 1 -> put c0 c1 @3
+  done s0 s1 s2
+  report from 1 2
+rank 1
+  c0 c1 -> put s0 @0
+  done c0 c1
+  ask 0
+  report 0
+  twice s0 @0
+rank 2
+  c0 c1 s0 -> put s1 @0
+  done c0 c1 s0
+  ask 1 0
+  report 0 from 3
+rank 3
+  c0 c1 -> put s2 @0, put s0 @2
+  done c0 c1
+  ask 2 1 0
+  report 2
+  twice s2 @0, s0 @2
+`))
+	require.NoError(t, err)
+	lone, err := ir.ParseText(strings.NewReader("schedule bcast/lone ranks=2 root=0 chunks=1 recovery\nrank 0\n  enter -> put c0 @1\n  done enter\nrank 1\n  done c0\n  ask 0\n"))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		s     *ir.Schedule
+		rank  int
+		tells []string
+	}{
+		{s, 0, []string{fmt.Sprintf(together, "2 and 4"), "Report: ranks 1 and 2 tell it how much of a long multicast has arrived."}},
+		{s, 1, []string{
+			"Ask: it asks rank 0 for chunks that a multicast has not brought, again and again.",
+			"Report: it tells rank 0 how much of a long multicast has arrived.",
+			"Twice: while it sees losses, it also sets signal 0 of rank 0 by datagram.",
+		}},
+		{s, 2, []string{
+			"Ask: it asks rank 1 for chunks that a multicast has not brought, then rank 0, the last one again and again.",
+			"Report: it tells rank 0 how much of a long multicast has arrived at itself and, by their reports, at rank 3.",
+		}},
+		{s, 3, []string{"then rank 1, then rank 0, the last one", "it also sets signal 2 of rank 0 and signal 0 of rank 2 by datagram."}},
+		{lone, 1, []string{"It has no rules. Ask: it asks rank 0"}},
+	} {
+		story := strings.Join(strings.Fields(written(t, func(b *bytes.Buffer) error { return Explain(b, c.s, c.rank) })), " ")
+		for _, sentence := range c.tells {
+			require.Contains(t, story, sentence)
+		}
+	}
 }
 
 func TestExplainRefusesRanksThatAreNot(t *testing.T) {

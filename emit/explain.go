@@ -16,8 +16,9 @@ import (
 const explainWidth = 80
 
 // Explain describes the program of one rank in plain sentences: what the rank waits for, which
-// ranks send that, what the rank then does, and when its call returns. It fails if s has no such
-// rank, or if s names ranks or slots that do not exist.
+// ranks send that, what the rank then does, what it does about lost multicasts ([ir.Recovery]), and
+// when its call returns. It fails if s has no such rank, or if s names ranks or slots that do not
+// exist.
 func Explain(w io.Writer, s *ir.Schedule, rank int) error {
 	if rank < 0 || rank >= len(s.Programs) {
 		return fmt.Errorf("explain %s: rank %d is not in 0 … %d", s.Name(), rank, len(s.Programs)-1)
@@ -84,14 +85,86 @@ func (s source) with(rank int, repair bool) source {
 func (e *explainer) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rank %d of %s (%s)\n\n", e.p.Rank, e.s.Name(), headerFacts(&e.s.Header))
-	if len(e.p.Rules) == 0 {
+	switch {
+	case len(e.p.Rules) > 0:
+	case e.p.Recovery.IsNone():
 		b.WriteString(item("", "It sends nothing."))
+	default:
+		b.WriteString(item("", "It has no rules."))
 	}
 	for i := range e.p.Rules {
 		b.WriteString(item(strconv.Itoa(i+1)+".", e.rule(&e.p.Rules[i])))
 	}
+	for _, sentence := range append(e.together(), e.recovery()...) {
+		b.WriteString(item("", sentence))
+	}
 	b.WriteString(item("", e.done()))
 	return b.String()
+}
+
+// together names the repairs that can be due at the same time: they put chunks, and wait equally
+// long for the same slots. The rank then makes one at a time ([ir.Rule]).
+func (e *explainer) together() (sentences []string) {
+	rules, told := e.p.Rules, map[int]bool{}
+	for i := range rules {
+		if told[i] || !putsInRepair(&rules[i]) {
+			continue
+		}
+		numbers := []int{i + 1}
+		for k := i + 1; k < len(rules); k++ {
+			if r := &rules[k]; putsInRepair(r) && r.After == rules[i].After && slices.Equal(r.When, rules[i].When) {
+				numbers, told[k] = append(numbers, k+1), true
+			}
+		}
+		if len(numbers) > 1 {
+			sentences = append(sentences, fmt.Sprintf("Repairs %s can be due together. It then makes one at a time, and each of the others "+
+				"waits at least twice as long as the one before it.", list(intRuns(numbers, " to "))))
+		}
+	}
+	return sentences
+}
+
+// putsInRepair reports whether r is a repair that puts a chunk.
+func putsInRepair(r *ir.Rule) bool {
+	return r.IsRepair() && slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Slot.Kind() == ir.KindChunk })
+}
+
+// recovery describes what the rank does about lost multicasts beside its rules.
+func (e *explainer) recovery() (sentences []string) {
+	r := &e.p.Recovery
+	if len(r.Ask) > 0 {
+		ask := fmt.Sprintf("Ask: it asks rank %d for chunks that a multicast has not brought", r.Ask[0])
+		for _, rank := range r.Ask[1:] {
+			ask += fmt.Sprintf(", then rank %d", rank)
+		}
+		if ask += ","; len(r.Ask) > 1 {
+			ask += " the last one"
+		}
+		sentences = append(sentences, ask+" again and again.")
+	}
+	if r.Reports || len(r.ReportFrom) > 0 {
+		sentences = append(sentences, report(r))
+	}
+	if len(r.Twice) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Twice: while it sees losses, it also %s by datagram.", e.actions(r.Twice)))
+	}
+	return sentences
+}
+
+// report describes to whom a rank reports, and who reports to it.
+func report(r *ir.Recovery) string {
+	var from []int
+	for _, rank := range r.ReportFrom {
+		from = append(from, int(rank))
+	}
+	const what = "how much of a long multicast has arrived"
+	switch {
+	case !r.Reports:
+		return fmt.Sprintf("Report: %s %s it %s.", rankPhrase(from), verb(len(from), "tell"), what)
+	case len(from) == 0:
+		return fmt.Sprintf("Report: it tells rank %d %s.", r.ReportTo, what)
+	}
+	return fmt.Sprintf("Report: it tells rank %d %s at itself and, by their reports, at %s.", r.ReportTo, what, rankPhrase(from))
 }
 
 // item formats a sentence as an item of a list, broken at the line width.
