@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"log/slog"
 	goruntime "runtime"
 	"testing"
 
@@ -15,7 +16,10 @@ import (
 // transport.
 func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 2000
-	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}})
+	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{
+		Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}},
+		Observe:    runtime.Observe{Log: slog.New(slog.DiscardHandler)},
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	reversed := make([]*runtime.Comm, len(comms))

@@ -46,6 +46,7 @@ type Comm struct {
 	answering answering
 	closing   bool
 	told      told
+	patience  patience
 }
 
 // Join makes the communicator of cfg.Transport's ranks. If cfg.Transport is nil, Join connects the

@@ -267,24 +267,54 @@ func (c *Comm) notice() {
 }
 
 // stalled gives the time to all cores that wait, and reports whether they have queued frames, or a
-// request has ended.
-func (d *driver) stalled() (queued bool) {
+// request has ended. by is the call that is about to be parked.
+func (d *driver) stalled(by sleeper) (queued bool) {
 	for _, c := range d.active {
 		if c.core.Sent(); c.core.Waits() {
-			c.core.Tick(d.now())
+			now := d.now()
+			c.core.Tick(now)
 			queued = c.serve() || queued
 			c.notice()
 			c.attend()
 			queued = c.core.Sent() || queued
+			if c.cfg.Observe.Log != nil {
+				c.watchWait(now, d.waitsFor(c, by))
+			}
 		}
 	}
 	return queued
 }
 
-// due returns the earliest time at which a core needs the time; ok is false if no core does.
+// waitsFor reports whether a call waits for a request of c. by is as in stalled.
+func (d *driver) waitsFor(c *Comm, by sleeper) bool {
+	if by.inRequest(c) || d.parking.parked && d.parking.by.inRequest(c) {
+		return true
+	}
+	for i := range d.parking.asleep {
+		if d.parking.asleep[i].inRequest(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// inRequest reports whether s waits for a request of c.
+func (s *sleeper) inRequest(c *Comm) bool {
+	if s.comm != c {
+		return false
+	}
+	r, ok := s.waits.(*Request)
+	return ok && !r.ended
+}
+
+// due returns the earliest time at which a core needs the time, or a warning is due; ok is false if
+// there is none.
 func (d *driver) due() (first core.Time, ok bool) {
 	for _, c := range d.active {
 		if due, limited := c.core.Due(); limited && (!ok || due < first) {
+			first, ok = due, true
+		}
+		if due, limited := c.patience.due(); limited && c.core.Inside() && (!ok || due < first) {
 			first, ok = due, true
 		}
 	}
@@ -346,7 +376,7 @@ func (d *driver) sleep(ctx context.Context, s sleeper) {
 func (d *driver) park(ctx context.Context, by sleeper) {
 	d.windows.stray()
 	d.windows.lookAround()
-	if d.stalled() || by.comm != nil && by.over() {
+	if d.stalled(by) || by.comm != nil && by.over() {
 		return // the frames that the tick queued go first; time alone may have ended the wait of by
 	}
 	d.rouse() // time alone may have ended other waits, too

@@ -19,6 +19,14 @@ type Observe struct {
 	// and when it is closed. If Log is nil, these events are dropped. Its handler may be slow, and
 	// may call any method of the communicator except Close.
 	//
+	// Log also gets a warning when a caller has waited for two seconds in a collective or in
+	// Request.Wait, and further ones after twice the time each: after 4 s, 8 s and so on. Each
+	// names the operation, the ranks that it waits for, and what they have not done, as far as this
+	// rank knows. An operation that moves, such as a long broadcast, does not count as waiting
+	// while all ranks have called it, as far as known. A last event says when the operation has
+	// ended; if the communicator fails instead, that event is the last. If the handler has not
+	// returned from an earlier event, there is no warning.
+	//
 	// While the ranks that a launcher has started meet, Log also gets warnings that say what this
 	// rank waits for and why it has not come: after two seconds, and then at growing intervals. If
 	// Log is nil, these warnings go to the standard error, a line each; slog.DiscardHandler
@@ -35,6 +43,34 @@ type Observe struct {
 type told struct {
 	failed bool           // the failure has been reported
 	log    sync.WaitGroup // log calls that still run
+	last   chan struct{}  // closed when the last of these calls has ended; nil: there was none
+}
+
+// busy reports whether a call of logLater still runs or is pending.
+func (t *told) busy() bool {
+	if t.last == nil {
+		return false
+	}
+	select {
+	case <-t.last:
+		return false
+	default:
+		return true
+	}
+}
+
+// logLater calls f, which logs, after all earlier calls of logLater. It does not wait for f: the
+// handler may be slow, and the caller holds the driver's lock.
+func (c *Comm) logLater(f func()) {
+	before, done := c.told.last, make(chan struct{})
+	c.told.last = done
+	c.told.log.Go(func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		f()
+	})
 }
 
 // logJoin logs a new communicator. by is join, split, dup or shrink, which has taken the time took.
@@ -58,13 +94,12 @@ func (c *Comm) logJoin(by string, took time.Duration) {
 	c.log(slog.LevelInfo, "joined", attrs...)
 }
 
-// logFailure logs why the communicator has failed, and which ranks are lost. It does not wait for
-// the handler, which may be slow, since the caller holds the driver's lock.
+// logFailure logs why the communicator has failed, and which ranks are lost.
 func (c *Comm) logFailure(err error) {
 	if c.cfg.Observe.Log == nil || errors.Is(err, ErrClosed) || errors.Is(err, errShrunk) {
 		return
 	}
-	c.told.log.Go(func() {
+	c.logLater(func() {
 		for _, rank := range lostRanks(err) {
 			c.log(slog.LevelWarn, "rank lost", slog.Int("lost", rank))
 		}

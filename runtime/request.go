@@ -249,6 +249,9 @@ func (c *Comm) endReady() (some bool) {
 			continue
 		}
 		c.core.End(r.seq)
+		if c.patience.over(r.seq) {
+			c.logWaited(r)
+		}
 		c.traceEnd(r, nil)
 		r.end(nil)
 		some = true

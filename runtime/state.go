@@ -99,16 +99,21 @@ func (c *Comm) snapshot() State {
 		s.Queued++
 	}
 	for _, o := range in.Open {
-		op := Operation{OpState: o}
-		if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.seq == o.Seq }); i >= 0 {
-			op.programs = c.open[i].plan.Programs
-		}
-		s.Open = append(s.Open, op)
+		s.Open = append(s.Open, c.operation(o))
 	}
 	if err := c.core.Err(); err != nil {
 		s.Failure = err.Error()
 	}
 	return s
+}
+
+// operation returns an open operation without the parts that find fills in.
+func (c *Comm) operation(o core.OpState) Operation {
+	op := Operation{OpState: o}
+	if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.seq == o.Seq }); i >= 0 {
+		op.programs = c.open[i].plan.Programs
+	}
+	return op
 }
 
 // find fills in the ranks that the operation waits for.
