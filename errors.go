@@ -35,7 +35,8 @@ var (
 	//
 	// Also, a rank may have refused a call with ErrInput and made no other while the other ranks
 	// wait for it. They ask after Config.Stall. A second later, or after Config.Stall again if that
-	// is longer, all ranks fail. The error then says why the call was refused.
+	// is longer, all ranks fail. The error then says why the call was refused. If the rank has made
+	// another call instead, the error names that call and the refused one.
 	ErrMismatch = runtime.ErrMismatch
 	// ErrProtocol: a rank has sent a message that no correct rank sends.
 	ErrProtocol = runtime.ErrProtocol

@@ -140,9 +140,10 @@
 // wait for it. After Config.Stall they ask it, and the rank then has one second more, or
 // Config.Stall if that is longer. After that the communicator fails at every rank with
 // [ErrMismatch], in the words of the refusal, such as "rank 2 has refused operation 7: gather: dst
-// has 10 bytes, which are not 3 blocks of one length". If Config.Stall is negative, ranks never
-// ask: they wait until the rank calls again or closes the communicator. A context that has ended
-// before the call is no refusal: the communicator fails.
+// has 10 bytes, which are not 3 blocks of one length". If the rank calls something else instead,
+// [ErrMismatch] names that call and the refused one. If Config.Stall is negative, ranks never ask:
+// they wait until the rank calls again or closes the communicator. A context that has ended before
+// the call is no refusal: the communicator fails.
 //
 // See the Err variables and [OpError].
 //

@@ -34,7 +34,8 @@ var (
 	// names two ranks and the call of each. A call may return before the ranks find the mismatch,
 	// since a root waits for no rank. The next call in which a rank waits for a differing rank
 	// fails; a barrier fails at every rank. If a rank has refused a call and made no other while
-	// others wait for it, the error says what was wrong with the refused call.
+	// others wait for it, the error says what was wrong with the refused call. It also says so if
+	// the rank has made another call instead.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent a frame that no correct peer sends.
 	ErrProtocol = core.ErrProtocol

@@ -135,6 +135,71 @@ func requireAbout(t *testing.T, err error, rank int) {
 	require.Equal(t, rank, about.Rank)
 }
 
+// If the rank calls something else instead, all ranks get both calls and the refused one, in the
+// same words, whichever rank is odd.
+func TestRefusedAndThenAnotherCall(t *testing.T) {
+	for _, ranks := range []int{2, 3, 5} {
+		for odd := range ranks {
+			t.Run(fmt.Sprintf("ranks=%d/odd=%d", ranks, odd), func(t *testing.T) {
+				virtual(t, ranks, mem.Options{Windows: odd%2 == 1}, runtime.Config{}, func(comms []*runtime.Comm) {
+					ctx := context.Background()
+					require.NoError(t, each(comms, func(c *runtime.Comm) error {
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						root := 1
+						if c.Rank() == odd {
+							root = ranks
+						}
+						err := c.Bcast(ctx, make([]byte, 40), root)
+						if c.Rank() == odd && !errors.Is(err, runtime.ErrInput) {
+							return fmt.Errorf("not refused: %w", err)
+						}
+						for range 10 {
+							err = c.Barrier(ctx)
+						}
+						if !errors.Is(err, runtime.ErrMismatch) {
+							return fmt.Errorf("no mismatch: %w", err)
+						}
+						return nil
+					}))
+					text := comms[odd].Err().Error()
+					require.Contains(t, text, "operation 2: ")
+					require.Regexp(t, fmt.Sprintf(`rank %d called barrier by [^,]* \(after a refused call: bcast: root %d outside 0 … %d\)`, odd, ranks, ranks-1), text)
+					require.Contains(t, text, " called bcast of 40 bytes from root 1 by ")
+					for rank, c := range comms {
+						require.EqualError(t, c.Err(), text, "rank %d", rank)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A refused call that was made good has nothing to do with a later mismatch.
+func TestMismatchLongAfterARefusal(t *testing.T) {
+	virtual(t, 2, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
+		ctx := context.Background()
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			if c.Rank() == 1 {
+				_ = c.Bcast(ctx, nil, 7)
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				_ = c.Barrier(ctx)
+			} else {
+				_ = c.Bcast(ctx, make([]byte, 40), 0)
+			}
+			_ = c.Barrier(ctx)
+			return nil
+		}))
+		require.ErrorIs(t, comms[0].Err(), runtime.ErrMismatch)
+		require.NotContains(t, comms[0].Err().Error(), "refused")
+	})
+}
+
 // A rank whose call was refused may call again. It has a second from when others ask for it;
 // refused calls in between give it no more time.
 func TestRefusedCallIsMadeGood(t *testing.T) {

@@ -169,11 +169,15 @@ func (f *failure) with(err error) error {
 	return fmt.Errorf("%w; %w", mismatched(f.dispute.Mismatch()), err)
 }
 
-// words describes operation seq. own is its fingerprint without earlier operations, or 0 if
-// unknown.
+// words describes operation seq of this rank, and the refused call in whose place it was made, if
+// there is one: the other ranks have called the same, and succeeded. own is the operation's
+// fingerprint without earlier operations, or 0 if unknown.
 func (ops *operations) words(seq uint64, own uint32) string {
+	var call string
 	if o := ops.lookup(seq); o != nil {
-		return o.words()
+		call = o.words()
+	} else {
+		call = ops.history.Words(seq, own)
 	}
-	return ops.history.Words(seq, own)
+	return call + ops.refusal.before(seq, ops.seq, mostWords-len(call))
 }

@@ -11,6 +11,8 @@ import (
 // enters, although it lives. So a rank remembers what it has refused. If a waiting rank probes it
 // (see [flow.Pulse]), and it has still not called again a while later, all ranks fail with a
 // mismatch in the words of the refusal. If no rank waits, nothing is sent.
+//
+// If the rank calls something else instead, the mismatch adds the refused call to that call.
 
 // refusal is the last refused call of this rank.
 type refusal struct {
@@ -28,6 +30,18 @@ func (c *Core) Refuse(seq uint64, words string) {
 		*r = refusal{seq: seq, asked: c.ops.absent.Said() >= seq}
 	}
 	r.words = clip(words, wire.MaxControl/2)
+}
+
+// before returns words, at most most bytes, about the refused call in whose place operation seq was
+// made. It returns "" if there is none, or if operation seq has not begun. begun is the last that
+// has.
+func (r *refusal) before(seq, begun uint64, most int) string {
+	const head, tail = " (after a refused call: ", ")"
+	room := most - len(head) - len(tail)
+	if r.seq == 0 || r.seq != seq || seq > begun || room <= 0 {
+		return ""
+	}
+	return head + clip(r.words, room) + tail
 }
 
 // refuses reports whether this rank has refused a call and has made no other since.

@@ -21,10 +21,9 @@ func (s *state) operations(ops *operations) {
 		s.Num(c.from)
 	}
 	s.B = ops.absent.AppendState(s.B, ops.complete)
-	if s.Flags(ops.refuses(), ops.refusal.asked); ops.refuses() {
-		s.U64(ops.refusal.seq)
-		s.Text(ops.refusal.words)
-	}
+	s.Flags(ops.refuses(), ops.refusal.asked)
+	s.U64(ops.refusal.seq)
+	s.Text(ops.refusal.words)
 	s.Num(0)
 	for _, seq := range ops.joined {
 		s.U64(future(seq, ops.seq))
