@@ -92,6 +92,9 @@
 //	Scan(ctx, comm, buf, op)                in buf of rank r: that of ranks 0 … r
 //	Exscan(ctx, comm, buf, op)              in buf of rank r: that of ranks 0 … r-1; rank 0 keeps its buf
 //
+// [ReduceScatterv] is ReduceScatter for blocks of different lengths: rank r gets counts[r] elements.
+// All ranks pass the same counts.
+//
 // Functions with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and
 // src of one length, and leave src as it is. For ReduceTo, only the root has a dst. It is nil at
 // the other ranks.
