@@ -136,8 +136,12 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 // Shrink returns a communicator of the remaining ranks of c, in their order. It is the way to go on
 // after a [LostError]. All remaining ranks must call it. If c has not failed yet, it fails at all
 // of them. When Shrink returns without an error, c is closed. If a rank is lost later, the new
-// communicator fails and can be shrunk in turn. If ctx ends first, only the waiting ends: Shrink
-// can be called again.
+// communicator fails and can be shrunk in turn.
+//
+// If ctx ends first, only the waiting ends: Shrink can be called again. So keep c until Shrink has
+// returned a communicator. The error names the ranks whose calls have not come. A rank hears of
+// calls by way of other ranks. So it may know only that one of several ranks is late, or which rank
+// will pass on the result. The error of Agree says the same.
 //
 // A launcher may end all ranks when one dies. Open MPI's mpirun needs --enable-recovery to let the
 // others live on; see examples/survive.

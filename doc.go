@@ -92,8 +92,8 @@
 //	Scan(ctx, comm, buf, op)                in buf of rank r: that of ranks 0 … r
 //	Exscan(ctx, comm, buf, op)              in buf of rank r: that of ranks 0 … r-1; rank 0 keeps its buf
 //
-// [ReduceScatterv] is ReduceScatter for blocks of different lengths: rank r gets counts[r] elements.
-// All ranks pass the same counts.
+// [ReduceScatterv] is ReduceScatter for blocks of different lengths: rank r gets counts[r] elements
+// of the result. All ranks pass the same counts.
 //
 // Functions with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and
 // src of one length, and leave src as it is. For ReduceTo, only the root has a dst. It is nil at
@@ -184,7 +184,11 @@
 //
 //	var lost *schedgen.LostError
 //	if errors.As(err, &lost) {
-//		comm, err = comm.Shrink(ctx) // of the ranks that are left
+//		next, err := comm.Shrink(ctx) // of the ranks that are left
+//		if err != nil {
+//			return err // comm is still there: if ctx has ended, Shrink can be called again
+//		}
+//		comm = next
 //	}
 //
 // # Tests

@@ -149,9 +149,11 @@ func TestDeath(t *testing.T) {
 			if !errors.As(err, &lost) || len(lost.Ranks) != 1 || lost.Ranks[0] != victim {
 				return fmt.Errorf("not the loss of rank %d: %w", victim, err)
 			}
-			if comm, err = comm.Shrink(ctx); err != nil {
+			next, err := comm.Shrink(ctx)
+			if err != nil {
 				return err
 			}
+			comm = next
 			survivors[rank] = comm.Size()
 			return errors.Join(sum(ctx, comm), comm.Close())
 		}))

@@ -60,7 +60,8 @@ const (
 // network is cut in two, each part agrees that the other part is lost.
 //
 // If ctx ends, only the wait ends: this rank's vote counts, and its next call of Agree waits for
-// the same agreement, whatever flags it gives.
+// the same agreement, whatever flags it gives. The error names the ranks that are late, like that
+// of [Comm.Shrink].
 func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []int, err error) {
 	if ctx == nil {
 		return 0, nil, noContext("agree")
@@ -91,7 +92,9 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // made by [Comm.Split]. Nothing else carries over from c: published messages that were not taken
 // are gone.
 //
-// If ctx ends, only the wait ends: Shrink can be called again.
+// If ctx ends, only the wait ends: Shrink can be called again. The error names the ranks whose
+// calls have not come, as far as this rank knows: one rank, as a [RankError], several of which at
+// least one is late, or the rank that is to pass on the result.
 //
 // A launcher may end all ranks when one dies: mpirun needs --enable-recovery (Open MPI), or ranks
 // started as sh -c './program || true' (Open MPI, MPICH); see examples/survive.
@@ -204,6 +207,9 @@ func (c *Comm) agree(ctx context.Context, v core.Vote) (core.Outcome, error) {
 	defer c.leave()
 	w := &verdict{number: c.core.Vote(v)}
 	if err := c.await(ctx, w); err != nil {
+		if ctx.Err() != nil {
+			err = c.withAwaited(w.number, v, err)
+		}
 		return core.Outcome{}, err
 	}
 	const kinds = agreeFlags | agreeLeft | agreeBegin
@@ -211,6 +217,27 @@ func (c *Comm) agree(ctx context.Context, v core.Vote) (core.Outcome, error) {
 		return core.Outcome{}, fmt.Errorf("%w: some ranks have called Agree, others Shrink", ErrMismatch)
 	}
 	return w.out, nil
+}
+
+// withAwaited adds to err, the end of a context, the ranks that an agreement waits for.
+func (c *Comm) withAwaited(number uint64, v core.Vote, err error) error {
+	what := "its call of Shrink"
+	switch {
+	case v.Flags&agreeFlags != 0:
+		what = "its call of Agree"
+	case v.Flags&agreeBegin != 0:
+		what = "its word that it knows which ranks are left"
+	}
+	ranks, votes := c.core.Awaited(number)
+	switch {
+	case len(ranks) == 0:
+		return err
+	case !votes:
+		return fmt.Errorf("rank %d has not passed on the result, for which it may itself wait: %w", ranks[0], err)
+	case len(ranks) == 1:
+		return &RankError{Rank: ranks[0], Err: fmt.Errorf("%s has not come: %w", what, err)}
+	}
+	return fmt.Errorf("a rank is late, one of ranks %v: %s has not come: %w", ranks[:min(len(ranks), maxNamed)], what, err)
 }
 
 // verdict is what Agree and Shrink wait for.

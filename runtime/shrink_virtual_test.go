@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -63,4 +64,37 @@ func TestLeavingWhileOthersShrink(t *testing.T) {
 	}
 	t.Logf("shrunk again %d times", again.Load()/3)
 	require.Positive(t, again.Load())
+}
+
+// An agreement that takes too long names the ranks that have not called, and can be called again.
+func TestShrinkNamesWhoIsLate(t *testing.T) {
+	const late = 3
+	virtual(t, 4, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
+		again := make([]error, len(comms))
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			if c.Rank() == late {
+				time.Sleep(5 * time.Second)
+			} else {
+				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+				defer cancel()
+				_, again[c.Rank()] = c.Shrink(ctx)
+			}
+			heir, err := c.Shrink(context.Background())
+			if err != nil {
+				return err
+			}
+			return errors.Join(heir.Barrier(context.Background()), heir.Close())
+		}))
+		for rank, want := range []string{
+			"a rank is late, one of ranks [2 3]: its call of Shrink has not come",
+			"rank 0 has not passed on the result, for which it may itself wait",
+			"rank 3: its call of Shrink has not come",
+		} {
+			require.ErrorIs(t, again[rank], context.DeadlineExceeded)
+			require.ErrorContains(t, again[rank], want)
+		}
+		var about *runtime.RankError
+		require.ErrorAs(t, again[late-1], &about)
+		require.Equal(t, late, about.Rank)
+	})
 }

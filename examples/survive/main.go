@@ -51,9 +51,11 @@ func survive(ctx context.Context, work time.Duration) error {
 	if err := schedgen.Barrier(ctx, comm); !errors.As(err, &lost) {
 		return fmt.Errorf("a barrier with a dead rank: %w", err)
 	}
-	if comm, err = comm.Shrink(ctx); err != nil {
+	next, err := comm.Shrink(ctx) // if it fails, the deferred Close still has comm
+	if err != nil {
 		return err
 	}
+	comm = next
 	time.Sleep(work)
 	if err := schedgen.Barrier(ctx, comm); err != nil {
 		return err

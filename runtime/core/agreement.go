@@ -291,6 +291,9 @@ func (c *Core) Vote(v Vote) (number uint64) {
 // Outcome returns the outcome of an agreement; ok is false while it is not known.
 func (c *Core) Outcome(number uint64) (o Outcome, ok bool) { return c.agree.Outcome(number) }
 
+// Awaited returns the ranks that this rank waits for in an agreement: see [agree.Agreements].
+func (c *Core) Awaited(number uint64) (ranks []int, votes bool) { return c.agree.Awaited(number) }
+
 // Confirmed reports whether this rank may close. All remaining ranks must know the last outcome
 // that this rank knows, so that no rank agrees on anything else. If losses are seen, this rank must
 // also have finished repeating its last signals.

@@ -159,6 +159,16 @@ func (a *Agreements) Outcome(number uint64) (o Outcome, ok bool) {
 	return Outcome{Vote: b.is, Gone: b.apart.List(), Lost: b.dead.Lost.List()}, true
 }
 
+// Awaited returns the ranks that this rank waits for in an agreement, ascending. If votes is true,
+// at least one of them has not voted, as far as this rank knows. Otherwise it is the rank that
+// passes on the outcome. Awaited returns no ranks if the outcome is known.
+func (a *Agreements) Awaited(number uint64) (ranks []int, votes bool) {
+	if b := a.find(2*number - 1); b != nil {
+		return b.awaited()
+	}
+	return nil, false
+}
+
 // Confirmed reports whether all remaining ranks know the last outcome that this rank knows, or the
 // process has asked for no agreement.
 func (a *Agreements) Confirmed() bool {

@@ -50,16 +50,7 @@ func (b *ballot) aboutLosses() bool { return b.number == 0 }
 
 // place finds this rank's place in the tree of a new attempt, and resets its votes.
 func (b *ballot) place() {
-	left := make([]int, 0, b.size)
-	at := 0
-	for r := range b.size {
-		if r == b.rank {
-			at = len(left)
-		}
-		if !b.gone.Has(r) {
-			left = append(left, r)
-		}
-	}
+	left, at := b.left()
 	b.above, b.below = -1, nil
 	if at > 0 {
 		b.above = left[at&(at-1)]
@@ -69,6 +60,39 @@ func (b *ballot) place() {
 	}
 	b.missing = slices.Clone(b.below)
 	b.joined, b.raised = neutral, false
+}
+
+// left returns the ranks that have not gone, ascending, and this rank's place among them.
+func (b *ballot) left() (ranks []int, at int) {
+	ranks = make([]int, 0, b.size)
+	for r := range b.size {
+		if r == b.rank {
+			at = len(ranks)
+		}
+		if !b.gone.Has(r) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks, at
+}
+
+// awaited returns the ranks that this rank waits for, ascending. If votes is true, they are the
+// ranks of the sub-trees whose votes are missing. Otherwise it is the rank that passes on the
+// outcome.
+func (b *ballot) awaited() (ranks []int, votes bool) {
+	switch {
+	case b.known:
+		return nil, false
+	case len(b.missing) == 0 && b.above >= 0:
+		return []int{b.above}, false
+	}
+	left, at := b.left()
+	for bit := 1; at+bit < len(left) && at&bit == 0; bit <<= 1 {
+		if slices.Contains(b.missing, left[at+bit]) {
+			ranks = append(ranks, left[at+bit:min(at+2*bit, len(left))]...)
+		}
+	}
+	return ranks, true
 }
 
 // vote adds this rank's vote.
