@@ -134,7 +134,7 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 }
 
 // Shrink returns a communicator of the remaining ranks of c, in their order. It is the way to go on
-// after a [LostError]. All remaining ranks must call it. If c has not failed yet, it fails at all
+// after a [LostError], and after [ErrPeerLeft]: ranks that have closed c do not remain either. All remaining ranks must call it. If c has not failed yet, it fails at all
 // of them. When Shrink returns without an error, c is closed. If a rank is lost later, the new
 // communicator fails and can be shrunk in turn.
 //

@@ -191,6 +191,15 @@
 //		comm = next
 //	}
 //
+// A rank that panics runs its deferred functions first. If one of them closes the communicator, the
+// others see a rank that leaves: they get [ErrPeerLeft], not a LostError. To recover from both, test
+// for both. Shrink then makes a communicator without the ranks that have left or are lost:
+//
+//	if errors.Is(err, schedgen.ErrPeerLost) || errors.Is(err, schedgen.ErrPeerLeft) {
+//		next, err := comm.Shrink(ctx)
+//		…
+//	}
+//
 // # Tests
 //
 // Package local runs ranks as goroutines of a test, without a launcher and a network. Its network

@@ -203,3 +203,27 @@ func TestAllGetTheWordsOfARefusedCall(t *testing.T) {
 		require.ErrorIs(t, schedgen.Barrier(t.Context(), comms[0]), schedgen.ErrMismatch, "also where it was refused")
 	})
 }
+
+// TestShrinkAfterARankHasLeft checks that ranks can go on without one that panics while Close is
+// deferred.
+func TestShrinkAfterARankHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, each(group(t, 3, schedgen.Config{}), func(c *schedgen.Comm) error {
+			if c.Rank() == 1 {
+				defer func() { assert.Equal(t, "a fault", recover()) }()
+				defer c.Close()
+				panic("a fault")
+			}
+			err := schedgen.Barrier(t.Context(), c)
+			if !errors.Is(err, schedgen.ErrPeerLeft) || errors.Is(err, schedgen.ErrPeerLost) {
+				return fmt.Errorf("rank %d: want %w, got %w", c.Rank(), schedgen.ErrPeerLeft, err)
+			}
+			next, err := c.Shrink(t.Context())
+			if err != nil {
+				return err
+			}
+			assert.Equal(t, 2, next.Size())
+			return errors.Join(schedgen.Barrier(t.Context(), next), next.Close())
+		}))
+	})
+}
