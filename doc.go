@@ -177,7 +177,10 @@
 // Errors wrap one of the Err variables. A call that is refused, with [ErrInput] or [ErrBusy], has
 // done nothing at this rank and does not count as one of the collectives that all ranks call. Any
 // other failure of a collective is a failure of the communicator: all ranks get an error that says
-// the same, and every later call returns it again.
+// the same, and every later call returns it again. For the Err variables and the types of errors,
+// [errors.Is] and [errors.As] give the same at all ranks, with one exception. [ErrAborted] says that
+// this rank has heard of the failure from another rank, so it differs between ranks. Do not branch
+// on it.
 //
 // If ranks are lost, the survivors get a [LostError] with the same list of ranks. They may continue
 // with the communicator that [Comm.Shrink] makes:

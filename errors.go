@@ -41,7 +41,8 @@ var (
 	// ErrProtocol: a rank has sent a message that no correct rank sends.
 	ErrProtocol = runtime.ErrProtocol
 	// ErrAborted: another rank has failed and has said so. The error also wraps the cause at that
-	// rank.
+	// rank. For one failure, some ranks get ErrAborted and others do not. So a program whose ranks
+	// must act alike tests for the cause.
 	ErrAborted = runtime.ErrAborted
 	// ErrRefused: the system refuses this rank a resource that it needs to reach the others, such
 	// as descriptors. The other ranks get ErrAborted.
