@@ -73,7 +73,10 @@ type OpError struct {
 	// Missing is the first few slots that the operation still waited for: c3 is chunk 3, s1 signal
 	// 1.
 	Missing []ir.Slot
-	Waiting []int // the first few ranks that were to send the missing slots
+	// Waiting is the first few ranks that were to send the missing slots. They may themselves wait
+	// for others. If a rank is known to be late, Err is a RankError about it. Ranks find out who is
+	// late when they have waited for Config.Stall.
+	Waiting []int
 	Whole   bool  // this rank's buffer nevertheless holds the whole message of a broadcast
 	Err     error // the cause
 }
