@@ -21,7 +21,7 @@ var (
 	// ErrBusy: another goroutine is inside a collective of this communicator. To overlap
 	// operations, start one after the other.
 	ErrBusy = runtime.ErrBusy
-	// ErrClosed: this rank has called Close.
+	// ErrClosed: this rank has called Close, or Shrink has made another communicator.
 	ErrClosed = runtime.ErrClosed
 	// ErrTooLarge: a published message is longer than Config.MaxMessage, or a message of BcastBytes
 	// is longer than Config.MaxBcast.

@@ -148,6 +148,9 @@ func goOn(t *testing.T, c *schedgen.Comm, call func(ctx context.Context, c *sche
 	if next.Size() != 3 {
 		return fmt.Errorf("%d ranks are left", next.Size())
 	}
+	if err := call(ctx, c); !errors.Is(err, schedgen.ErrClosed) || !errors.As(err, &lost) {
+		return fmt.Errorf("rank %d: want %w because of the loss, got %w", c.Rank(), schedgen.ErrClosed, err)
+	}
 	return errors.Join(call(ctx, next), schedgen.Barrier(ctx, next), next.Close())
 }
 

@@ -126,7 +126,9 @@ func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	}
 	c.settle() // a rank that hears goodbye before it knows the result takes the sender for gone
 	c.heir = nil
-	return heir, c.close()
+	err = c.close()
+	c.core.Supersede(ErrClosed)
+	return heir, err
 }
 
 // errShrunk is the failure of a communicator that still worked when it was shrunk.

@@ -14,7 +14,7 @@ import (
 // After any other condition the communicator has failed, and every later call returns the same
 // error.
 var (
-	// ErrClosed: this rank has called Close.
+	// ErrClosed: this rank has called Close, or Shrink has made another communicator.
 	ErrClosed = errors.New("communicator is closed")
 	// ErrBusy: another goroutine is inside Bcast or Barrier, or is about to start an operation, so
 	// that the order of the two calls is undefined. To overlap operations, start them one after the

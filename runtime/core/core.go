@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core/agree"
@@ -145,6 +146,12 @@ func (c *Core) Close(err error) (healthy bool) {
 	healthy = c.fate.err == nil && !c.Inside() && !c.fate.disputes()
 	c.fate.close(err, !healthy)
 	return healthy
+}
+
+// Supersede makes the error of a core that has failed and is closed wrap err, too: another core
+// has taken its place.
+func (c *Core) Supersede(err error) {
+	c.fate.err = fmt.Errorf("%w by Shrink, after it had failed: %w", err, c.fate.err)
 }
 
 // Goodbye tells other ranks that this rank leaves, in good order or not, and then why. It tells the
