@@ -74,7 +74,8 @@
 // with [ErrMismatch]. The error says what each of the two ranks has passed.
 //
 // dst and src must not overlap, with one exception. If src is one block, it may be its own block in
-// dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
+// dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]). So dst and src may be the same slice where
+// both are one block, as in AllreduceTo(ctx, comm, buf, buf, op).
 //
 // An element may be a number, a bool, an array or a struct of these. It may have any type that has
 // no pointers, and so no strings, slices, maps or interfaces. Elements travel as they lie in
@@ -96,8 +97,8 @@
 // of the result. All ranks pass the same counts.
 //
 // Functions with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and
-// src of one length, and leave src as it is. For ReduceTo, only the root has a dst. It is nil at
-// the other ranks.
+// src of one length, and leave src as it is, unless dst is src. For ReduceTo, only the root has a
+// dst. It is nil at the other ranks.
 //
 //	Sum, Prod        numbers
 //	Min, Max         numbers that have an order: not complex ones
