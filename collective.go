@@ -252,7 +252,8 @@ func started(under *runtime.Request, err error) (*Request, error) {
 
 // Wait waits until the operation has ended and returns its error. Several goroutines may wait for
 // one request, and may wait again. If ctx ends first, only the waiting ends: the operation goes on,
-// and the buffers still belong to the communicator.
+// and the buffers still belong to the communicator. The error then names a rank that is late, as a
+// [RankError], if the operation has lasted for longer than Config.Stall.
 func (r *Request) Wait(ctx context.Context) error {
 	if r == nil || r.under == nil {
 		return fmt.Errorf("%w: Wait: the request is nil", ErrInput)

@@ -94,7 +94,8 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 // operation and its number. Several goroutines may wait for one request, and Wait may be called
 // again.
 //
-// If ctx ends, only the wait ends: the operation goes on, and the communicator still owns buf.
+// If ctx ends, only the wait ends: the operation goes on, and the communicator still owns buf. If
+// it has lasted for longer than Config.Stall, the error names a rank that is late, as a [RankError].
 func (r *Request) Wait(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("wait")
@@ -116,7 +117,16 @@ func (r *Request) Wait(ctx context.Context) error {
 		c.raise(r.err)
 		return r.err
 	}
-	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", err)}
+	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", c.withLate(r, err))}
+}
+
+// withLate returns err, by which a wait for r ends. If a rank has said that it has not entered the
+// operation, the result is an error about that rank.
+func (c *Comm) withLate(r *Request, err error) error {
+	if late, ok := c.core.Absent(r.seq); ok {
+		return &RankError{Rank: late, Err: fmt.Errorf("it has not entered the operation: %w", err)}
+	}
+	return err
 }
 
 // Test reports whether the operation has ended, and its error. Test does not wait: it polls once,
@@ -278,8 +288,8 @@ func (c *Comm) fail(r *Request, err error) {
 	c.core.Settle()
 	if lost := c.core.Err(); lost != nil {
 		err = lost
-	} else if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
-		err = &RankError{Rank: late, Err: fmt.Errorf("it has not entered the operation: %w", err)}
+	} else if r.ctx.Err() != nil {
+		err = c.withLate(r, err)
 	}
 	e := c.core.Stand(r.plan.Name, r.seq, err)
 	if r.ctx.Err() != nil && !c.closing {

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -165,4 +166,30 @@ func TestMissedDeadlineNamesWhoIsLate(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A wait for a request that takes too long names the rank that is late. The operation goes on.
+func TestMissedWaitNamesWhoIsLate(t *testing.T) {
+	virtual(t, 3, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			if c.Rank() == 1 {
+				time.Sleep(3 * time.Second)
+				return c.Barrier(context.Background())
+			}
+			req, err := c.StartBarrier(context.Background())
+			if err != nil {
+				return err
+			}
+			for range 3 {
+				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+				err := req.Wait(ctx)
+				cancel()
+				var about *runtime.RankError
+				if !errors.As(err, &about) || about.Rank != 1 || !errors.Is(err, context.DeadlineExceeded) {
+					return fmt.Errorf("rank %d: no deadline that names rank 1: %w", c.Rank(), err)
+				}
+			}
+			return req.Wait(context.Background())
+		}))
+	})
 }
