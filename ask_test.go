@@ -183,11 +183,24 @@ func TestAskErrorsAreOfBothPackages(t *testing.T) {
 	require.Equal(t, 2, rank.Rank)
 	require.Equal(t, []int{0, 1}, of.Answered)
 	require.Equal(t, below.Error(), of.Error())
-	require.True(t, strings.HasSuffix(err.Error(), "rank 2: rank has not answered: it has not called Answer"), "%v", err)
+	require.True(t, strings.HasSuffix(err.Error(), "rank 2: no usable answer: it has not called Answer"), "%v", err)
 	require.NoError(t, comms[0].Err())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = schedgen.Ask[int32](ctx, comms[0], nil)
 	require.ErrorIs(t, err, context.Canceled)
+	closeAll(t, comms)
+}
+
+// The error of a question names all ranks without a usable answer, and says what is wrong with that
+// of the first.
+func TestAskErrorNamesAllRanksAtFault(t *testing.T) {
+	comms := group(t, 3, schedgen.Config{})
+	for rank, c := range comms[:2] {
+		require.NoError(t, schedgen.Answer(c, schedgen.Sum, func(schedgen.Message) []int32 { return make([]int32, 2-rank) }))
+	}
+	_, err := schedgen.Ask[int32](t.Context(), comms[0], []byte("all?"))
+	require.ErrorIs(t, err, schedgen.ErrUnanswered)
+	require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; none from rank 2 either")
 	closeAll(t, comms)
 }

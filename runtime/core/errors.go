@@ -18,7 +18,7 @@ var (
 	ErrPeerLeft = errors.New("rank has left")
 
 	// ErrUnanswered: the core does not fail by it.
-	ErrUnanswered = errors.New("rank has not answered")
+	ErrUnanswered = errors.New("no usable answer")
 
 	ErrPeerSilent = fmt.Errorf("%w: it has given no sign of life", ErrPeerLost)
 )
@@ -83,11 +83,19 @@ type AskError struct {
 
 // Error names the question, how many ranks have answered, and the cause.
 func (e *AskError) Error() string {
-	return fmt.Sprintf("ask: question %d of rank %d, with %d answers: %v", e.Seq, e.Origin, len(e.Answered), e.Err)
+	return fmt.Sprintf("ask: question %d of rank %d, with %s: %v", e.Seq, e.Origin, number(len(e.Answered), "answer"), e.Err)
 }
 
 // Unwrap returns Err.
 func (e *AskError) Unwrap() error { return e.Err }
+
+// number returns n and a noun, which takes an s in the plural.
+func number(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
+}
 
 func list[T any](items []T) string {
 	var b strings.Builder

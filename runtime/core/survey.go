@@ -265,13 +265,27 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 	case survey.Mismatch:
 		err = fmt.Errorf("%w: it answers by %s, and rank %d asks for %s", ErrUnanswered, r.Text, origin, by)
 	case survey.TooLong:
-		err = fmt.Errorf("%w: its answer has %d bytes, at most %d", ErrUnanswered, r.Bytes, r.OtherBytes)
+		err = fmt.Errorf("%w: its answer has %s, at most %d", ErrUnanswered, number(r.Bytes, "byte"), r.OtherBytes)
 	case survey.Length:
-		err = fmt.Errorf("%w: its answer has %d elements, and that of rank %d has %d", ErrUnanswered, r.Bytes/elements, r.Other, r.OtherBytes/elements)
+		err = fmt.Errorf("%w: its answer has %s, and that of rank %d has %d", ErrUnanswered, number(r.Bytes/elements, "element"), r.Other, r.OtherBytes/elements)
 	default:
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
+	if others := sv.otherMissing(r); len(others) > 0 {
+		err = fmt.Errorf("%w; none from rank %s either", err, list(others))
+	}
 	return &AskError{Origin: origin, Seq: q.seq, Answered: sv.without(r.Missing), Err: &RankError{Rank: r.Rank, Err: err}}
+}
+
+// mostNamed is how many ranks without an answer an error names.
+const mostNamed = 8
+
+// otherMissing returns the first ranks, ascending, whose answers are missing beside that of r.Rank.
+func (sv *surveys) otherMissing(r *survey.Refusal) []int {
+	others := slices.DeleteFunc(slices.Clone(r.Missing), func(rank int) bool { return rank == r.Rank })
+	slices.Sort(others)
+	others = slices.Compact(others)
+	return others[:min(len(others), mostNamed)]
 }
 
 // element returns the length of an element in bytes, or 0 if it is not known.
