@@ -17,7 +17,7 @@ func Bcast[T any](ctx context.Context, comm *Comm, buf []T, root int) error {
 	if err := checkCall[T](ctx, comm, "Bcast", root); err != nil {
 		return err
 	}
-	return public(comm.under.BcastElements(ctx, bytesOf(buf), sizeOf[T](), root))
+	return comm.ended("Bcast", comm.under.BcastElements(ctx, bytesOf(buf), sizeOf[T](), root))
 }
 
 // BcastBytes sends a message of rank root to all ranks. Only the root knows its length. At the
@@ -32,7 +32,7 @@ func BcastBytes(ctx context.Context, comm *Comm, buf []byte, root int) ([]byte, 
 		return nil, err
 	}
 	msg, err := comm.under.BcastBytes(ctx, buf, root)
-	return msg, public(err)
+	return msg, comm.ended("BcastBytes", err)
 }
 
 // Scatter gives each rank its block of src of rank root: rank r gets elements r·n … r·n+n-1, where
@@ -99,7 +99,7 @@ func Barrier(ctx context.Context, comm *Comm) error {
 	if err := checkCall[byte](ctx, comm, "Barrier", 0); err != nil {
 		return err
 	}
-	return public(comm.under.Barrier(ctx))
+	return comm.ended("Barrier", comm.under.Barrier(ctx))
 }
 
 // These are the rows of the collectives that move elements.
@@ -121,7 +121,7 @@ func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective,
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return err
 	}
-	return public(comm.under.Do(ctx, callOf(row, dst, src, root)))
+	return comm.ended(fn, comm.under.Do(ctx, callOf(fn, row, dst, src, root)))
 }
 
 // startMove starts the collective of a row. fn is the name of the calling function.
@@ -129,7 +129,7 @@ func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collec
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return nil, err
 	}
-	return started(comm.under.Start(ctx, callOf(row, dst, src, root)))
+	return comm.start(ctx, callOf(fn, row, dst, src, root))
 }
 
 // moveCounted performs the collective of a row with blocks of different lengths. fn is the name of
@@ -139,7 +139,7 @@ func moveCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 	if err != nil {
 		return err
 	}
-	return public(comm.under.Do(ctx, call))
+	return comm.ended(call.Name, comm.under.Do(ctx, call))
 }
 
 // startCounted starts the operation that moveCounted performs.
@@ -148,7 +148,7 @@ func startCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Col
 	if err != nil {
 		return nil, err
 	}
-	return started(comm.under.Start(ctx, call))
+	return comm.start(ctx, call)
 }
 
 // countedCall checks the arguments of a collective with blocks of different lengths, and returns
@@ -168,7 +168,7 @@ func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 		}
 		dstCounts, srcCounts = nil, nil
 	}
-	call := callOf(row, dst, src, root)
+	call := callOf(fn, row, dst, src, root)
 	call.Counted, call.DstCounts, call.SrcCounts = true, dstCounts, srcCounts
 	return call, nil
 }
@@ -176,9 +176,10 @@ func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 // maxNamed is the largest number of counts that an error names.
 const maxNamed = 8
 
-// callOf returns the call of a row with blocks of one length.
-func callOf[T any](row *ir.Collective, dst, src []T, root int) runtime.Call {
-	return runtime.Call{Collective: row.Name, Root: root, Dst: bytesOf(dst), Src: bytesOf(src), Element: sizeOf[T]()}
+// callOf returns the call of a row with blocks of one length. fn is the name of the calling
+// function.
+func callOf[T any](fn string, row *ir.Collective, dst, src []T, root int) runtime.Call {
+	return runtime.Call{Name: fn, Collective: row.Name, Root: root, Dst: bytesOf(dst), Src: bytesOf(src), Element: sizeOf[T]()}
 }
 
 // checkCall checks the arguments of all functions: the context, the communicator, the root and the
@@ -242,10 +243,17 @@ type Request struct {
 	under *runtime.Request
 }
 
-// started turns the results of package runtime's Start functions into those of this package.
-func started(under *runtime.Request, err error) (*Request, error) {
+// start starts a call.
+func (c *Comm) start(ctx context.Context, call runtime.Call) (*Request, error) {
+	under, err := c.under.Start(ctx, call)
+	return c.started(call.Name, under, err)
+}
+
+// started turns the results of package runtime's Start functions into those of this package. fn is
+// the name of the calling function.
+func (c *Comm) started(fn string, under *runtime.Request, err error) (*Request, error) {
 	if err != nil {
-		return nil, public(err)
+		return nil, c.ended(fn, err)
 	}
 	return &Request{under}, nil
 }
@@ -279,11 +287,11 @@ func StartBcast[T any](ctx context.Context, comm *Comm, buf []T, root int) (*Req
 	if err := checkCall[T](ctx, comm, "StartBcast", root); err != nil {
 		return nil, err
 	}
-	call := callOf(&bcast, buf, nil, root)
+	call := callOf("StartBcast", &bcast, buf, nil, root)
 	if comm.under.Rank() == root {
 		call.Src = call.Dst
 	}
-	return started(comm.under.Start(ctx, call))
+	return comm.start(ctx, call)
 }
 
 // StartScatter starts a [Scatter]; see [StartBcast].
@@ -334,5 +342,6 @@ func StartBarrier(ctx context.Context, comm *Comm) (*Request, error) {
 	if err := checkCall[byte](ctx, comm, "StartBarrier", 0); err != nil {
 		return nil, err
 	}
-	return started(comm.under.StartBarrier(ctx))
+	under, err := comm.under.StartBarrier(ctx)
+	return comm.started("StartBarrier", under, err)
 }

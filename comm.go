@@ -120,7 +120,8 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap(under.Split(ctx, color, key))
+	next, err := under.Split(ctx, color, key)
+	return wrap(next, c.ended("Split", err))
 }
 
 // Dup makes a communicator of the same ranks as c. Its operations and messages are independent of
@@ -130,7 +131,8 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap(under.Dup(ctx))
+	next, err := under.Dup(ctx)
+	return wrap(next, c.ended("Dup", err))
 }
 
 // Shrink returns a communicator of the remaining ranks of c, in their order. It is the way to go on
@@ -151,7 +153,8 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap(under.Shrink(ctx))
+	next, err := under.Shrink(ctx)
+	return wrap(next, c.ended("Shrink", err))
 }
 
 // Agree returns the bitwise and of the flags that all ranks have given. gone lists, ascending, the
@@ -165,7 +168,7 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 		return 0, nil, err
 	}
 	agreed, gone, err = under.Agree(ctx, flags)
-	return agreed, gone, public(err)
+	return agreed, gone, c.ended("Agree", err)
 }
 
 // Message is a message that a rank has published.
@@ -250,5 +253,5 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	if err != nil {
 		return err
 	}
-	return public(under.Use(s))
+	return c.ended("Use", under.Use(s))
 }

@@ -169,14 +169,14 @@ func TestWrongCounts(t *testing.T) {
 		{schedgen.Gatherv(ctx, c, nil, nil, []string{"a"}, 0), "elements are string"},
 		{schedgen.Gatherv(ctx, c, nil, []int{1, 2, 3}, six[:4], 0), "Gatherv: rank 1 of 3: counts is [1 2 3], want 3 of them with 4, the length of this rank's block, at place 1, or nil"},
 		{schedgen.Scatterv(ctx, c, six[:4], nil, []int{4, 4}, 0), "Scatterv: rank 1 of 3: counts is [4 4], want 3 of them with 4"},
-		{schedgen.Gatherv(ctx, c, six, nil, six[:4], 0), "gatherv: rank 1: dst has 6 elements, but this rank has no block there"},
-		{schedgen.Gatherv(ctx, c, six, []int{2, 2, 1}, make([]int32, 2), 1), "gatherv: rank 1: dst has 6 elements, but its counts add up to 5"},
-		{schedgen.Scatterv(ctx, c, make([]int32, 2), six, []int{2, 2, 3}, 1), "scatterv: rank 1: src has 6 elements, but its counts 0 … 2 alone add up to 1 more"},
+		{schedgen.Gatherv(ctx, c, six, nil, six[:4], 0), "Gatherv: rank 1 of 3: dst has 6 elements, but this rank has no block there"},
+		{schedgen.Gatherv(ctx, c, six, []int{2, 2, 1}, make([]int32, 2), 1), "Gatherv: rank 1 of 3: dst has 6 elements, but its counts add up to 5"},
+		{schedgen.Scatterv(ctx, c, make([]int32, 2), six, []int{2, 2, 3}, 1), "Scatterv: rank 1 of 3: src has 6 elements, but its counts 0 … 2 alone add up to 1 more"},
 		{schedgen.Allgatherv(ctx, c, six, []int{2, -2, 6}, nil), "count 1 of dst is -2"},
 		{schedgen.Allgatherv(ctx, c, six, []int{3, 1, 2}, make([]int32, 2)), "has 2 elements in src and 1 in dst"},
 		{schedgen.Allgatherv(ctx, c, six, []int{3, 1, 2}, six[4:5]), "overlap"},
 		{schedgen.Alltoallv(ctx, c, six, []int{1, 2, 3}, six, []int{1, 2, 3}), "overlap"},
-		{schedgen.Alltoallv(ctx, c, six, []int{1, 2, 3}, make([]int32, 2), []int{1, 0, 1}), "has 0 elements in src and 2 in dst"},
+		{schedgen.Alltoallv(ctx, c, six, []int{1, 2, 3}, make([]int32, 2), []int{1, 0, 1}), "Alltoallv: rank 1 of 3: the block of this rank for itself has 0 elements in src and 2 in dst"},
 	} {
 		require.ErrorIs(t, one.err, schedgen.ErrInput)
 		require.ErrorContains(t, one.err, one.want)

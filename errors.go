@@ -235,6 +235,18 @@ func (f *failure) As(target any) bool {
 	return true
 }
 
+// ended returns err, by which a call of function fn has ended, in the form of this package. It adds
+// the function and the rank to ErrBusy, which has neither.
+func (c *Comm) ended(fn string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrBusy) {
+		err = fmt.Errorf("%s: rank %d of %d: %w", fn, c.Rank(), c.Size(), err)
+	}
+	return public(err)
+}
+
 // wrong refuses a call of function fn because of its arguments, and returns the error. If c is a
 // communicator, the error names its rank.
 func (c *Comm) wrong(fn, format string, args ...any) error {

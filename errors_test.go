@@ -230,3 +230,33 @@ func TestShrinkAfterARankHasLeft(t *testing.T) {
 		}))
 	})
 }
+
+// TestBusyNamesTheCall checks that the error of a call beside another one names its function and
+// the rank, like that of a call with wrong arguments.
+func TestBusyNamesTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comms := group(t, 2, schedgen.Config{})
+		var wg sync.WaitGroup
+		wg.Go(func() { assert.NoError(t, schedgen.Barrier(t.Context(), comms[1])) })
+		synctest.Wait() // until rank 1 is inside the barrier
+		one, counts := make([]int, 1), []int{1, 0}
+		_, split := comms[1].Dup(t.Context())
+		_, start := schedgen.StartReduceTo(t.Context(), comms[1], nil, one, schedgen.Sum, 0)
+		for fn, err := range map[string]error{
+			"Barrier":        schedgen.Barrier(t.Context(), comms[1]),
+			"Bcast":          schedgen.Bcast(t.Context(), comms[1], one, 0),
+			"Allgather":      schedgen.Allgather(t.Context(), comms[1], make([]int, 2), one),
+			"Scatterv":       schedgen.Scatterv(t.Context(), comms[1], one[:0], nil, nil, 0),
+			"Allreduce":      schedgen.Allreduce(t.Context(), comms[1], one, schedgen.Sum),
+			"ReduceScatterv": schedgen.ReduceScatterv(t.Context(), comms[1], one[:0], make([]int, 1), counts, schedgen.Sum),
+			"StartReduceTo":  start,
+			"Dup":            split,
+		} {
+			assert.ErrorIs(t, err, schedgen.ErrBusy)
+			assert.EqualError(t, err, fn+": rank 1 of 2: another goroutine is inside a collective call of this communicator")
+		}
+		assert.NoError(t, schedgen.Barrier(t.Context(), comms[0]))
+		wg.Wait()
+		closeAll(t, comms)
+	})
+}

@@ -47,7 +47,7 @@ func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts
 	if err != nil {
 		return err
 	}
-	return public(comm.under.Do(ctx, call))
+	return comm.ended(call.Name, comm.under.Do(ctx, call))
 }
 
 // Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of
@@ -104,7 +104,7 @@ func StartReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, c
 	if err != nil {
 		return nil, err
 	}
-	return started(comm.under.Start(ctx, call))
+	return comm.start(ctx, call)
 }
 
 // StartScan starts a [Scan]; see [StartBcast].
@@ -141,7 +141,7 @@ func foldInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 	if err != nil {
 		return err
 	}
-	return public(comm.under.Do(ctx, call))
+	return comm.ended(call.Name, comm.under.Do(ctx, call))
 }
 
 func startInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (*Request, error) {
@@ -149,7 +149,7 @@ func startInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Col
 	if err != nil {
 		return nil, err
 	}
-	return started(comm.under.Start(ctx, call))
+	return comm.start(ctx, call)
 }
 
 func foldTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) error {
@@ -157,7 +157,7 @@ func foldTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collectiv
 	if err != nil {
 		return err
 	}
-	return public(comm.under.Do(ctx, call))
+	return comm.ended(call.Name, comm.under.Do(ctx, call))
 }
 
 func startTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) (*Request, error) {
@@ -165,7 +165,7 @@ func startTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collecti
 	if err != nil {
 		return nil, err
 	}
-	return started(comm.under.Start(ctx, call))
+	return comm.start(ctx, call)
 }
 
 // inPlaceCall returns the call of a row with one block. The block holds this rank's contribution
@@ -239,5 +239,5 @@ func foldCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collect
 	if err != nil {
 		return runtime.Call{}, comm.wrong(fn, "%v", err)
 	}
-	return runtime.Call{Collective: row.Name, Root: root, Fold: f}, nil
+	return runtime.Call{Name: fn, Collective: row.Name, Root: root, Fold: f}, nil
 }

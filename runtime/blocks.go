@@ -44,6 +44,10 @@ func (c *Comm) StartCollective(ctx context.Context, collective string, dst, src 
 
 // Call is a collective of the table and its arguments.
 type Call struct {
+	// Name is the name of the call in the errors about its arguments. If it is empty, they have
+	// Collective.
+	Name string
+
 	Collective string // the name of the collective
 	Root       int    // 0 for a collective that has none
 	Dst, Src   []byte // the blocks that this rank wants, and the blocks that it holds: see [Comm.Collective]
@@ -145,12 +149,14 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 	row := c.plans.row(k)
 	bytes, err := c.checkCall(call, row)
 	if err != nil {
-		name := row.Name
-		if call.Counted {
-			name += "v"
+		name := call.Name
+		if name == "" && call.Counted {
+			name = row.Name + "v"
+		} else if name == "" {
+			name = row.Name
 		}
 		c.Refuse(fmt.Sprintf("%s: %v", name, err))
-		return 0, none, form{}, fmt.Errorf("%w: %s: rank %d: %w", ErrInput, name, c.rank, err)
+		return 0, none, form{}, fmt.Errorf("%w: %s: rank %d of %d: %w", ErrInput, name, c.rank, c.size, err)
 	}
 	if row.Blocks == nil {
 		return k, none, form{}, nil

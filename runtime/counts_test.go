@@ -247,10 +247,10 @@ func TestCountsThatAreRefused(t *testing.T) {
 		call runtime.Call
 		want string
 	}{
-		{runtime.Call{Collective: "bcast", Dst: b}, "bcastv: rank 1: it takes no counts"},
-		{runtime.Call{Collective: "barrier"}, "barrierv: rank 1: it takes no counts"},
+		{runtime.Call{Collective: "bcast", Dst: b}, "bcastv: rank 1 of 3: it takes no counts"},
+		{runtime.Call{Collective: "barrier"}, "barrierv: rank 1 of 3: it takes no counts"},
 		{runtime.Call{Collective: "nothing"}, `no collective "nothing"`},
-		{runtime.Call{Collective: "gather", Root: 3, Src: b}, "gatherv: rank 1: root 3 outside 0 … 2"},
+		{runtime.Call{Collective: "gather", Root: 3, Src: b}, "gatherv: rank 1 of 3: root 3 outside 0 … 2"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:]}, "dst has 0 counts, want one for each of 3 blocks"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{4, 4}}, "dst has 2 counts, want one for each of 3 blocks"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{4, 4, -1}}, "count 2 of dst is -1"},
