@@ -71,7 +71,8 @@
 //	Alltoallv(ctx, comm, dst, dstCounts, src, srcCounts)    what this rank gets from each, and sends to each
 //
 // If two ranks differ in the length of a block, or in the operation that folds it, all ranks fail
-// with [ErrMismatch]. The error says what each of the two ranks has passed.
+// with [ErrMismatch]. The error says what each of the two ranks has passed. Where elements only
+// move, ranks compare the size of an element, and not its type.
 //
 // dst and src must not overlap, with one exception. If src is one block, it may be its own block in
 // dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]). So dst and src may be the same slice where
