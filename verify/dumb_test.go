@@ -376,6 +376,7 @@ func (d *dumb) static(bad dumbVerdict) {
 			for _, s := range append(slices.Clone(rule.When), rule.Unless) {
 				awaited[place(r, s)] = true
 			}
+			bad.note("retire", rule.IsRepair() && !slices.Contains(p.Done, rule.Unless))
 			for j, a := range rule.Do {
 				to := place(int(a.To), a.Sets())
 				enter := slices.Contains(rule.When, ir.Enter)
