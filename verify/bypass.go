@@ -12,6 +12,7 @@ import (
 const (
 	maxSpelled = 4 // slots in a list
 	maxHops    = 4 // steps of a chain before it is cut; the last step is printed too
+	maxBeside  = 3 // slots beside a step of a chain
 )
 
 // failWithout returns the failure that all given slots of rank can be set although need is not,
@@ -53,7 +54,7 @@ func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) s
 	var parts []string
 	for _, s := range given {
 		if steps := sub.chain(res, rank, s); len(steps) > 0 {
-			parts = append(parts, tellChain(steps))
+			parts = append(parts, sub.tellChain(res, steps))
 		}
 	}
 	switch n := len(parts) - maxSpelled; {
@@ -67,20 +68,52 @@ func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) s
 	return "it waits only for " + strings.Join(parts, ", ")
 }
 
-// tellChain returns text such as "s2 from rank 4 after s1 from rank 2 after s0 from rank 1".
-func tellChain(steps []Step) string {
+// tellChain returns text such as "s2 from rank 4 after s1 from rank 2 after s0 from rank 1". A step
+// after which a rank acts is followed in brackets by the other slots for which the rank waits:
+// "s2 from rank 4 after s1 from rank 2 (and s3 from rank 3)". Their own reasons are left out.
+func (sub *subject) tellChain(res *fixpoint.Result, steps []Step) string {
 	var parts []string
 	for i, st := range steps {
 		switch shown := i < maxHops || i == len(steps)-1; {
-		case shown && st.From == st.Rank:
-			parts = append(parts, fmt.Sprintf("%v, folded", st.Slot))
+		case shown && i > 0:
+			parts = append(parts, tellStep(st)+sub.tellBeside(res, steps[i-1], st.Slot))
 		case shown:
-			parts = append(parts, fmt.Sprintf("%v from rank %d", st.Slot, st.From))
+			parts = append(parts, tellStep(st))
 		case i == maxHops:
 			parts = append(parts, fmt.Sprintf("%d more", len(steps)-1-maxHops))
 		}
 	}
 	return strings.Join(parts, " after ")
+}
+
+func tellStep(st Step) string {
+	if st.From == st.Rank {
+		return fmt.Sprintf("%v, folded", st.Slot)
+	}
+	return fmt.Sprintf("%v from rank %d", st.Slot, st.From)
+}
+
+// tellBeside names the slots, beside last, for which the rule waits that sets the slot of st. It
+// leaves out slots that are set from the beginning.
+func (sub *subject) tellBeside(res *fixpoint.Result, st Step, last ir.Slot) string {
+	rank, i := sub.layout.RuleOf(res.Cause(sub.layout.Slot(st.Rank, st.Slot)))
+	var beside []string
+	for _, w := range sub.s.Programs[rank].Rules[i].When {
+		cause := res.Cause(sub.layout.Slot(rank, w))
+		if w == last || cause < 0 {
+			continue
+		}
+		if len(beside) == maxBeside {
+			beside = append(beside, "others")
+			break
+		}
+		from, _ := sub.layout.RuleOf(cause)
+		beside = append(beside, tellStep(Step{place(rank, w), from}))
+	}
+	if len(beside) == 0 {
+		return ""
+	}
+	return " (and " + strings.Join(beside, ", ") + ")"
 }
 
 // spell lists slots: "s0, s1 and 3 more".
