@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/graph/path"
 	"gonum.org/v1/gonum/graph/simple"
 	"gonum.org/v1/gonum/graph/topo"
+
+	"github.com/schedgen/schedgen/ir"
 )
 
 // waitGraph is a part of the wait-for graph. Its nodes are slot numbers. Its edges have a fixed
@@ -130,13 +132,17 @@ func (sub *subject) tellStuck(steps []Step, cycle bool) string {
 		}
 	}
 	end := steps[len(steps)-1].Place
+	puts := "puts"
+	if kind := end.Slot.Kind(); sub.folds && (kind == ir.KindChunk || kind == ir.KindValue) {
+		puts = "puts or folds"
+	}
 	switch text := strings.Join(parts, " waits for "); {
 	case cycle:
 		return text + ", a cycle"
 	case sub.calm.Slot(end.Rank, end.Slot) < 0 && len(steps) == 1:
-		return "nobody puts it"
+		return "nobody " + puts + " it"
 	case sub.calm.Slot(end.Rank, end.Slot) < 0:
-		return text + ", which nobody puts"
+		return text + ", which nobody " + puts
 	case len(steps) == 1:
 		return "no put brings it"
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -114,10 +115,27 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 		return err
 	}
 	to := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
+	return c.writeOut(std, to)
+}
+
+// writeOut writes what fill makes to the standard output or to the file of --output. The error of a
+// schedule that does not fit the format does not name --output.
+func (c *emitCmd) writeOut(std stdio, fill func(io.Writer) error) error {
 	if c.Output == "" {
-		return to(std.Out)
+		return fill(std.Out)
 	}
-	return writeTo("output", c.Output, std.Out, to)
+	var refused error
+	err := writeTo("output", c.Output, std.Out, func(w io.Writer) error {
+		err := fill(w)
+		if unfit := (*emit.Unfit)(nil); errors.As(err, &unfit) {
+			refused = err
+		}
+		return err
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
 }
 
 // verifies proves s and records in o whether all checks hold, and the terms of its folds. A

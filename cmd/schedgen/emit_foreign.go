@@ -47,8 +47,5 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 		}
 		return nil
 	}
-	if c.Output == "" {
-		return write(std.Out)
-	}
-	return writeTo("output", c.Output, std.Out, write)
+	return c.writeOut(std, write)
 }

@@ -153,7 +153,10 @@ func (c *exploreCmd) calls(ctx context.Context, std stdio) ([]explore.Call, *ir.
 			return nil, nil, err
 		}
 		if c.Rotate {
-			return nil, nil, fmt.Errorf("--rotate: %s has its own root", c.Source)
+			return nil, nil, fmt.Errorf("--rotate: %s", ownRoot(c.Source, &s.Header))
+		}
+		if s.Ranks > explore.MaxRanks {
+			return nil, nil, fmt.Errorf("%s has %d ranks; at most %d are explored", c.Source, s.Ranks, explore.MaxRanks)
 		}
 		first, h = explore.Call{Schedule: s, Acked: acknowledges(s.Name())}, s.Header
 	} else {

@@ -44,6 +44,14 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
 }
 
+// ownRoot says that a schedule of a file can have no other root than its own.
+func ownRoot(file string, h *ir.Header) string {
+	if word := h.RootWord(); word != "" {
+		return fmt.Sprintf("%s has its own %s", file, word)
+	}
+	return file + " has no root"
+}
+
 // spec returns the algorithm that the arguments name.
 func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
 	a.dropIdle(std)

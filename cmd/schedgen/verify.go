@@ -140,10 +140,10 @@ func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
 // jobs returns the schedules to be proved.
 func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 	if c.isFile() {
-		if c.AllRoots {
-			return nil, fmt.Errorf("--all-roots: %s has its own root", c.Source)
-		}
 		s, err := c.read(ctx, file)
+		if err == nil && c.AllRoots {
+			err = fmt.Errorf("--all-roots: %s", ownRoot(c.Source, &s.Header))
+		}
 		return &jobs{file: s}, err
 	}
 	p, err := c.params(c.Source)
