@@ -305,11 +305,24 @@ func (l *lowering) finish(rank int) error {
 	}
 	for _, slot := range program.Done {
 		if id := l.layout.Slot(rank, slot); id < 0 || l.setBy[id] == unset {
-			return fmt.Errorf("rank %d waits for %v, which nothing sets unless messages are lost", rank, slot)
+			return l.neverSet(rank, slot)
 		}
 	}
 	if len(r.copies) > 0 {
 		r.plan.Rules = append(r.plan.Rules, Rule{Actions: r.copies})
 	}
 	return nil
+}
+
+// neverSet returns the error for a rank that waits forever for a slot. It tells a schedule that
+// sets the slot by repairs from one that never sets it, whatever is lost.
+func (l *lowering) neverSet(rank int, slot ir.Slot) error {
+	repaired, err := fixpoint.Run(l.s, fixpoint.Model{EveryRepair: true})
+	switch {
+	case err != nil:
+		return err
+	case repaired.Slot(rank, slot) >= 0:
+		return fmt.Errorf("rank %d waits for %v, which nothing sets unless messages are lost", rank, slot)
+	}
+	return fmt.Errorf("rank %d waits for %v, which nothing sets: the schedule deadlocks", rank, slot)
 }

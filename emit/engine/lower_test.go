@@ -170,6 +170,11 @@ func TestLowerRefuses(t *testing.T) {
 		},
 	}
 	_, err := Lower(s)
+	require.EqualError(t, err, "rank 1 waits for c0, which nothing sets: the schedule deadlocks")
+
+	s.Programs[0] = ir.Program{Rank: 0, Done: []ir.Slot{ir.Enter}, Rules: []ir.Rule{
+		{When: []ir.Slot{ir.Enter}, Unless: ir.Signal(0), After: 1, Do: []ir.Action{ir.PutTo(ir.Chunk(0), 1)}}}, Signals: 1}
+	_, err = Lower(s)
 	require.EqualError(t, err, "rank 1 waits for c0, which nothing sets unless messages are lost")
 
 	spec, err := schedule.New("bcast/chain", schedule.Params{Ranks: 2, Chunks: MaxTag + 2})
