@@ -28,14 +28,24 @@ func proveOnce(sub *subject) (string, error) {
 		lacks := sub.lacks(rank)
 		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
 			if id := sub.layout.Slot(rank, c); id < 0 || first[id] == 0 {
-				if sub.s.Folds() {
-					return "", fail([]int{rank}, []Place{place(rank, c)}, nil, "rank %d is never put %v, and does not fold it", rank, c)
-				}
-				return "", fail([]int{rank}, []Place{place(rank, c)}, nil, "rank %d is never put %v", rank, c)
+				return "", sub.failNeverPut(place(rank, c))
 			}
 		}
 	}
 	return "", nil
+}
+
+// failNeverPut returns the failure that a rank wants a chunk that neither a put nor a fold brings
+// without repairs.
+func (sub *subject) failNeverPut(p Place) error {
+	text := "rank %d is never put %v"
+	switch {
+	case sub.may.Slot(p.Rank, p.Slot) >= 0:
+		text = "rank %d never gets %v without a repair"
+	case sub.s.Folds():
+		text += ", and does not fold it"
+	}
+	return fail([]int{p.Rank}, []Place{p}, nil, text, p.Rank, p.Slot)
 }
 
 func countPuts(sub *subject, first []int32) error {
