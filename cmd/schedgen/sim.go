@@ -145,6 +145,7 @@ type point struct {
 	first    *sim.Result // result of the first seed
 	spans    []sim.Time  // makespans of the runs in which all calls returned
 	never    int         // number of other runs
+	repairs  bool        // losses are repaired
 	counts   sim.Counts  // sums over all runs
 }
 
@@ -168,7 +169,7 @@ func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 			return fmt.Errorf("--size: %s moves no bytes", name)
 		}
 		for _, bytes := range sizes {
-			all = append(all, &point{name: name, programs: p, header: h, bytes: bytes})
+			all = append(all, &point{name: name, programs: p, header: h, bytes: bytes, repairs: c.Repair > 0})
 		}
 		return nil
 	}
@@ -239,6 +240,9 @@ func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, err
 // foreign returns the programs of a file of another program. The file gives the lengths of its
 // messages; for MSCCL XML, --size gives the length of a chunk.
 func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) {
+	if !form.chunks && c.Size != (sizeRange{1, 1}) {
+		return nil, fmt.Errorf("--size: %s states its own lengths", c.Source)
+	}
 	g, err := form.read(in)
 	if err != nil {
 		return nil, placed(c.Source, err)

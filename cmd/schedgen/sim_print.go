@@ -98,8 +98,18 @@ func (p *point) ranksTo(t *tabwriter.Writer) {
 	}
 }
 
-// pathTo prints the critical path. There is none if some rank never returns.
+// pathTo prints the critical path. There is none if some rank never returns. Then pathTo prints
+// where the reason is.
 func (p *point) pathTo(t *tabwriter.Writer) {
+	switch {
+	case p.first.Makespan != sim.Never:
+	case !p.repairs && p.first.Counts.Lost > 0:
+		fmt.Fprintln(t, "  never: no loss is repaired without --repair")
+		return
+	default:
+		fmt.Fprintln(t, "  never: schedgen verify says why")
+		return
+	}
 	fmt.Fprintln(t, "rank\tbegins\tends\tdoes\t")
 	for _, s := range p.first.Path {
 		does := s.Op.String()
