@@ -1,4 +1,4 @@
-rank 1 gets no result though all ranks are well: ask: question 0 of rank 0, with 1 answers: rank 0: rank has not answered: rank has left: it has closed its communicator
+rank 1 gets no result though all ranks are well: ask: question 0 of rank 0, with 1 answer: rank 0: no usable answer: rank has left: it has closed its communicator
 
 rank 0 enters question; rank 0 puts question 0 of rank 0 to 1
 question 0 of rank 0 from 0 to 1 arrives
