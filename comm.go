@@ -138,8 +138,8 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 // Shrink returns a communicator of the remaining ranks of c, in their order. It is the way to go on
 // after a [LostError], and after [ErrPeerLeft]: ranks that have closed c do not remain either. All
 // remaining ranks must call it. If c has not failed yet, it fails at all of them. When Shrink
-// returns without an error, c is closed: later calls fail with [ErrClosed]. If a rank is lost later,
-// the new communicator fails and can be shrunk in turn.
+// returns without an error, c is closed: later calls fail with [ErrClosed]. If a rank is lost
+// later, the new communicator fails and can be shrunk in turn.
 //
 // If ctx ends first, only the waiting ends: Shrink can be called again. So keep c until Shrink has
 // returned a communicator. The error names the ranks whose calls have not come. A rank hears of

@@ -135,10 +135,10 @@ type Waiting struct {
 type Observe struct {
 	// Log gets an event when ranks have joined, when one is lost, when the communicator fails and
 	// when it is closed. When a caller has waited for two seconds in a collective or in Wait, and
-	// again after 4 s, 8 s and so on, Log gets a warning that names the operation, the ranks that it
-	// waits for and why; an event tells the end of such a wait. While ranks meet, Log gets warnings
-	// that say what this rank waits for; without a Log these go to the standard error. Its handler
-	// may call any method but Close.
+	// again after 4 s, 8 s and so on, Log gets a warning that names the operation, the ranks that
+	// it waits for and why; an event tells the end of such a wait. While ranks meet, Log gets
+	// warnings that say what this rank waits for; without a Log these go to the standard error. Its
+	// handler may call any method but Close.
 	Log *slog.Logger
 
 	// Trace is called for every step of operations, by one goroutine at a time. The call comes in

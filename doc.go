@@ -75,8 +75,8 @@
 // move, ranks compare the size of an element, and not its type.
 //
 // dst and src must not overlap, with one exception. If src is one block, it may be its own block in
-// dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]). So dst and src may be the same slice where
-// both are one block, as in AllreduceTo(ctx, comm, buf, buf, op).
+// dst, as in Allgather(ctx, comm, all, all[rank*n:][:n]). So dst and src may be the same slice
+// where both are one block, as in AllreduceTo(ctx, comm, buf, buf, op).
 //
 // An element may be a number, a bool, an array or a struct of these. It may have any type that has
 // no pointers, and so no strings, slices, maps or interfaces. Elements travel as they lie in
@@ -180,9 +180,9 @@
 // done nothing at this rank and does not count as one of the collectives that all ranks call. Any
 // other failure of a collective is a failure of the communicator: all ranks get an error that says
 // the same, and every later call returns it again. For the Err variables and the types of errors,
-// [errors.Is] and [errors.As] give the same at all ranks, with one exception. [ErrAborted] says that
-// this rank has heard of the failure from another rank, so it differs between ranks. Do not branch
-// on it.
+// [errors.Is] and [errors.As] give the same at all ranks, with one exception. [ErrAborted] says
+// that this rank has heard of the failure from another rank, so it differs between ranks. Do not
+// branch on it.
 //
 // If ranks are lost, the survivors get a [LostError] with the same list of ranks. They may continue
 // with the communicator that [Comm.Shrink] makes:
@@ -197,8 +197,8 @@
 //	}
 //
 // A rank that panics runs its deferred functions first. If one of them closes the communicator, the
-// others see a rank that leaves: they get [ErrPeerLeft], not a LostError. To recover from both, test
-// for both. Shrink then makes a communicator without the ranks that have left or are lost:
+// others see a rank that leaves: they get [ErrPeerLeft], not a LostError. To recover from both,
+// test for both. Shrink then makes a communicator without the ranks that have left or are lost:
 //
 //	if errors.Is(err, schedgen.ErrPeerLost) || errors.Is(err, schedgen.ErrPeerLeft) {
 //		next, err := comm.Shrink(ctx)
@@ -207,8 +207,8 @@
 //
 // # Tests
 //
-// Package local runs ranks as goroutines of a test, without a launcher and a network. Its network
-// may lose and delay, and its ranks may die:
+// Package local runs ranks as goroutines of a test, without a launcher. Messages between them may
+// be lost and delayed, and ranks may die:
 //
 //	err := local.Run(t.Context(), 5, func(ctx context.Context, comm *schedgen.Comm) error {
 //		return step(ctx, comm)

@@ -53,8 +53,8 @@ var (
 	// error is ErrPeerLost, too. If it is about this very rank, the others have taken this rank for
 	// lost and have gone on without it.
 	ErrPeerSilent = runtime.ErrPeerSilent
-	// ErrPeerLeft: a rank has closed its communicator while others still need it. So does a rank
-	// that panics and has deferred Close. The others may go on with Shrink.
+	// ErrPeerLeft: a rank has closed its communicator while others still need it. A rank that
+	// panics while Close is deferred closes it, too. The others may go on with Shrink.
 	ErrPeerLeft = runtime.ErrPeerLeft
 	// ErrUnanswered: a rank has not answered a question of Ask. It has not called Answer, answers
 	// with another operation, type or length, or has closed its communicator: the error is then

@@ -81,8 +81,8 @@ func TestFuncPanics(t *testing.T) {
 	}
 }
 
-// TestFuncExits checks that a function that ends its goroutine ends the program, since the goroutine
-// holds locks. The program would hang otherwise.
+// TestFuncExits checks that a function that ends its goroutine ends the program, since the
+// goroutine holds locks. The program would hang otherwise.
 func TestFuncExits(t *testing.T) {
 	if os.Getenv("SCHEDGEN_TEST_FUNC_EXITS") != "" {
 		op := schedgen.Func("exits", false, func(dst, src []int) { goruntime.Goexit() })

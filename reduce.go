@@ -26,8 +26,8 @@ func Allreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
 	return foldInPlace(ctx, comm, "Allreduce", &allreduce, buf, op, 0)
 }
 
-// AllreduceTo is [Allreduce] with the result in dst, which has the length of src. If dst and src are
-// the same slice, it is Allreduce.
+// AllreduceTo is [Allreduce] with the result in dst, which has the length of src. If dst and src
+// are the same slice, it is Allreduce.
 func AllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
 	return foldTo(ctx, comm, "AllreduceTo", &allreduce, dst, src, op, 0)
 }

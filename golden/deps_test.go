@@ -79,7 +79,7 @@ var layers = []struct {
 		"what is lost and whom to ask follows from what arrives and from the time: frames and operations are the core's"},
 	{"runtime/core/lines", []string{"ir", "ir/windows", "runtime/core/internal/...", "runtime/wire"},
 		"where signals and chunks stand follows from programs and from the size of a window: frames and operations are the core's"},
-	{"runtime/core", []string{"ir", "ir/windows", "runtime/machine", "runtime/core/...", "runtime/survey", "runtime/wire"},
+	{"runtime/core", []string{"internal/words", "ir", "ir/windows", "runtime/machine", "runtime/core/...", "runtime/survey", "runtime/wire"},
 		"a rank's decisions depend on programs and frames; the choice of programs and the transport of frames are above it"},
 	{"runtime/clock", nil,
 		"a clock stands below its users"},

@@ -18,9 +18,10 @@
 //	}
 //
 // A [Ranks] also says what the network loses and delays, and how communicators are configured. A
-// rank dies where its function returns [ErrDeath], so a test can see what the others do. In a bubble
-// of testing/synctest the ranks wait in virtual time. Give them a context with a timeout there: a rank
-// that waits for a call that never comes sets timers, so it waits for ever and is no deadlock.
+// rank dies where its function returns [ErrDeath], so a test can see what the others do. In a
+// bubble of testing/synctest the ranks wait in virtual time. Give them a context with a timeout
+// there: a rank that waits for a call that never comes sets timers, so it waits for ever and is no
+// deadlock.
 package local
 
 import (

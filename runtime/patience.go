@@ -9,10 +9,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// A rank that waits long inside an operation says so in its log, since nothing else does before a
-// deadline passes, and many programs have none. Only callers that are about to be parked look at
-// how long they have waited. They have the time at hand, and an operation that never waits long
-// enough to be parked costs nothing.
+// A rank that waits long inside an operation says so in its log. Without the log, a program learns
+// of the wait only at its deadline, and many programs have none. A caller checks how long it has
+// waited only when it is about to be parked. It has just read the clock then, so the check is
+// cheap. An operation that ends sooner pays nothing.
 
 // longWait is how long callers wait in an operation before a warning says so. Each further warning
 // comes after twice the time.
@@ -28,11 +28,10 @@ type patience struct {
 	idle   bool      // no caller waits now, so no warning is due
 }
 
-// due returns when look next has something to do; ok is false if it has nothing to do.
+// due returns when the next warning is due; ok is false if none is.
 func (p *patience) due() (due core.Time, ok bool) { return p.next, p.seq != 0 && !p.idle }
 
-// over reports whether operation seq, which has ended, has been waited for so long that a warning
-// said so.
+// over reports whether a warning was about operation seq, which has ended.
 func (p *patience) over(seq uint64) bool { return p.warned && p.seq == seq }
 
 // watchWait looks at how long callers have waited, and logs a warning when one is due. waits
@@ -81,7 +80,7 @@ func (c *Comm) warnWait(now core.Time) {
 	})
 }
 
-// logWaited logs that an operation has ended of which a warning was logged.
+// logWaited logs the end of an operation that a warning was about.
 func (c *Comm) logWaited(o *Request) {
 	waited := c.drv.now() - c.patience.since
 	of := &Operation{OpState: core.OpState{Name: o.plan.Name, Seq: o.seq}}
@@ -96,8 +95,8 @@ func waitAttrs(o *Operation, waited core.Time) []slog.Attr {
 	}
 }
 
-// reasons returns which ranks o waits for and why, as far as this rank knows. What ranks have said
-// or shown comes before what follows from the schedule alone.
+// reasons returns the ranks that o waits for, and why, as far as this rank knows. It prefers what
+// ranks have said or shown. Only without that does it take the ranks from the schedule.
 func reasons(o *Operation, w *core.Watch) []slog.Attr {
 	held := slices.Concat(o.Held.Postponed, o.Held.Yielding, o.Held.Window)
 	switch {

@@ -104,8 +104,8 @@ func TestLongWaitNamesWhoIsLate(t *testing.T) {
 	}
 }
 
-// If ranks do not ask who is late, the warning names ranks by the schedule, and says that they may
-// be innocent. An operation that moves is not said to wait, however long it takes.
+// Ranks that do not ask each other which one is late take the ranks from the schedule. The warning
+// says that these may be innocent. An operation that moves gets no warning, however long it takes.
 func TestLongWaitBySchedule(t *testing.T) {
 	j := new(journal)
 	cfg := runtime.Config{

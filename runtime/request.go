@@ -95,7 +95,8 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 // again.
 //
 // If ctx ends, only the wait ends: the operation goes on, and the communicator still owns buf. If
-// it has lasted for longer than Config.Stall, the error names a rank that is late, as a [RankError].
+// it has lasted for longer than Config.Stall, the error names a rank that is late, as a
+// [RankError].
 func (r *Request) Wait(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("wait")

@@ -81,8 +81,9 @@
 // 002, section 3.3.4). It is repeated at most 64 times while it is needed. Its waits double, up to
 // 64 base timeouts. A rank that has not begun all its earlier sends postpones the repair, and the
 // wait doubles then, too. So repairs of one rank that are due together are made after 1, 2, 4 …
-// times their wait. Package runtime/core is more patient. It postpones repairs that put chunks until
-// earlier frames have left and then once more, so it makes them after 1, 4, 16 … times their wait.
+// times their wait. Package runtime/core is more patient. It postpones repairs that put chunks
+// until earlier frames have left and then once more, so it makes them after 1, 4, 16 … times their
+// wait.
 //
 // Requests and answers beside the rules (ir.Recovery) are not modelled. Package runtime/simnet
 // models them, with the core that real ranks run.

@@ -16,8 +16,8 @@ func (e *engine) arm(r int, w *rule, number int32) {
 }
 
 // expire makes a repair, unless it is no longer needed, and restarts its clock. A rank that still
-// has earlier sends to do postpones it, and the wait doubles as if it had been made. In runtime/core a
-// repair of chunks waits once more after the sends have left.
+// has earlier sends to do postpones it, and the wait doubles as if it had been made. In
+// runtime/core a repair of chunks waits once more after the sends have left.
 func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)

@@ -67,8 +67,8 @@ func (c *Core) Err() error {
 	return c.fate.err
 }
 
-// Failed reports whether the core has failed. Err does not say so while the remaining ranks agree on
-// which ranks are lost.
+// Failed reports whether the core has failed. Err does not say so while the remaining ranks agree
+// on which ranks are lost.
 func (c *Core) Failed() bool { return c.fate.err != nil }
 
 // Begin enters the next operation. Vacant must hold. The core owns the buffers until End or

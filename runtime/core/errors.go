@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -83,19 +84,11 @@ type AskError struct {
 
 // Error names the question, how many ranks have answered, and the cause.
 func (e *AskError) Error() string {
-	return fmt.Sprintf("ask: question %d of rank %d, with %s: %v", e.Seq, e.Origin, number(len(e.Answered), "answer"), e.Err)
+	return fmt.Sprintf("ask: question %d of rank %d, with %s: %v", e.Seq, e.Origin, words.Count(int64(len(e.Answered)), "answer", "answers"), e.Err)
 }
 
 // Unwrap returns Err.
 func (e *AskError) Unwrap() error { return e.Err }
-
-// number returns n and a noun, which takes an s in the plural.
-func number(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprint(n, " ", noun)
-}
 
 func list[T any](items []T) string {
 	var b strings.Builder

@@ -36,8 +36,8 @@ func (f *Fold) guarded(dst, a, b []byte) (err error) {
 		}
 		v := recover()
 		if v == nil {
-			// The Kernel has called runtime.Goexit, and nothing can keep this goroutine, which holds
-			// locks, from ending. The program would hang.
+			// The Kernel has called runtime.Goexit, and nothing can keep this goroutine, which
+			// holds locks, from ending. The program would hang.
 			f := fmt.Sprintf("the function of the operation %q has ended its goroutine, as t.FailNow and runtime.Goexit do\n\n%s", f.Name, debug.Stack())
 			go func() { panic(f) }()
 			select {}

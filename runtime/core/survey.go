@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/core/agree"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/survey"
@@ -83,8 +84,8 @@ type result struct {
 // maxWords bounds the description of an operation in a question, in bytes.
 const maxWords = 255
 
-// words returns the description of an operation that ranks compare.
-func words(f *Fold) string { return clip(f.Name, maxWords) }
+// foldWords returns the description of an operation that ranks compare.
+func foldWords(f *Fold) string { return clip(f.Name, maxWords) }
 
 // askedBy returns the operation in the body of a question, and the question.
 func askedBy(body []byte) (words string, question []byte) {
@@ -126,7 +127,7 @@ func (sv *surveys) hasRoom() bool {
 
 // ask asks a question, for which there must be room.
 func (sv *surveys) ask(question []byte) (seq uint64) {
-	by := words(sv.fold)
+	by := foldWords(sv.fold)
 	body := append(append(append(make([]byte, 0, 1+len(by)+len(question)), byte(len(by))), by...), question...)
 	sv.asked++
 	return sv.open(sv.Rank, body)
@@ -265,9 +266,9 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 	case survey.Mismatch:
 		err = fmt.Errorf("%w: it answers by %s, and rank %d asks for %s", ErrUnanswered, r.Text, origin, by)
 	case survey.TooLong:
-		err = fmt.Errorf("%w: its answer has %s, at most %d", ErrUnanswered, number(r.Bytes, "byte"), r.OtherBytes)
+		err = fmt.Errorf("%w: its answer has %s, at most %d", ErrUnanswered, words.Count(int64(r.Bytes), "byte", "bytes"), r.OtherBytes)
 	case survey.Length:
-		err = fmt.Errorf("%w: its answer has %s, and that of rank %d has %d", ErrUnanswered, number(r.Bytes/elements, "element"), r.Other, r.OtherBytes/elements)
+		err = fmt.Errorf("%w: its answer has %s, and that of rank %d has %d", ErrUnanswered, words.Count(int64(r.Bytes/elements), "element", "elements"), r.Other, r.OtherBytes/elements)
 	default:
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
@@ -522,8 +523,8 @@ func (c *Core) TakeTask() (t Task, ok bool) {
 		q := sv.asker(next.origin).find(next.seq)
 		switch {
 		case q == nil: // the question has ended because a rank has left
-		case by != words(sv.fold):
-			sv.own(next.origin, q, survey.Answer{Refusal: &survey.Refusal{Rank: sv.Rank, Cause: survey.Mismatch, Text: words(sv.fold), Missing: []int{sv.Rank}}})
+		case by != foldWords(sv.fold):
+			sv.own(next.origin, q, survey.Answer{Refusal: &survey.Refusal{Rank: sv.Rank, Cause: survey.Mismatch, Text: foldWords(sv.fold), Missing: []int{sv.Rank}}})
 		default:
 			return t, true
 		}

@@ -136,8 +136,8 @@ func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
 	})
 }
 
-// TestMisfitsAreNamedEverywhere checks that a rank with another size or transport is an error at all
-// ranks. The error names the rank and both values.
+// TestMisfitsAreNamedEverywhere checks that a rank with another size or transport is an error at
+// all ranks. The error names the rank and both values.
 func TestMisfitsAreNamedEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*Config)

@@ -70,8 +70,8 @@ func TestWaitingRanksSayWhatTheyWaitFor(t *testing.T) {
 	})
 }
 
-// A process at the coordinator's address that is no rank is not called rank 0, whether it is silent,
-// hangs up or speaks another protocol.
+// A process at the coordinator's address that is no rank is not called rank 0, whether it is
+// silent, hangs up or speaks another protocol.
 func TestUnrelatedListenersAreNotCalledRankZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve      func(net.Conn)

@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet"
 )
 
-// publish names the transport, unless the caller has. It puts the card before the caller's blob, and
-// runs the caller's Prepare after this transport's.
+// publish names the transport, unless the caller has. It puts the card before the caller's blob,
+// and runs the caller's Prepare after this transport's.
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
 	cfg.Transport = cmp.Or(cfg.Transport, "mcast")

@@ -29,9 +29,9 @@
 // Shared words are read and written by package sync/atomic only, whose operations are sequentially
 // consistent, also between processes. Everything else in the segment (bodies, headers) is written
 // before an atomic store that announces it, and read after the load that sees that store. Sometimes
-// two ranks each write one word and then read the other's word. For example, one rings the bell and
-// then looks who is parked, while the other parks and then looks at the bell. Sequential consistency
-// makes at least one of them see the other's write.
+// two ranks each write one word and then read the other's word. For example, one rank rings the
+// bell and then checks whether the other is parked, while the other parks and then checks the bell.
+// Since atomics are sequentially consistent, at least one of the two sees the other's write.
 //
 // # Trust
 //

@@ -64,8 +64,8 @@ func (e *LoopbackError) Error() string {
 	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
 }
 
-// resolve returns the addresses of addr. The error is final if addr is no "host:port": in contrast
-// to a host, a port never becomes known later.
+// resolve returns the addresses of addr. The error is final if addr is no "host:port". A host
+// may become known later, but a port never does.
 func (t *TCP) resolve(ctx context.Context, addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil {
