@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core/agree"
@@ -155,7 +156,7 @@ func (c *Core) Supersede(err error) {
 }
 
 // Goodbye tells other ranks that this rank leaves, in good order or not, and then why. It tells the
-// ranks that may ask this rank or exchange rootless messages with it.
+// ranks that have asked this rank, may ask it, or exchange rootless messages with it.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = presence.Farther(distance) {
@@ -163,6 +164,7 @@ func (c *Core) Goodbye(healthy bool) {
 	}
 	if len(to) < c.env.Size-1 {
 		to = append(append(to, c.ops.askers...), c.watch.Askers()...)
+		to = slices.AppendSeq(to, maps.Keys(c.fate.told))
 		to = c.messages().parting(to)
 		to = append(to, c.surveys.neighbours()...)
 		slices.Sort(to)

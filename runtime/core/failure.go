@@ -21,8 +21,9 @@ type failure struct {
 	why     reason // the reason of err for other ranks
 	seq     uint64 // last operation that this rank has entered
 	closing bool
+	orderly bool // closed in good order: the goodbye tells the others
 	dispute mismatch.Dispute
-	told    map[int]bool    // ranks that have been told outside the tree
+	told    map[int]bool    // ranks that have asked since the end, and learn the reason outside the tree
 	passed  map[uint32]bool // origins whose reason has been passed on
 }
 
@@ -42,7 +43,8 @@ func (f *failure) end(err error, why reason, tell bool) {
 }
 
 // close ends a core. inside says that others cannot complete an operation without this rank; close
-// then tells all ranks.
+// then tells all ranks. Otherwise the goodbye tells those that want to know, and it fails no rank
+// that can do without this one.
 func (f *failure) close(err error, inside bool) {
 	f.closing = true
 	if f.err != nil {
@@ -52,6 +54,7 @@ func (f *failure) close(err error, inside bool) {
 	if inside {
 		when = "inside"
 	}
+	f.orderly = !inside
 	f.end(err, f.reasonOf(f.with(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq))), inside)
 }
 
@@ -70,7 +73,7 @@ func (f *failure) tell(to int, r *reason) {
 }
 
 // answer tells the reason, once, to a rank that still waits although this rank has failed, or may
-// be about to ask.
+// be about to ask. If this rank has closed in good order, the goodbye is the answer.
 func (f *failure) answer(rank int) {
 	if f.told[rank] {
 		return
@@ -79,7 +82,9 @@ func (f *failure) answer(rank int) {
 		f.told = make(map[int]bool)
 	}
 	f.told[rank] = true
-	f.tell(rank, &f.why)
+	if !f.orderly {
+		f.tell(rank, &f.why)
+	}
 }
 
 // heard takes another rank's reason and passes it on.

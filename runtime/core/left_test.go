@@ -41,3 +41,32 @@ func TestDoubtsReportsOfOthers(t *testing.T) {
 	c.Arrived(control(3, wire.FrameLeave), nil)
 	require.Empty(t, c.agree.Doubted((*facts)(c)))
 }
+
+// A rank that has closed in good order and has not said goodbye yet tells a rank that asks no reason
+// to fail: the goodbye is the answer.
+func TestGoodbyeAnswersWhoAskedMeanwhile(t *testing.T) {
+	for _, kind := range []wire.FrameKind{wire.FrameProbe, wire.FrameListen, wire.FrameFlush, wire.FrameWatch} {
+		net := &questioner{}
+		c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, PublishWindow: 1, Overlay: nowhere{}}, net)
+		require.True(t, c.Close(errAway))
+		const asker = 50
+		for range 2 {
+			if h := control(asker, kind); kind == wire.FrameWatch {
+				c.Arrived(h, nil)
+			} else {
+				_, verdict := c.Body(h)
+				require.Equal(t, wire.Drop, verdict)
+			}
+		}
+		require.NotContains(t, net.kinds, wire.FrameAbort)
+		c.Goodbye(true)
+		require.NotContains(t, net.kinds, wire.FrameAbort)
+		told := 0
+		for i, to := range net.to {
+			if to == asker && net.kinds[i] == wire.FrameLeave {
+				told++
+			}
+		}
+		require.Equal(t, 1, told, "frame kind %d", kind)
+	}
+}

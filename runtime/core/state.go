@@ -23,7 +23,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 type state struct{ encode.Buffer }
 
 func (s *state) failure(f *failure) {
-	s.Flags(f.err != nil, f.closing)
+	s.Flags(f.err != nil, f.closing, f.orderly)
 	if f.err != nil {
 		s.Text(f.err.Error())
 		s.Text(f.why.text)

@@ -28,7 +28,7 @@ var considered = map[string]string{
 
 	"env.Config": "derived", "env.net": "link", "env.queued": "scratch", "env.frame": "scratch",
 
-	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
+	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state", "failure.orderly": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
 	"failure.dispute": "state", "Dispute.open": "state", "Dispute.whole": "state", "Dispute.about": "state", "Dispute.text": "state", "Dispute.until": "time",
 	"operations.history": "derived", "History.last": "derived", "History.prints": "derived", "History.calls": "derived", "History.runs": "derived", "History.run": "derived",
