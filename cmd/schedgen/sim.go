@@ -24,7 +24,7 @@ type simCmd struct {
 
 	PerRank bool   `help:"Also print when each rank calls and returns in the first run."`
 	Path    bool   `help:"Also print the critical path of the first run."`
-	Loads   bool   `help:"With --model links: also print the messages and bytes that crossed each link in the first run."`
+	Loads   bool   `models:"links" help:"With --model links: also print the messages and bytes that crossed each link in the first run."`
 	JSON    bool   `name:"json" help:"Print an array of objects."`
 	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV to FILE; - writes it to the standard output in place of the table."`
 	Plot    string `placeholder:"FILE" help:"Also draw the times as SVG to FILE, or with - to the standard output: over the ranks or sizes of a range, else the return of each rank."`
@@ -101,11 +101,8 @@ func (c *simCmd) write(out io.Writer, points []*point) error {
 }
 
 func (c *simCmd) check() error {
-	switch {
-	case c.Runs < 1:
+	if c.Runs < 1 {
 		return fmt.Errorf("--runs=%d: must be at least 1", c.Runs)
-	case c.Loads && c.Model != "links":
-		return fmt.Errorf("--loads: needs --model links")
 	}
 	return c.checkOutput()
 }

@@ -3,36 +3,53 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
 )
 
-// machineFlags are the flags for the modelled machine.
+// machineFlags are the flags for the modelled machine. The tag models names the models that use a
+// flag; all models use one without it.
 type machineFlags struct {
 	Model string   `default:"loggp" enum:"loggp,linear,links" help:"loggp, linear or links, see above."`
-	L     duration `name:"L" default:"2.5us" placeholder:"TIME" help:"loggp: latency of the network; default 2.5us."`
-	O     duration `name:"o" default:"1.5us" placeholder:"TIME" help:"loggp, links: CPU time of a send, and of a receive; default 1.5us."`
-	Gap   duration `name:"g" default:"1us" placeholder:"TIME" help:"loggp: gap between messages at an interface; default 1us."`
-	GByte perByte  `name:"G" default:"6ns" placeholder:"TIME" help:"loggp: gap for each byte after the first; default 6ns."`
-	OByte perByte  `name:"O" default:"0ns" placeholder:"TIME" help:"loggp: CPU time for each byte after the first; default 0ns."`
-	Near  string   `placeholder:"L,o,g,G" help:"loggp: parameters between ranks of one host, such as 300ns,200ns,100ns,0.1ns."`
+	L     duration `name:"L" default:"2.5us" placeholder:"TIME" models:"loggp" help:"loggp: latency of the network; default 2.5us."`
+	O     duration `name:"o" default:"1.5us" placeholder:"TIME" models:"loggp,links" help:"loggp, links: CPU time of a send, and of a receive; default 1.5us."`
+	Gap   duration `name:"g" default:"1us" placeholder:"TIME" models:"loggp" help:"loggp: gap between messages at an interface; default 1us."`
+	GByte perByte  `name:"G" default:"6ns" placeholder:"TIME" models:"loggp" help:"loggp: gap for each byte after the first; default 6ns."`
+	OByte perByte  `name:"O" default:"0ns" placeholder:"TIME" models:"loggp" help:"loggp: CPU time for each byte after the first; default 0ns."`
+	Near  string   `placeholder:"L,o,g,G" models:"loggp" help:"loggp: parameters between ranks of one host, such as 300ns,200ns,100ns,0.1ns."`
 
-	T0   duration `name:"t0" default:"50us" placeholder:"TIME" help:"linear: latency of a message; default 50us."`
-	TD   perByte  `name:"td" default:"80ns" placeholder:"TIME" help:"linear: time of a byte; default 80ns, which is 100 Mbit/s."`
-	Sync bool     `help:"linear: a send begins when the one before has arrived."`
+	T0   duration `name:"t0" default:"50us" placeholder:"TIME" models:"linear" help:"linear: latency of a message; default 50us."`
+	TD   perByte  `name:"td" default:"80ns" placeholder:"TIME" models:"linear" help:"linear: time of a byte; default 80ns, which is 100 Mbit/s."`
+	Sync bool     `models:"linear" help:"linear: a send begins when the one before has arrived."`
 
-	Rate  bitRate  `default:"1Gbit" placeholder:"RATE" help:"links: bits a second of a host's link in each direction; default 1Gbit."`
-	Delay duration `default:"5us" placeholder:"TIME" help:"links: delay of each link; default 5us."`
-	Loop  duration `default:"500ns" placeholder:"TIME" help:"links: delay from rank to rank on one host; default 500ns."`
+	Rate  bitRate  `default:"1Gbit" placeholder:"RATE" models:"links" help:"links: bits a second of a host's link in each direction; default 1Gbit."`
+	Delay duration `default:"5us" placeholder:"TIME" models:"links" help:"links: delay of each link; default 5us."`
+	Loop  duration `default:"500ns" placeholder:"TIME" models:"links" help:"links: delay from rank to rank on one host; default 500ns."`
 
 	Fold      perByte  `name:"fold" default:"0.2ns" placeholder:"TIME" help:"Time of a fold for each byte of each operand after the first; default 0.2ns, which is 5 GB/s."`
 	Switch    bitRate  `placeholder:"RATE" help:"Bits a second that can cross the switch in total; default no limit."`
 	FanoutLag duration `name:"fanout-time" placeholder:"TIME" help:"Time that a multicast takes longer than a put, for any number of receivers."`
 	On        *int     `name:"on-hosts" placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default --hosts, else one host for each rank."`
+}
+
+// AfterApply refuses a flag that the chosen model does not use.
+func (f *machineFlags) AfterApply(k *kong.Context) error {
+	for _, given := range k.Path {
+		if given.Flag == nil || !given.Flag.Tag.Has("models") {
+			continue
+		}
+		if models := strings.Split(given.Flag.Tag.Get("models"), ","); !slices.Contains(models, f.Model) {
+			return fmt.Errorf("--%s: needs --model %s", given.Flag.Name, strings.Join(models, " or "))
+		}
+	}
+	return nil
 }
 
 // faultFlags are the flags for losses and for delays of messages and calls.
