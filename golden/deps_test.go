@@ -73,6 +73,8 @@ var layers = []struct {
 		"calls are compared by their fingerprints and described by their words: plans, frames and failures are the core's"},
 	{"runtime/core/presence", []string{"runtime/core/internal/..."},
 		"presence follows from signs of life and the time: frames and failures are the core's"},
+	{"runtime/core/publish", []string{"internal/words", "ir", "runtime/core/flow", "runtime/core/internal/...", "runtime/core/presence", "runtime/wire"},
+		"what is published goes where frames and goodbyes tell: operations and the end of a communicator are the core's"},
 	{"runtime/core/flow", []string{"ir", "runtime/core/internal/..."},
 		"how far a sender goes ahead follows from reports and from the time: frames and operations are the core's"},
 	{"runtime/core/loss", []string{"ir", "runtime/core/internal/..."},

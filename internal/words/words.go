@@ -39,3 +39,15 @@ func Some(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// List spells all items, such as "1, 2, 5".
+func List[T any](items []T) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, item)
+	}
+	return b.String()
+}

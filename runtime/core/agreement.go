@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/core/agree"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -54,7 +55,7 @@ func (f *facts) Gone() (agree.Set, agree.Losses) {
 }
 
 // Came returns how many rootless messages of rank have arrived.
-func (f *facts) Came(rank int) uint64 { return (*Core)(f).messages().came(rank) }
+func (f *facts) Came(rank int) uint64 { return f.messages.Came(rank) }
 
 // Answers returns whose answers to open questions have arrived.
 func (f *facts) Answers() []agree.Answers { return f.surveys.answers() }
@@ -344,7 +345,7 @@ type LostError struct {
 func (e *LostError) Error() string {
 	text := e.Err.Error()
 	if len(e.Ranks) > 1 {
-		text = fmt.Sprintf("ranks %s are lost: %s", list(e.Ranks), text)
+		text = fmt.Sprintf("ranks %s are lost: %s", words.List(e.Ranks), text)
 	}
 	for _, c := range e.Came {
 		if c.Least < c.Most {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/core/publish"
 )
 
 // Time without durations, for an exploration of every order of events. All timers of a core are
@@ -34,9 +35,9 @@ const (
 	AlarmProbe                    // the neighbour is asked which operation it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // no rank has told both calls of a mismatch in time
-	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin
-	AlarmLack                     // rootless messages that exist and have not come are asked for; Index: their origin
-	AlarmLate                     // an acknowledgement of rootless messages is overdue; Index: their origin times the number of ranks, plus the rank that owes it
+	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin times the number of ranks
+	AlarmLack                     // rootless messages that exist and have not come are asked for; Index: likewise
+	AlarmLate                     // an acknowledgement of rootless messages is overdue; Index: likewise, plus the rank that owes it
 )
 
 // Alarm is a timer of a core.
@@ -56,7 +57,9 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	if c.fate.err != nil {
 		return dst
 	}
-	dst = c.spread.alarms(dst)
+	for _, a := range c.messages.Alarms(nil) {
+		dst = append(dst, Alarm{AlarmAck + AlarmKind(a.Kind), 0, a.Origin*c.env.Size + a.Rank})
+	}
 	if c.fate.disputes() {
 		dst = append(dst, Alarm{AlarmDispute, 0, 0})
 	}
@@ -127,8 +130,9 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 		o.pulse.OpenSince(o.lost.UnheardSince(noon, c.env.Repair))
 	case AlarmProbe:
 		o.pulse.Ring(noon, c.env.Stall)
+	case AlarmAck, AlarmLack, AlarmLate:
+		c.messages.Ring(publish.Alarm{Kind: publish.AlarmKind(a.Kind - AlarmAck), Origin: a.Index / c.env.Size, Rank: a.Index % c.env.Size}, noon)
 	}
-	c.spread.ring(a)
 	due, ok := c.Due()
 	c.Tick(noon)
 	c.Normalize()
@@ -149,7 +153,7 @@ func (c *Core) Normalize() {
 	if c.fate.disputes() {
 		c.fate.dispute.Defer(later)
 	}
-	c.spread.normalize()
+	c.messages.Normalize(later)
 	if c.ops.delay > 0 {
 		c.ops.delay = adaptiveStart
 	}

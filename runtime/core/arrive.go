@@ -68,7 +68,7 @@ func (c *Core) tellsAll(h *wire.Header) bool {
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FramePublish:
-		return c.messages().buffer(h)
+		return c.messages.Body(h)
 	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
 		return c.surveys.buffer(h)
 	case wire.FrameAbort:
@@ -110,26 +110,14 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		return
 	}
 	switch h.Kind {
-	case wire.FramePublish:
+	case wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed, wire.FrameAck, wire.FrameLost, wire.FrameListen:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
-			c.messages().arrived(h)
+			c.messages.Arrived(h)
 		}
 	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
 		if c.fate.err == nil { // likewise, whose answers it has
 			c.surveys.arrived(h)
 		}
-	case wire.FrameCredit:
-		c.messages().credited(h)
-	case wire.FrameFlush:
-		c.messages().questioned(h)
-	case wire.FrameFlushed:
-		c.messages().answered(h)
-	case wire.FramePassed:
-		c.messages().passedOn(h)
-	case wire.FrameAck:
-		c.messages().acknowledged(h)
-	case wire.FrameLost:
-		c.messages().asked(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
 		c.heardReason(h, body)
@@ -153,8 +141,6 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.ops.peerEntered(h)
 	case wire.FrameOver:
 		c.ops.peerOver(h)
-	case wire.FrameListen:
-		c.messages().heardListener(h)
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameWatch:
@@ -190,7 +176,7 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 
 func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if h.Kind == wire.FramePublish {
-		if c.env.Spread && h.Epoch == c.env.Epoch && c.fate.err == nil && c.spread.fragment(h, offset, payload) {
+		if h.Epoch == c.env.Epoch && c.fate.err == nil && c.messages.Fragment(h, offset, payload) {
 			return wire.Accept
 		}
 		c.ops.totals.Stale++
@@ -254,7 +240,7 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 		c.ops.leftAfter(rank, last)
 	}
 	if c.fate.err == nil {
-		c.messages().left(rank)
+		c.messages.Left(rank)
 	}
 	if c.fate.err == nil {
 		c.surveys.left(rank)

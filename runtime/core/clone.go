@@ -27,13 +27,11 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
 	d.ops.peers, d.ops.loss = c.ops.peers.Clone(), c.ops.loss.Clone()
-	d.casts.copyFrom(&c.casts)
-	d.spread.copyFrom(&c.spread)
 	d.surveys.copyFrom(&c.surveys)
 	d.agree = c.agree
 	d.agree.Agreements = c.agree.Clone()
 	d.link()
-	d.casts.own.origin = d.casts.origins[d.env.Rank]
+	d.messages = c.messages.Clone((*publisher)(d), &d.members)
 	return d
 }
 
@@ -62,35 +60,3 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
 	o.window, o.yields, o.lost = src.window.Clone(), src.yields.Clone(), src.lost.Clone()
 }
-
-// copyFrom makes rl, a zero value, an independent copy of src.
-func (rl *rootless) copyFrom(src *rootless) {
-	rl.published, rl.delivered = src.published, src.delivered
-	rl.listening, rl.sources, rl.sought = src.listening, src.sources, src.sought
-	rl.origins = make([]*origin, len(src.origins))
-	for i, o := range src.origins {
-		if o != nil {
-			n := *o
-			n.branches, n.question.by = slices.Clone(o.branches), slices.Clone(o.question.by)
-			rl.origins[i] = &n
-		}
-	}
-	rl.incoming = make([]*parcel, len(src.incoming))
-	for i, p := range src.incoming {
-		if p != nil {
-			rl.incoming[i] = p.clone()
-		}
-	}
-	rl.inbox.letters = slices.Clone(src.inbox.letters[src.inbox.head:])
-	for i := range rl.inbox.letters {
-		l := &rl.inbox.letters[i]
-		l.parcel = l.parcel.clone()
-	}
-	rl.own = sender{bytes: src.own.bytes, before: slices.Clone(src.own.before)}
-	rl.own.parcels = make([]parcel, len(src.own.parcels))
-	for i := range src.own.parcels {
-		rl.own.parcels[i] = *src.own.parcels[i].clone()
-	}
-}
-
-func (p *parcel) clone() *parcel { return &parcel{data: slices.Clone(p.data), unsent: p.unsent} }

@@ -9,6 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/core/publish"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -19,13 +20,13 @@ type Core struct {
 	fate    failure
 	members presence.Roster
 	ops     operations
-	casts   rootless
-	spread  spread
 	surveys surveys
 	watch   presence.Watch
 	agree   agreement
 	bodies  bodies
 	quick   Quick // scratch
+
+	messages publish.Messages
 }
 
 // New returns the core of a rank that sends through net.
@@ -41,21 +42,15 @@ func New(cfg Config, net Net) *Core {
 	c.ops.ledger.connect(net)
 	c.ops.peers, c.ops.loss = flow.NewPeers(flowConfig(&c.env.Config)), loss.New(lossConfig(&c.env.Config))
 	c.link()
-	c.casts.init()
-	if cfg.Spread {
-		c.spread.init()
-	}
+	c.messages = publish.New(publishConfig(&c.env.Config), (*publisher)(c), &c.members)
 	c.surveys.init()
 	return c
 }
 
 // link connects the parts with each other.
 func (c *Core) link() {
-	c.fate.env, c.ops.env, c.casts.env = &c.env, &c.env, &c.env
-	c.ops.fate, c.casts.fate = &c.fate, &c.fate
+	c.fate.env, c.ops.env, c.ops.fate = &c.env, &c.env, &c.fate
 	c.surveys.env, c.surveys.fate, c.surveys.members = &c.env, &c.fate, &c.members
-	c.casts.members = &c.members
-	c.spread.env, c.spread.fate, c.spread.members = &c.env, &c.fate, &c.members
 	c.fate.members, c.ops.members = &c.members, &c.members
 }
 
@@ -87,7 +82,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // question, watches another rank, waits for an agreement, repeats signals, or has refused a call
 // that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.spread.timed || c.ops.refusalDue() != never
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.messages.Timed() || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -165,13 +160,13 @@ func (c *Core) Goodbye(healthy bool) {
 	if len(to) < c.env.Size-1 {
 		to = append(append(to, c.ops.askers...), c.watch.Askers()...)
 		to = slices.AppendSeq(to, maps.Keys(c.fate.told))
-		to = c.messages().parting(to)
+		to = c.messages.Parting(to)
 		to = append(to, c.surveys.neighbours()...)
 		slices.Sort(to)
 		to = slices.Compact(to)
 	}
 	if healthy {
-		c.messages().farewells()
+		c.messages.Farewells()
 	}
 	for _, rank := range to {
 		c.goodbye(rank, healthy)
@@ -208,7 +203,7 @@ func (c *Core) Tick(now Time) {
 		if c.ops.tick(now) {
 			c.watch.Want()
 		}
-		c.spread.tick(now)
+		c.messages.Tick(now)
 	}
 	if c.surveys.waiting > 0 && c.fate.err == nil {
 		c.watch.Want() // a question of any rank ends at all ranks if one of them falls silent
@@ -240,7 +235,7 @@ func (c *Core) Timed() bool {
 // nothing to do.
 func (c *Core) Due() (due Time, ok bool) {
 	if due = min(c.members.Due(), c.agreementsDue()); c.fate.err == nil {
-		due = min(due, c.fate.due(), c.ops.due(), c.spread.due())
+		due = min(due, c.fate.due(), c.ops.due(), c.messages.Due())
 	}
 	if agreeing := c.agreeing(); c.fate.err == nil || agreeing {
 		due = min(due, c.watch.Due(&c.members, agreeing))
@@ -254,43 +249,6 @@ func (c *Core) Sent() bool {
 	c.env.queued = false
 	return sent
 }
-
-// HasRoom reports whether another rootless message may be published. If not, the caller waits for
-// other ranks, so the core watches them.
-func (c *Core) HasRoom() bool {
-	room := c.fate.err == nil && c.messages().hasRoom()
-	if !room {
-		c.watch.Want()
-	}
-	return room
-}
-
-// Flush asks all ranks whether they have received this rank's rootless messages. It returns their
-// number.
-func (c *Core) Flush() uint64 { return c.messages().flush() }
-
-// Flushed reports whether all ranks that have not left have received the first n messages of this
-// rank. If not, the caller waits for other ranks, so the core watches them.
-func (c *Core) Flushed(n uint64) bool {
-	flushed := c.messages().flushed(n)
-	if !flushed {
-		c.watch.Want()
-	}
-	return flushed
-}
-
-// Came returns how many rootless messages of a rank have arrived here.
-func (c *Core) Came(origin int) uint64 { return c.messages().came(origin) }
-
-// Publish sends msg and copies it. If a rank that would have to relay msg has left, the core fails
-// instead.
-func (c *Core) Publish(msg []byte) { c.messages().publish(msg) }
-
-// Mail returns how many rootless messages the process has not taken.
-func (c *Core) Mail() int { return c.messages().mail() }
-
-// Take returns the oldest rootless message that the process has not taken. Mail must not be 0.
-func (c *Core) Take() Message { return c.messages().take() }
 
 // Counters counts what a core has done since it was made.
 type Counters struct {
@@ -307,11 +265,11 @@ type Counters struct {
 
 // Counters returns the counters.
 func (c *Core) Counters() Counters {
-	published, delivered := c.messages().count()
+	messages := c.messages.Counts()
 	repairs, doubled := c.ops.loss.Counts()
 	return Counters{
 		Totals: c.ops.totals, Repairs: repairs, Doubled: doubled,
-		Published: published, Delivered: delivered, Given: c.spread.answers,
+		Published: messages.Published, Delivered: messages.Delivered, Given: messages.Given,
 		Asked: c.surveys.asked, Answered: c.surveys.answered, Delay: c.ops.delay,
 	}
 }

@@ -62,10 +62,10 @@ func (e *OpError) Error() string {
 		fmt.Fprintf(&b, ", %d of %d rules fired", e.Fired, e.Rules)
 	}
 	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, ", waiting for %s", list(e.Missing))
+		fmt.Fprintf(&b, ", waiting for %s", words.List(e.Missing))
 	}
 	if len(e.Waiting) > 0 {
-		fmt.Fprintf(&b, " from rank %s", list(e.Waiting))
+		fmt.Fprintf(&b, " from rank %s", words.List(e.Waiting))
 	}
 	fmt.Fprintf(&b, ": %v", e.Err)
 	return b.String()
@@ -89,14 +89,3 @@ func (e *AskError) Error() string {
 
 // Unwrap returns Err.
 func (e *AskError) Unwrap() error { return e.Err }
-
-func list[T any](items []T) string {
-	var b strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, item)
-	}
-	return b.String()
-}

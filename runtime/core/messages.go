@@ -1,73 +1,119 @@
 package core
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"fmt"
 
-// messages is a rank's end of all rootless messages: [rootless] if they travel by puts along an
-// overlay, [spread] if they are multicast.
-type messages interface {
-	hasRoom() bool           // whether another message may be published
-	publish(msg []byte)      // publishes msg, for which there is room
-	flush() uint64           // asks whether this rank's messages have arrived; returns their number
-	flushed(n uint64) bool   // whether the first n have arrived everywhere
-	came(origin int) uint64  // how many messages of an origin have come here in order
-	mail() int               // messages that the process has not taken
-	take() Message           // takes the oldest message
-	listen()                 // the process waits for messages
-	comeBy() []int           // the ranks that send messages here
-	left(rank int)           // another rank has left
-	farewells()              // this rank is about to leave
-	parting(dst []int) []int // appends the ranks that must hear when this rank leaves
-	count() (sent, taken uint64)
+	"github.com/schedgen/schedgen/internal/words"
+	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/core/publish"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
-	buffer(h *wire.Header) ([]byte, wire.Verdict) // where the body of a FramePublish goes
-	arrived(h *wire.Header)                       // that body is complete
-	heardListener(h *wire.Header)
-	credited(h *wire.Header)
-	questioned(h *wire.Header)
-	answered(h *wire.Header)
-	passedOn(h *wire.Header)
-	acknowledged(h *wire.Header)
-	asked(h *wire.Header)
-}
+// Overlay says where rootless messages go.
+type Overlay = publish.Overlay
 
-// messages returns the rootless messages of c.
-func (c *Core) messages() messages {
-	if c.env.Spread {
-		return &c.spread
+// Message is a rootless message.
+type Message = publish.Message
+
+func publishConfig(cfg *Config) publish.Config {
+	return publish.Config{
+		Rank: cfg.Rank, Size: cfg.Size, Epoch: cfg.Epoch, Caps: cfg.Caps, Repair: cfg.Repair,
+		Multicast: cfg.Spread, Overlay: cfg.Overlay, Print: cfg.PublishPrint,
+		Window: cfg.PublishWindow, Bytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,
 	}
-	return &c.casts
 }
 
-// inbox is a queue of messages for this process. Its length is bounded by the
-// windows of all origins.
-type inbox struct {
-	letters []letter
-	head    int
+// publisher is the core as the host of rootless messages.
+type publisher Core
+
+var _ publish.Host = (*publisher)(nil)
+
+// Put implements [publish.Host].
+func (p *publisher) Put(to int, f *wire.Frame) { p.env.put(to, f) }
+
+// Mcast implements [publish.Host].
+func (p *publisher) Mcast(f *wire.Frame) {
+	p.env.queued = true
+	p.env.net.Mcast(f)
 }
 
-type letter struct {
-	origin int
-	seq    uint64
-	parcel *parcel
+// Failed implements [publish.Host].
+func (p *publisher) Failed() bool { return p.fate.err != nil }
+
+// Disagree implements [publish.Host]: the sender of the frame uses other trees or other windows.
+func (p *publisher) Disagree(h *wire.Header) {
+	p.fate.clash(overPublish, 0, p.env.PublishWords, nil, h.From, h.Print)
 }
 
-func (q *inbox) len() int { return len(q.letters) - q.head }
+// Violation implements [publish.Host].
+func (p *publisher) Violation(h *wire.Header, format string, args ...any) {
+	p.fate.violation(h, format, args...)
+}
 
-func (q *inbox) push(l letter) {
-	if q.head > 0 && len(q.letters) == cap(q.letters) {
-		n := copy(q.letters, q.letters[q.head:])
-		clear(q.letters[n:])
-		q.letters, q.head = q.letters[:n], 0
+// Severed implements [publish.Host].
+func (p *publisher) Severed(name string, rank int, why string) {
+	p.fate.broken(name, 0, &RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, and %s", ErrPeerLeft, why)})
+}
+
+// HasRoom reports whether another rootless message may be published. If not, the caller waits for
+// other ranks, so the core watches them.
+func (c *Core) HasRoom() bool {
+	room := c.fate.err == nil && c.messages.HasRoom()
+	if !room {
+		c.watch.Want()
 	}
-	q.letters = append(q.letters, l)
+	return room
 }
 
-func (q *inbox) pop() letter {
-	l := q.letters[q.head]
-	q.letters[q.head] = letter{}
-	q.head++
-	if q.head == len(q.letters) {
-		q.letters, q.head = q.letters[:0], 0
+// Flush asks all ranks whether they have received this rank's rootless messages. It returns their
+// number.
+func (c *Core) Flush() uint64 { return c.messages.Flush() }
+
+// Flushed reports whether all ranks that have not left have received the first n messages of this
+// rank. If not, the caller waits for other ranks, so the core watches them.
+func (c *Core) Flushed(n uint64) bool {
+	flushed := c.messages.Flushed(n)
+	if !flushed {
+		c.watch.Want()
 	}
-	return l
+	return flushed
+}
+
+// Came returns how many rootless messages of a rank have arrived here.
+func (c *Core) Came(origin int) uint64 { return c.messages.Came(origin) }
+
+// Publish sends msg and copies it. If a rank that would have to relay msg has left, the core fails
+// instead.
+func (c *Core) Publish(msg []byte) { c.messages.Publish(msg) }
+
+// Mail returns how many rootless messages the process has not taken.
+func (c *Core) Mail() int { return c.messages.Waiting() }
+
+// Take returns the oldest rootless message that the process has not taken. Mail must not be 0.
+func (c *Core) Take() Message { return c.messages.Take() }
+
+// A rank that waits for a rootless message waits for no particular rank, and no operation tells it
+// that none will come. So it connects to its sources, the ranks that send messages to it, and
+// notices when one of them dies. A rank that leaves in good order tells the ranks to which it
+// sends. When all sources have left, no message can come any more.
+
+// Listen says that the process waits for a rootless message. No message may be waiting. Listen
+// returns an error if no message can come any more, because all sources have left. The core does
+// not fail by that.
+func (c *Core) Listen() error {
+	c.messages.Listen()
+	c.watch.Want()
+	sources := c.messages.Sources()
+	if len(sources) == 0 || len(c.members.All()) < len(sources) {
+		return nil
+	}
+	for _, rank := range sources {
+		if a := c.members.Of(rank); a == nil || a.State != presence.Left {
+			return nil
+		}
+	}
+	last := sources[len(sources)-1]
+	return &OpError{Op: "next", Rank: c.env.Rank, Epoch: c.env.Epoch, Err: &RankError{
+		Rank: last, Err: fmt.Errorf("%w: nobody is left that rootless messages come by: they came by rank %s", ErrPeerLeft, words.List(sources)),
+	}}
 }

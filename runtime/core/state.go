@@ -12,8 +12,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 	s.failure(&c.fate)
 	s.B = c.members.AppendState(s.B)
 	s.operations(&c.ops)
-	s.casts(&c.casts)
-	s.spread(&c.spread)
+	s.B = c.messages.AppendState(s.B)
 	s.surveys(&c.surveys)
 	s.agreement(&c.agree)
 	return s.B
@@ -40,50 +39,4 @@ func (s *state) failure(f *failure) {
 func (s *state) agreement(a *agreement) {
 	s.Flags(a.settled, a.out != nil)
 	s.B = a.AppendState(s.B)
-}
-
-func (s *state) casts(rl *rootless) {
-	for _, o := range rl.origins {
-		if s.Flags(o != nil); o != nil {
-			s.origin(o)
-		}
-	}
-	s.Num(rl.inbox.len())
-	for _, l := range rl.inbox.letters[rl.inbox.head:] {
-		s.Num(l.origin)
-		s.U64(l.seq)
-		s.Bytes(l.parcel.data)
-		s.Num(l.parcel.unsent)
-	}
-	s.Flags(rl.listening)
-	s.U64(rl.own.bytes)
-	s.Words(rl.own.before)
-}
-
-func (s *state) origin(o *origin) {
-	s.Num(o.from)
-	s.Num(len(o.branches))
-	for i := range o.branches {
-		b := &o.branches[i]
-		s.Num(b.rank)
-		s.Num(int(b.state))
-		s.U64(b.credit)
-		s.U64(b.here)
-		s.U64(b.passed)
-	}
-	q := &o.question
-	s.Num(len(q.by))
-	for _, by := range q.by {
-		s.Num(by)
-	}
-	s.Num(q.via)
-	s.U64(q.wanted)
-	s.U64(q.asked)
-	s.U64(q.answered)
-	s.U64(o.next)
-	s.U64(o.consumed)
-	s.U64(o.step)
-	s.Num(o.bytes)
-	s.Num(o.waiting)
-	s.U64(o.passed)
 }

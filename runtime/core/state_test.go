@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/presence"
+	"github.com/schedgen/schedgen/runtime/core/publish"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -24,7 +26,7 @@ import (
 //	link     leads to another part of the core
 var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state",
-	"Core.agree": "state", "Core.casts": "state", "Core.spread": "state", "Core.bodies": "scratch", "Core.watch": "time",
+	"Core.agree": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.queued": "scratch", "env.frame": "scratch",
 
@@ -123,9 +125,9 @@ var considered = map[string]string{
 	"receiver.rank": "derived", "receiver.have": "state", "receiver.chunks": "state", "receiver.waits": "derived", "receiver.given": "state",
 	"receiver.stirred": "time", "receiver.late": "time", "receiver.moved": "time", "receiver.turns": "time",
 
-	"spread.env": "link", "spread.fate": "link", "spread.members": "link", "spread.streams": "state", "spread.incoming": "scratch", "spread.inbox": "state",
-	"spread.longest": "derived", "spread.share": "derived", "spread.timed": "time", "spread.listening": "state", "spread.used": "state",
-	"spread.published": "counter", "spread.delivered": "counter", "spread.answers": "counter",
+	"Core.messages": "state", "end.Config": "derived", "end.host": "link", "end.members": "link", "end.frame": "scratch", "end.inbox": "state",
+	"end.incoming": "scratch", "end.listening": "state", "end.counts": "counter",
+	"multicast.end": "state", "multicast.streams": "state", "multicast.longest": "derived", "multicast.share": "derived", "multicast.timed": "time", "multicast.used": "state",
 	"stream.origin": "derived", "stream.up": "state", "stream.below": "state", "stream.ring": "state", "stream.next": "state", "stream.known": "state", "stream.asked": "state",
 	"stream.consumed": "state", "stream.freed": "state", "stream.held": "derived", "stream.came": "state", "stream.own": "state", "stream.told": "state", "stream.wanted": "state",
 	"stream.ack": "state", "stream.lack": "state", "timer.on": "state", "timer.due": "time",
@@ -133,9 +135,7 @@ var considered = map[string]string{
 	"piece.parcel": "state", "piece.seq": "derived", "piece.state": "state", "piece.bytes": "state", "piece.parts": "derived", "piece.got": "state", "piece.before": "state",
 	"below.rank": "state", "below.progress": "state", "below.waits": "state", "below.asked": "state", "below.mark": "state", "below.late": "state", "below.lacks": "state",
 
-	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
-	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
-	"rootless.members": "link", "rootless.sought": "derived",
+	"tree.end": "state", "tree.origins": "state", "tree.own": "state", "tree.sources": "derived", "tree.sought": "derived",
 	"branch.rank": "state", "branch.via": "derived", "branch.state": "state", "branch.credit": "state", "branch.here": "state", "branch.passed": "state",
 	"origin.question": "state", "question.by": "state", "question.via": "state", "question.wanted": "state", "question.asked": "state", "question.answered": "state",
 	"origin.from": "state", "origin.branches": "state", "origin.next": "state",
@@ -164,7 +164,7 @@ func fieldsOf(t reflect.Type, into map[string]bool) {
 	case reflect.Struct:
 		// A core's configuration and its counters for users are not part of its state.
 		ours := strings.HasPrefix(t.PkgPath(), reflect.TypeFor[Core]().PkgPath()) || t == reflect.TypeFor[machine.Machine]()
-		if !ours || slices.Contains([]reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Totals]()}, t) {
+		if !ours || slices.Contains([]reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Totals](), reflect.TypeFor[publish.Config](), reflect.TypeFor[publish.Counts]()}, t) {
 			return
 		}
 		for i := range t.NumField() {
@@ -181,6 +181,9 @@ func fieldsOf(t reflect.Type, into map[string]bool) {
 func TestStateHasEveryField(t *testing.T) {
 	found := make(map[string]bool)
 	fieldsOf(reflect.TypeFor[Core](), found)
+	for _, multicast := range []bool{false, true} { // they stand behind an interface
+		fieldsOf(reflect.TypeOf(publish.New(publish.Config{Size: 1, Overlay: nowhere{}, Multicast: multicast}, nil, &presence.Roster{})), found)
+	}
 	for name := range found {
 		if considered[name] == "" {
 			t.Errorf("%s is not considered: see AppendState, Clone and Settle", name)

@@ -273,7 +273,7 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
 	if others := sv.otherMissing(r); len(others) > 0 {
-		err = fmt.Errorf("%w; none from rank %s either", err, list(others))
+		err = fmt.Errorf("%w; none from rank %s either", err, words.List(others))
 	}
 	return &AskError{Origin: origin, Seq: q.seq, Answered: sv.without(r.Missing), Err: &RankError{Rank: r.Rank, Err: err}}
 }

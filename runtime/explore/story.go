@@ -90,9 +90,9 @@ func (s *system) alarmWords(a core.Alarm) string {
 	case core.AlarmDispute:
 		return "nobody has said what both sides of a mismatch have called"
 	case core.AlarmAck:
-		return fmt.Sprintf("it is time to acknowledge messages of rank %d", a.Index)
+		return fmt.Sprintf("it is time to acknowledge messages of rank %d", a.Index/s.Ranks)
 	case core.AlarmLack:
-		return fmt.Sprintf("it is time to ask for messages of rank %d", a.Index)
+		return fmt.Sprintf("it is time to ask for messages of rank %d", a.Index/s.Ranks)
 	case core.AlarmLate:
 		return fmt.Sprintf("rank %d is late with its acknowledgement of messages of rank %d", a.Index%s.Ranks, a.Index/s.Ranks)
 	case core.AlarmProbe:

@@ -1,8 +1,9 @@
-package core
+package publish
 
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -13,7 +14,7 @@ import (
 // to send, fails the communicator. Otherwise the sender leaves it out from then on.
 //
 // The messages that the leaving rank has passed on have arrived, or will arrive. Its sender asks
-// the ranks behind it, in its place, whether they have arrived (see flush.go).
+// the ranks behind it, in its place, whether they have arrived (see tree_flush.go).
 
 type branchState uint8
 
@@ -26,70 +27,73 @@ const (
 
 func (b *branch) gone() bool { return b.state == branchLeft || b.state == branchReplaced }
 
-// farewells tells each rank that sends messages here how many have been passed on.
-func (rl *rootless) farewells() {
-	for rank, o := range rl.origins {
+// Farewells implements [Messages]: it tells each rank that sends messages here how many have been passed on.
+func (t *tree) Farewells() {
+	for rank, o := range t.origins {
 		if o != nil && o.from >= 0 && len(o.branches) > 0 && o.next > o.passed {
-			rl.control(o.from, wire.FramePassed, o.next, rl.PublishPrint, uint32(rank))
+			t.host.Put(o.from, t.control(wire.FramePassed, o.next, 0, rank))
 		}
 	}
 }
 
-// parting appends the ranks that exchange messages with this rank.
-func (rl *rootless) parting(dst []int) []int {
-	return append(rl.Overlay.Channels(dst, rl.Rank), rl.comeBy()...)
+// Parting implements [Messages]: the ranks exchange messages with this rank.
+func (t *tree) Parting(dst []int) []int {
+	return append(t.Overlay.Channels(dst, t.Rank), t.Sources()...)
 }
 
 // passedOn takes the number of messages that a leaving rank has passed on.
-func (rl *rootless) passedOn(h *wire.Header) {
-	if !rl.aboutCasts(h) {
-		rl.fate.violation(h, "farewell about messages of origin %d", h.Arg)
+func (t *tree) passedOn(h *wire.Header) {
+	if !t.isAbout(h) {
+		t.host.Violation(h, "farewell about messages of origin %d", h.Arg)
 		return
 	}
-	o := rl.origin(int(h.Arg))
+	o := t.origin(int(h.Arg))
 	b := o.branchTo(h.From)
 	if b == nil || h.Seq > o.next {
-		rl.fate.violation(h, "%d messages of origin %d passed on", h.Seq, h.Arg)
+		t.host.Violation(h, "%d messages of origin %d passed on", h.Seq, h.Arg)
 		return
 	}
 	b.passed = max(b.passed, h.Seq)
 }
 
-// left notes that a rank has left.
-func (rl *rootless) left(rank int) {
-	for from, o := range rl.origins {
+// Left implements [Messages].
+func (t *tree) Left(rank int) {
+	for from, o := range t.origins {
 		if o == nil {
 			continue
 		}
 		if b := o.branchTo(rank); b != nil && !b.gone() {
 			b.state = branchLeft
-			rl.goOn(o, from)
+			t.goOn(o, from)
 		}
-		rl.missed(o, from)
+		t.missed(o, from)
 	}
 }
 
 // goOn continues without a rank that has left. A rank to which it has passed messages on may also
 // have left, before the messages came. So this rank asks the ranks behind it.
-func (rl *rootless) goOn(o *origin, rank int) {
-	if rl.cut(o, rank, o.next) {
+func (t *tree) goOn(o *origin, rank int) {
+	if t.cut(o, rank, o.next) {
 		return
 	}
-	rl.foster(o, rank)
-	rl.answer(o, rank)
-	rl.tell(o, rank)
+	t.foster(o, rank)
+	t.answer(o, rank)
+	t.tell(o, rank)
 }
 
+// maxNamed is how many ranks an error names.
+const maxNamed = 8
+
 // cut reports whether the first n messages of a rank cannot reach all ranks, because a rank that
-// would pass them on has left. If so, it fails the core.
-func (rl *rootless) cut(o *origin, rank int, n uint64) bool {
+// would pass them on has left. If so, the communicator fails.
+func (t *tree) cut(o *origin, rank int, n uint64) bool {
 	for i := range o.branches {
 		b := &o.branches[i]
-		if !b.gone() || b.via != rl.Rank || n <= max(b.credit, b.here, b.passed) {
+		if !b.gone() || b.via != t.Rank || n <= max(b.credit, b.here, b.passed) {
 			continue
 		}
-		if behind := rl.behind(nil, b.rank, rank, b.via); len(behind) > 0 {
-			rl.severed("publish", b.rank, fmt.Sprintf("messages of rank %d go by it to rank %s", rank, list(behind[:min(len(behind), maxNamed)])))
+		if behind := t.behind(nil, b.rank, rank, b.via); len(behind) > 0 {
+			t.host.Severed("publish", b.rank, fmt.Sprintf("messages of rank %d go by it to rank %s", rank, words.List(behind[:min(len(behind), maxNamed)])))
 			return true
 		}
 	}
@@ -98,10 +102,10 @@ func (rl *rootless) cut(o *origin, rank int, n uint64) bool {
 
 // behind appends to dst the ranks to which rank, which has left, would pass on origin's messages
 // that come from rank from. In place of ranks that have left, it appends the ranks behind them.
-func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
-	for _, to := range rl.Overlay.Forward(nil, rank, origin, from) {
-		if rl.members.Gone(to) {
-			dst = rl.behind(dst, to, origin, rank)
+func (t *tree) behind(dst []int, rank, origin, from int) []int {
+	for _, to := range t.Overlay.Forward(nil, rank, origin, from) {
+		if t.members.Gone(to) {
+			dst = t.behind(dst, to, origin, rank)
 		} else {
 			dst = append(dst, to)
 		}
@@ -113,19 +117,19 @@ func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 // passed on have arrived, unless this is known. (Credits do not tell, because they leave out ranks
 // that have left.) If there are too many ranks for each to hear the goodbyes of all others, foster
 // asks only if an origin flushes.
-func (rl *rootless) foster(o *origin, rank int) {
+func (t *tree) foster(o *origin, rank int) {
 	for i := 0; i < len(o.branches); i++ {
 		b := o.branches[i]
 		if b.state != branchLeft || b.here >= o.next {
 			continue
 		}
 		o.branches[i].state = branchReplaced
-		for _, to := range rl.Overlay.Forward(nil, b.rank, rank, b.via) {
+		for _, to := range t.Overlay.Forward(nil, b.rank, rank, b.via) {
 			f := branch{rank: to, via: b.rank, state: branchFoster, here: b.here}
-			if rl.members.Gone(to) {
+			if t.members.Gone(to) {
 				f.state = branchLeft
-			} else if rl.allNear() || f.here < o.question.asked {
-				rl.ask(&f, rank, o.next)
+			} else if presence.AllNear(t.Size) || f.here < o.question.asked {
+				t.ask(&f, rank, o.next)
 			}
 			o.branches = append(o.branches, f)
 		}
@@ -133,17 +137,13 @@ func (rl *rootless) foster(o *origin, rank int) {
 }
 
 // hears reports whether this rank and another rank tell each other when they leave.
-func (rl *rootless) hears(other int) bool {
-	return presence.Near((other-rl.Rank+rl.Size)%rl.Size) && presence.Near((rl.Rank-other+rl.Size)%rl.Size)
+func (t *tree) hears(other int) bool {
+	return presence.Near((other-t.Rank+t.Size)%t.Size) && presence.Near((t.Rank-other+t.Size)%t.Size)
 }
 
-// missed fails the core if this rank is asked about messages that cannot come any more.
-func (rl *rootless) missed(o *origin, rank int) {
-	if q := &o.question; o.next < q.wanted && rl.members.Gone(q.via) {
-		rl.severed("flush", q.via, fmt.Sprintf("messages of rank %d that come by it have not come to rank %d", rank, rl.Rank))
+// missed fails the communicator if this rank is asked about messages that cannot come any more.
+func (t *tree) missed(o *origin, rank int) {
+	if q := &o.question; o.next < q.wanted && t.members.Gone(q.via) {
+		t.host.Severed("flush", q.via, fmt.Sprintf("messages of rank %d that come by it have not come to rank %d", rank, t.Rank))
 	}
-}
-
-func (rl *rootless) severed(op string, rank int, why string) {
-	rl.fate.broken(op, 0, &RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, and %s", ErrPeerLeft, why)})
 }

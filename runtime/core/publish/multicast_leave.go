@@ -1,4 +1,4 @@
-package core
+package publish
 
 // A rank that leaves breaks no tree: the rank above it in each tree takes its place. That rank has
 // kept every message that not all ranks below have acknowledged. It asks the ranks below, which
@@ -12,26 +12,26 @@ package core
 //
 // So a rank that leaves tells all other ranks, if there were any messages.
 
-// left implements messages.
-func (s *spread) left(rank int) {
-	for _, st := range s.streams {
-		if st == nil || s.fate.err != nil {
+// Left implements [Messages].
+func (m *multicast) Left(rank int) {
+	for _, st := range m.streams {
+		if st == nil || m.host.Failed() {
 			continue
 		}
-		if s.isBelow(st.origin, rank, s.Rank) {
-			s.replace(st)
+		if m.isBelow(st.origin, rank, m.Rank) {
+			m.replace(st)
 		}
 		if st.up == rank {
-			s.turn(st, s.above(st.origin))
+			m.turn(st, m.above(st.origin))
 		}
 	}
 }
 
 // replace puts ranks in the place of ranks below that have left.
-func (s *spread) replace(st *stream) {
+func (m *multicast) replace(st *stream) {
 	before := st.below
 	st.below = nil
-	for _, rank := range s.members.Children(nil, st.origin, s.Rank, s.Size) {
+	for _, rank := range m.members.Children(nil, st.origin, m.Rank, m.Size) {
 		b := below{rank: rank}
 		for i := range before {
 			if before[i].rank == rank {
@@ -41,16 +41,16 @@ func (s *spread) replace(st *stream) {
 		st.below = append(st.below, b)
 	}
 	for i := range before { // ranks that know of more departures than this rank
-		if b := &before[i]; !b.waits && !s.members.Gone(b.rank) && !st.lists(b.rank) {
+		if b := &before[i]; !b.waits && !m.members.Gone(b.rank) && !st.lists(b.rank) {
 			st.below = append(st.below, *b)
 		}
 	}
 	for i := range st.below {
-		if b := &st.below[i]; !b.waits && s.nearest(st, b.rank) {
-			s.adopt(st, b, before)
+		if b := &st.below[i]; !b.waits && m.nearest(st, b.rank) {
+			m.adopt(st, b, before)
 		}
 	}
-	s.moved(st)
+	m.moved(st)
 }
 
 // lists reports whether below has a rank.
@@ -64,13 +64,13 @@ func (st *stream) lists(rank int) bool {
 }
 
 // nearest reports whether all ranks between this rank and a rank below have left.
-func (s *spread) nearest(st *stream, rank int) bool {
-	own := s.distance(st.origin, s.Rank)
-	for v := s.distance(st.origin, rank); ; {
+func (m *multicast) nearest(st *stream, rank int) bool {
+	own := m.distance(st.origin, m.Rank)
+	for v := m.distance(st.origin, rank); ; {
 		if v &= v - 1; v == own {
 			return true
 		}
-		if !s.members.Gone((st.origin + v) % s.Size) {
+		if !m.members.Gone((st.origin + v) % m.Size) {
 			return false
 		}
 	}
@@ -78,42 +78,42 @@ func (s *spread) nearest(st *stream, rank int) bool {
 
 // adopt takes the place of the rank above b, which has left. The acknowledgements of the rank that
 // has left hold for b, too.
-func (s *spread) adopt(st *stream, b *below, before []below) {
+func (m *multicast) adopt(st *stream, b *below, before []below) {
 	b.waits = true
 	for i := range before {
-		if g := &before[i]; g.waits && s.isBelow(st.origin, b.rank, g.rank) {
+		if g := &before[i]; g.waits && m.isBelow(st.origin, b.rank, g.rank) {
 			b.here, b.taken = max(b.here, g.here), max(b.taken, g.taken)
 		}
 	}
 	for seq := b.here; st.ring != nil && seq < st.freed+uint64(len(st.ring)); seq++ {
-		if seq >= st.freed && st.has(seq) && st.at(seq).bytes > s.longest {
-			s.put(b.rank, s.fill(st, st.at(seq)))
+		if seq >= st.freed && st.has(seq) && st.at(seq).bytes > m.longest {
+			m.host.Put(b.rank, m.message(st.origin, seq, st.at(seq).parcel))
 		}
 	}
-	s.question(st, b, st.known)
+	m.question(st, b, st.known)
 }
 
-// farewells implements messages.
-func (s *spread) farewells() {
-	for _, st := range s.streams {
+// Farewells implements [Messages].
+func (m *multicast) Farewells() {
+	for _, st := range m.streams {
 		if st == nil || st.ring == nil {
 			continue
 		}
 		for i := range st.below {
 			b := &st.below[i]
 			for seq := max(st.freed, b.here); b.waits && seq < st.freed+uint64(len(st.ring)); seq++ {
-				if st.has(seq) && st.at(seq).bytes <= s.longest {
-					s.give(st, b, st.at(seq))
+				if st.has(seq) && st.at(seq).bytes <= m.longest {
+					m.give(st, b, st.at(seq))
 				}
 			}
 		}
 	}
 }
 
-// parting implements messages.
-func (s *spread) parting(dst []int) []int {
-	if s.used {
-		return append(dst, s.comeBy()...)
+// Parting implements [Messages].
+func (m *multicast) Parting(dst []int) []int {
+	if m.used {
+		return append(dst, m.Sources()...)
 	}
-	return s.Overlay.Channels(dst, s.Rank)
+	return m.Overlay.Channels(dst, m.Rank)
 }

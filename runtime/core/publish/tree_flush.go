@@ -1,10 +1,9 @@
-package core
+package publish
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -23,19 +22,19 @@ type question struct {
 	answered uint64 // messages before this one have arrived in the whole sub-tree, and all ranks in by know it
 }
 
-// flush asks about all messages of this rank, and returns their number.
-func (rl *rootless) flush() uint64 {
-	o := rl.own.origin
+// Flush implements [Messages].
+func (t *tree) Flush() uint64 {
+	o := t.own.origin
 	o.question.wanted = o.next
-	rl.inquire(o, rl.Rank)
+	t.inquire(o, t.Rank)
 	return o.next
 }
 
-// flushed reports whether the first n messages of this rank have arrived everywhere.
-func (rl *rootless) flushed(n uint64) bool { return rl.own.origin.question.answered >= n }
+// Flushed implements [Messages].
+func (t *tree) Flushed(n uint64) bool { return t.own.origin.question.answered >= n }
 
 // inquire asks the children about the wanted messages that have arrived here.
-func (rl *rootless) inquire(o *origin, rank int) {
+func (t *tree) inquire(o *origin, rank int) {
 	q := &o.question
 	n := min(q.wanted, o.next)
 	if n <= q.asked {
@@ -44,28 +43,26 @@ func (rl *rootless) inquire(o *origin, rank int) {
 	q.asked = n
 	for i := range o.branches {
 		if b := &o.branches[i]; !b.gone() {
-			rl.ask(b, rank, n)
+			t.ask(b, rank, n)
 		}
 	}
-	rl.answer(o, rank)
+	t.answer(o, rank)
 }
 
 // ask asks the rank of a branch about the first n messages.
-func (rl *rootless) ask(b *branch, rank int, n uint64) {
+func (t *tree) ask(b *branch, rank int, n uint64) {
 	switch {
 	case b.here >= n:
-	case b.state == branchFoster && !rl.hears(b.rank):
-		rl.severed("flush", b.via, fmt.Sprintf("whether messages of rank %d have come to rank %d is not known", rank, b.rank))
+	case b.state == branchFoster && !t.hears(b.rank):
+		t.host.Severed("flush", b.via, fmt.Sprintf("whether messages of rank %d have come to rank %d is not known", rank, b.rank))
 	default:
-		f := rl.fillControl(wire.FrameFlush, n, rl.PublishPrint, uint32(rank))
-		f.Slot = ir.Slot(b.via)
-		rl.put(b.rank, f)
+		t.host.Put(b.rank, t.control(wire.FrameFlush, n, b.via, rank))
 	}
 }
 
 // answer tells all ranks that have asked how many messages have arrived in the whole sub-tree, if
 // there are more than before.
-func (rl *rootless) answer(o *origin, rank int) {
+func (t *tree) answer(o *origin, rank int) {
 	q := &o.question
 	n := q.asked
 	for i := range o.branches {
@@ -73,65 +70,65 @@ func (rl *rootless) answer(o *origin, rank int) {
 			n = min(n, b.here)
 		}
 	}
-	if n <= q.answered || rl.fate.err != nil {
+	if n <= q.answered || t.host.Failed() {
 		return
 	}
 	q.answered = n
 	for _, by := range q.by {
-		rl.reply(by, rank, n)
+		t.reply(by, rank, n)
 	}
 }
 
-func (rl *rootless) reply(to, rank int, n uint64) {
-	if n > 0 && !rl.members.Gone(to) {
-		rl.control(to, wire.FrameFlushed, n, rl.PublishPrint, uint32(rank))
+func (t *tree) reply(to, rank int, n uint64) {
+	if n > 0 && !t.members.Gone(to) {
+		t.host.Put(to, t.control(wire.FrameFlushed, n, 0, rank))
 	}
 }
 
 // questioned takes a question. It comes from the rank that sends the messages, after them, or from
 // a rank in its place, if it has left. A question of the rank that has left may still come later.
-func (rl *rootless) questioned(h *wire.Header) {
-	if h.Print != rl.PublishPrint {
-		rl.fate.disagree(h)
+func (t *tree) questioned(h *wire.Header) {
+	if h.Print != t.Print {
+		t.host.Disagree(h)
 		return
 	}
-	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size || int(h.Slot) == rl.Rank {
-		rl.fate.violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
+	if !t.isAbout(h) || int(h.Arg) == t.Rank || int(h.Slot) >= t.Size || int(h.Slot) == t.Rank {
+		t.host.Violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
 		return
 	}
-	o, via := rl.origin(int(h.Arg)), int(h.Slot)
+	o, via := t.origin(int(h.Arg)), int(h.Slot)
 	if o.from >= 0 && o.from != via || via == h.From && h.Seq > o.next {
-		rl.fate.violation(h, "question about %d messages of origin %d that come by rank %d", h.Seq, h.Arg, via)
+		t.host.Violation(h, "question about %d messages of origin %d that come by rank %d", h.Seq, h.Arg, via)
 		return
 	}
 	q := &o.question
 	if !slices.Contains(q.by, h.From) {
 		q.by = append(q.by, h.From)
-		rl.reply(h.From, int(h.Arg), q.answered)
+		t.reply(h.From, int(h.Arg), q.answered)
 	}
 	q.via, q.wanted = via, max(q.wanted, h.Seq)
-	rl.missed(o, int(h.Arg))
-	rl.inquire(o, int(h.Arg))
+	t.missed(o, int(h.Arg))
+	t.inquire(o, int(h.Arg))
 }
 
 // answered takes an answer.
-func (rl *rootless) answered(h *wire.Header) {
-	if !rl.aboutCasts(h) {
-		rl.fate.violation(h, "answer about messages of origin %d", h.Arg)
+func (t *tree) answered(h *wire.Header) {
+	if !t.isAbout(h) {
+		t.host.Violation(h, "answer about messages of origin %d", h.Arg)
 		return
 	}
-	o := rl.origin(int(h.Arg))
+	o := t.origin(int(h.Arg))
 	b := o.branchTo(h.From)
 	if b == nil || h.Seq > o.next {
-		rl.fate.violation(h, "answer about %d messages of origin %d", h.Seq, h.Arg)
+		t.host.Violation(h, "answer about %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
 	b.here = max(b.here, h.Seq)
-	rl.answer(o, int(h.Arg))
+	t.answer(o, int(h.Arg))
 }
 
-// aboutCasts reports whether a control frame is about the messages of an existing rank, along the
+// isAbout reports whether a control frame is about the messages of an existing rank, along the
 // same trees.
-func (rl *rootless) aboutCasts(h *wire.Header) bool {
-	return int(h.Arg) < rl.Size && h.Print == rl.PublishPrint
+func (t *tree) isAbout(h *wire.Header) bool {
+	return int(h.Arg) < t.Size && h.Print == t.Print
 }

@@ -1,13 +1,12 @@
-package core
+package publish
 
 import (
 	"github.com/schedgen/schedgen/runtime/core/flow"
 	"github.com/schedgen/schedgen/runtime/core/internal/bitset"
-	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// spread holds rootless messages that are multicast (paper 002, section 3). Any rank multicasts a
+// multicast holds messages that are multicast (paper 002, section 3). Any rank multicasts a
 // message whenever its window has room. It numbers its messages, and no rank waits for them.
 // Acknowledgements climb the binomial tree rooted at the origin. They are cumulative in two ways:
 // one covers a rank and all ranks below it in the tree, and all messages up to a number.
@@ -25,23 +24,15 @@ import (
 // Memory is bounded by the window of each origin: a rank keeps a message until its process has
 // taken it and all ranks below have it, and an origin sends only what fits into the window of every
 // rank.
-type spread struct {
-	*env
-	fate    *failure
-	members *presence.Roster
-
-	streams  []*stream // by origin; made when first heard of
-	incoming []*parcel // sender -> the message that a put has brought in part
-	inbox    inbox
+type multicast struct {
+	end
+	streams []*stream // by origin; made when first heard of
 
 	longest int // bytes of the longest message that is multicast; -1: no message is
 	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
 
-	timed     bool // timers may run
-	listening bool // the process waits, or has waited, for messages
-	used      bool // a message has been published or awaited somewhere: all ranks must hear when this rank leaves
-
-	published, delivered, answers uint64
+	timed bool // timers may run
+	used  bool // a message has been published or awaited somewhere: all ranks must hear when this rank leaves
 }
 
 // stream holds the messages of one origin.
@@ -114,35 +105,34 @@ type below struct {
 
 // kept returns the greatest length in bytes of a message whose memory the ring uses again. With
 // this limit, a ring never holds more than a window.
-func (s *spread) kept() int { return s.PublishBytes / s.PublishWindow }
+func (m *multicast) kept() int { return m.Bytes / m.Window }
 
-func (s *spread) init() {
-	s.streams = make([]*stream, s.Size)
-	s.incoming = make([]*parcel, s.Size)
-	s.longest = -1
-	if s.Caps.Multicast && s.Caps.Datagram > 0 {
-		s.longest = s.MaxMessage
-		if s.Caps.Room > 0 {
-			s.longest = min(s.longest, max(s.Caps.Datagram, s.Caps.Room/2))
-			s.share = max(s.Caps.Datagram, s.Caps.Room/s.Size)
+func newMulticast(e end) *multicast {
+	m := &multicast{end: e, streams: make([]*stream, e.Size), longest: -1}
+	if m.Caps.Multicast && m.Caps.Datagram > 0 {
+		m.longest = m.MaxMessage
+		if m.Caps.Room > 0 {
+			m.longest = min(m.longest, max(m.Caps.Datagram, m.Caps.Room/2))
+			m.share = max(m.Caps.Datagram, m.Caps.Room/m.Size)
 		}
 	}
+	return m
 }
 
 // stream returns the state of an origin's messages.
-func (s *spread) stream(origin int) *stream {
-	st := s.streams[origin]
+func (m *multicast) stream(origin int) *stream {
+	st := m.streams[origin]
 	if st == nil {
-		st = &stream{origin: origin, up: s.above(origin)}
-		for _, rank := range s.members.Children(nil, origin, s.Rank, s.Size) {
+		st = &stream{origin: origin, up: m.above(origin)}
+		for _, rank := range m.members.Children(nil, origin, m.Rank, m.Size) {
 			st.below = append(st.below, below{rank: rank, waits: true})
 		}
-		s.streams[origin] = st
+		m.streams[origin] = st
 	}
 	return st
 }
 
-func (s *spread) own() *stream { return s.stream(s.Rank) }
+func (m *multicast) own() *stream { return m.stream(m.Rank) }
 
 // at returns the place of a message in the ring.
 func (st *stream) at(seq uint64) *piece { return &st.ring[seq%uint64(len(st.ring))] }
@@ -173,30 +163,27 @@ func (st *stream) all() progress {
 }
 
 // room returns the number of bytes that a message takes in a receiver's buffer.
-func (s *spread) room(bytes int) int {
-	if bytes > s.longest {
+func (m *multicast) room(bytes int) int {
+	if bytes > m.longest {
 		return 0
 	}
-	return flow.Footprint(bytes, s.Caps.Datagram)
+	return flow.Footprint(bytes, m.Caps.Datagram)
 }
 
-func (s *spread) came(origin int) uint64 {
-	if st := s.streams[origin]; st != nil {
+// Came implements [Messages].
+func (m *multicast) Came(origin int) uint64 {
+	if st := m.streams[origin]; st != nil {
 		return st.next
 	}
 	return 0
 }
 
-func (s *spread) mail() int { return s.inbox.len() }
-
-func (s *spread) count() (sent, taken uint64) { return s.published, s.delivered }
-
-// hasRoom implements messages. Two windows bound the messages under way. One holds messages that
+// HasRoom implements [Messages]. Two windows bound the messages under way. One holds messages that
 // not all processes have taken. The other, a short one, holds multicasts that not all ranks have
 // acknowledged, so that multicasts do not overrun the buffers of receivers even if all ranks
 // publish.
-func (s *spread) hasRoom() bool {
-	st := s.own()
+func (m *multicast) HasRoom() bool {
+	st := m.own()
 	if len(st.below) == 0 {
 		return true
 	}
@@ -204,35 +191,36 @@ func (s *spread) hasRoom() bool {
 	if all.taken == st.next {
 		return true
 	}
-	if st.next-all.taken >= uint64(s.PublishWindow) || st.came.minus(st.before(all.taken)).bytes >= uint64(s.PublishBytes) {
+	if st.next-all.taken >= uint64(m.Window) || st.came.minus(st.before(all.taken)).bytes >= uint64(m.Bytes) {
 		return false
 	}
-	return s.share == 0 || st.came.minus(st.before(all.here)).room < uint64(s.share)
+	return m.share == 0 || st.came.minus(st.before(all.here)).room < uint64(m.share)
 }
 
-func (s *spread) publish(msg []byte) {
-	s.used = true
-	st := s.own()
-	p := s.place(st, st.next, len(msg))
+// Publish implements [Messages].
+func (m *multicast) Publish(msg []byte) {
+	m.used = true
+	st := m.own()
+	p := m.place(st, st.next, len(msg))
 	copy(p.data, msg)
 	p.state = pieceWhole
-	s.advance(st)
+	m.advance(st)
 	st.consumed, st.own = st.next, progress{st.next, st.next}
-	s.published++
+	m.counts.Published++
 	switch {
-	case s.Size == 1:
-	case len(msg) <= s.longest:
-		s.mcast(st, p)
+	case m.Size == 1:
+	case len(msg) <= m.longest:
+		m.host.Mcast(m.message(st.origin, p.seq, p.parcel))
 	default:
-		s.passDown(st, p)
+		m.passDown(st, p)
 	}
-	s.moved(st)
+	m.moved(st)
 }
 
 // place returns the place of a message of an origin, with room for its bytes.
-func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
+func (m *multicast) place(st *stream, seq uint64, bytes int) *piece {
 	if st.ring == nil {
-		st.ring = make([]piece, s.PublishWindow)
+		st.ring = make([]piece, m.Window)
 	}
 	p := st.at(seq)
 	if p.state != pieceNone {
@@ -246,8 +234,8 @@ func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
 	}
 	p.data = p.data[:bytes]
 	p.seq, p.state, p.bytes = seq, piecePart, bytes
-	if s.Caps.Datagram > 0 {
-		p.parts = max(1, (bytes+s.Caps.Datagram-1)/s.Caps.Datagram)
+	if m.Caps.Datagram > 0 {
+		p.parts = max(1, (bytes+m.Caps.Datagram-1)/m.Caps.Datagram)
 		p.got = p.got.Cleared(p.parts)
 	}
 	st.held += bytes
@@ -255,65 +243,47 @@ func (s *spread) place(st *stream, seq uint64, bytes int) *piece {
 }
 
 // advance moves next past the messages that have arrived in order.
-func (s *spread) advance(st *stream) {
+func (m *multicast) advance(st *stream) {
 	for st.next-st.freed < uint64(len(st.ring)) && st.has(st.next) {
 		p := st.at(st.next)
 		p.before = st.came
 		st.came.bytes += uint64(p.bytes)
-		st.came.room += uint64(s.room(p.bytes))
-		if st.origin != s.Rank {
-			s.inbox.push(letter{origin: st.origin, seq: st.next})
+		st.came.room += uint64(m.room(p.bytes))
+		if st.origin != m.Rank {
+			m.inbox.push(letter{origin: st.origin, seq: st.next})
 		}
 		st.next++
 	}
 	st.known = max(st.known, st.next)
 }
 
-func (s *spread) fill(st *stream, p *piece) *wire.Frame {
-	f := &s.frame
-	*f = wire.Frame{
-		Header: wire.Header{
-			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: s.Epoch, Seq: p.seq, Arg: uint32(st.origin),
-			Print: s.PublishPrint, Len: p.bytes, From: s.Rank,
-		},
-		Body: p.data, Unsent: &p.unsent,
-	}
-	p.unsent++
-	return f
-}
-
-func (s *spread) mcast(st *stream, p *piece) {
-	s.queued = true
-	s.net.Mcast(s.fill(st, p))
-}
-
 // passDown puts a message to the ranks below.
-func (s *spread) passDown(st *stream, p *piece) {
+func (m *multicast) passDown(st *stream, p *piece) {
 	for i := range st.below {
 		if b := &st.below[i]; b.waits && b.here <= p.seq {
-			s.put(b.rank, s.fill(st, p))
+			m.host.Put(b.rank, m.message(st.origin, p.seq, p.parcel))
 		}
 	}
 }
 
-// fragment takes a datagram of a multicast. It returns false if the datagram is invalid.
-func (s *spread) fragment(h *wire.Header, offset int, payload []byte) bool {
-	if h.Print != s.PublishPrint || int(h.Arg) != h.From || h.From == s.Rank || h.Len > s.longest {
+// Fragment implements [Messages].
+func (m *multicast) Fragment(h *wire.Header, offset int, payload []byte) bool {
+	if h.Print != m.Print || int(h.Arg) != h.From || h.From == m.Rank || h.Len > m.longest {
 		return false
 	}
-	datagram := s.Caps.Datagram
+	datagram := m.Caps.Datagram
 	if offset < 0 || offset > h.Len || offset%datagram != 0 || len(payload) != min(datagram, h.Len-offset) || len(payload) == 0 && h.Len > 0 {
 		return false
 	}
-	st := s.stream(h.From)
+	st := m.stream(h.From)
 	switch {
 	case h.Seq < st.next:
 		return true
-	case !s.fits(st, h):
+	case !m.fits(st, h):
 		return false
 	}
-	s.used = true
-	p := s.place(st, h.Seq, h.Len)
+	m.used = true
+	p := m.place(st, h.Seq, h.Len)
 	if p.bytes != h.Len {
 		return false
 	}
@@ -324,88 +294,108 @@ func (s *spread) fragment(h *wire.Header, offset int, payload []byte) bool {
 	copy(p.data[offset:], payload)
 	p.got.Add(part)
 	if p.parts--; p.parts == 0 {
-		s.complete(st, p)
+		m.complete(st, p)
 	}
-	if known := h.Seq + uint64(count(offset+len(payload) == h.Len)); known > st.next {
+	known := h.Seq // the messages before this one have been sent completely
+	if offset+len(payload) == h.Len {
+		known++
+	}
+	if known > st.next {
 		st.known = max(st.known, known)
-		s.ask(st)
+		m.ask(st)
 	}
 	return true
 }
 
 // fits reports whether a message that has not arrived is within the origin's window.
-func (s *spread) fits(st *stream, h *wire.Header) bool {
-	if h.Seq-st.freed >= uint64(s.PublishWindow) {
+func (m *multicast) fits(st *stream, h *wire.Header) bool {
+	if h.Seq-st.freed >= uint64(m.Window) {
 		return false
 	}
 	known := st.ring != nil && st.at(h.Seq).state != pieceNone
-	return known || st.held < s.PublishBytes+s.MaxMessage
+	return known || st.held < m.Bytes+m.MaxMessage
 }
 
-// buffer implements messages.
-func (s *spread) buffer(h *wire.Header) ([]byte, wire.Verdict) {
-	if p := s.incoming[h.From]; p != nil {
+// Body implements [Messages].
+func (m *multicast) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	if p := m.incoming[h.From]; p != nil {
 		return p.data, wire.Accept // called again for a later part of the message
 	}
-	if h.Print != s.PublishPrint {
-		s.fate.disagree(h)
+	if !m.accepts(h) {
 		return nil, wire.Drop
 	}
-	if int(h.Arg) >= s.Size || int(h.Arg) == s.Rank || h.Len > s.MaxMessage {
-		s.fate.violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
-		return nil, wire.Drop
-	}
-	st := s.stream(int(h.Arg))
+	st := m.stream(int(h.Arg))
 	switch {
 	case h.Seq < st.next || st.ring != nil && h.Seq-st.freed < uint64(len(st.ring)) && st.has(h.Seq):
 		return nil, wire.Drop // the multicast has come meanwhile
-	case !s.fits(st, h):
-		s.fate.violation(h, "origin %d sends more than its window", h.Arg)
+	case !m.fits(st, h):
+		m.host.Violation(h, "origin %d sends more than its window", h.Arg)
 		return nil, wire.Drop
 	}
 	p := &parcel{data: make([]byte, h.Len)}
-	s.incoming[h.From] = p
+	m.incoming[h.From] = p
 	return p.data, wire.Accept
 }
 
-// arrived implements messages.
-func (s *spread) arrived(h *wire.Header) {
-	s.used = true
-	data := s.incoming[h.From]
-	s.incoming[h.From] = nil
-	st := s.stream(int(h.Arg))
+// Arrived implements [Messages].
+func (m *multicast) Arrived(h *wire.Header) {
+	switch h.Kind {
+	case wire.FramePublish:
+		m.arrived(h)
+	case wire.FrameAck:
+		m.acknowledged(h)
+	case wire.FrameFlush:
+		m.questioned(h)
+	case wire.FrameLost:
+		m.asked(h)
+	case wire.FrameListen:
+		m.used = true
+		if h.Print != m.Print {
+			m.host.Disagree(h)
+		}
+	default:
+		m.refuse(h, "multicast")
+	}
+}
+
+// arrived takes a message whose body is in its buffer.
+func (m *multicast) arrived(h *wire.Header) {
+	m.used = true
+	data := m.incoming[h.From]
+	m.incoming[h.From] = nil
+	st := m.stream(int(h.Arg))
 	if h.Seq < st.next {
 		return // the multicast has come meanwhile
 	}
-	p := s.place(st, h.Seq, 0)
+	p := m.place(st, h.Seq, 0)
 	if p.state == pieceWhole {
 		return
 	}
 	st.held += h.Len - p.bytes
 	p.parcel, p.bytes = data, h.Len
-	s.complete(st, p)
+	m.complete(st, p)
 }
 
 // complete takes a message that has come completely.
-func (s *spread) complete(st *stream, p *piece) {
+func (m *multicast) complete(st *stream, p *piece) {
 	p.state = pieceWhole
-	if p.bytes > s.longest {
-		s.passDown(st, p)
+	if p.bytes > m.longest {
+		m.passDown(st, p)
 	}
 	for i := range st.below {
-		if b := &st.below[i]; b.served(p.seq, s.PublishWindow) && p.bytes <= s.longest {
-			s.give(st, b, p)
+		if b := &st.below[i]; b.served(p.seq, m.Window) && p.bytes <= m.longest {
+			m.give(st, b, p)
 		}
 	}
-	s.advance(st)
-	s.moved(st)
+	m.advance(st)
+	m.moved(st)
 }
 
-// take implements messages. The process owns the bytes from then on. They are copied only if the
+// Take implements [Messages]. The process owns the bytes from then on. They are copied only if the
 // message is still needed.
-func (s *spread) take() Message {
-	l := s.inbox.pop()
-	st := s.streams[l.origin]
+func (m *multicast) Take() Message {
+	l := m.inbox.pop()
+	st := m.streams[l.origin]
 	p := st.at(l.seq)
 	data := p.data
 	if p.unsent > 0 || !st.coveredBelow(l.seq) {
@@ -414,18 +404,18 @@ func (s *spread) take() Message {
 		p.data = nil
 	}
 	st.consumed++
-	s.delivered++
-	if st.consumed-st.own.taken >= s.step() || st.before(st.consumed).minus(st.before(st.own.taken)).bytes >= uint64(s.PublishBytes)/4 {
+	m.counts.Delivered++
+	if st.consumed-st.own.taken >= m.step() || st.before(st.consumed).minus(st.before(st.own.taken)).bytes >= uint64(m.Bytes)/4 {
 		st.own = progress{st.next, st.consumed}
-		s.climb(st)
+		m.climb(st)
 	}
-	s.release(st)
+	m.release(st)
 	return Message{Origin: l.origin, Seq: l.seq, Data: data}
 }
 
 // step is the number of messages that one acknowledgement covers if they are short and no rank
 // waits for it.
-func (s *spread) step() uint64 { return uint64(max(1, s.PublishWindow/4)) }
+func (m *multicast) step() uint64 { return uint64(max(1, m.Window/4)) }
 
 // coveredBelow reports whether all ranks below have a message.
 func (st *stream) coveredBelow(seq uint64) bool {
@@ -438,58 +428,39 @@ func (st *stream) coveredBelow(seq uint64) bool {
 }
 
 // release frees the messages that no rank needs any more.
-func (s *spread) release(st *stream) {
+func (m *multicast) release(st *stream) {
 	for st.freed < st.consumed && st.coveredBelow(st.freed) {
 		p := st.at(st.freed)
 		p.state = pieceNone
 		st.held -= p.bytes
-		if cap(p.data) > s.kept() || p.unsent > 0 {
+		if cap(p.data) > m.kept() || p.unsent > 0 {
 			p.parcel = nil
 		}
 		st.freed++
 	}
 }
 
-// listen implements messages. This rank connects with all others, because messages come from all of
+// Listen implements [Messages]. This rank connects with all others, because messages come from all of
 // them. So it notices when a rank dies.
-func (s *spread) listen() {
-	if s.listening {
+func (m *multicast) Listen() {
+	if m.listening {
 		return
 	}
-	s.listening, s.used = true, true
-	for _, rank := range s.comeBy() {
-		if !s.members.Gone(rank) {
-			s.control(rank, wire.FrameListen, 0, s.PublishPrint, 0)
+	m.listening, m.used = true, true
+	for _, rank := range m.Sources() {
+		if !m.members.Gone(rank) {
+			m.host.Put(rank, m.control(wire.FrameListen, 0, 0, 0))
 		}
 	}
 }
 
-func (s *spread) comeBy() []int {
+// Sources implements [Messages].
+func (m *multicast) Sources() []int {
 	var all []int
-	for rank := range s.Size {
-		if rank != s.Rank {
+	for rank := range m.Size {
+		if rank != m.Rank {
 			all = append(all, rank)
 		}
 	}
 	return all
 }
-
-func (s *spread) heardListener(h *wire.Header) {
-	s.used = true
-	if h.Print != s.PublishPrint {
-		s.fate.disagree(h)
-	}
-}
-
-// foreign takes a frame that only overlays have. Its sender uses another algorithm, or is wrong.
-func (s *spread) foreign(h *wire.Header) {
-	if h.Print != s.PublishPrint {
-		s.fate.disagree(h)
-		return
-	}
-	s.fate.violation(h, "frame kind %d about messages that are multicast", h.Kind)
-}
-
-func (s *spread) credited(h *wire.Header) { s.foreign(h) }
-func (s *spread) answered(h *wire.Header) { s.foreign(h) }
-func (s *spread) passedOn(h *wire.Header) { s.foreign(h) }

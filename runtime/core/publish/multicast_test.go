@@ -1,4 +1,4 @@
-package core
+package publish
 
 import (
 	"bytes"
@@ -11,14 +11,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/internal/moment"
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// ether connects cores that multicast. Puts between two ranks stay in order; datagrams are lost,
+// ether connects the ends of all ranks. Puts between two ranks stay in order; datagrams are lost,
 // doubled and reordered.
 type ether struct {
-	cores []*Core
+	ends  []*member
 	puts  [][]mailed // from*size+to
 	grams []gram
 }
@@ -33,9 +35,14 @@ type gram struct {
 	to, offset int
 }
 
-type plug struct {
-	e    *ether
-	rank int
+// member is an end and its host.
+type member struct {
+	Messages
+	e         *ether
+	rank      int
+	roster    presence.Roster
+	err       error
+	disagrees bool
 }
 
 func keep(f *wire.Frame) mailed {
@@ -47,36 +54,60 @@ func keep(f *wire.Frame) mailed {
 	return m
 }
 
-func (p plug) Put(to int, f *wire.Frame) {
-	lane := &p.e.puts[p.rank*len(p.e.cores)+to]
+func (m *member) Put(to int, f *wire.Frame) {
+	lane := &m.e.puts[m.rank*len(m.e.ends)+to]
 	*lane = append(*lane, keep(f))
 }
 
-func (p plug) Mcast(f *wire.Frame) {
-	m := keep(f)
-	step := p.e.cores[p.rank].env.Caps.Datagram
-	for to := range p.e.cores {
-		for offset := 0; to != p.rank; offset += step {
-			end := min(offset+step, len(m.body))
-			p.e.grams = append(p.e.grams, gram{mailed{m.h, m.body[offset:end]}, to, offset})
-			if end == len(m.body) {
+func (m *member) Mcast(f *wire.Frame) {
+	kept := keep(f)
+	step := m.multicast().Caps.Datagram
+	for to := range m.e.ends {
+		for offset := 0; to != m.rank; offset += step {
+			last := min(offset+step, len(kept.body))
+			m.e.grams = append(m.e.grams, gram{mailed{kept.h, kept.body[offset:last]}, to, offset})
+			if last == len(kept.body) {
 				break
 			}
 		}
 	}
 }
 
-func (p plug) Datagram(int, *wire.Frame) {}
+func (m *member) Failed() bool          { return m.err != nil }
+func (m *member) Disagree(*wire.Header) { m.disagrees = true }
+func (m *member) Violation(_ *wire.Header, format string, args ...any) {
+	m.err = fmt.Errorf(format, args...)
+}
+func (m *member) Severed(name string, rank int, why string) {
+	m.err = fmt.Errorf("%s: rank %d has left, and %s", name, rank, why)
+}
 
-// newEther returns size cores with the same configuration.
-func newEther(t require.TestingT, size int, cfg Config) *ether {
-	spec, err := schedule.New("anycast/mcast-acktree", schedule.Params{Ranks: size})
+// multicast returns the end, which multicasts.
+func (m *member) multicast() *multicast { return m.Messages.(*multicast) }
+
+// deliver takes a frame with its body to the end.
+func (m *member) deliver(h *wire.Header, body []byte) {
+	if h.Kind == wire.FramePublish {
+		dst, v := m.Body(h)
+		if v != wire.Accept {
+			return
+		}
+		copy(dst, body)
+	}
+	m.Arrived(h)
+}
+
+// newEther returns the ends of size ranks with the same configuration.
+func newEther(t require.TestingT, algorithm string, size int, cfg Config) *ether {
+	spec, err := schedule.New(algorithm, schedule.Params{Ranks: size})
 	require.NoError(t, err)
-	e := &ether{cores: make([]*Core, size), puts: make([][]mailed, size*size)}
+	e := &ether{ends: make([]*member, size), puts: make([][]mailed, size*size)}
 	for r := range size {
-		cfg.Rank, cfg.Size, cfg.Epoch, cfg.Overlay, cfg.Spread, cfg.PublishPrint = r, size, 1, spec.Overlay(), true, 1
-		cfg.Repair, cfg.Stall = 20e6, 250e6
-		e.cores[r] = New(cfg, plug{e, r})
+		cfg.Rank, cfg.Size, cfg.Epoch, cfg.Overlay, cfg.Print, cfg.Repair = r, size, 1, spec.Overlay(), 1, 20e6
+		cfg.Multicast = algorithm == "anycast/mcast-acktree"
+		m := &member{e: e, rank: r}
+		m.Messages = New(cfg, m, &m.roster)
+		e.ends[r] = m
 	}
 	return e
 }
@@ -85,20 +116,16 @@ func newEther(t require.TestingT, size int, cfg Config) *ether {
 func (e *ether) carry(lane int) {
 	m := e.puts[lane][0]
 	e.puts[lane] = e.puts[lane][1:]
-	to := e.cores[lane%len(e.cores)]
-	if dst, v := to.Body(&m.h); v == wire.Accept {
-		copy(dst, m.body)
-		to.Arrived(&m.h, dst)
-	}
+	e.ends[lane%len(e.ends)].deliver(&m.h, m.body)
 }
 
 // offer takes a datagram to its receiver.
-func (e *ether) offer(g gram) wire.Verdict { return e.cores[g.to].Fragment(&g.h, g.offset, g.body) }
+func (e *ether) offer(g gram) bool { return e.ends[g.to].Fragment(&g.h, g.offset, g.body) }
 
 // Multicast messages arrive once, completely, in the order of their origin, whichever datagrams are
 // lost, doubled or late. No rank keeps more than a window of each origin. At the end, all ranks
 // have acknowledged everything, and no timer runs.
-func TestSpread(t *testing.T) {
+func TestMulticasts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 9).Draw(t, "size")
 		window := rapid.IntRange(1, 6).Draw(t, "window")
@@ -106,8 +133,8 @@ func TestSpread(t *testing.T) {
 		room := rapid.SampledFrom([]int{0, 16, 80, 400}).Draw(t, "room")
 		multicast := rapid.IntRange(0, 9).Draw(t, "multicast") > 0
 		const most, bound = 40, 100
-		e := newEther(t, size, Config{
-			PublishWindow: window, PublishBytes: bound, MaxMessage: most,
+		e := newEther(t, "anycast/mcast-acktree", size, Config{
+			Window: window, Bytes: bound, MaxMessage: most,
 			Caps: wire.Caps{Multicast: multicast, Direct: true, Datagram: 8, Room: room},
 		})
 		text := func(origin int, seq uint64) []byte {
@@ -119,13 +146,13 @@ func TestSpread(t *testing.T) {
 		}
 		const each = 6
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // a draw of each step would take most of the time
-		now := Time(1)
+		now := moment.Time(1)
 		for steps := 0; ; steps++ {
 			require.Less(t, steps, 200_000, "it does not end")
-			now += Time(random.IntN(5)) * 1e6
+			now += moment.Time(random.IntN(5)) * 1e6
 			r := random.IntN(size)
-			c := e.cores[r]
-			if st := c.spread.own(); st.next < each && c.HasRoom() {
+			c := e.ends[r]
+			if st := c.multicast().own(); st.next < each && c.HasRoom() {
 				c.Publish(text(r, st.next))
 			}
 			if busy := lanesOf(e.puts); len(busy) > 0 {
@@ -145,27 +172,31 @@ func TestSpread(t *testing.T) {
 				}
 			}
 			c.Tick(now)
-			for c.Mail() > 0 && random.IntN(2) == 0 {
+			for c.Waiting() > 0 && random.IntN(2) == 0 {
 				m := c.Take()
 				if m.Seq != next[r][m.Origin] || !bytes.Equal(text(m.Origin, m.Seq), m.Data) {
 					t.Fatalf("rank %d takes message %d of rank %d, %q, instead of %d", r, m.Seq, m.Origin, m.Data, next[r][m.Origin])
 				}
 				next[r][m.Origin]++
 			}
-			if c.Err() != nil {
-				t.Fatal(c.Err())
+			if c.err != nil {
+				t.Fatal(c.err)
 			}
-			for origin, st := range c.spread.streams {
+			for origin, st := range c.multicast().streams {
 				if st != nil && (st.held > bound+most || st.next-st.freed > uint64(window)) {
 					t.Fatalf("rank %d keeps %d bytes of messages %d … %d of rank %d", r, st.held, st.freed, st.next, origin)
 				}
 			}
-			if len(e.grams) == 0 && len(lanesOf(e.puts)) == 0 && !slices.ContainsFunc(e.cores, func(c *Core) bool {
-				return c.spread.own().all().here < each || c.spread.timed || c.Mail() > 0
+			if len(e.grams) == 0 && len(lanesOf(e.puts)) == 0 && !slices.ContainsFunc(e.ends, func(c *member) bool {
+				return c.multicast().own().all().here < each || c.Timed() || c.Waiting() > 0
 			}) {
 				for r := range next {
 					for origin, n := range next[r] {
-						require.Equal(t, uint64(each*count(origin != r)), n, "messages of rank %d at rank %d", origin, r)
+						want := uint64(each)
+						if origin == r {
+							want = 0
+						}
+						require.Equal(t, want, n, "messages of rank %d at rank %d", origin, r)
 					}
 				}
 				return
@@ -185,7 +216,7 @@ func lanesOf(puts [][]mailed) (busy []int) {
 
 // frames returns the frames under way from one rank to another, and removes them.
 func (e *ether) frames(from, to int) (list []string) {
-	lane := &e.puts[from*len(e.cores)+to]
+	lane := &e.puts[from*len(e.ends)+to]
 	for _, m := range *lane {
 		list = append(list, fmt.Sprintf("%d:%d+%d of %d", m.h.Kind, m.h.Seq, int(m.h.Slot), m.h.Arg))
 	}
@@ -197,7 +228,7 @@ func said(k wire.FrameKind, seq uint64, slot int, origin int) string {
 	return fmt.Sprintf("%d:%d+%d of %d", k, seq, slot, origin)
 }
 
-var roomy = Config{PublishWindow: 64, PublishBytes: 1 << 18, MaxMessage: 1 << 16, Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000}}
+var roomy = Config{Window: 64, Bytes: 1 << 18, MaxMessage: 1 << 16, Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000}}
 
 // pass offers the datagrams for some ranks; the others lose them.
 func (e *ether) pass(to ...int) {
@@ -213,36 +244,36 @@ func (e *ether) pass(to ...int) {
 // One acknowledgement covers a quarter of the window, or the messages of a quarter of the base
 // timeout. The same holds for messages that processes take.
 func TestAcknowledgementsCoverMany(t *testing.T) {
-	e := newEther(t, 2, roomy)
+	e := newEther(t, "anycast/mcast-acktree", 2, roomy)
 	for range 20 {
-		e.cores[0].Publish([]byte("x"))
+		e.ends[0].Publish([]byte("x"))
 	}
 	e.pass(1)
 	require.Equal(t, []string{said(wire.FrameAck, 16, 16, 0)}, e.frames(1, 0))
-	e.cores[1].Tick(1)
-	e.cores[1].Tick(4e6)
+	e.ends[1].Tick(1)
+	e.ends[1].Tick(4e6)
 	require.Empty(t, e.frames(1, 0))
-	e.cores[1].Tick(6e6)
+	e.ends[1].Tick(6e6)
 	require.Equal(t, []string{said(wire.FrameAck, 20, 20, 0)}, e.frames(1, 0))
-	require.False(t, e.cores[1].Waits())
+	require.False(t, e.ends[1].Timed())
 	for range 16 {
-		e.cores[1].Take()
+		e.ends[1].Take()
 	}
 	require.Equal(t, []string{said(wire.FrameAck, 20, 4, 0)}, e.frames(1, 0))
 }
 
 // A rank acknowledges when all ranks below it have acknowledged, and waits for no other rank.
 func TestAcknowledgementsClimb(t *testing.T) {
-	e := newEther(t, 4, roomy) // the tree of rank 1: 1 -> 2, 3; 3 -> 0
-	e.cores[1].Publish([]byte("x"))
-	e.cores[1].Flush()
+	e := newEther(t, "anycast/mcast-acktree", 4, roomy) // the tree of rank 1: 1 -> 2, 3; 3 -> 0
+	e.ends[1].Publish([]byte("x"))
+	e.ends[1].Flush()
 	require.Equal(t, []string{said(wire.FrameFlush, 1, 0, 1)}, e.frames(1, 2))
 	e.pass(0, 2, 3)
 	e.carry(1*4 + 3)
 	require.Empty(t, e.frames(3, 1))
 	require.Equal(t, []string{said(wire.FrameFlush, 1, 0, 1)}, e.frames(3, 0))
 	h := wire.Header{Kind: wire.FrameAck, Lane: wire.LaneControl, Epoch: 1, Print: 1, Arg: 1, Seq: 1, Slot: ir.Slot(1), From: 0}
-	e.cores[3].Arrived(&h, nil)
+	e.ends[3].Arrived(&h)
 	require.Equal(t, []string{said(wire.FrameAck, 1, 1, 1)}, e.frames(3, 1))
 }
 
@@ -250,38 +281,38 @@ func TestAcknowledgementsClimb(t *testing.T) {
 // multicast is only late. The rank above, which also lacks the message, asks in turn, and passes on
 // the message.
 func TestUnmatchedAcknowledgement(t *testing.T) {
-	e := newEther(t, 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
-	e.cores[0].Publish([]byte("hello"))
+	e := newEther(t, "anycast/mcast-acktree", 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
+	e.ends[0].Publish([]byte("hello"))
 	e.pass(7)
-	e.cores[7].Tick(1)
-	e.cores[7].Tick(6e6)
+	e.ends[7].Tick(1)
+	e.ends[7].Tick(6e6)
 	e.carry(7*8 + 6)
-	e.cores[6].Tick(1)
+	e.ends[6].Tick(1)
 	require.Empty(t, e.frames(6, 4), "it may only be late")
-	e.cores[6].Tick(3e6)
+	e.ends[6].Tick(3e6)
 	e.carry(6*8 + 4)
-	e.cores[4].Tick(1)
-	e.cores[4].Tick(3e6)
+	e.ends[4].Tick(1)
+	e.ends[4].Tick(3e6)
 	require.Equal(t, said(wire.FrameLost, 0, 1, 0), fmt.Sprintf("%d:%d+%d of %d", e.puts[4*8][0].h.Kind, e.puts[4*8][0].h.Seq, e.puts[4*8][0].h.Slot, 0))
 	e.carry(4 * 8)
 	e.carry(0*8 + 4)
 	e.carry(4*8 + 6)
-	require.Equal(t, "hello", string(e.cores[4].Take().Data))
-	require.Equal(t, "hello", string(e.cores[6].Take().Data))
+	require.Equal(t, "hello", string(e.ends[4].Take().Data))
+	require.Equal(t, "hello", string(e.ends[6].Take().Data))
 	require.Empty(t, e.frames(6, 7), "it has the message")
-	require.Equal(t, uint64(1), e.cores[0].Counters().Given)
+	require.Equal(t, uint64(1), e.ends[0].Counts().Given)
 }
 
 // A rank whose acknowledgement is late is asked after as many base timeouts as its sub-tree has
 // cycles, once. The question reveals the loss.
 func TestTimeoutsByLevel(t *testing.T) {
-	e := newEther(t, 8, roomy)
-	c := e.cores[0]
+	e := newEther(t, "anycast/mcast-acktree", 8, roomy)
+	c := e.ends[0]
 	c.Publish([]byte("x"))
 	e.pass()
 	c.Tick(1)
 	for _, late := range []struct {
-		at   Time
+		at   moment.Time
 		rank int
 	}{{20e6, 1}, {40e6, 2}, {60e6, 4}} {
 		c.Tick(late.at)
@@ -289,11 +320,11 @@ func TestTimeoutsByLevel(t *testing.T) {
 		c.Tick(late.at + 1)
 		require.Equal(t, []string{said(wire.FrameFlush, 1, 0, 0)}, e.frames(0, late.rank))
 	}
-	require.False(t, c.Waits(), "puts are not lost")
+	require.False(t, c.Timed(), "puts are not lost")
 	h := wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Epoch: 1, Print: 1, Seq: 1}
-	e.cores[1].Arrived(&h, nil)
-	e.cores[1].Tick(1)
-	e.cores[1].Tick(3e6)
+	e.ends[1].Arrived(&h)
+	e.ends[1].Tick(1)
+	e.ends[1].Tick(3e6)
 	require.Equal(t, []string{said(wire.FrameLost, 0, 1, 0)}, e.frames(1, 0))
 }
 
@@ -302,8 +333,8 @@ func TestTimeoutsByLevel(t *testing.T) {
 func TestRoomOfReceivers(t *testing.T) {
 	cfg := roomy
 	cfg.Caps.Room = 4000
-	e := newEther(t, 2, cfg)
-	c := e.cores[0]
+	e := newEther(t, "anycast/mcast-acktree", 2, cfg)
+	c := e.ends[0]
 	c.Publish([]byte("x"))
 	require.True(t, c.HasRoom())
 	c.Publish([]byte("y"))
@@ -315,11 +346,11 @@ func TestRoomOfReceivers(t *testing.T) {
 	require.Empty(t, e.grams)
 	require.Len(t, e.puts[1], 1)
 	e.carry(1)
-	require.Equal(t, 3, e.cores[1].Mail())
+	require.Equal(t, 3, e.ends[1].Waiting())
 }
 
-// A frame that no correct rank sends fails the core.
-func TestSpreadOfHostileRanks(t *testing.T) {
+// A frame that no correct rank sends fails the communicator.
+func TestHostileRanks(t *testing.T) {
 	header := func(k wire.FrameKind, arg uint32, seq uint64, slot, n int) wire.Header {
 		return wire.Header{Kind: k, Lane: wire.LaneControl, Epoch: 1, Print: 1, Arg: arg, Seq: seq, Slot: ir.Slot(slot), Len: n, From: 1}
 	}
@@ -339,32 +370,27 @@ func TestSpreadOfHostileRanks(t *testing.T) {
 		"request for 1 messages of origin 1":             header(wire.FrameLost, 1, 0, 1, 0),
 		"frame kind 7 about messages that are multicast": header(wire.FrameCredit, 0, 0, 0, 0),
 	} {
-		e := newEther(t, 4, roomy)
-		c := e.cores[0]
-		if dst, v := c.Body(&h); v == wire.Accept {
-			c.Arrived(&h, dst)
-		}
-		require.ErrorIs(t, c.Err(), ErrProtocol, want)
-		require.ErrorContains(t, c.Err(), want)
+		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
+		c := e.ends[0]
+		c.deliver(&h, make([]byte, h.Len))
+		require.ErrorContains(t, c.err, want)
 	}
 	// If the rank has another configuration, the error is a mismatch.
 	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameAck, wire.FrameFlush, wire.FrameLost, wire.FrameCredit, wire.FrameListen} {
-		e := newEther(t, 4, roomy)
+		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
 		h := header(k, 1, 0, 0, 0)
 		h.Print = 7
-		if _, v := e.cores[0].Body(&h); v == wire.Accept {
-			e.cores[0].Arrived(&h, nil)
-		}
-		require.True(t, e.cores[0].fate.disputes(), "kind %d", k)
+		e.ends[0].deliver(&h, nil)
+		require.True(t, e.ends[0].disagrees, "kind %d", k)
+		require.NoError(t, e.ends[0].err)
 	}
 }
 
 // Datagrams that no correct rank sends are dropped and counted.
-func TestSpreadOfHostileDatagrams(t *testing.T) {
+func TestHostileDatagrams(t *testing.T) {
 	good := wire.Header{Kind: wire.FramePublish, Epoch: 1, Print: 1, Arg: 1, Seq: 3, Len: 1500, From: 1}
 	for what, edit := range map[string]func(h *wire.Header, offset *int, n *int){
 		"of another configuration": func(h *wire.Header, _, _ *int) { h.Print = 2 },
-		"of another membership":    func(h *wire.Header, _, _ *int) { h.Epoch = 2 },
 		"of another origin":        func(h *wire.Header, _, _ *int) { h.Arg = 2 },
 		"of this rank":             func(h *wire.Header, _, _ *int) { h.Arg, h.From = 0, 0 },
 		"beyond the window":        func(h *wire.Header, _, _ *int) { h.Seq = 64 },
@@ -373,27 +399,36 @@ func TestSpreadOfHostileDatagrams(t *testing.T) {
 		"behind the end":           func(_ *wire.Header, offset, _ *int) { *offset = 2000 },
 		"torn":                     func(_ *wire.Header, _, n *int) { *n = 7 },
 	} {
-		c := newEther(t, 4, roomy).cores[0]
+		c := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0]
 		h, offset, n := good, 0, 1000
 		edit(&h, &offset, &n)
-		require.Equal(t, wire.Drop, c.Fragment(&h, offset, make([]byte, n)), what)
-		require.NoError(t, c.Err())
+		require.False(t, c.Fragment(&h, offset, make([]byte, n)), what)
+		require.NoError(t, c.err)
 	}
-	c := newEther(t, 4, roomy).cores[0]
-	require.Equal(t, wire.Accept, c.Fragment(&good, 0, make([]byte, 1000)))
+	c := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0]
+	require.True(t, c.Fragment(&good, 0, make([]byte, 1000)))
 	good.Len = 1200
-	require.Equal(t, wire.Drop, c.Fragment(&good, 1000, make([]byte, 200)), "another length")
+	require.False(t, c.Fragment(&good, 1000, make([]byte, 200)), "another length")
+}
+
+// sink is a host that drops all frames.
+type sink struct{ member }
+
+func (s *sink) Put(_ int, f *wire.Frame) { s.Mcast(f) }
+
+func (s *sink) Mcast(f *wire.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
 }
 
 // Arrivals and acknowledgements allocate only the messages that the process takes.
-func TestSpreadAllocations(t *testing.T) {
-	net := &discard{}
-	cfg := roomy
-	e := newEther(t, 4, cfg)
-	spec := e.cores[0].env.Config
+func TestAllocations(t *testing.T) {
+	spec := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0].multicast().Config
 	for rank, most := range map[int]float64{0: 0, 3: 1, 2: 1} { // origin, leaf, rank with one below
 		spec.Rank = rank
-		c := New(spec, net)
+		host := &sink{}
+		c := New(spec, host, &presence.Roster{})
 		ack := wire.Header{Kind: wire.FrameAck, Lane: wire.LaneControl, Epoch: 1, Print: 1, From: 3}
 		gram := wire.Header{Kind: wire.FramePublish, Epoch: 1, Print: 1, Len: 100, From: 0}
 		msg := make([]byte, 100)
@@ -402,18 +437,18 @@ func TestSpreadAllocations(t *testing.T) {
 				c.Publish(msg)
 				ack.Seq++
 				for ack.From = 1; ack.From < 3; ack.From++ {
-					c.Arrived(&ack, nil)
+					c.Arrived(&ack)
 				}
 				return
 			}
 			c.Fragment(&gram, 0, msg)
 			gram.Seq++
 			if ack.Seq++; rank == 2 {
-				c.Arrived(&ack, nil)
+				c.Arrived(&ack)
 			}
 			c.Take()
 		})
 		require.LessOrEqual(t, got, most, "rank %d", rank)
-		require.NoError(t, c.Err())
+		require.NoError(t, host.err)
 	}
 }

@@ -1,0 +1,186 @@
+package publish
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// overlays returns the names of the algorithms whose messages are put along an overlay.
+func overlays() (names []string) {
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == schedule.Anycast && a.Name != "anycast/mcast-acktree" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Messages arrive once and in the order of their origin along every overlay, and windows bound what
+// waits for a process. A flush ends when all have arrived. A clone has the state of its original.
+func TestTrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 9).Draw(t, "size")
+		window := rapid.IntRange(1, 6).Draw(t, "window")
+		const most, bound, each = 40, 100, 6
+		e := newEther(t, rapid.SampledFrom(overlays()).Draw(t, "overlay"), size, Config{Window: window, Bytes: bound, MaxMessage: most})
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // a draw of each step would take most of the time
+		text := func(origin int, seq uint64) []byte {
+			return bytes.Repeat([]byte{byte(origin), byte(seq)}, int(uint64(7*origin)+5*seq)%(most/2+1))
+		}
+		taken, sent := make([][]uint64, size), make([]uint64, size)
+		for r := range taken {
+			taken[r] = make([]uint64, size)
+		}
+		for steps := 0; ; steps++ {
+			require.Less(t, steps, 100_000, "it does not end")
+			r := random.IntN(size)
+			m := e.ends[r]
+			if sent[r] < each && m.HasRoom() {
+				m.Publish(text(r, sent[r]))
+				sent[r]++
+			}
+			if busy := lanesOf(e.puts); len(busy) > 0 {
+				e.carry(busy[random.IntN(len(busy))])
+			}
+			for m.Waiting() > 0 && random.IntN(2) == 0 {
+				got := m.Take()
+				require.Equal(t, taken[r][got.Origin], got.Seq, "rank %d, origin %d", r, got.Origin)
+				require.Equal(t, text(got.Origin, got.Seq), append([]byte{}, got.Data...))
+				taken[r][got.Origin]++
+			}
+			require.NoError(t, m.err)
+			for origin := range size {
+				waits := m.Came(origin) - taken[r][origin]
+				require.True(t, origin == r || waits <= uint64(window), "rank %d keeps %d messages of rank %d", r, waits, origin)
+			}
+			if random.IntN(50) == 0 {
+				n := m.Flush()
+				require.Equal(t, sent[r], n)
+				require.Equal(t, m.AppendState(nil), m.Clone(m, &m.roster).AppendState(nil))
+			}
+			if !slices.ContainsFunc(sent, func(n uint64) bool { return n < each }) && len(lanesOf(e.puts)) == 0 &&
+				!slices.ContainsFunc(e.ends, func(m *member) bool { return m.Waiting() > 0 }) {
+				break
+			}
+		}
+		for r, m := range e.ends {
+			n := m.Flush()
+			for busy := lanesOf(e.puts); len(busy) > 0; busy = lanesOf(e.puts) {
+				e.carry(busy[0])
+			}
+			require.True(t, m.Flushed(n), "rank %d", r)
+			require.Equal(t, Counts{Published: each, Delivered: uint64(each * (size - 1))}, m.Counts())
+		}
+	})
+}
+
+// A rank leaves while messages are under way. Every other rank then gets all messages of the others,
+// or an end says which rank has cut them off.
+func TestRankLeavesTrees(t *testing.T) {
+	cut, whole := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(2, 9).Draw(t, "size")
+		e := newEther(t, rapid.SampledFrom(overlays()).Draw(t, "overlay"), size, Config{Window: 4, Bytes: 1000, MaxMessage: 10})
+		leaver := rapid.IntRange(0, size-1).Draw(t, "leaver")
+		after := rapid.IntRange(0, 60).Draw(t, "after")
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		const each = 5
+		sent, taken := make([]int, size), make([]int, size)
+		goodbyes := make([]bool, size) // ranks that have heard the goodbye
+		for steps, idle := 0, 0; idle < 200; steps++ {
+			require.Less(t, steps, 100_000, "it does not end")
+			idle++
+			if steps == after {
+				e.ends[leaver].Farewells()
+			}
+			r := random.IntN(size)
+			m := e.ends[r]
+			if steps > after && r != leaver && !goodbyes[r] && len(e.puts[leaver*size+r]) == 0 {
+				goodbyes[r], idle = true, 0 // the goodbye follows all other frames
+				m.roster.Leave(leaver, 0, 0)
+				m.Left(leaver)
+			}
+			if gone := r == leaver && steps >= after; m.err == nil && !gone && sent[r] < each && m.HasRoom() {
+				m.Publish([]byte{byte(r), byte(sent[r])})
+				sent[r]++
+				idle = 0
+			}
+			if busy := lanesOf(e.puts); len(busy) > 0 {
+				lane := busy[random.IntN(len(busy))]
+				if to := lane % size; to == leaver && steps >= after || e.ends[to].err != nil {
+					e.puts[lane] = e.puts[lane][1:]
+				} else {
+					e.carry(lane)
+				}
+				idle = 0
+			}
+			for m.err == nil && m.Waiting() > 0 {
+				m.Take()
+				taken[r]++
+				idle = 0
+			}
+		}
+		for r, m := range e.ends {
+			if m.err != nil {
+				require.ErrorContains(t, m.err, "has left", "rank %d", r)
+				cut++
+				return // the others hear of this failure by other frames
+			}
+		}
+		whole++
+		for r, m := range e.ends {
+			for origin := range size {
+				if r != leaver && origin != r && origin != leaver {
+					require.Equal(t, uint64(each), m.Came(origin), "messages of rank %d at rank %d", origin, r)
+				}
+			}
+		}
+	})
+	require.NotZero(t, cut)
+	require.NotZero(t, whole)
+}
+
+// A frame that no correct rank sends fails the communicator.
+func TestHostileRanksOfTrees(t *testing.T) {
+	header := func(k wire.FrameKind, arg uint32, seq uint64, slot, n int) wire.Header {
+		return wire.Header{Kind: k, Lane: wire.LaneControl, Epoch: 1, Print: 1, Arg: arg, Seq: seq, Slot: ir.Slot(slot), Len: n, From: 1}
+	}
+	cfg := Config{Window: 4, Bytes: 1000, MaxMessage: 100}
+	for want, h := range map[string]wire.Header{
+		"message of origin 9 with 1 bytes":                   header(wire.FramePublish, 9, 0, 0, 1),
+		"message of origin 0 with 1 bytes":                   header(wire.FramePublish, 0, 0, 0, 1),
+		"message of origin 1 with 101 bytes":                 header(wire.FramePublish, 1, 0, 0, 101),
+		"message 1 of origin 1 instead of 0":                 header(wire.FramePublish, 1, 1, 0, 1),
+		"credit for origin 7":                                header(wire.FrameCredit, 7, 0, 0, 0),
+		"credit for 1 messages of origin 0":                  header(wire.FrameCredit, 0, 1, 0, 0),
+		"question about messages of origin 0":                header(wire.FrameFlush, 0, 0, 1, 0),
+		"question about messages of origin 1 that come by":   header(wire.FrameFlush, 1, 0, 9, 0),
+		"question about 1 messages of origin 1 that come by": header(wire.FrameFlush, 1, 1, 1, 0),
+		"answer about messages of origin 7":                  header(wire.FrameFlushed, 7, 0, 0, 0),
+		"answer about 1 messages of origin 0":                header(wire.FrameFlushed, 0, 1, 0, 0),
+		"farewell about messages of origin 7":                header(wire.FramePassed, 7, 0, 0, 0),
+		"1 messages of origin 0 passed on":                   header(wire.FramePassed, 0, 1, 0, 0),
+		"frame kind 24 about messages that are put":          header(wire.FrameAck, 0, 0, 0, 0),
+	} {
+		e := newEther(t, "anycast/skip-ring", 4, cfg)
+		e.ends[0].deliver(&h, make([]byte, h.Len))
+		require.ErrorContains(t, e.ends[0].err, want)
+	}
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameListen} {
+		e := newEther(t, "anycast/skip-ring", 4, cfg)
+		h := header(k, 1, 0, 0, 0)
+		h.Print = 7
+		e.ends[0].deliver(&h, nil)
+		require.True(t, e.ends[0].disagrees, "kind %d", k)
+	}
+	require.False(t, newEther(t, "anycast/skip-ring", 4, cfg).ends[0].Fragment(&wire.Header{From: 1}, 0, nil), "no message is multicast")
+}
