@@ -19,18 +19,18 @@
 //	loss      what multicasts have lost, whom to ask for it and when
 //	mismatch  which ranks have called different things, and what
 //	presence  which ranks have left, are lost, are silent, or are late
+//	publish   rootless messages, which no call waits for
 //
 // The other parts own their fields. A part may use the parts above it:
 //
 //	env         the rank's configuration, and its way out
 //	failure     why everything has ended, and which ranks know
 //	operations  the calls: their numbers, slots and buffers
-//	rootless    messages that no call waits for
 //	surveys     questions that no rank waits for, and their answers
 //
 // Core joins the parts: work that concerns several parts is in methods of Core. Files agreement.go,
-// dispute.go, watch.go and absent.go join the packages to the rest, and reports.go (flow),
-// recovery.go (loss) and lines.go to the operations.
+// dispute.go, messages.go, watch.go and absent.go join the packages to the rest, and reports.go
+// (flow), recovery.go (loss) and lines.go to the operations.
 //
 // # An arriving frame
 //

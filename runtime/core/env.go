@@ -38,7 +38,7 @@ type Config struct {
 	Causes []error // errors that keep their identity at other ranks, besides the core's own: errors of contexts
 
 	Overlay       Overlay // trees of rootless messages
-	Spread        bool    // rootless messages are multicast, and the trees, which are binomial, bring acknowledgements
+	Spread        bool    // rootless messages are multicast; binomial trees bring acknowledgements
 	AskOverlay    Overlay // trees of questions; nil: Overlay
 	PublishPrint  uint32  // fingerprint of the agreed parameters of rootless messages
 	PublishWords  string  // the same in words, for a mismatch
