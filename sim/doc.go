@@ -51,7 +51,7 @@
 // A fold takes the CPU for Config.Fold times the bytes of all its operands but the first. A copy of
 // one operand takes Config.Fold times its bytes. A fold is like work: it begins when its rule is
 // ready and the CPU is free, and does not wait for the interface. With a Config.Fold of 0 folds
-// take no time. A contribution or a partial result that a rank sends under another name is as long
+// take no time. In a schedule of another program a fold has two operands. A contribution or a partial result that a rank sends under another name is as long
 // as the chunk to which it belongs.
 //
 // # Multicasts

@@ -33,7 +33,7 @@ const unheard = -1
 
 // OfGraph returns the programs of a schedule of another program. Each message is a signal of its
 // receiver, with the length in the file, in units of unit bytes. Local work takes the CPU of its
-// rank for the time in the file. OfGraph fails with a [*dag.Fault] if the graph cannot run to its
+// rank for the time in the file, and a fold takes it for Config.Fold a byte. OfGraph fails with a [*dag.Fault] if the graph cannot run to its
 // end or if its run depends on timing. It fails with another error if a rank has several CPUs or
 // interfaces, or if something is too long.
 func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
@@ -81,9 +81,9 @@ func (p *graph) check(rank int) error {
 		if op.Time < 0 || op.Time > maxTime {
 			return fmt.Errorf("%s takes %d ns: must be in 0..%d", p.g.Tell(dag.Ref{Rank: rank, I: i}), op.Time, int64(maxTime))
 		}
-		p.most = max(p.most, op.Size)
+		p.most = max(p.most, op.Size, folded(op))
 		switch {
-		case op.Kind == dag.Local && op.Time == 0:
+		case op.Kind == dag.Local && !takesCPU(op):
 			continue
 		case cpu < 0:
 			cpu = i
@@ -112,10 +112,24 @@ func (p *graph) signalBytes(rank, signal int) int {
 
 func (p *graph) largestSignal() int { return p.most * p.unit }
 
-// work returns how long the operation of a signal takes the CPU of its rank.
-func (p *graph) work(rank, signal int) Time {
-	return Time(p.g.Ranks[rank][p.signals[rank][signal]].Time)
+// work returns how long the operation of a signal takes the CPU of its rank, besides the time for
+// the bytes that it folds.
+func (p *graph) work(rank, signal int) (took Time, fold int) {
+	op := &p.g.Ranks[rank][p.signals[rank][signal]]
+	return Time(op.Time), folded(op) * p.unit
 }
+
+// folded returns the number of cells that an operation folds. In a receive that sends the result
+// on, the receive folds.
+func folded(op *dag.Op) int {
+	if !op.Mix || op.Kind == dag.Send {
+		return 0
+	}
+	return max(op.Read.Len, op.Write.Len)
+}
+
+// takesCPU reports whether an operation may take the CPU, apart from the cost of its message.
+func takesCPU(op *dag.Op) bool { return op.Time > 0 || folded(op) > 0 }
 
 // sent returns the signal that the sender of a message has for its send, or unheard.
 func (p *graph) sent(to, signal int) int32 {

@@ -39,9 +39,9 @@ func (p *graph) number(rank int) {
 	for i := range ops {
 		op, id, end := &ops[i], p.index.Of(rank, i), int32(unheard)
 		switch {
-		case op.Kind == dag.Recv && len(dag.Before(ops, i)) == 0:
+		case op.Kind == dag.Recv && len(dag.Before(ops, i)) == 0 && !takesCPU(op):
 			end = p.arrival[id]
-		case needed[i], op.Time > 0:
+		case needed[i], takesCPU(op):
 			end = add(i)
 		}
 		p.ends[id] = end
@@ -72,6 +72,9 @@ func (p *graph) program(rank int) ir.Program {
 			if p.ends[id] != p.arrival[id] {
 				p.addOwn(&out, i, arrived)
 			}
+			if takesCPU(op) {
+				out.Done = append(out.Done, ir.Signal(int(p.ends[id])))
+			}
 		case op.Kind == dag.Send:
 			put := ir.PutTo(ir.Signal(int(p.arrival[p.mates[id]])), op.Peer)
 			waits := dag.Before(ops, i)
@@ -81,7 +84,7 @@ func (p *graph) program(rank int) ir.Program {
 			}
 			sends = waits
 			out.Rules = append(out.Rules, ir.Rule{When: p.when(rank, i), Do: []ir.Action{put}})
-		case op.Time > 0:
+		case takesCPU(op):
 			out.Done = append(out.Done, ir.Signal(int(p.ends[id])))
 			p.addOwn(&out, i)
 		default:

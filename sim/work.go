@@ -32,12 +32,18 @@ func (e *engine) ownAction(r int, n *node, w *rule) bool {
 		return false
 	}
 	number := slotNumber(slot, e.h.Chunks, int(e.calls[r].signals), 0)
-	if e.local.graph.work(r, slot.Index()) > 0 {
+	if e.workTime(r, slot.Index()) > 0 {
 		e.lists.put(&e.local.work[r], entry{seq: e.numbers(1), what: number})
 	} else {
 		e.local.ended = append(e.local.ended, ended{slot: number})
 	}
 	return true
+}
+
+// workTime returns how long the operation of a signal takes the CPU of its rank.
+func (e *engine) workTime(r, signal int) Time {
+	took, fold := e.local.graph.work(r, signal)
+	return took + e.costs.folding.timeOf(fold)
 }
 
 // settle sets the slots of operations that have ended, and of operations that then end.
@@ -88,7 +94,7 @@ func (e *engine) work(r int, now Time) {
 	own := &e.ranks[r]
 	waits := &e.local.work[r]
 	slot := e.lists.at(waits.first).what
-	took := e.local.graph.work(r, int(slot)-1-e.h.Chunks)
+	took := e.workTime(r, int(slot)-1-e.h.Chunks)
 	if e.path != nil {
 		e.path.work(r, now, took)
 	}
