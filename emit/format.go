@@ -26,8 +26,8 @@ type Options struct {
 	// Command is the command line that prints this, for a header. Empty: no header names it.
 	Command string
 
-	// Extract says which ranks an svg or html picture shows. An html page uses it from the start
-	// only beyond 64 ranks.
+	// Extract says which ranks an svg or html picture shows. A reader of an html page can choose
+	// others.
 	Extract Extract
 
 	Size int  // goal: bytes of one block, such as the message of a broadcast; ≥ 0

@@ -17,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -99,6 +100,21 @@ func TestGuideTellsFacts(t *testing.T) {
 	require.Len(t, costs.FindAllString(got, -1), 1, "%s has no table of costs, with <!-- costs --> and <!-- end -->", guide)
 	got = costs.ReplaceAllLiteralString(got, "<!-- costs -->\n"+tableOfCosts(t)+"<!-- end -->")
 	compare(t, guide, []byte(got))
+}
+
+// The guide marks the algorithms that no built-in rule chooses.
+func TestGuideTellsWhatRulesChoose(t *testing.T) {
+	text, err := os.ReadFile(guide)
+	require.NoError(t, err)
+	chosen := make(map[string]bool)
+	for _, rule := range selection.Builtin().List() {
+		chosen[rule.Algorithm] = true
+	}
+	for _, section := range strings.Split(string(text), "\n### ") {
+		if name, _, _ := strings.Cut(section, "\n"); strings.Contains(name, "/") {
+			require.Equal(t, !chosen[name], strings.Contains(section, "*By name"), "%s: *By name* in the section on %s", guide, name)
+		}
+	}
 }
 
 // makespan returns the time of a schedule in the LogGP model in µs. The time of a barrier does not

@@ -53,7 +53,7 @@ var (
 		{"got_frames", "Frames received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotFrames) }},
 		{"got_bytes", "Bytes received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotBytes) }},
 		{"mcast_datagrams", "Datagrams multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastFrames) }},
-		{"mpublish_bytes", "Bytes multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastBytes) }},
+		{"mcast_bytes", "Bytes multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastBytes) }},
 		{"sent_datagrams", "Datagrams sent to one rank.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.DatagramFrames) }},
 		{"got_datagrams", "Datagrams received and looked at.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotDatagrams) }},
 		{"foreign_datagrams", "Datagrams dropped: of another communicator, or no frame.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Foreign) }},

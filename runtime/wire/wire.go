@@ -253,7 +253,7 @@ type Stats struct {
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast
-	McastBytes      uint64 `json:"mpublish_bytes"`  // datagrams multicast
+	McastBytes      uint64 `json:"mcast_bytes"`     // datagrams multicast
 	DatagramFrames  uint64 `json:"datagram_frames"` // datagrams sent to one rank
 	GotDatagrams    uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
 	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another job, or not a frame
