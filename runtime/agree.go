@@ -12,7 +12,7 @@ import (
 )
 
 // LostError says that ranks are lost. It wraps ErrPeerLost, a RankError about the lowest lost rank,
-// and ErrPeerSilent if one of them is silent.
+// and ErrPeerSilent if a lost rank is silent.
 type LostError = core.LostError
 
 // succession links the communicators that Shrink makes from one another. They have the same number
@@ -50,14 +50,14 @@ const (
 // they are lost or have closed c, ascending. The result is the same at every rank that returns
 // without an error. Agree works before and after c has failed. It goes on when ranks are lost
 // meanwhile, including the rank that gathers the votes. While no rank is lost, Agree takes 2⌈log₂
-// Size⌉ steps and two messages of some 40 bytes a rank, and as many again in the background. All
-// ranks that are left must call Agree and Shrink in the same order; operations may run at the same
-// time. Agree corresponds to MPI_Comm_agree of ULFM.
+// Size⌉ steps and two messages a rank, of some 140 bytes each for up to 64 ranks, and as many again
+// in the background. All ranks that are left must call Agree and Shrink in the same order;
+// operations may run at the same time. Agree corresponds to MPI_Comm_agree of ULFM.
 //
 // Agreement covers the ranks that are left. A rank that returns and then dies before all ranks know
-// may have returned another result. So may a rank that was stopped for longer than Config.Silence
-// and goes on, since it first takes the votes that came before the others found it lost. If a
-// network is cut in two, each part agrees that the other part is lost.
+// the result may have returned another one. A rank that was stopped for longer than Config.Silence
+// and goes on may also return another result, since it first takes the votes that came before the
+// others found it lost. If a network is cut in two, each part agrees that the other part is lost.
 //
 // If ctx ends, only the wait ends: this rank's vote counts, and its next call of Agree waits for
 // the same agreement, whatever flags it gives. The error names the ranks that are late, like that
@@ -86,15 +86,15 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // ranks know them. A rank that leaves between the two agreements, or is lost later, fails the new
 // communicator, which can be shrunk in turn.
 //
-// The new communicator has the Config of c without Params.Hosts and makes its own schedules. It
-// shares the connections of c and uses the number and the multicast group of c. If ranks share
-// memory and a set of windows is free at all of them, the new communicator has windows, like one
-// made by [Comm.Split]. Nothing else carries over from c: published messages that were not taken
-// are gone.
+// The new communicator has the Config of c, without Params.Hosts if ranks are missing, and makes
+// its own schedules. It shares the connections of c and uses the number and the multicast group of
+// c. If ranks share memory and a set of windows is free at all of them, the new communicator has
+// windows, like one made by [Comm.Split]. Nothing else carries over from c: published messages that
+// were not taken are gone.
 //
-// If ctx ends, only the wait ends: Shrink can be called again. The error names the ranks whose
-// calls have not come, as far as this rank knows: one rank, as a [RankError], several of which at
-// least one is late, or the rank that is to pass on the result.
+// If ctx ends, only the wait ends: Shrink can be called again. The error names a rank whose call
+// has not come, as a [RankError], if this rank knows which one. Otherwise it names several ranks,
+// at least one of which is late, or the rank that is to pass on the result.
 //
 // A launcher may end all ranks when one dies: mpirun needs --enable-recovery (Open MPI), or ranks
 // started as sh -c './program || true' (Open MPI, MPICH); see examples/survive.

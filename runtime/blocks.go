@@ -44,7 +44,7 @@ func (c *Comm) StartCollective(ctx context.Context, collective string, dst, src 
 
 // Call is a collective of the table and its arguments.
 type Call struct {
-	// Name is the name of the call in the errors about its arguments. If it is empty, they have
+	// Name names the call in errors about its arguments. If Name is empty, these errors name
 	// Collective.
 	Name string
 

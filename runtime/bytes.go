@@ -20,7 +20,8 @@ const (
 // root, buf is the message, and BcastBytes returns buf. At other ranks, buf gives memory for the
 // message, from its first byte up to its capacity, and may be nil. The result lies in buf's memory
 // if there is room, and else in new memory that the caller owns. So a loop that passes the last
-// result does not allocate. BcastBytes overwrites buf, also if it returns an error.
+// result does not allocate. At these ranks, BcastBytes may overwrite buf even if it returns an
+// error.
 //
 // A message of up to 504 bytes takes as long as one Bcast of 512 bytes. A longer message takes in
 // addition as long as a Bcast of the rest. If all ranks know the length, use Bcast.

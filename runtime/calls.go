@@ -37,8 +37,8 @@ func (w *window) lookAround() {
 	}
 }
 
-// lookAt tells the core the last note of one rank. For operations that have ended and are not noted here, it goes back
-// to the last operation that is.
+// lookAt tells the core the last note of one rank. If that note is about an operation that has
+// ended and is not noted here, lookAt goes back to the last operation that is noted here.
 func (w *window) lookAt(rank int, begun, ended uint64) {
 	for seq := begun; seq > 0 && begun-seq < wire.CallLines; seq-- {
 		if seq <= ended && seq > w.calls.last {

@@ -16,8 +16,8 @@ import (
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do collective operations
-// together. Every rank must call or start the same operations in the same order. Publish, Next,
-// TryNext, Messages and Ask may run at the same time in other goroutines.
+// together. Every rank must call or start the same operations in the same order. Publish, Flush,
+// Next, TryNext, Messages, Ask, Agree and State may run at the same time in other goroutines.
 type Comm struct {
 	drv     *driver
 	number  uint8    // wire.Header.Comm
@@ -179,8 +179,8 @@ func (c *Comm) Err() error {
 // Totals counts what a communicator has done since Join.
 type Totals struct {
 	Operations      uint64        `json:"operations"`        // collective operations completed
-	McastChunks     uint64        `json:"mcast_chunks"`      // chunks of broadcasts that came by multicast first
-	PutChunks       uint64        `json:"put_chunks"`        // chunks of broadcasts that came by put first: by the algorithm or a repair
+	McastChunks     uint64        `json:"mcast_chunks"`      // chunks of blocks that came by multicast first
+	PutChunks       uint64        `json:"put_chunks"`        // chunks of blocks that came by put first: by the algorithm or a repair
 	Repairs         uint64        `json:"repairs"`           // repair rules carried out
 	Doubled         uint64        `json:"doubled"`           // signals sent as datagrams too
 	Stale           uint64        `json:"stale"`             // frames and datagrams dropped: of past operations or closed communicators, or invalid
@@ -191,8 +191,8 @@ type Totals struct {
 	Answered        uint64        `json:"answered"`          // questions that this rank has answered
 	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
 	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
-	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast
-	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last broadcast
+	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last operation that moved blocks
+	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last operation that moved blocks
 }
 
 // Totals returns the counters.
@@ -219,9 +219,10 @@ func (c *Comm) totals() Totals {
 // Later operations of other ranks that need this rank fail too. Rootless messages that this rank
 // would relay also fail.
 //
-// Close does not wait for the calls of other ranks, nor until they have this rank's published
-// messages: Flush does. Close waits for at most Config.Waiting.Linger until all ranks know the
-// results that this rank has agreed on with [Comm.Agree].
+// Close does not wait for the calls of other ranks, or for the arrival of this rank's published
+// messages; call Flush before Close to wait for the messages. Close waits for at most
+// Config.Waiting.Linger until all ranks know the results that this rank has agreed on with
+// [Comm.Agree].
 //
 // The last communicator on a transport closes the transport. It then waits until the operating
 // system has taken all frames, and gives up when the system takes nothing for

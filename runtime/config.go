@@ -61,13 +61,14 @@ func (a Algorithms) withoutHosts() Algorithms {
 }
 
 // Config says how a communicator works. All ranks must use the same values, except that Transport,
-// Waiting, Clock and Observe are each rank's own.
+// JoinTimeout, Clock, Waiting, Observe and Meanwhile are each rank's own.
 //
 // A zero field stands for a default. A negative value means none, no limit or never in the fields
 // that say so; in other fields it is an error that wraps ErrInput.
 type Config struct {
-	// Transport is connected to all ranks. The last communicator on the transport closes it; Join
-	// closes it if Join fails. Default: what the launcher's environment says; see Init.
+	// Transport is this rank's end of a transport that all ranks have joined. The last communicator
+	// on the transport closes it; Join closes it if Join fails. Default: what the launcher's
+	// environment says; see Init.
 	Transport wire.Transport
 
 	// Algorithms chooses an algorithm or parameters for each collective that it holds. Rules choose
@@ -93,14 +94,14 @@ type Config struct {
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
-	Chunk    int // greatest length of a chunk in bytes, as long as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
+	Chunk    int // greatest length of a chunk in bytes, as long as 1024 chunks suffice; 0: by algorithm and transport, mostly 32 KiB or one datagram, whichever is less
 	MaxBcast int // greatest message of BcastBytes in bytes; default 1 GiB; negative: no limit
 
 	Repair time.Duration // base timeout of repairs; default 20 ms
 
 	// Stall is how long an operation stands still before it asks its neighbour whether both have
-	// called the same operation. Default 250 ms. Negative: it never asks; ranks that call different
-	// operations may then hang, and so may the others when one rank alone is refused a call.
+	// called the same operation. Default 250 ms. Negative: it never asks. Ranks that call different
+	// operations may then hang. The other ranks may also hang if one rank alone is refused a call.
 	Stall time.Duration
 
 	// Silence is how long a rank may give no sign of life while another rank waits for it. After
@@ -109,8 +110,9 @@ type Config struct {
 	Silence time.Duration
 
 	// Retain is how many bytes of past operations are kept, in all, to answer requests after the
-	// call has returned. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits
-	// for a repair.
+	// call has returned. One operation keeps at most an eighth of them, and a longer message is not
+	// kept. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits for a
+	// repair.
 	Retain int
 
 	PublishWindow int // rootless messages of one origin that may be under way at once; default 64
@@ -133,7 +135,7 @@ type Config struct {
 	// then between polls, and about every millisecond while nothing arrives. The background does
 	// not call it. It must not call the communicator. A library with messages of its own moves
 	// those messages here: other ranks may need them before they can enter this operation. With
-	// Meanwhile set, callers count as threads that wait for other processes only, however many
+	// Meanwhile set, callers wait as if all other ranks were in other processes, however many
 	// communicators this process has joined.
 	Meanwhile func()
 }
@@ -164,7 +166,6 @@ type Waiting struct {
 	Stay bool
 }
 
-// The fixed limits of a communicator.
 const (
 	maxPlans = 1 << 22 // greatest number of rules and actions in the compiled programs that a communicator keeps
 )

@@ -142,8 +142,8 @@ func (d *driver) add(c *Comm) {
 }
 
 // lost records that communicator by has lost a rank. If the rank is silent, all communicators lose
-// it, since no connection tells them. Other losses concern by alone: the rank left while Shrink
-// made by, or the driver itself has told all communicators.
+// it, since no connection tells them. Other losses concern by alone: the rank left while Shrink was
+// making by, or the driver itself has told all communicators.
 func (d *driver) lost(by *Comm, rank int, err error) {
 	endpoint := by.endpointOf(rank)
 	if d.silent[endpoint] != nil || !errors.Is(err, ErrPeerSilent) {

@@ -86,7 +86,8 @@ func (e *foreignError) Is(target error) bool {
 }
 
 // noContext is the error of a call whose context is nil. The check must come before the call takes
-// a lock: a program that recovers from the panic would leave the lock held.
+// a lock: using a nil context panics, and a program that recovers from that panic would leave the
+// lock held.
 func noContext(op string) error { return fmt.Errorf("%w: %s: the context is nil", ErrInput, op) }
 
 // waitingFor returns the first ranks, at most most, whose programs set one of the missing slots at

@@ -8,7 +8,7 @@ import (
 )
 
 // exchangeAlgorithm is the algorithm by which ranks exchange messages while they make a new
-// communicator. Each rank sends and receives log₂ of the number of ranks messages.
+// communicator. Among P ranks, it takes ⌈log₂ P⌉ rounds.
 const exchangeAlgorithm = "allgather/doubling"
 
 // exchangePlan returns the plan of exchanges. The first exchange compiles it.

@@ -17,7 +17,7 @@ import (
 type Observe struct {
 	// Log gets an event when ranks have joined, when a rank is lost, when the communicator fails,
 	// and when it is closed. If Log is nil, these events are dropped. Its handler may be slow, and
-	// may call any method of the communicator except Close.
+	// may call any method of the communicator except Close and Shrink, which wait for the handler.
 	//
 	// Log also gets a warning when a caller has waited for two seconds in a collective or in
 	// Request.Wait, and further ones after twice the time each: after 4 s, 8 s and so on. Each

@@ -95,8 +95,8 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 // again.
 //
 // If ctx ends, only the wait ends: the operation goes on, and the communicator still owns buf. If
-// it has lasted for longer than Config.Stall, the error names a rank that is late, as a
-// [RankError].
+// the operation has stood still for longer than Config.Stall and a rank has said that it has not
+// entered it, the error names that rank, as a [RankError].
 func (r *Request) Wait(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("wait")
@@ -427,8 +427,8 @@ func (c *Comm) expired() *Request {
 	return nil
 }
 
-// maxNamed is how many ranks an error names. maxSearched is the greatest communicator in which
-// errors look through all programs to find them.
+// maxNamed is how many ranks an error names. maxSearched is the greatest size of a communicator in
+// which errors and states look through the programs of all ranks to find the ranks to name.
 const (
 	maxNamed    = 8
 	maxSearched = 1 << 14

@@ -21,12 +21,13 @@ const Undefined = -1
 // of c must call Split, between the same operations. A rank that gives [Undefined] takes part and
 // gets a nil communicator and no error.
 //
-// The new communicators share the connections and goroutines of c and have its Config without
-// Params.Hosts. Schedules that c got by Use stay with c. Arguments and errors use the new
-// communicator's own ranks. Operations of different communicators may run at the same time, in
-// different goroutines, and do not wait for each other. Each communicator fails by itself, with one
-// exception: a lost rank fails all communicators that it is a member of, with a [LostError] that
-// names it. Close each communicator, in any order.
+// The new communicators share the connections and goroutines of c and have its Config. They do not
+// have its Params.Hosts, unless they have the same ranks in the same order. Schedules that c got by
+// Use stay with c. Arguments and errors use the new communicator's own ranks. Operations of
+// different communicators may run at the same time, in different goroutines, and do not wait for
+// each other. Each communicator fails by itself, with one exception: a lost rank fails all
+// communicators that it is a member of, with a [LostError] that names it. Close each communicator,
+// in any order.
 //
 // A new communicator multicasts to a group of its own. Its members join the group while they split
 // and leave it when they close the communicator, so no other rank receives its multicasts. The
@@ -172,7 +173,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 
 // offers exchanges the free numbers of all ranks. A rank that needs no number, or whose numbers
 // another Split uses, offers none; then all ranks repeat. Each rank also says whether it has joined
-// the group of its new communicator. When offers returns, all members have joined that say so.
+// the group of its new communicator. When offers returns, all members that say so have joined.
 func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 	d := c.drv
 	d.mu.Unlock() // another Split needs the lock between repetitions

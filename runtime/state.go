@@ -16,7 +16,7 @@ type State struct {
 	Rank      int    `json:"rank"`             // this rank in the communicator
 	Size      int    `json:"size"`             // number of ranks
 	First     int    `json:"first"`            // the process of the communicator's rank 0: First, Comm and Epoch together identify a communicator of a job
-	Epoch     uint32 `json:"epoch"`            // Config.Epoch
+	Epoch     uint32 `json:"epoch"`            // version of the membership: Config.Epoch, or a higher number if Split, Dup or Shrink made the communicator
 	Transport string `json:"transport"`        // the package of the transport, such as tcp
 	Group     string `json:"group,omitempty"`  // the address of its own multicast group; empty: it uses the transport's group
 	Shared    string `json:"shared,omitempty"` // why it has no group of its own, so that its multicasts reach all ranks of the transport; empty: it has one, or needs none
@@ -30,7 +30,7 @@ type State struct {
 
 	Open    []Operation `json:"open"`              // operations that have begun and not ended, the oldest first
 	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left, are lost, or may be lost
-	Watch   *core.Watch `json:"watch,omitempty"`   // the ranks that this rank asks for signs of life
+	Watch   *core.Watch `json:"watch,omitempty"`   // the nearest rank that this rank asks for signs of life
 	Failure string      `json:"failure,omitempty"` // why the communicator has failed, or that it is closed
 	Totals  Totals      `json:"totals"`            // counters since Join
 }

@@ -31,12 +31,12 @@ type Event struct {
 	Rank int       // this rank in the communicator
 	Seq  uint64    // the operation's number, from 1
 
-	Op    string // "bcast/mcast-chain"
-	Root  int    // -1: the operation has no root
-	Bytes int    // of the message
+	Op    string // EventBegan: the operation, such as "bcast/mcast-chain"
+	Root  int    // EventBegan: the root; -1: the operation has none
+	Bytes int    // EventBegan: bytes of a block; for a broadcast, of the message
 
 	Slot ir.Slot // for a put signal, the receiver's slot
-	Peer int     // the other rank; -1: none
+	Peer int     // the other rank; -1: none; not set for EventBegan and EventEnded
 	Err  error   // EventEnded: the operation's error, or nil
 
 	Process int    // this process's rank in the first communicator

@@ -16,10 +16,10 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// Use makes c run schedule s: all broadcasts from the root of a broadcast or anycast schedule, and
-// all barriers for a barrier's. s is generated code (schedgen emit --format go), or any other
-// schedule by [machine.Of]. Every rank must call Use with the same schedule, between the same
-// operations.
+// Use makes c run schedule s in all calls of its collective with its root: for example, in all
+// barriers, or in all broadcasts from that root. Broadcasts also run an anycast schedule. s is
+// generated code (schedgen emit --format go), or any other schedule by [machine.Of]. Every rank
+// must call Use with the same schedule, between the same operations.
 //
 // Use first proves the schedule by all checks of package verify. If a check fails, the error wraps
 // ErrInput and the [verify.Failure], and nothing changes. [Comm.UseUnverified] uses a schedule
@@ -34,10 +34,11 @@ import (
 // A schedule is for one number of ranks, one root and one number of chunks. A message of any length
 // is cut into that number of chunks; Config.Chunk does not count. If the ranks or chunks do not fit
 // the communicator and its Config, the error wraps ErrInput and nothing changes. Once one root has
-// a schedule, a broadcast from a root without a schedule is an error. A later schedule for the same
-// root replaces the earlier one. If ranks have windows, the signals of a barrier are flags at the
-// places that s.Places names. If such a place has no such rank or signal, the error wraps ErrInput.
-// Errors and [Comm.State] call s.Program to find the ranks that others wait for, in any goroutine.
+// a schedule, a call of the collective with a root that has none is an error. A later schedule for
+// the same root replaces the earlier one. If ranks have windows, the signals of a barrier are flags
+// at the places that s.Places names. If such a place has no such rank or signal, the error wraps
+// ErrInput. Errors and [Comm.State] call s.Program to find the ranks that others wait for, in any
+// goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
 	var terms verify.Terms
 	var unproved error

@@ -141,7 +141,7 @@ func (d *driver) seeFlags() (some uint8) {
 	return some
 }
 
-// see does so for one communicator, and reports whether it found any.
+// see is seeFlags for the window of one communicator, and reports whether it found anything.
 func (w *window) see() (some bool) {
 	c := w.comm.core
 	a := c.Awaits()

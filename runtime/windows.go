@@ -12,9 +12,9 @@ import (
 // The members of a communicator agree on a set as they agree on its number (split.go). Before a
 // member writes to a window, all members have registered the communicator and emptied their own
 // windows in the set. Old lines belonged to communicators that were closed at all members, and no
-// member writes for those any more ([package sets] explains how members know). So no old line
-// remains that could be taken for a new one. An old flag would have another epoch; an old note of a
-// call would not even have that.
+// member writes for those any more (package sets explains how members know). So no old line remains
+// that could be taken for a new one. An old flag would have another epoch; an old note of a call
+// would not even have that.
 type windowSets struct {
 	sets    wire.Sets                // nil: no further communicator has windows
 	open    [wire.WindowSets]*window // by set
