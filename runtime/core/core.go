@@ -151,7 +151,7 @@ func (c *Core) Supersede(err error) {
 }
 
 // Goodbye tells other ranks that this rank leaves, in good order or not, and then why. It tells the
-// ranks that have asked this rank, may ask it, or exchange rootless messages with it.
+// ranks that have asked this rank, may ask it, or exchange rootless messages or questions with it.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = presence.Farther(distance) {

@@ -33,7 +33,7 @@ type Config struct {
 	Silence    Time // an awaited rank that gives no sign of life for this time is lost; 0: never
 	FoldAtOnce int  // bytes; Work does longer folds in parts of this length; 0: no limit
 
-	Retain int // bytes kept, over all past operations, to answer requests
+	Retain int // bytes kept, over all past operations, to answer requests; one operation keeps Retain/Remembered bytes or nothing
 
 	Causes []error // errors that keep their identity at other ranks, besides the core's own: errors of contexts
 

@@ -52,8 +52,8 @@ func (d *DelayPolicy) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// The adaptive delay grows by half after a miss and shrinks by a sixteenth
-// after a hit, so that it settles where about one in seven operations misses.
+// The adaptive delay grows by half after a miss and shrinks by a sixteenth after a hit, so that it
+// settles where about one in seven operations misses.
 const (
 	adaptiveStart = Time(10e3)
 	adaptiveMax   = Time(20e6)

@@ -18,7 +18,7 @@ type Inspection struct {
 	Ended  uint64    // all operations up to this one have ended
 	Open   []OpState // operations that have begun and not ended, the oldest first
 	Peers  []Peer    // ranks that have left, are lost, or may be lost
-	Watch  *Watch    // the rank that this rank asks for signs of life
+	Watch  *Watch    // the nearest rank that this rank asks for signs of life
 	Unread int       // rootless messages that the process has not taken
 
 	Questions []OpenQuestion // the first questions without a result
@@ -34,13 +34,13 @@ type OpenQuestion struct {
 	WaitsFor []int `json:"waits_for"`
 }
 
-// OpState is an open operation. Times are in nanoseconds and 0 until the first tick after they
-// began.
+// OpState is an open operation. Times are in nanoseconds, and 0 until the first tick after the
+// operation began.
 type OpState struct {
 	Name   string `json:"name"` // "bcast/mcast-chain"
 	Seq    uint64 `json:"seq"`
 	Root   int    `json:"root"`  // -1: the operation has no root
-	Bytes  int    `json:"bytes"` // of the message
+	Bytes  int    `json:"bytes"` // bytes of a block; for a broadcast, of the message
 	Chunks int    `json:"chunks"`
 	Age    Time   `json:"age_ns"`   // since it began
 	Quiet  Time   `json:"quiet_ns"` // since a slot was last set; for the oldest operation only

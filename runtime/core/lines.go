@@ -73,7 +73,7 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 }
 
 // Shelve moves the chunks and partial results of p into windows, among ranks that reach each other,
-// if every rank is put each of them at most once and nothing else is sent: see [lines.Chunks].
+// if every rank gets each of them at most once and nothing else is sent: see [lines.Chunks].
 // programs are the programs of the schedule. Either all ranks call Shelve, or no rank does.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
 	layout, ok := lines.Chunks(&p.header, p.folds, rank, reaches, programs)
@@ -198,8 +198,8 @@ func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
 	return c.ops.open(at.Seq).bytesOf(at.Slot), true
 }
 
-// Flagged takes flag f of line i of Awaits, which has the awaited number. If the line also has a
-// chunk, the chunk must already be in its Buffer.
+// Flagged takes flag f, which has the awaited number, for entry i of Awaits. If a chunk comes with
+// the flag, the chunk must already be in its Buffer.
 func (c *Core) Flagged(i int, f wire.Flag) {
 	at := c.ops.ledger.Take(i)
 	if c.fate.err != nil {

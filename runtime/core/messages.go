@@ -65,8 +65,8 @@ func (c *Core) HasRoom() bool {
 	return room
 }
 
-// Flush asks all ranks whether they have received this rank's rootless messages. It returns their
-// number.
+// Flush asks all ranks whether they have received this rank's rootless messages. It returns the
+// number of these messages.
 func (c *Core) Flush() uint64 { return c.messages.Flush() }
 
 // Flushed reports whether all ranks that have not left have received the first n messages of this
@@ -93,7 +93,7 @@ func (c *Core) Mail() int { return c.messages.Waiting() }
 func (c *Core) Take() Message { return c.messages.Take() }
 
 // A rank that waits for a rootless message waits for no particular rank, and no operation tells it
-// that none will come. So it connects to its sources, the ranks that send messages to it, and
+// that no message will come. So it connects to its sources, the ranks that send messages to it, and
 // notices when one of them dies. A rank that leaves in good order tells the ranks to which it
 // sends. When all sources have left, no message can come any more.
 

@@ -7,9 +7,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Buffers are the caller's memory for an operation. Blocks lie one behind the other: in In the
-// blocks that the rank holds from the start, in the order of [ir.Header.Held], and in Out the
-// blocks that it wants, in the order of [ir.Header.Wanted].
+// Buffers are the caller's memory for an operation. In has the blocks that the rank holds from the
+// start, in the order of [ir.Header.Held]. Out takes the blocks that it wants, in the order of
+// [ir.Header.Wanted]. Blocks lie one behind the other.
 type Buffers struct {
 	In, Out []byte
 	Block   int     // bytes of one block, the same at all ranks; with Counts, of the longest block that this rank knows

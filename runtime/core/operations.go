@@ -53,10 +53,10 @@ type operations struct {
 type Totals struct {
 	Operations      uint64 // collective operations completed
 	Stale           uint64 // frames and datagrams dropped: of past operations, or invalid
-	McastChunks     uint64 // chunks with bytes that arrived by multicast first
-	PutChunks       uint64 // chunks with bytes that arrived by put first: by the algorithm or a repair
-	LastMcastChunks int    // McastChunks of the last operation with bytes
-	LastPutChunks   int    // PutChunks of the last operation with bytes
+	McastChunks     uint64 // chunks of blocks that arrived by multicast first
+	PutChunks       uint64 // chunks of blocks that arrived by put first: by the algorithm or a repair
+	LastMcastChunks int    // McastChunks of the last operation that moved blocks
+	LastPutChunks   int    // PutChunks of the last operation that moved blocks
 }
 
 // open returns operation seq if it is open, else nil.

@@ -33,8 +33,8 @@ func (c *Core) Refuse(seq uint64, words string) {
 }
 
 // before returns words, at most most bytes, about the refused call in whose place operation seq was
-// made. It returns "" if there is none, or if operation seq has not begun. begun is the last that
-// has.
+// made. It returns "" if there is none, or if operation seq has not begun. begun is the last
+// operation that has begun.
 func (r *refusal) before(seq, begun uint64, most int) string {
 	const head, tail = " (after a refused call: ", ")"
 	room := most - len(head) - len(tail)

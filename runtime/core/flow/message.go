@@ -10,7 +10,7 @@ type Config struct {
 	Repair    moment.Time // base timeout of repairs
 	Multicast bool        // there are multicasts
 	Network   bool        // some ranks are on other hosts
-	Room      int         // bytes of multicasts that fit into a receiver's buffer; 0: as many as there are
+	Room      int         // bytes of multicasts that fit into a receiver's buffer; 0: no limit
 	Datagram  int         // bytes of a datagram; not 0 if Room is not 0
 	Ahead     int         // operations that a rank may be ahead with its reports
 }

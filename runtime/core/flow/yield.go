@@ -12,9 +12,10 @@ import (
 // chunks to a rank that reports to it (bcast/mcast-chain), both would bring everything, and a slow
 // link would carry it twice. So a put of a long message waits until the other rank has reported how
 // much it has; chunks that it has by then are not put. The other rank asks for chunks that it
-// lacks. A rank that reports nothing for a while is late or hears no multicast. It is put some of
-// the waiting chunks, twice as many after each further while, and all later chunks at once, until
-// it reports. If the rank's process only did not run, few puts were useless.
+// lacks. A rank that reports nothing for a while is late or hears no multicast. This rank then puts
+// some of the waiting chunks to it, twice as many after each further while, and all later chunks at
+// once, until it reports. If the other rank's process merely did not run, only a few puts were
+// useless.
 //
 // A put that is left out would bring a chunk that is there: the same slots are set as the rules
 // say, and no proof depends on how long a put waits. A call returns only when none of its puts

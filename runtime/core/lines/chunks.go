@@ -13,12 +13,12 @@ const (
 )
 
 // Chunks returns the lines of the chunks and partial results of a schedule at a rank, among ranks
-// that reach each other. ok is false if they go by frame, because some rank is put one of them
-// twice, or something else is sent. If all ranks hold blocks, each rank must put only its own
-// blocks, one by one: messages of several blocks, relayed blocks, and messages of several partial
-// results are faster in frames. programs are the programs of the schedule. They must be the same at
-// all ranks, with rules in the same order, since the lines follow from them. folds says that there
-// are partial results.
+// that reach each other. ok is false if they go by frame, because some rank gets one of them twice,
+// or something else is sent. If all ranks hold blocks, each rank must put only its own blocks, one
+// by one: messages of several blocks, relayed blocks, and messages of several partial results are
+// faster in frames. programs are the programs of the schedule. They must be the same at all ranks,
+// with rules in the same order, since the lines follow from them. folds says that there are partial
+// results.
 func Chunks(h *ir.Header, folds bool, rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) (l Layout, ok bool) {
 	switch many := h.Blocks() > 1; {
 	case !many && h.Chunks > MaxChunks, many && (h.Ranks > maxRanks || h.Chunks > maxPuts/h.Ranks):

@@ -11,14 +11,14 @@
 //
 // # When a line is written again
 //
-// Flags: a barrier uses the lines of the barrier before the last; it has a turn. No rank writes too
-// early. Every rank runs its barriers one after the other, even with several operations open: a
-// rank that has begun barrier b has ended b-1. All ranks had begun b-1 before that (verify's check
-// barrier), so all had ended b-2, and had seen all its flags that they wait for. A rank that has
-// ended a barrier has put all its signals (check retire), so it writes no flag late. A flag on its
-// way to a line is no problem either: every signal has a rule that waits for it (check wellformed),
-// and all rules of a rank fire before it ends (check retire). The bound is two operations, as in
-// check reuse, where only barriers count.
+// Flags: barriers take turns, so a barrier uses the lines of the barrier before the last. No rank
+// writes too early. Every rank runs its barriers one after the other, even with several operations
+// open: a rank that has begun barrier b has ended b-1. All ranks had begun b-1 before that
+// (verify's check barrier), so all had ended b-2, and had seen all its flags that they wait for. A
+// rank that has ended a barrier has put all its signals (check retire), so it writes no flag late.
+// A flag on its way to a line is no problem either: every signal has a rule that waits for it
+// (check wellformed), and all rules of a rank fire before it ends (check retire). The bound is two
+// operations, as in check reuse, where only barriers count.
 //
 // Chunks: operations that move chunks have no such bound. The root of a broadcast may be any number
 // of operations ahead (check reuse). So a rank says up to which operation it has ended all, and a

@@ -9,7 +9,7 @@ import "github.com/schedgen/schedgen/runtime/core/internal/moment"
 // any rank has the message, it spreads from there as fast as puts are.
 //
 // This must not cost a late root. A rank that is asked and has not heard the multicast itself
-// passes on only what is put to it; what it hears by multicast, the asking rank hears too.
+// passes on only chunks that are put to it, since the asking rank hears the multicast too.
 
 // Unheard reports whether nothing has been heard of the multicast, and there is a rank to ask.
 func (l *Losses) Unheard() bool {

@@ -69,8 +69,8 @@ func (l *Latecomers) In(seq uint64) []int {
 // Clone returns an independent copy of l.
 func (l *Latecomers) Clone() Latecomers { return Latecomers{l.seq, slices.Clone(l.ranks), l.own} }
 
-// AppendState appends the state of l at a rank that has ended all operations up to ended. What was
-// said about these operations no longer matters.
+// AppendState appends the state of l at a rank that has ended all operations up to ended.
+// Statements about these operations no longer matter.
 func (l *Latecomers) AppendState(dst []byte, ended uint64) []byte {
 	s := encode.Buffer{B: dst}
 	s.U64(l.own)
