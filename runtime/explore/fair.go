@@ -86,7 +86,7 @@ func (c *continuation) pass() (known, again bool) {
 	return false, false
 }
 
-// move lets the first of the events that will happen do so.
+// move applies the first event that happens unless it is delayed forever.
 func (c *continuation) move() (moved bool, problem string) {
 	c.will = c.processes(&c.w, c.arrivals(&c.w, c.will[:0]), false)
 	if len(c.will) == 0 {

@@ -4,8 +4,8 @@ import "reflect"
 
 // An Op is an operation that folds two elements into one. The zero Op is no operation.
 //
-// All ranks of a reduction must use the same Op. They compare its name, because a function cannot
-// be sent.
+// All ranks of a reduction must use the same Op. The ranks compare its name, because a function
+// cannot be sent.
 type Op struct {
 	name        string
 	commutative bool

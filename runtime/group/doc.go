@@ -52,7 +52,7 @@
 // call, the same as before if there is no newer view. Otherwise each member says in the newest view
 // that it is ready. When all are ready, Advance returns this view's communicator. These
 // announcements are messages, so all members that stay receive the same announcements before the
-// next view, and decide alike. Only then is the old communicator closed, so new members disturb no
+// next view, and decide alike. The old communicator is closed only then, so new members disturb no
 // running operation. They wait in their first Advance for the others' next call.
 //
 // A death fails the program's communicator, as always. The next Advance of all members gives

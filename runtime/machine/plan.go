@@ -1,5 +1,5 @@
-// Package machine executes one rank's program: slots become set, rules count
-// down, actions come out.
+// Package machine executes one rank's program: slots become set, rules count down, actions come
+// out.
 //
 // The machine is pure: it knows no time, does no I/O, starts no goroutine, and allocates nothing
 // after it has run its largest plan. So the same machine runs on a real network, on a simulated one

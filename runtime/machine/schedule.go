@@ -17,8 +17,8 @@ type Schedule struct {
 	// Program returns the program of rank, 0 … Header.Ranks-1. The result must not be modified.
 	Program func(rank int) ir.Program
 	// Places returns where the signals of rank, 0 … Header.Ranks-1, may stand as flags, as in
-	// [windows.Of]. If Places is nil, which must then be so at all ranks, signals go by frames;
-	// that is the case for schedules for which [windows.Has] is false.
+	// [windows.Of]. Places is nil if [windows.Has] is false for the schedule; signals then go by
+	// frames. Either all ranks have Places or none has.
 	Places func(rank int) windows.Places
 
 	// Source is the executed schedule, for proofs; nil for generated code.
@@ -50,7 +50,7 @@ func Of(s *ir.Schedule) (*Schedule, error) {
 	return of, nil
 }
 
-// Compile returns the plan of rank. It returns an error for a rank out of range, or that of
+// Compile returns the plan of rank. It returns an error if rank is out of range, or the error of
 // [Compile].
 func (s *Schedule) Compile(rank int) (*Plan, error) {
 	if rank < 0 || rank >= s.Header.Ranks {

@@ -16,7 +16,7 @@ import (
 
 // Config says how a rank meets the other ranks.
 type Config struct {
-	Rank, Size int
+	Rank, Size int // of this process: 0 ≤ Rank < Size
 
 	// Job is the name of this rank's job, at most MaxJob bytes: ranks of other jobs are turned
 	// away. It is no secret.
@@ -28,11 +28,11 @@ type Config struct {
 	Encrypt bool
 
 	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
-	// comma-separated list of addresses. Not all of them need to lead there.
+	// comma-separated list of addresses. Not all of the addresses need to lead to rank 0.
 	Coordinator string
 	// Doors, if it is not nil, returns the "host:port" where a rank waits for its children in the
-	// tree (tree.go). It must be the same function at all ranks. No rank then waits for others than
-	// these. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
+	// tree (tree.go). It must be the same function at all ranks. A rank then waits only for its
+	// children. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
 	Doors func(rank int) string
 	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Meet
 	// closes it.

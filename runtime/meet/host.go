@@ -9,8 +9,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// batchPause is how long the news of ranks that have come wait for more, so that the parent hears
-// of thousands in a few messages.
+// batchPause is how long the news of an arrival waits for more arrivals, so that the parent hears
+// of thousands of ranks in a few messages.
 const batchPause = 20 * time.Millisecond
 
 // child is the state of a child of this rank.
@@ -64,8 +64,8 @@ func (n *node) refuse(l *link, err error) error {
 }
 
 // challenge handles a rank that comes again while it is here. If its process was started again, the
-// old process is dead, though the system may not have reported it: it does not answer. If it
-// answers, there are two processes with one rank.
+// old process is dead and does not answer, even if the system has not reported its death yet. If
+// the old process answers, two processes have one rank.
 func (n *node) challenge(c *child, next *arrival) {
 	text := appendAnotherProcess(next.hello.rank, next.link)
 	switch {

@@ -26,7 +26,7 @@ type joiner struct {
 	last error        // why the last attempt failed
 
 	// proven says that the process at that address has proved the key. Otherwise any process may
-	// listen there: a rank without a key first answers when all ranks have come.
+	// listen there: a rank without a key answers only when all ranks have come.
 	proven bool
 }
 
@@ -282,8 +282,8 @@ func (j *joiner) awaitOutcome(conn net.Conn, r *bufio.Reader) error {
 	return j.readVerdict(r)
 }
 
-// readFirst reads the status with which the host's first message begins. No status is no verdict:
-// the host has hung up, and another attempt is due.
+// readFirst reads the status with which the host's first message begins. If there is no status, the
+// host has hung up without a verdict, and another attempt is due.
 func (j *joiner) readFirst(r *bufio.Reader) error {
 	if _, err := r.Peek(1); err != nil {
 		if j.ctx.Err() != nil {

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Meet returns when all ranks have met and are prepared, or when ctx ends, which fails it
-// everywhere; all then name the ranks that have not arrived. The listener is where this rank
+// Meet returns when all ranks have met and are prepared. If ctx ends first, Meet fails at every
+// rank, and the errors name the ranks that have not arrived. The listener is where this rank
 // accepts later connections; a rank that is alone has none.
 //
 // Until all have arrived, a process may go, be started again and come again, including rank 0's.

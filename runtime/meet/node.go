@@ -23,7 +23,7 @@ type node struct {
 	children  map[int]*child // by rank
 	directory directory      // of rank 0
 	parent    *link          // connection to the parent, if there is one now
-	batching  bool           // the next news wait for a batch
+	batching  bool           // the next news waits for a batch
 	table     *Meeting       // nil: not all ranks have come
 	going     bool           // the parent says that all are prepared
 

@@ -3,8 +3,8 @@
 //
 // The library is C without mpi.h, so one binary serves Open MPI, MPICH and MPIs with the standard
 // ABI of MPI 5. It is loaded before the MPI (LD_PRELOAD), and executes schedules with the
-// interpreter of package engine over the MPI's own messages. [Build] compiles the library with the
-// machine's C compiler, and [Tables] makes the schedules.
+// interpreter of package emit/engine over the MPI's own messages. [Build] compiles the library with
+// the machine's C compiler, and [Tables] makes the schedules.
 //
 // # Where the schedules come from
 //

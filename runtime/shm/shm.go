@@ -1,7 +1,8 @@
 // Package shm is the transport between the processes of one host, over memory that they share. A
 // put is one copy into a ring at the receiver and one copy from there directly to its destination.
-// A multicast is one copy into a ring that all receivers read. Only parking and waking need system
-// calls.
+// A multicast is one copy into a ring that all receivers read. The system copies a long chunk once,
+// from the sender's memory, if it allows that ([Transport.Copies]). Otherwise only parking and
+// waking need system calls.
 //
 // Package shm works on Linux; elsewhere [Join] returns an error.
 //
@@ -27,7 +28,7 @@ type Config struct {
 	// children, for example. Join does not close it.
 	File *os.File
 	// Name, if File is nil, is a name that only the ranks of one communicator on this host have.
-	// Rank 0 makes a file of that name, which is removed as soon as all ranks have come.
+	// Rank 0 makes the file "schedgen-" + Name, which is removed as soon as all ranks have come.
 	Name string
 	// Dir is the directory of that file; empty means /dev/shm.
 	Dir string

@@ -22,7 +22,8 @@ type Result struct {
 	Overruns  []int           // by rank: datagrams that its socket had no room for
 }
 
-// Call is one call of one rank.
+// Call is one call of one rank. Step is the index of the call in Scenario.Script, from 0. Err is
+// the call's error, or nil.
 type Call struct {
 	Rank, Step    int
 	Enter, Return Time

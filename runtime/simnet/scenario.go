@@ -21,7 +21,7 @@ type Scenario struct {
 	Comm   Comm    `json:"comm"`
 	Script []Op    `json:"script"`
 	Faults []Fault `json:"faults,omitempty"`
-	Open   int     `json:"open,omitempty"`  // most open requests of a rank, which draws their number; default 1: it waits for each
+	Open   int     `json:"open,omitempty"`  // greatest number of open requests of a rank, which draws their number; default 1: it waits for each
 	Full   bool    `json:"full,omitempty"`  // each rank always has Open requests open, and waits for the oldest
 	Calm   Time    `json:"calm,omitempty"`  // faults end by then
 	Limit  Time    `json:"limit,omitempty"` // everything must end within this time after Calm; default 10 minutes
@@ -69,7 +69,9 @@ type Net struct {
 	Cores int `json:"cores,omitempty"` // number of cores that all processes share; 0: each process has its own
 }
 
-// Comm holds fields of runtime.Config. A zero value selects the default there.
+// Comm holds fields of runtime.Config. Anycast and Anyreduce name the algorithms of rootless
+// messages and of questions. Lengths are in bytes. A zero value selects the default of
+// runtime.Config.
 type Comm struct {
 	Anycast       string           `json:"anycast,omitempty"`
 	Anyreduce     string           `json:"anyreduce,omitempty"`
@@ -105,7 +107,8 @@ const (
 	OpAgree   OpKind = "agree"   // with all remaining ranks, even if calls have failed before
 )
 
-// Op is one step.
+// Op is one step. Degree, FanIn, FanOut and Hosts are parameters of the algorithm, as in
+// schedule.Params. The kinds of steps say which of the other fields count.
 type Op struct {
 	Kind      OpKind `json:"kind"`
 	Algorithm string `json:"algorithm,omitempty"`
@@ -140,7 +143,9 @@ const (
 	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, with blocks of another length, or by another algorithm if the call has neither
 )
 
-// Fault is a fault that is active from From until Until.
+// Fault is a fault that is active from From until Until. The kinds of faults say which of the other
+// fields count. Amount is a time, except that it is a factor for FaultSlow and the index of a step
+// for FaultMismatch.
 type Fault struct {
 	Kind     FaultKind `json:"kind"`
 	Rank     int       `json:"rank,omitempty"`

@@ -100,8 +100,8 @@ func (g *group) late(first *runtime.Operation) string {
 	return ""
 }
 
-// inside describes what each rank waits for when all have called the operation. Ranks come first
-// that wait for a rank that is not in the operation or is unknown, because the delay began there.
+// inside describes what each rank waits for when all have called the operation. Ranks that wait for
+// a rank outside the operation, or for an unknown rank, come first, because the delay began there.
 func (g *group) inside(first *runtime.Operation) []string {
 	ranks := make(map[int]bool)
 	for i := range g.states {

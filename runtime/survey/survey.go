@@ -254,9 +254,9 @@ type Cause uint8
 // The causes.
 const (
 	NoHandler Cause = iota + 1 // the rank answers no questions
-	Mismatch                   // the rank answers by another operation or another type of elements: Text
-	TooLong                    // the rank's answer has Bytes bytes, which is more than a message may have: OtherBytes
-	Length                     // the rank's answer has Bytes bytes, and that of rank Other OtherBytes
+	Mismatch                   // the rank answers by another operation or another type of elements, as Text says
+	TooLong                    // the rank's answer has Bytes bytes, but a message may have at most OtherBytes
+	Length                     // the rank's answer has Bytes bytes, and the answer of rank Other has OtherBytes
 	Left                       // the rank has closed its communicator
 	causes
 )

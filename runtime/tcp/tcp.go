@@ -42,11 +42,11 @@ type Config struct {
 	Encrypt bool
 	// Coordinator is the "host:port" where rank 0 waits for the others while the communicator is
 	// built, and only then. The host name may become known late. The host may be a comma-separated
-	// list of addresses. Not all of them need to lead there.
+	// list of addresses. Not all of the addresses need to lead to rank 0.
 	Coordinator string
 	// Doors, if it is not nil, returns the "host:port" where a rank waits for a few others while
 	// the communicator is built. It must be the same function at all ranks. With Doors, no rank
-	// talks to more than eight others; without it, every rank asks rank 0.
+	// accepts connections of more than eight others; without it, every rank asks rank 0.
 	Doors func(rank int) string
 	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Join
 	// closes it.
@@ -87,8 +87,8 @@ type Transport struct {
 }
 
 // Join builds the communicator. Rank 0 waits at cfg.Coordinator until all ranks have called Join;
-// then all ranks learn each other's addresses. Join returns when all are ready or when ctx ends,
-// which fails it everywhere. The ranks that are there then name the missing ranks. Until all have
+// then all ranks learn each other's addresses. Join returns when all are ready. If ctx ends first,
+// Join fails at every rank, and the ranks that are there name the missing ranks. Until all have
 // come, a process that has died may be started again. A connection of a process that is no rank of
 // this job is turned away (wire.Stats.Rejected at the rank that it reached).
 func Join(ctx context.Context, cfg Config) (*Transport, error) {

@@ -2,7 +2,7 @@ package wire
 
 import "errors"
 
-// ErrNoGroups says that a transport does not multicast over a network, so that groups would save
+// ErrNoGroups says that a transport does not multicast over a network, so groups would save
 // nothing.
 var ErrNoGroups = errors.New("nothing is multicast over a network")
 

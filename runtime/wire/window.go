@@ -167,7 +167,7 @@ type Sets interface {
 	Shelves
 	// FreeSets returns the free sets at this rank as bits. A set is free if no communicator of this
 	// rank has it, and no other member of its last communicator here will touch it again. A member
-	// will not after it has closed the set, or its end of the transport.
+	// no longer touches the set after it has closed the set or its end of the transport.
 	FreeSets() uint8
 	// OpenSet returns the windows of a set for the communicator of members, which include this
 	// rank. The set must be free at all of them. OpenSet empties this rank's window. epoch must be

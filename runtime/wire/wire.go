@@ -10,10 +10,10 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Transport moves frames between the ranks of one communicator, and of others among some of the
-// same processes (Header.Comm). Ranks are those of the first communicator; the others number their
-// own ranks themselves. A transport is built with connections to all ranks (see the packages below
-// runtime) and then given to runtime.Join.
+// Transport moves frames between the ranks of its first communicator. It also moves the frames of
+// further communicators among some of these ranks (Header.Comm). The ranks of a Transport are those
+// of the first communicator; a further communicator numbers its own ranks itself. A transport is
+// built when all ranks have met (see the packages below runtime) and then given to runtime.Join.
 //
 // Frames of one communicator never wait until another communicator takes its frames. A held frame
 // ([Hold]) delays only the frames behind it in its lane of its communicator. So a process that is
@@ -263,7 +263,7 @@ type Stats struct {
 	Injected        uint64 `json:"injected"`        // datagrams dropped by injected loss
 	Unsendable      uint64 `json:"unsendable"`      // datagrams that the system refused to send
 	Unauthenticated uint64 `json:"unauthenticated"` // datagrams dropped and connections closed: not sealed with the ranks' key
-	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but received before, or too old to tell
+	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but received before, too old to tell, or meant for other ranks
 	Groups          uint64 `json:"groups"`          // multicast groups joined for communicators since the start
 	GroupsRefused   uint64 `json:"groups_refused"`  // groups that could not be joined, or in which nothing was received
 	Rejected        uint64 `json:"rejected"`        // connections closed because their opening was not that of a rank of this communicator

@@ -15,10 +15,10 @@
 //
 // R. M. Neal, Fast exact summation using small and large superaccumulators (2015), adds each number
 // to one of 4096 bins, chosen by its sign and exponent, and adds the bins to a smaller accumulator
-// when one of them may overflow. Add does the same with bins of 128 bits. 2^32 numbers cannot
-// overflow such a bin, so the loop over the numbers has no branch. Numbers go to two tables in
-// turn, since an addition to a bin must wait for the previous addition to that bin. Products have
-// such tables too, by sign and sum of the exponents.
+// when one of them may overflow. Add does the same with bins of 128 bits. Fewer than 2^32 numbers
+// cannot overflow such a bin, and bins are emptied after at most 2^30, so the loop over the numbers
+// has no branch. Numbers go to two tables in turn, since an addition to a bin must wait for the
+// previous addition to that bin. Products have such tables too, by sign and sum of the exponents.
 //
 // On amd64 with AVX2 and FMA, blocks of numbers take a faster way. Each of eight lanes has a sum of
 // three parts, or of four for products. D. E. Knuth's TwoSum gives the error of each addition to a

@@ -139,7 +139,7 @@ func (t *train) take(to *address, length, most int) bool {
 }
 
 // send sends waiting datagrams from socket fd and returns how many have gone. An error is about the
-// next datagram. It waits, and so do all datagrams after it.
+// next datagram, which goes on waiting, like all datagrams after it.
 func (b *outBatch) send(fd int) (n int, err error) {
 	trains, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[b.gone:b.used])
 	for _, t := range b.trains[b.gone : b.gone+trains] {

@@ -23,7 +23,8 @@ const HeadLen = 48
 const (
 	magic = 0xED03 // the last byte is the version, as in sealed datagrams
 
-	// KindProbe is a datagram that a rank sends to itself, to test whether multicast works.
+	// KindProbe is the kind of an empty datagram by which ranks test whether multicasts arrive: the
+	// sender's own rank and other ranks look for it.
 	KindProbe = wire.FrameKind(0xFE)
 )
 
@@ -39,7 +40,7 @@ const (
 	Torn                  // truncated, or with inconsistent lengths
 	Forged                // not from its sender's address
 	Unauthenticated       // not sealed with the key
-	Replayed              // received before, or meant for other ranks
+	Replayed              // received before, too old to tell, or meant for other ranks
 	Ours                  // sent by this rank
 )
 
@@ -85,8 +86,8 @@ func EncodeHead(b *[HeadLen]byte, m *Mark, h *wire.Header, from, chunk, offset i
 	binary.BigEndian.PutUint32(b[44:], uint32(offset))
 }
 
-// Decode reads the head of datagram b into p. size is the number of ranks
-// and limit the agreed payload of a datagram.
+// Decode reads the head of datagram b into p. size is the number of ranks and limit the agreed
+// payload of a datagram.
 func Decode(b []byte, m *Mark, size, limit int, p *Part) Fault {
 	if len(b) < 6 || binary.BigEndian.Uint16(b[4:]) != magic {
 		return Foreign

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Poller is an epoll set. Add, Modify, Remove and Wake may be called while
-// other goroutines are inside Wait.
+// Poller is an epoll set. Add, Modify, Remove and Wake may be called while other goroutines are
+// inside Wait.
 type Poller struct {
 	waker
 	epfd   int

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Poller is a list of descriptors handed to poll(2). Add, Modify, Remove and
-// Wake may be called while other goroutines are inside Wait.
+// Poller is a list of descriptors handed to poll(2). Add, Modify, Remove and Wake may be called
+// while other goroutines are inside Wait.
 type Poller struct {
 	waker
 	rd, wr int // the pipe that Wake writes to

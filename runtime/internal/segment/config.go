@@ -5,7 +5,7 @@
 //
 // # What is shared
 //
-// The segment has an area for each rank (layout.go). In it are
+// The segment has an area for each rank (layout.go), which contains
 //
 //   - the rank's state and process, which the others watch;
 //   - its bell: a bit for each peer that has something for it, and the word on which it parks, in
@@ -18,8 +18,8 @@
 //     of ranks that have yet to copy a lent chunk, how far the rank has come, and the data that
 //     others need to read its process's memory.
 //
-// Behind the areas is room for the rings of further communicators (further.go) and for their
-// windows (set.go). These take memory only when they are used.
+// Room for the rings of further communicators (further.go) and for their windows (set.go) follows
+// the areas. It takes memory only when it is used.
 //
 // So each flag has a cache line of its own at the rank that waits for it, and a signal writes one
 // line there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, sections 4.1 and 4.2).

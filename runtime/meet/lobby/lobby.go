@@ -19,7 +19,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
-// MaxName is the greatest length of a guest's name in bytes, and MaxWord that of its words.
+// MaxName is the greatest length of a guest's Name in bytes, and MaxWord the greatest length of its
+// Word.
 const (
 	MaxName = 256
 	MaxWord = 1024

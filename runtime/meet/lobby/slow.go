@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	doubts     = 3                     // least number of further measurements of a guest that seems slow, by maxProbe,
-	doubtTime  = 50 * time.Millisecond // and the least time for them
-	alike      = 1.5                   // if a slow network's times differ by more than this factor, packets may be lost, and it is measured again,
-	mostDoubts = 10                    // but at most this often
+	doubts     = 3                     // least number of further measurements of a guest that seems slow, by maxProbe bytes each
+	doubtTime  = 50 * time.Millisecond // least time for these measurements
+	alike      = 1.5                   // if the rates of a slow network differ by more than this factor, packets may be lost, and it is measured again
+	mostDoubts = 10                    // greatest number of these measurements
 	suspect    = 4                     // a guest seems slow if it is this many times slower than the median guest, or with losses than a quarter of them
 	lossTakes  = 1.35                  // if every probe of a network had losses, its real rate is taken to be this many times the measured one (docs/notes/performance.md, "Slow and lossy")
 )
@@ -59,10 +59,11 @@ func ratesOf(all []*visitor) (middle, upper float64) {
 }
 
 // measureAgain measures a guest again that is slower than limit. It sends as much as a connection
-// takes, since after a loss TCP sends little at a time, and short probes only show that. A part of
-// the last probe may have passed at once, as shaped links allow, and so may a part of the first one
-// here if some time has passed: neither counts. A guest with hardly any new measurement when the
-// time is over counts as not measured: if it is slow, that shows soon enough during the transfer.
+// takes, since after a loss TCP sends little at a time, and short probes only show that. Shaped
+// links may let a part of the last probe pass at once, and also a part of the first probe here if
+// some time has passed since the last one. Neither part counts. A guest with hardly any new
+// measurement when the time is over counts as not measured: if it is slow, that shows soon enough
+// during the transfer.
 func (h *Lobby) measureAgain(ctx context.Context, m *measurement, v *visitor, limit float64) {
 	d, end := new(doubt), h.clock.Now().Add(doubtTime)
 	last := 0.0 // the rate that the window allowed last

@@ -22,7 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// patience is the longest time for ranks to meet, which all call join at about the same time.
+// patience is how long ranks may take to meet. All ranks call join at about the same time.
 const patience = 30 * time.Second
 
 // errStopped says that joining was given up because another rank could not join.

@@ -24,8 +24,8 @@ var LongAgo = time.Unix(1, 0)
 // After a loss, a connection could be silent for up to minutes, and no message follows the last
 // one: see tcpopt.
 //
-// A host that vanishes says nothing. While ranks meet, most connections are silent, so the
-// systems probe each other, and end a connection if the other system does not answer.
+// A host that vanishes says nothing. While ranks meet, most connections are silent, so the systems
+// probe each other, and end a connection if the other system does not answer.
 const (
 	AliveIdle     = 5 * time.Second
 	AliveInterval = 2 * time.Second

@@ -33,7 +33,7 @@ const (
 // MaxJob is the greatest length of a job's name in bytes.
 const MaxJob = 256
 
-// Credentials are what a process must prove, and how what it says is protected.
+// Credentials are the key that a process must prove, and the protection of its messages.
 type Credentials struct {
 	Key  []byte // empty: none
 	Mode seal.Mode

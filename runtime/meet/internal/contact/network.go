@@ -64,8 +64,8 @@ func (e *LoopbackError) Error() string {
 	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
 }
 
-// resolve returns the addresses of addr. The error is final if addr is no "host:port". A host
-// may become known later, but a port never does.
+// resolve returns the addresses of addr. The error is final if addr is no "host:port". A host may
+// become known later, but a port never does.
 func (t *TCP) resolve(ctx context.Context, addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -143,7 +143,8 @@ func (t *TCP) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	}
 }
 
-// Dial begins each of its attempts at another address, since one of them may lead nowhere.
+// Dial connects to addr. Each of its attempts begins at another address of the host, since an
+// address may lead nowhere.
 func (t *TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	addrs, err := t.resolve(ctx, addr)
 	if err != nil {
