@@ -22,8 +22,8 @@ type Transport struct {
 	self       *self
 	bells      []int // by number on this host: the pipes that wake its ranks
 
-	near  *segment.Transport  // connects the ranks of this host; nil: there is only one
-	net   network             // connects the hosts; nil: there is only one
+	near  *segment.Transport  // connects the ranks of this host; nil: there is only one, or they do not share memory
+	net   network             // connects the ranks that do not share memory; nil: all ranks share it
 	watch *reactor.Descriptor // watches this rank's pipe
 	sink  sink
 	first windows
@@ -115,8 +115,8 @@ func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, e
 	return nil, wire.ErrNoGroups
 }
 
-// Datagram queues f for rank to over the network. Among ranks of one host it drops f, since puts in
-// memory are never lost.
+// Datagram queues f for rank to over the network. If all ranks share memory it drops f, since puts
+// in memory are never lost.
 func (t *Transport) Datagram(to int, f *wire.Frame) {
 	if t.net == nil {
 		discard(f)

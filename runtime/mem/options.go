@@ -15,11 +15,10 @@ import (
 type Options struct {
 	Seed uint64 // seed of the network's faults and of the communicator's ID
 
-	// Faults of multicast datagrams: probabilities from 0 to 1, drawn for each receiver
-	// independently.
+	// Faults of datagrams: probabilities from 0 to 1, drawn for each receiver independently.
 	Loss      float64
 	Duplicate float64
-	Reorder   float64 // the next datagram overtakes it
+	Reorder   float64 // it overtakes the datagram before it
 
 	// Delay is the longest time that a frame or datagram is under way; each takes a uniformly
 	// random time up to it. Puts of one lane stay in order.
@@ -39,7 +38,7 @@ type Options struct {
 	Then  []float64
 
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
-	NoMulticast bool // Mcast loses everything
+	NoMulticast bool // Mcast and Datagram lose everything
 
 	// Groups is how many multicast groups of communicators a rank may be in at a time, besides the
 	// group of all ranks; 0: any number; negative: none.

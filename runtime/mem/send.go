@@ -43,7 +43,7 @@ func (t *Transport) flush() bool {
 	return moved
 }
 
-// queued returns the number of frames that receivers had no room for.
+// queued returns the number of frames that are still queued here.
 func (t *Transport) queued() (n int) {
 	for _, k := range t.pending {
 		n += t.out.at(k).n

@@ -17,7 +17,7 @@ type Transport struct {
 	in      inbox
 	signal  chan struct{}
 	random  *rand.Rand
-	out     lanes[ring[wire.Frame]] // frames for which the receiver's lane had no room
+	out     lanes[ring[wire.Frame]] // frames that have not moved into their receivers' lanes yet
 	pending []key                   // keys of out that are not empty
 	left    []bool                  // ranks that have closed
 	held    ring[entry]             // datagrams that the sink holds
