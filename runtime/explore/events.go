@@ -6,7 +6,8 @@ import (
 )
 
 // options returns the events that can happen in w. The events in will do happen unless they are
-// delayed forever; those in may need not happen. If will is empty, alarms are added to it.
+// delayed forever; those in may need not happen. Alarms are in may: if will is not empty, only
+// while early alarms are left.
 func (s *system) options(w *world, will, may []event) ([]event, []event) {
 	will = s.arrivals(w, will)
 	if !s.Full {

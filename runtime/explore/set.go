@@ -3,7 +3,7 @@ package explore
 import "hash/maphash"
 
 // set is a set of states. It stores 128 bits of two hashes for each. Among n states, the
-// probability that two are mistaken for one is below n²/2¹²⁹: for a hundred million states, one in
+// probability that two are mistaken for one is below n²/2¹²⁸: for a hundred million states, one in
 // 10²².
 type set struct {
 	slots [][2]uint64 // their number is a power of two; zero is an empty slot

@@ -23,7 +23,7 @@ const (
 	evDatagram                     // a datagram arrives; of: the message
 	evLeft                         // the rank learns that another has left; of: the other rank
 	evLost                         // the rank notices that another is dead; of: the other rank
-	evUnreachable                  // a connection to a dead rank fails; of: the other rank
+	evUnreachable                  // a connection to a rank that has died or closed fails; of: the other rank
 	evRing                         // an alarm rings; of: its kind and index
 	evLose                         // a datagram to the rank is lost; of: the message
 	evDouble                       // a datagram to the rank is duplicated; of: the message

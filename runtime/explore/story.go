@@ -154,7 +154,7 @@ func (s *system) content(m *message) string {
 	}[h.Kind] + operation
 }
 
-// runs lists the chunks or signals that a request asks for.
+// runs lists what a request asks for; unit is the word before each number.
 func runs(body, unit string) string {
 	var units []string
 	for ; len(body) >= 8; body = body[8:] {

@@ -13,7 +13,7 @@ type world struct {
 	grams []uint32   // datagrams under way: receiver and message, sorted
 	notes []uint32   // news that ranks have not received yet: events, sorted
 	flags []uint32   // what stands in windows: pairs of a line and a message, by line
-	links uint64     // pairs of ranks with a connection, because one has put something to the other; kept only if ranks may die
+	links uint64     // pairs of ranks with a connection, because one has put something to the other; kept only if ranks may die, or close after a failure
 	fault uint8      // 1 + the rank that has died or canceled a call, or 0
 
 	losses, doubles, early uint8 // how many there have been

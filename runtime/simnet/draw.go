@@ -226,8 +226,7 @@ func (s *Scenario) drawRootless(r *random) {
 	s.Script = append(s.Script, Op{Kind: OpTake})
 }
 
-// drawQuestions adds steps in which ranks ask, and then all wait for the results. In groups so
-// large that a rank does not learn of every goodbye, a barrier follows before any rank leaves.
+// drawQuestions adds steps in which ranks ask, and then all wait for the results.
 func (s *Scenario) drawQuestions(r *random) {
 	s.Script = append(s.Script, Op{Kind: OpAsk, Root: r.below(s.Ranks+1) - 1, Count: 1 + r.below(4), Bytes: r.below(2 << 10)}, Op{Kind: OpLearn})
 }

@@ -129,17 +129,17 @@ type FaultKind string
 
 // The kinds of faults.
 const (
-	FaultLoss      FaultKind = "loss"      // packets to Host are lost, PerMille of them
+	FaultLoss      FaultKind = "loss"      // packets to Host, PerMille of them, are lost
 	FaultBurst     FaultKind = "burst"     // likewise, and after each loss all other packets for Amount
-	FaultReorder   FaultKind = "reorder"   // packets to Host take up to Amount longer
-	FaultDuplicate FaultKind = "duplicate" // datagrams to Host arrive twice
-	FaultCorrupt   FaultKind = "corrupt"   // datagrams to Host arrive with altered fields and bytes
+	FaultReorder   FaultKind = "reorder"   // packets to Host, PerMille of them, take up to Amount longer
+	FaultDuplicate FaultKind = "duplicate" // datagrams to Host, PerMille of them, arrive twice
+	FaultCorrupt   FaultKind = "corrupt"   // datagrams to Host, PerMille of them, arrive with altered fields and bytes
 	FaultSlow      FaultKind = "slow"      // both links of Host take Amount times as long
 	FaultPartition FaultKind = "partition" // nothing passes between the hosts of Side and the others
 	FaultPause     FaultKind = "pause"     // the process Rank does nothing
 	FaultLate      FaultKind = "late"      // the process Rank begins at Until
 	FaultCrash     FaultKind = "crash"     // the process Rank dies at From; its connections end after Amount
-	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From, without any notice
+	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From, without any notice; a host with several ranks lives on, and the process dies as with FaultCrash
 	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, with blocks of another length, or by another algorithm if the call has neither
 )
 

@@ -7,7 +7,7 @@ import (
 
 // Encode returns a message to another rank: this rank's call in words, cut to at most limit bytes,
 // and the fingerprints of earlier operations (before), the last first. The form is the length of
-// the words, the words, and the fingerprints.
+// the words in two bytes, the words, and each fingerprint in four bytes; numbers are little-endian.
 func Encode(words string, before []uint32, limit int) []byte {
 	words = words[:min(len(words), limit)]
 	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
