@@ -32,7 +32,7 @@ type Config struct {
 	// Family is 4 or 6, the same for all ranks. 0 means 4 if the interface has an IPv4 address, and
 	// else 6.
 	Family int
-	// MTU replaces the interface's MTU; 0 means the interface's.
+	// MTU, in bytes, replaces the interface's MTU; 0 means the interface's.
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int

@@ -167,7 +167,7 @@ func (k FrameKind) MaxBody() int {
 const MaxBody = math.MaxInt32
 
 // MaxControl is the greatest length in bytes of the body of a frame on LaneControl, except for
-// messages of programs and agreements: see FrameKind.MaxBody.
+// messages, questions and answers of programs, and for agreements: see FrameKind.MaxBody.
 const MaxControl = 1024
 
 // Header is the head of a frame. All its fields have a fixed width on the wire.
@@ -253,7 +253,7 @@ type Stats struct {
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast
-	McastBytes      uint64 `json:"mcast_bytes"`     // datagrams multicast
+	McastBytes      uint64 `json:"mcast_bytes"`     // their payload
 	DatagramFrames  uint64 `json:"datagram_frames"` // datagrams sent to one rank
 	GotDatagrams    uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
 	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another job, or not a frame

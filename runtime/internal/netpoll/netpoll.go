@@ -12,7 +12,7 @@ import (
 var ErrClosed = errors.New("netpoll: poller is closed")
 
 // Event says what a descriptor is ready for. A descriptor in error, or whose peer has hung up, is
-// ready for everything it was registered for; the next read or write returns the reason.
+// ready for both; the next read or write returns the reason.
 type Event struct {
 	Token       int32 // as given to Add
 	Read, Write bool

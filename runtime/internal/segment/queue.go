@@ -4,7 +4,7 @@ package segment
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// queue holds frames that there was no room for. It reuses its memory, grows with the number of
+// queue holds frames that are not written yet. It reuses its memory, grows with the number of
 // frames queued at once, and never shrinks.
 type queue struct {
 	frames []wire.Frame // length is a power of two

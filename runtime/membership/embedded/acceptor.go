@@ -3,7 +3,7 @@ package embedded
 import "github.com/schedgen/schedgen/runtime/membership"
 
 // ballot numbers the attempts to decide the view after a view. The first ballot of a proposer is
-// its rank in the view; each later ballot is greater by the view's size.
+// its rank in the view; each later ballot is greater by a multiple of the view's size.
 type ballot uint64
 
 // proposal is a view that a member has accepted as the next one.

@@ -70,8 +70,8 @@ func (m *Manager) decide(ctx context.Context, base, next membership.View) error 
 	return nil
 }
 
-// nextBallot returns and takes this member's lowest ballot that is greater than all promised
-// ballots.
+// nextBallot returns and promises a ballot of this member: at first its rank, and later a ballot
+// that is greater than all promised ballots.
 func (m *Manager) nextBallot(rank, size ballot) ballot {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -54,7 +54,7 @@ type Manager struct {
 type pulse struct {
 	number string
 	since  time.Time // when the number was first seen
-	looks  int       // how often it was seen again
+	looks  int       // how often it was seen
 }
 
 // looks is how often the files are read in TTL.

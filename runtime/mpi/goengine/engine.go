@@ -84,7 +84,7 @@ func copyText(s string, to *C.char, n C.int) bool {
 
 // sg_go_listen makes rank 0 of a communicator listen for the others. It fills the buffer to with
 // its addresses and a word that identifies the communicator, by which the others find it. together
-// says that all ranks are on this host.
+// says that all ranks are on this host. It returns 0, or -1 after it has reported the error.
 //
 //export sg_go_listen
 func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
