@@ -30,8 +30,8 @@ import (
 
 // Config says how a rank finds the others, and which port it uses.
 type Config struct {
-	// TCP says how the ranks meet, connect, and notice deaths. No message uses it. Join refuses Key
-	// and Encrypt, because an adapter cannot encrypt what it moves.
+	// TCP says how the ranks meet, connect, and notice deaths. Frames of operations never use it.
+	// Join refuses Key and Encrypt, because an adapter cannot encrypt what it moves.
 	TCP tcp.Config
 
 	// Device is the name of the adapter as ibv_devices or rdma link show it, such as mlx5_0,
