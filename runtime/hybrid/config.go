@@ -31,8 +31,8 @@ import (
 type Config struct {
 	// TCP is the configuration by which all ranks find each other.
 	TCP tcp.Config
-	// Mcast, if not nil, says where to multicast between hosts; its TCP, Group, Heard and Collect
-	// are ignored. Either all ranks set Mcast or none does.
+	// Mcast, if not nil, says where to multicast between hosts; its TCP and Collect are ignored.
+	// Either all ranks set Mcast or none does.
 	Mcast *mcast.Config
 	// Host names this rank's host, instead of the system. Ranks with the same name must be able to
 	// share memory. At most 200 bytes.

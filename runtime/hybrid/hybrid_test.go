@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	goruntime "runtime"
 	"sync"
@@ -167,10 +168,25 @@ func TestBadConfig(t *testing.T) {
 		"Host":   func(c *hybrid.Config) { c.Host = string(make([]byte, 201)) },
 		"rank 7": func(c *hybrid.Config) { c.TCP.Rank = 7 },
 		"loss":   func(c *hybrid.Config) { c.Mcast = &mcast.Config{Loss: 2} },
+		"group":  func(c *hybrid.Config) { c.Mcast = &mcast.Config{Group: netip.MustParseAddrPort("127.0.0.1:7")} },
+		"heard":  func(c *hybrid.Config) { c.Mcast = &mcast.Config{Heard: -1} },
 	} {
 		_, errs := tryJoin(t, 1, func(_ int, c *hybrid.Config) { edit(c) })
 		require.ErrorContains(t, errs[0], name)
 	}
+}
+
+// A shared listener stays the caller's.
+func TestSharedListener(t *testing.T) {
+	var shared net.Listener
+	trs := joinAll(t, 2, func(rank int, c *hybrid.Config) {
+		c.Host = fmt.Sprint(t.Name(), rank)
+		if rank == 0 {
+			c.TCP.Share, shared = true, c.TCP.Listener
+		}
+	})
+	closeAll(trs)
+	require.NoError(t, shared.Close(), "Join has not closed it")
 }
 
 // Ranks with different transports get an error.

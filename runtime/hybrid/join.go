@@ -28,7 +28,7 @@ var errAttach = errors.New("a rank of this host has not attached to its memory")
 // ranks of every host share memory. If the ranks of a host cannot, they use the network, and
 // [Transport.Reason] says why.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	if cfg.TCP.Listener != nil {
+	if cfg.TCP.Listener != nil && !cfg.TCP.Share {
 		defer cfg.TCP.Listener.Close()
 	}
 	t, err := join(ctx, &cfg)
@@ -77,7 +77,7 @@ func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config
 	m := cfg.Mcast
 	net, err := datagram.Join(ctx, datagram.Config{
 		TCP:       puts,
-		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Groups: m.Groups, Loss: m.Loss, Seed: m.Seed,
+		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Group: m.Group, Heard: m.Heard, Groups: m.Groups, Loss: m.Loss, Seed: m.Seed,
 	})
 	if err == nil {
 		t.net = net

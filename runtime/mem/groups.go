@@ -23,7 +23,6 @@ type group struct {
 var (
 	_ wire.Groups = (*Transport)(nil)
 
-	errNoGroups   = errors.New("mem: nothing is multicast")
 	errClosed     = errors.New("mem: the transport is closed")
 	errManyGroups = errors.New("mem: Options.Groups are joined already")
 )
@@ -32,7 +31,7 @@ var (
 func (t *Transport) DrawGroup() (name wire.GroupName, err error) {
 	switch {
 	case t.o.NoMulticast:
-		return name, errNoGroups
+		return name, wire.ErrNoGroups
 	case t.full():
 		return name, errManyGroups
 	}

@@ -44,7 +44,7 @@ func (c *Config) check() error {
 
 // Join makes the ranks meet. They connect later, as schedules require.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	if cfg.Listener != nil {
+	if cfg.Listener != nil && !cfg.Share {
 		defer cfg.Listener.Close()
 	}
 	t, err := join(ctx, &cfg)
