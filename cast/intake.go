@@ -89,7 +89,7 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 		meter:  meter{clock: t.clock, idle: &t.in.waited},
 		slow:   slowness{told: make(chan struct{}), leave: leave},
 	}
-	failed := r.run(ctx)
+	failed := r.receiveAll(ctx)
 	err := errors.Join(failed, r.comm.Close())
 	r.wg.Wait()
 	r.giveBack()

@@ -49,8 +49,8 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	return errors.Join(err, t.Close())
 }
 
-// run takes part, and continues without the ranks that are lost.
-func (r *receiver) run(ctx context.Context) error {
+// receiveAll takes part, and continues without the ranks that are lost.
+func (r *receiver) receiveAll(ctx context.Context) error {
 	r.hear(ctx)
 	err := r.receive(ctx)
 	for err != nil {

@@ -64,7 +64,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	}
 	var ended <-chan struct{}
 	s.feed, ended = newFeed(reading, source, o.piece)
-	err = s.run(ctx)
+	err = s.sendAll(ctx)
 	stop()
 	if closed := s.comm.Close(); err != nil || !s.tally.silent() {
 		err = errors.Join(err, closed)
@@ -82,8 +82,8 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	return &Report{s.tally.result(shorten(reason)), s.bytes}, err
 }
 
-// run sends, and continues without the ranks that are lost.
-func (s *sender) run(ctx context.Context) error {
+// sendAll sends, and continues without the ranks that are lost.
+func (s *sender) sendAll(ctx context.Context) error {
 	s.roll = hear(ctx, &s.wg, s.comm, s.tally.note)
 	err := s.send(ctx)
 	for err != nil {

@@ -101,7 +101,7 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 		return err
 	}
 	if !f.counted {
-		return c.run(ctx, k, &mem, call.Root, f)
+		return c.startAndWait(ctx, k, &mem, call.Root, f)
 	}
 	if !c.occupy() {
 		return ErrBusy

@@ -41,7 +41,7 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element))
 	}
 	mem := core.InPlace(buf)
-	return c.run(ctx, bcast, &mem, root, elements(element))
+	return c.startAndWait(ctx, bcast, &mem, root, elements(element))
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -57,7 +57,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return c.refuse(noContext("barrier"))
 	}
-	return c.run(ctx, barrier, &core.Buffers{}, 0, form{})
+	return c.startAndWait(ctx, barrier, &core.Buffers{}, 0, form{})
 }
 
 // kind is the index of a collective in the table.
@@ -193,8 +193,8 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 	return selection.Chunks(m)
 }
 
-// run starts an operation and waits for it.
-func (c *Comm) run(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+// startAndWait starts an operation and waits for it.
+func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	if !c.occupy() {
 		return ErrBusy
 	}

@@ -78,7 +78,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		_ = d.tr.Close(false, 0)
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
-	d.run(c)
+	d.startWith(c)
 	c.logJoin("join", cfg.Clock.Now().Sub(since))
 	return c, nil
 }

@@ -103,8 +103,8 @@ func newDriver(cfg *Config) *driver {
 	return d
 }
 
-// run starts the driver with c, its first communicator.
-func (d *driver) run(c *Comm) {
+// startWith starts the driver with c, its first communicator.
+func (d *driver) startWith(c *Comm) {
 	process := yield.This()
 	if c.cfg.Meanwhile != nil {
 		process = new(yield.Process)

@@ -47,12 +47,12 @@ func proved(s *machine.Schedule) (verify.Terms, error) {
 	if digest != s.Digest || !reflect.DeepEqual(s.Header, s.Source.Header) {
 		return none, fmt.Errorf("%s: it was changed after machine.Of", s.Header.Name())
 	}
-	p := proofs.of(digest)
+	p := proofs.entry(digest)
 	p.once.Do(func() { p.terms, p.err = prove(s.Source) })
 	return p.terms, p.err
 }
 
-func (c *proofCache) of(digest uint64) *proof {
+func (c *proofCache) entry(digest uint64) *proof {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.by[digest]

@@ -87,7 +87,7 @@ func (c *Comm) idle() bool {
 // first looks it lets other ranks run between looks.
 func (c *Comm) awaitLine(q *core.Quick, s *core.Step, looks, yields int, dst []byte) bool {
 	for ; ; yields-- {
-		found, ok := c.window.look(q, s, looks, dst)
+		found, ok := c.window.pollLine(q, s, looks, dst)
 		if found || yields == 0 {
 			return ok
 		}
@@ -96,8 +96,8 @@ func (c *Comm) awaitLine(q *core.Quick, s *core.Step, looks, yields int, dst []b
 	}
 }
 
-// look looks for the line of step s up to times times.
-func (w *window) look(q *core.Quick, s *core.Step, times int, dst []byte) (found, ok bool) {
+// pollLine looks for the line of step s up to times times.
+func (w *window) pollLine(q *core.Quick, s *core.Step, times int, dst []byte) (found, ok bool) {
 	at := s.Line
 	if s.Chunk {
 		at = q.ChunkLine(s)

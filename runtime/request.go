@@ -75,7 +75,7 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 	if err := c.prepareRequest(r, ctx, k, &mem, root, f); err != nil {
 		return nil, err
 	}
-	if r.guard = c.guards.of(c, ctx); r.guard != nil {
+	if r.guard = c.guards.guardOf(c, ctx); r.guard != nil {
 		r.guard.open++
 	}
 	c.enter()
@@ -362,8 +362,8 @@ type guard struct {
 // minGuards is the least length at which the list of registrations is swept.
 const minGuards = 4
 
-// of returns the guard of ctx, or nil if ctx never ends.
-func (gs *guards) of(c *Comm, ctx context.Context) *guard {
+// guardOf returns the guard of ctx, or nil if ctx never ends.
+func (gs *guards) guardOf(c *Comm, ctx context.Context) *guard {
 	done := ctx.Done()
 	if done == nil {
 		return nil

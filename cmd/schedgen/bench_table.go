@@ -97,7 +97,7 @@ func (o *benchOutput) start(j *crew.Job, t *crew.Tally) {
 		times, unit = fmt.Sprintf("%s of %s", count(crew.Loops, "loop"), count(j.Iterations, "message")), "µs a message"
 	}
 	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; %s, of the slowest rank%s\n",
-		j.Operation.Name, of, count(j.Params.Ranks, "rank"), j.Link.Transport, keyOf(&j.Link).words(), times, unit, copyWords(j, t))
+		j.Operation.Name, of, count(j.Params.Ranks, "rank"), j.Link.Transport, keyOf(&j.Link).suffix(), times, unit, copyWords(j, t))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

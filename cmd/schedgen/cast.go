@@ -173,7 +173,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	c.lines = lines
 	o := cast.Options{
 		Link: c.link(key), Limit: float64(c.Limit), Resume: c.Resume || c.Update || c.Checksum, Compare: c.Checksum, Compress: c.compress(), Strict: c.Strict, Silence: cmp.Or(c.Silence, -1), Wait: c.Wait,
-		Alone: true, Events: lines.tell,
+		Alone: true, Events: lines.printEvent,
 	}
 	result, err := c.send(ctx, hosts, p, o, std)
 	if closed := lines.close(); closed != nil {

@@ -73,8 +73,8 @@ func (l *castLines) close() error {
 // wipe erases the current line of a terminal.
 const wipe = "\r\x1b[K"
 
-// tell prints an event. The cast calls it.
-func (l *castLines) tell(e cast.Event) {
+// printEvent prints an event. The cast calls it.
+func (l *castLines) printEvent(e cast.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.log(e)

@@ -17,7 +17,7 @@ func (c *guestCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	if err := cast.Guest(ctx, c.Copy, std.In, std.Out, std.Err, lines.tell); err != nil {
+	if err := cast.Guest(ctx, c.Copy, std.In, std.Out, std.Err, lines.printEvent); err != nil {
 		return failed(err)
 	}
 	return nil

@@ -99,7 +99,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	}
 	o := cast.JoinOptions{
 		From: c.From, Link: cast.Link{Interface: c.Interface, Key: key}, To: c.To, Exec: c.Exec, Then: c.Then, Name: c.Name, Resume: c.Resume, Accept: c.accept(), Delete: c.Delete,
-		Port: c.Port, Stdout: std.Out, Stderr: std.Err, Alone: true, Events: lines.tell,
+		Port: c.Port, Stdout: std.Out, Stderr: std.Err, Alone: true, Events: lines.printEvent,
 	}
 	if c.Listen != "" {
 		return errors.Join(c.stand(ctx, o, std), lines.close())

@@ -51,8 +51,8 @@ func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 // keyOf returns the key of a link.
 func keyOf(l *crew.Link) *secret { return &secret{l.Key, l.Encrypt} }
 
-// words returns the text that follows the name of a transport.
-func (s *secret) words() string {
+// suffix returns the text that follows the name of a transport.
+func (s *secret) suffix() string {
 	switch {
 	case s.Encrypt:
 		return ", with a key and encrypted"

@@ -199,7 +199,7 @@ func (s *session) title() string {
 	if s.Job.Link.Loss > 0 {
 		lost = fmt.Sprintf(", losing %.4g %% of all multicasts", 100*s.Job.Link.Loss)
 	}
-	return s.Job.Algorithm + " over " + linkName(&s.Job.Link) + keyOf(&s.Job.Link).words() + lost
+	return s.Job.Algorithm + " over " + linkName(&s.Job.Link) + keyOf(&s.Job.Link).suffix() + lost
 }
 
 // linkName spells the transport, and the interface or device that it uses.

@@ -11,7 +11,7 @@ import (
 // intervals, and dashed lines for the fitted lines.
 func drawTuned(w io.Writer, t *tuned) error {
 	c := chart.Chart{
-		Title: fmt.Sprintf("messages between 2 ranks over %s%s", t.link.Transport, keyOf(&t.link).words()),
+		Title: fmt.Sprintf("messages between 2 ranks over %s%s", t.link.Transport, keyOf(&t.link).suffix()),
 		X:     "bytes", Y: "time, µs", LogX: true, LogY: true,
 	}
 	for color, q := range quantities(t.machine) {

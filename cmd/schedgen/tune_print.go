@@ -27,7 +27,7 @@ func (t *tuned) print(w io.Writer) error {
 
 // printSizes prints the times of messages of each size.
 func (t *tuned) printSizes(b *bytes.Buffer) {
-	fmt.Fprintf(b, "messages between 2 ranks over %s%s; µs, medians with 95 %% confidence intervals\n", t.link.Transport, keyOf(&t.link).words())
+	fmt.Fprintf(b, "messages between 2 ranks over %s%s; µs, medians with 95 %% confidence intervals\n", t.link.Transport, keyOf(&t.link).suffix())
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "size\tone way\t\tsender\t\treceiver\t\tgap\t\trounds\t")
 	for i := range t.machine.Sizes {

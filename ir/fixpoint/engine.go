@@ -91,9 +91,9 @@ func (e *engine) set(slot, cause int, round int32) {
 	e.queue = append(e.queue, int32(slot))
 }
 
-// run wakes the waiters of all slots that are set. It wakes the waiters of slots that folds set in
+// propagate wakes the waiters of all slots that are set. It wakes the waiters of slots that folds set in
 // this round before the waiters of later slots.
-func (e *engine) run() {
+func (e *engine) propagate() {
 	for e.head < len(e.queue) {
 		e.wake(int(e.queue[e.head]))
 		e.head++

@@ -268,7 +268,7 @@ func (l *Layout) number(m *mentions) error {
 	var all []ir.Slot // the slots of one rank
 	for r := range ranks {
 		named := m.slots[m.start[r]:m.start[r+1]]
-		own, ok := p.of(named)
+		own, ok := p.numberingOf(named)
 		if !ok {
 			all = append(all[:0], named...)
 			for i := range casts {
@@ -336,9 +336,9 @@ func (d *distinct) add(i, most int) bool {
 	return true
 }
 
-// of returns the numbering of the next rank, which has the named slots and the multicast chunks. ok
+// numberingOf returns the numbering of the next rank, which has the named slots and the multicast chunks. ok
 // is false if they have gaps.
-func (p *prefixes) of(named []ir.Slot) (own numbering.Slots, ok bool) {
+func (p *prefixes) numberingOf(named []ir.Slot) (own numbering.Slots, ok bool) {
 	if p.casts < 0 {
 		return own, false
 	}

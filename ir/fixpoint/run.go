@@ -51,7 +51,7 @@ func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) *Result {
 	e := newEngine(s, l, w, m)
 	e.start()
 	for {
-		e.run()
+		e.propagate()
 		if !e.repair() {
 			return e.result()
 		}

@@ -99,9 +99,9 @@ func (s *scanner) next() token {
 		t.kind = tokenLine
 		s.skip()
 	case isLetter(c):
-		t.kind, t.text = tokenWord, s.run(isWord)
+		t.kind, t.text = tokenWord, s.takeWhile(isWord)
 	case isDigit(c):
-		t.kind, t.text = tokenNumber, s.run(isDigit)
+		t.kind, t.text = tokenNumber, s.takeWhile(isDigit)
 		t.number = s.value(t)
 	case c == ':' || c == '{' || c == '}' || c == '-':
 		t.kind, t.text = tokenMark, string(c)
@@ -179,8 +179,8 @@ func messageIn(comment string) int {
 	return n
 }
 
-// run consumes the longest run of bytes for which belongs is true.
-func (s *scanner) run(belongs func(byte) bool) string {
+// takeWhile consumes the longest run of bytes for which belongs is true.
+func (s *scanner) takeWhile(belongs func(byte) bool) string {
 	line, col := s.line, s.col
 	s.word = s.word[:0]
 	for c := s.peek(); c != 0 && belongs(c); c = s.peek() {

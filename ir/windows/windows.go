@@ -54,15 +54,15 @@ func (p *Places) Check(own *ir.Program, ranks int) error {
 		}
 	}
 	for i, post := range p.Posts {
-		if slices.ContainsFunc(p.Posts[:i], func(q Post) bool { return q.Signal == post.Signal }) || !post.of(own) {
+		if slices.ContainsFunc(p.Posts[:i], func(q Post) bool { return q.Signal == post.Signal }) || !post.isPutBy(own) {
 			return fmt.Errorf("flags of rank %d: it does not post signal %d to ranks %v", own.Rank, post.Signal, post.To)
 		}
 	}
 	return nil
 }
 
-// of reports whether the post consists of consecutive puts of own.
-func (p *Post) of(own *ir.Program) bool {
+// isPutBy reports whether the post consists of consecutive puts of own.
+func (p *Post) isPutBy(own *ir.Program) bool {
 	isNext := func(a ir.Action, to int) bool {
 		return a.Op == ir.Put && a.Slot.Kind() == ir.KindSignal && a.Slot.Index() == p.Signal && int(a.To) == to
 	}

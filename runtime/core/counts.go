@@ -99,8 +99,8 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	return bytes
 }
 
-// words describes everything about o that ranks must agree on.
-func (o *op) words() string {
+// describe describes everything about o that ranks must agree on.
+func (o *op) describe() string {
 	if !o.spans.on || !o.spans.shared {
 		return o.plan.Words(o.key)
 	}

@@ -90,7 +90,7 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 			c.ops.askFirst(first, h.From, theirs)
 			return
 		}
-		mine = c.ops.words(h.Seq, h.Print)
+		mine = c.ops.describe(h.Seq, h.Print)
 	}
 	c.fate.propose(c.env.Rank, sides(h.Arg, h.Seq, h.From, words, c.env.Rank, clip(mine, mostWords)))
 }
@@ -99,7 +99,7 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 // operation that differed; the other rank knows its own call.
 func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
 	if ops.fate.dispute.IsOpen() || ops.fate.err != nil {
-		ops.fate.tellClash(overOperation, first, ops.words(first, 0), ops.history.Before(first), other, ops.history.Own(first, theirs))
+		ops.fate.tellClash(overOperation, first, ops.describe(first, 0), ops.history.Before(first), other, ops.history.Own(first, theirs))
 		return
 	}
 	ops.disagree(first, other, theirs)
@@ -169,13 +169,13 @@ func (f *failure) with(err error) error {
 	return fmt.Errorf("%w; %w", mismatched(f.dispute.Mismatch()), err)
 }
 
-// words describes operation seq of this rank, and the refused call in whose place it was made, if
+// describe describes operation seq of this rank, and the refused call in whose place it was made, if
 // there is one: the other ranks have called the same, and succeeded. own is the operation's
 // fingerprint without earlier operations, or 0 if unknown.
-func (ops *operations) words(seq uint64, own uint32) string {
+func (ops *operations) describe(seq uint64, own uint32) string {
 	var call string
 	if o := ops.lookup(seq); o != nil {
-		call = o.words()
+		call = o.describe()
 	} else {
 		call = ops.history.Words(seq, own)
 	}

@@ -29,10 +29,10 @@ func TestWordsOfThePast(t *testing.T) {
 			c.ops.history.Note(o.seq, o.print, p.print(o.key), p, o.key)
 			o.free()
 		}
-		require.Contains(t, c.ops.words(299, 0), fmt.Sprintf("bcast of %d bytes from root 1", n))
-		require.Contains(t, c.ops.words(200, 0), "barrier by barrier/dissemination")
+		require.Contains(t, c.ops.describe(299, 0), fmt.Sprintf("bcast of %d bytes from root 1", n))
+		require.Contains(t, c.ops.describe(200, 0), "barrier by barrier/dissemination")
 		first := bcast.print(n) // all that another rank knows
-		require.Contains(t, c.ops.words(1, c.ops.history.Own(1, first)), fmt.Sprintf("bcast of %d bytes from root 1", n), "by what another rank says")
+		require.Contains(t, c.ops.describe(1, c.ops.history.Own(1, first)), fmt.Sprintf("bcast of %d bytes from root 1", n), "by what another rank says")
 	}
 }
 
@@ -50,9 +50,9 @@ func TestWordsOfRepeatedCalls(t *testing.T) {
 		c.End(seq)
 	}
 	for seq, want := range map[uint64]string{1: "bcast of 8 bytes", 4000: "bcast of 8 bytes", 4001: "bcast of 9 bytes", 5000: "bcast of 9 bytes"} {
-		require.Contains(t, c.ops.words(seq, 0), want, "operation %d", seq)
+		require.Contains(t, c.ops.describe(seq, 0), want, "operation %d", seq)
 	}
-	require.NotContains(t, c.ops.words(5001, 0), "bcast", "that has not begun")
+	require.NotContains(t, c.ops.describe(5001, 0), "bcast", "that has not begun")
 }
 
 // The report of a mismatch fits into a control frame.

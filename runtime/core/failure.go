@@ -61,11 +61,11 @@ func (f *failure) close(err error, inside bool) {
 // spread passes r on to the children of this rank in the tree of r's origin.
 func (f *failure) spread(r *reason) {
 	for _, child := range f.members.Children(nil, r.origin, f.Rank, f.Size) {
-		f.tell(child, r)
+		f.tellReason(child, r)
 	}
 }
 
-func (f *failure) tell(to int, r *reason) {
+func (f *failure) tellReason(to int, r *reason) {
 	fr := &f.frame
 	*fr = wire.Frame{Header: wire.Header{Epoch: f.Epoch, Seq: f.seq, From: f.Rank}}
 	r.put(fr)
@@ -83,7 +83,7 @@ func (f *failure) answer(rank int) {
 	}
 	f.told[rank] = true
 	if !f.orderly {
-		f.tell(rank, &f.why)
+		f.tellReason(rank, &f.why)
 	}
 }
 
@@ -152,7 +152,7 @@ func (f *failure) silent(rank int, silence Time) {
 	err := &RankError{Rank: rank, Err: fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9)}
 	f.lose(rank, err.Err)
 	why := f.reasonOf(err)
-	f.tell(rank, &why)
+	f.tellReason(rank, &why)
 }
 
 // hearsay fails the core because another rank says which ranks are lost or have gone.

@@ -112,7 +112,7 @@ func (o *op) place(block int) (mem []byte, at, end int) {
 	if o.spans.on {
 		return o.spans.place(o, block)
 	}
-	mem, i := o.plan.places.of(o, block)
+	mem, i := o.plan.places.memoryOf(o, block)
 	return mem, i * o.n, (i + 1) * o.n
 }
 

@@ -254,5 +254,5 @@ func (ops *operations) agreed(h *wire.Header) bool {
 
 // disagree fails the core because another rank has the fingerprint theirs for operation seq.
 func (ops *operations) disagree(seq uint64, other int, theirs uint32) {
-	ops.fate.clash(overOperation, seq, ops.words(seq, 0), ops.history.Before(seq), other, ops.history.Own(seq, theirs))
+	ops.fate.clash(overOperation, seq, ops.describe(seq, 0), ops.history.Before(seq), other, ops.history.Own(seq, theirs))
 }

@@ -54,8 +54,8 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	return pl
 }
 
-// of returns the memory of o with a block, and the block's index there.
-func (pl *places) of(o *op, block int) (mem []byte, at int) {
+// memoryOf returns the memory of o with a block, and the block's index there.
+func (pl *places) memoryOf(o *op, block int) (mem []byte, at int) {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return o.mem.Out, i
 	}
@@ -104,8 +104,8 @@ func (p *Plan) whereIs(s ir.Slot) where {
 	return p.places.where(s.Index())
 }
 
-// of returns the bytes. Blocks have one length, which may be 0.
-func (w where) of(mem *Buffers, cells []byte) []byte {
+// bytesIn returns the bytes. Blocks have one length, which may be 0.
+func (w where) bytesIn(mem *Buffers, cells []byte) []byte {
 	all := mem.Out
 	switch w.memory {
 	case ofIn:
@@ -121,11 +121,11 @@ func (w where) of(mem *Buffers, cells []byte) []byte {
 // longer block gets a frame of its own.
 const shortBlock = 1 << 10
 
-// run returns how many of the first actions of a message go in one frame, for blocks of the given
+// countInFrame returns how many of the first actions of a message go in one frame, for blocks of the given
 // length: chunks with consecutive numbers that lie one behind the other here. If the destination
 // wants one longer block and relays the next, they go in two frames, so that both are received in
 // their places.
-func (pl *places) run(message []ir.Action, bytes int) int {
+func (pl *places) countInFrame(message []ir.Action, bytes int) int {
 	n, theirs := 1, ir.Chunks{}
 	if len(message) < 2 || !message[1].Joins {
 		return 1

@@ -268,7 +268,7 @@ func (q *Quick) Undo(mem *Buffers) {
 }
 
 // Into returns the destination of the chunk that a step waits for.
-func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.cells) }
+func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.bytesIn(mem, q.cells) }
 
 // Note shows the operation's fingerprint to other ranks. Call it before the rank waits: after the
 // wait, it would delay the rank.
@@ -290,7 +290,7 @@ func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 				return false
 			}
 		case s.Chunk:
-			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, w.from.of(mem, q.cells), mem.Block); !ok {
+			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, w.from.bytesIn(mem, q.cells), mem.Block); !ok {
 				return false
 			}
 		case w.own:
@@ -307,13 +307,13 @@ func (q *Quick) fold(w *act, mem *Buffers) error {
 	if mem.Block == 0 {
 		return nil
 	}
-	into, left := w.into.of(mem, q.cells), w.of[0].of(mem, q.cells)
+	into, left := w.into.bytesIn(mem, q.cells), w.of[0].bytesIn(mem, q.cells)
 	if len(w.of) == 1 {
 		copy(into, left)
 		return nil
 	}
 	for _, x := range w.of[1:] {
-		if err := mem.Fold.apply(into, left, x.of(mem, q.cells)); err != nil {
+		if err := mem.Fold.apply(into, left, x.bytesIn(mem, q.cells)); err != nil {
 			return err
 		}
 		left = into

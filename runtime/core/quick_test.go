@@ -176,7 +176,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 			require.Equal(t, cores[0].Usage(), c.Usage())
 			require.ElementsMatch(t, nets[0].told, nets[1].told)
 			require.Equal(t, nets[0].puts, nets[1].puts)
-			require.Equal(t, cores[0].ops.words(c.ops.seq, 0), c.ops.words(c.ops.seq, 0))
+			require.Equal(t, cores[0].ops.describe(c.ops.seq, 0), c.ops.describe(c.ops.seq, 0))
 			require.Equal(t, cores[0].ops.history.Before(c.ops.seq+1), c.ops.history.Before(c.ops.seq+1))
 		}
 	})

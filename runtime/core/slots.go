@@ -190,7 +190,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			n = ops.putValues(o, actions)
 		case o.yields.On() && ops.yield(o, a):
 		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
-			n = o.plan.places.run(actions, o.n)
+			n = o.plan.places.countInFrame(actions, o.n)
 			ops.putRun(o, a.Slot, n, int(a.To))
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))

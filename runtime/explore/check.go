@@ -24,7 +24,7 @@ func (s *system) early(w *world, e event) (problem string) {
 		return ""
 	}
 	l := s.local(w, e.rank())
-	call := int(e.of())
+	call := int(e.index())
 	c := l.script[call]
 	if s.Odd != nil {
 		if c.synchronizes() && call > s.parted {

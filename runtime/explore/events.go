@@ -66,7 +66,7 @@ func (s *system) waits(w *world, e event) bool {
 		return false
 	}
 	for lane := range ways {
-		if len(w.lanes[s.lane(int(e.of()), e.rank(), lane)]) > 0 {
+		if len(w.lanes[s.lane(int(e.index()), e.rank(), lane)]) > 0 {
 			return true
 		}
 	}
@@ -129,7 +129,7 @@ func (s *system) rings(w *world, may []event) []event {
 // newsOf reports whether news about other is under way to rank.
 func (s *system) newsOf(w *world, rank, other int) bool {
 	for _, n := range w.notes {
-		if e := event(n); e.rank() == rank && int(e.of()) == other {
+		if e := event(n); e.rank() == rank && int(e.index()) == other {
 			return true
 		}
 	}

@@ -27,7 +27,7 @@ func (c *continuation) check(w *world, at uint32) {
 	c.w.copyFrom(w)
 	c.passed, c.events = c.passed[:0], c.events[:0]
 	clear(c.now)
-	problem, forever := c.run()
+	problem, forever := c.finish()
 	switch {
 	case forever:
 		c.violated(problem, at, c.events, true)
@@ -41,8 +41,8 @@ func (c *continuation) check(w *world, at uint32) {
 	}
 }
 
-// run returns the problem, or "". forever reports that the problem is a call that does not end.
-func (c *continuation) run() (problem string, forever bool) {
+// finish returns the problem, or "". forever reports that the problem is a call that does not end.
+func (c *continuation) finish() (problem string, forever bool) {
 	for {
 		known, again := c.pass()
 		if known || c.ended(&c.w) {

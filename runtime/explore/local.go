@@ -129,8 +129,8 @@ func flag(b bool) byte {
 	return 0
 }
 
-// look computes the derived fields of l.
-func (l *local) look(sys *system) {
+// derive computes the derived fields of l.
+func (l *local) derive(sys *system) {
 	l.canEnter, l.canFail, l.canClose, l.canAnswer, l.ready, l.canCancel = false, false, false, false, 0, 0
 	l.alarms = nil
 	l.unfinished = !l.closed && !l.dead && l.failed == ""

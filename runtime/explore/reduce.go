@@ -30,13 +30,13 @@ func newReduction() reduction {
 	return reduction{make(map[uint64]struct{}), make(map[event]struct{}), make(map[arrival]struct{})}
 }
 
-func (s *system) arrival(e event) arrival { return arrival{s.messages[e.of()], e.rank()} }
+func (s *system) arrival(e event) arrival { return arrival{s.messages[e.index()], e.rank()} }
 
 // mayLeaveOut reports whether it is worthwhile to try to leave out e. A datagram of an operation
 // that is not over often changes something later: whether a multicast is heard, or was heard before
 // the operation began, influences what the rank requests.
 func (s *system) mayLeaveOut(w *world, e event) bool {
-	h := &s.messages[e.of()].header
+	h := &s.messages[e.index()].header
 	if h.Kind != wire.FrameSlot || e.kind() == evDatagram && !s.local(w, e.rank()).isOver(h.Seq) {
 		return false
 	}

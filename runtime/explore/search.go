@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 func (s *system) explore(ctx context.Context) (*search, Report, error) {
 	for searches := 1; ; searches++ {
 		x := newSearch(s)
-		r, err := x.run(ctx)
+		r, err := x.explore(ctx)
 		r.Searches = searches
 		if err != nil || s.Full {
 			return x, r, err
@@ -89,7 +89,7 @@ func newSearch(sys *system) *search {
 // stretch is the number of states that are expanded between two checks of ctx.
 const stretch = 1 << 12
 
-func (x *search) run(ctx context.Context) (Report, error) {
+func (x *search) explore(ctx context.Context) (Report, error) {
 	x.base, x.try = x.initial(), x.initial()
 	x.meet(x.base, 0, 0)
 	for depth := 0; len(x.next) > 0 && !x.over(); depth++ {
@@ -185,7 +185,7 @@ func (x *search) violated(problem string, at uint32, more []event, forever bool)
 		events = append(events, x.events[at])
 	}
 	slices.Reverse(events)
-	v := &Violation{Problem: problem, Story: x.tell(append(events, more...))}
+	v := &Violation{Problem: problem, Story: x.story(append(events, more...))}
 	if forever {
 		v.Story, v.Forever = v.Story[:len(events)], v.Story[len(events):]
 	}

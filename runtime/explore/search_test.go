@@ -244,7 +244,7 @@ func TestReductionTakesNothingForGranted(t *testing.T) {
 			require.Equal(t, whole.Violation, reduced.Violation)
 			if c.hidden {
 				require.Equal(t, 2, reduced.Searches)
-				first, err := newSearch(system(false)).run(context.Background())
+				first, err := newSearch(system(false)).explore(context.Background())
 				require.NoError(t, err)
 				require.True(t, first.Complete)
 				require.Nil(t, first.Violation)

@@ -46,7 +46,7 @@ func newEvent(k eventKind, rank int, of uint32) event {
 
 func (e event) kind() eventKind { return eventKind(e >> 27) }
 func (e event) rank() int       { return int(e >> 24 & 7) }
-func (e event) of() uint32      { return uint32(e & maxOf) }
+func (e event) index() uint32   { return uint32(e & maxOf) }
 
 func ofAlarm(a core.Alarm) uint32 {
 	return uint32(a.Kind)<<(alarmBits+seqBits) | uint32(a.Seq)<<alarmBits | uint32(a.Index)
@@ -54,7 +54,7 @@ func ofAlarm(a core.Alarm) uint32 {
 
 func (e event) alarm() core.Alarm {
 	return core.Alarm{
-		Kind: core.AlarmKind(e.of() >> (alarmBits + seqBits)), Seq: uint64(e.of() >> alarmBits & (1<<seqBits - 1)), Index: int(e.of() & (1<<alarmBits - 1)),
+		Kind: core.AlarmKind(e.index() >> (alarmBits + seqBits)), Seq: uint64(e.index() >> alarmBits & (1<<seqBits - 1)), Index: int(e.index() & (1<<alarmBits - 1)),
 	}
 }
 
@@ -135,32 +135,32 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 	case evEnter:
 		s.enter(l)
 	case evReturn:
-		return s.leave(l, int(e.of()))
+		return s.leave(l, int(e.index()))
 	case evFail:
-		s.fail(l, int(e.of()), l.core.Err())
+		s.fail(l, int(e.index()), l.core.Err())
 	case evCancel:
-		s.fail(l, int(e.of()), errCancel)
+		s.fail(l, int(e.index()), errCancel)
 	case evClose:
 		l.quit = !l.core.Close(errClosed)
 		l.core.Goodbye(!l.quit)
 		l.closed = true
 	case evPut:
-		return s.deliver(l, &s.messages[e.of()], out)
+		return s.deliver(l, &s.messages[e.index()], out)
 	case evDatagram:
-		m := &s.messages[e.of()]
+		m := &s.messages[e.index()]
 		h := m.header
 		s.misread(l, &h)
 		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
 	case evAnswer:
 		return s.answer(l)
 	case evLook:
-		l.find(&s.messages[e.of()])
+		l.find(&s.messages[e.index()])
 	case evLeft:
-		l.core.Ended(int(e.of()), wire.Closed, nil)
+		l.core.Ended(int(e.index()), wire.Closed, nil)
 	case evLost:
-		l.core.Ended(int(e.of()), wire.Broken, errCrash)
+		l.core.Ended(int(e.index()), wire.Broken, errCrash)
 	case evUnreachable:
-		l.core.Ended(int(e.of()), wire.Refused, errRefused)
+		l.core.Ended(int(e.index()), wire.Refused, errRefused)
 	case evRing:
 		if !l.core.Ring(e.alarm()) {
 			return fmt.Sprintf("rank %d does not say that it waits for time, though it does", l.rank)

@@ -10,8 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// tell describes events from the beginning in plain words, one a line.
-func (s *system) tell(events []event) []string {
+// story describes events from the beginning in plain words, one a line.
+func (s *system) story(events []event) []string {
 	w := s.initial()
 	var lines []string
 	for _, e := range events {
@@ -34,9 +34,9 @@ func (s *system) sentence(w *world, e event) string {
 	case evEnter:
 		return fmt.Sprintf("rank %d enters %s", rank, l.callName(l.begun+1))
 	case evReturn:
-		return fmt.Sprintf("rank %d returns from %s", rank, l.callName(int(e.of())+1))
+		return fmt.Sprintf("rank %d returns from %s", rank, l.callName(int(e.index())+1))
 	case evFail:
-		return fmt.Sprintf("rank %d returns from %s with an error: %v", rank, l.callName(int(e.of())+1), l.broken)
+		return fmt.Sprintf("rank %d returns from %s with an error: %v", rank, l.callName(int(e.index())+1), l.broken)
 	case evClose:
 		return fmt.Sprintf("rank %d closes", rank)
 	case evPut, evDatagram:
@@ -44,25 +44,25 @@ func (s *system) sentence(w *world, e event) string {
 	case evAnswer:
 		return l.taskWords()
 	case evLook:
-		m := &s.messages[e.of()]
+		m := &s.messages[e.index()]
 		return fmt.Sprintf("rank %d sees that rank %d has flagged operation %d in line %d of rank %d", rank, m.header.From, m.header.Seq, m.header.Slot, m.offset)
 	case evPlace:
-		m := &s.messages[e.of()]
+		m := &s.messages[e.index()]
 		return fmt.Sprintf("the flag of rank %d for operation %d comes to line %d of rank %d", m.header.From, m.header.Seq, m.header.Slot, rank)
 	case evLose:
 		return fmt.Sprintf("%s is lost", s.thing(e))
 	case evDouble:
 		return fmt.Sprintf("%s is doubled", s.thing(e))
 	case evLeft:
-		return fmt.Sprintf("rank %d hears that rank %d has closed", rank, e.of())
+		return fmt.Sprintf("rank %d hears that rank %d has closed", rank, e.index())
 	case evLost:
-		return fmt.Sprintf("rank %d notices that rank %d is dead", rank, e.of())
+		return fmt.Sprintf("rank %d notices that rank %d is dead", rank, e.index())
 	case evUnreachable:
-		return fmt.Sprintf("rank %d cannot connect to rank %d", rank, e.of())
+		return fmt.Sprintf("rank %d cannot connect to rank %d", rank, e.index())
 	case evCrash:
 		return fmt.Sprintf("rank %d dies", rank)
 	case evCancel:
-		return fmt.Sprintf("rank %d gives %s up", rank, l.callName(int(e.of())+1))
+		return fmt.Sprintf("rank %d gives %s up", rank, l.callName(int(e.index())+1))
 	}
 	operation := ""
 	if a := e.alarm(); s.Open > 1 && a.Seq > 0 {
@@ -103,7 +103,7 @@ func (s *system) alarmWords(a core.Alarm) string {
 
 // thing names the message that e is about.
 func (s *system) thing(e event) string {
-	m := &s.messages[e.of()]
+	m := &s.messages[e.index()]
 	how := "datagram "
 	if e.kind() == evPut {
 		how = ""

@@ -313,7 +313,7 @@ func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }
 
 // add interns a state of a rank.
 func (s *system) add(l *local) uint32 {
-	l.look(s)
+	l.derive(s)
 	s.scratch = l.key(s.scratch[:0])
 	id, known := s.localIDs[string(s.scratch)]
 	if !known {

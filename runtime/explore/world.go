@@ -71,13 +71,13 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 	rank := e.rank()
 	switch e.kind() {
 	case evLose:
-		w.grams = without(w.grams, gram(rank, e.of()))
+		w.grams = without(w.grams, gram(rank, e.index()))
 		if s.Losses != Unbounded {
 			w.losses++
 		}
 		return "", true
 	case evDouble:
-		w.grams = with(w.grams, gram(rank, e.of()))
+		w.grams = with(w.grams, gram(rank, e.index()))
 		w.doubles++
 		return "", true
 	case evCrash:
@@ -85,7 +85,7 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 		return "", true
 	case evPlace:
 		s.consume(w, e)
-		s.raise(w, e.of())
+		s.raise(w, e.index())
 		return "", true
 	}
 	out := s.step(w.ranks[rank], e)
@@ -117,18 +117,18 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 func (s *system) consume(w *world, e event) {
 	switch rank := e.rank(); e.kind() {
 	case evPut:
-		m := &s.messages[e.of()].header
+		m := &s.messages[e.index()].header
 		lane := &w.lanes[s.lane(m.From, rank, m.Lane)]
 		*lane = slices.Delete(*lane, 0, 1)
 	case evPlace:
-		way := &w.lanes[s.lane(s.messages[e.of()].header.From, rank, flagWay)]
+		way := &w.lanes[s.lane(s.messages[e.index()].header.From, rank, flagWay)]
 		*way = slices.Delete(*way, 0, 1)
 	case evDatagram:
-		w.grams = without(w.grams, gram(rank, e.of()))
+		w.grams = without(w.grams, gram(rank, e.index()))
 	case evLost, evUnreachable:
 		// Messages that are still under way on these connections are lost.
 		for lane := range ways {
-			i := s.lane(int(e.of()), rank, lane)
+			i := s.lane(int(e.index()), rank, lane)
 			w.lanes[i] = w.lanes[i][:0]
 		}
 		w.notes = without(w.notes, uint32(e))

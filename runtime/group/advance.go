@@ -147,6 +147,6 @@ func (g *Group) setReady(e *era, rank int) {
 	if !e.ready[rank] {
 		e.ready[rank] = true
 		e.unready--
-		g.tell()
+		g.wakeWaiters()
 	}
 }

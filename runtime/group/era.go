@@ -31,8 +31,8 @@ type era struct {
 // errNewer: there is a newer view.
 var errNewer = errors.New("there is a newer view")
 
-// run goes from view to view.
-func (g *Group) run() {
+// followViews goes from view to view.
+func (g *Group) followViews() {
 	defer close(g.over)
 	defer g.cfg.Manager.Close() // the others take a member that has ended for dead; Close tells its error
 	last := new(era)            // no view

@@ -95,7 +95,7 @@ func join(ctx context.Context, cfg Config) (*Group, error) {
 		self:    membership.Member{ID: membership.NewID(), Name: cfg.Label, Address: cfg.Advertise},
 		history: newHistory(cfg.Comm.PublishWindow, cfg.Comm.PublishBytes),
 	}
-	g.own = g.history.of(g.self.ID)
+	g.own = g.history.pastOf(g.self.ID)
 	g.ctx, g.end = context.WithCancelCause(context.Background())
 	if err := g.enter(ctx); err != nil {
 		g.Close()
@@ -118,7 +118,7 @@ func (g *Group) enter(ctx context.Context) error {
 	}
 	g.views.Post(first)
 	g.wg.Go(g.watch)
-	g.wg.Go(g.run)
+	g.wg.Go(g.followViews)
 	_, err = g.await(ctx, func() bool { return g.open })
 	return err
 }
@@ -158,8 +158,8 @@ func (g *Group) await(ctx context.Context, met func() bool) (*era, error) {
 	}
 }
 
-// tell wakes all calls of await. The caller holds the lock.
-func (g *Group) tell() {
+// wakeWaiters wakes all calls of await. The caller holds the lock.
+func (g *Group) wakeWaiters() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }

@@ -36,8 +36,8 @@ func newHistory(window, size int) *history {
 	return &history{window: window, bytes: size, fresh: true, origins: map[membership.ID]*past{}}
 }
 
-// of returns the past of origin.
-func (h *history) of(origin membership.ID) *past {
+// pastOf returns the past of origin.
+func (h *history) pastOf(origin membership.ID) *past {
 	p := h.origins[origin]
 	if p == nil {
 		p = new(past)
@@ -78,7 +78,7 @@ func (p *past) drop() {
 // rank.
 func (h *history) adopt(v membership.View) (pasts []*past) {
 	for _, m := range v.Members {
-		pasts = append(pasts, h.of(m.ID))
+		pasts = append(pasts, h.pastOf(m.ID))
 	}
 	return pasts
 }
@@ -88,7 +88,7 @@ func (h *history) adopt(v membership.View) (pasts []*past) {
 func (h *history) settle(v membership.View, ends []count) {
 	if h.fresh {
 		for _, c := range ends {
-			h.of(c.origin).next = c.next
+			h.pastOf(c.origin).next = c.next
 		}
 	}
 	maps.DeleteFunc(h.origins, func(id membership.ID, _ *past) bool { return !v.Has(id) })
@@ -111,7 +111,7 @@ func (h *history) counts() (counts []count) {
 
 // since returns the messages of origin, beginning with number from.
 func (h *history) since(origin membership.ID, from uint64) ([]kept, error) {
-	p := h.of(origin)
+	p := h.pastOf(origin)
 	first := p.next - uint64(len(p.copies))
 	if from < first || from > p.next {
 		return nil, fmt.Errorf("messages of %v from %d on are asked for, and there are %d … %d", origin, from, first, p.next)

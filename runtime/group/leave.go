@@ -23,7 +23,7 @@ func (g *Group) Leave(ctx context.Context) error {
 func (g *Group) leave(ctx context.Context) error {
 	g.mu.Lock()
 	g.leaving = true
-	g.tell()
+	g.wakeWaiters()
 	g.mu.Unlock()
 	if err := g.deliver(ctx); err != nil {
 		return err

@@ -56,7 +56,7 @@ func FuzzRecords(f *testing.F) {
 func TestHistoryIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.IntRange(1, 5).Draw(t, "window"), rapid.IntRange(1, 60).Draw(t, "bytes"))
-		p := h.of(membership.ID{1})
+		p := h.pastOf(membership.ID{1})
 		var sizes []int
 		for range rapid.IntRange(1, 30).Draw(t, "messages") {
 			sizes = append(sizes, rapid.IntRange(0, 40).Draw(t, "size"))

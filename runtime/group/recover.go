@@ -10,7 +10,7 @@ import (
 // unite brings all members of e to the same messages of earlier views, and begins e.
 func (g *Group) unite(ctx context.Context, e *era) error {
 	u := &union{g: g, e: e, reports: make([]report, len(e.view.Members)), missing: len(e.view.Members)}
-	ends, err := u.run(ctx)
+	ends, err := u.collectAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (g *Group) unite(ctx context.Context, e *era) error {
 	g.era, g.open = e, true
 	g.stats.Views++
 	g.stats.Recovered += u.useful
-	g.tell()
+	g.wakeWaiters()
 	return nil
 }
 
@@ -38,8 +38,8 @@ type union struct {
 	useful  uint64 // messages of came that this member lacked
 }
 
-// run returns how many messages there are of each origin, when this member has all of them.
-func (u *union) run(ctx context.Context) ([]count, error) {
+// collectAll returns how many messages there are of each origin, when this member has all of them.
+func (u *union) collectAll(ctx context.Context) ([]count, error) {
 	g, comm := u.g, u.e.comm
 	own := report{said: true, fresh: g.history.fresh, counts: g.history.counts()}
 	u.reports[u.e.rank], u.missing = own, u.missing-1
@@ -136,7 +136,7 @@ func (u *union) take(rank int, body []byte) error {
 	if h.fresh {
 		return nil
 	}
-	p := h.of(r.origin)
+	p := h.pastOf(r.origin)
 	if r.seq > p.next {
 		return fmt.Errorf("%w: rank %d sends message %d of %v in place of %d", errRecord, rank, r.seq, r.origin, p.next)
 	}

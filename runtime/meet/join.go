@@ -33,8 +33,8 @@ type joiner struct {
 // joined is the result of joining: nil when all ranks are prepared.
 type joined struct{ err error }
 
-// run returns when the result is posted.
-func (j *joiner) run() {
+// joinParent returns when the result is posted.
+func (j *joiner) joinParent() {
 	err := j.keepTrying()
 	j.n.post(func() error {
 		j.n.outcome, j.n.going = &joined{err}, err == nil

@@ -64,7 +64,7 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	}
 	n.roster.add(entry{0, addr, cfg.Blob})
 	n.openDoor(door)
-	m, err := n.run(ctx, nil)
+	m, err := n.prepareAll(ctx, nil)
 	return finish(cfg, m, data, err)
 }
 
@@ -81,8 +81,8 @@ func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	joining, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	j := &joiner{n: n, ctx: joining}
-	n.wg.Go(j.run)
-	m, err := n.run(ctx, giveUp)
+	n.wg.Go(j.joinParent)
+	m, err := n.prepareAll(ctx, giveUp)
 	return finish(cfg, m, j.data, err)
 }
 

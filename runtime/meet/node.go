@@ -85,9 +85,9 @@ func (n *node) until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// run returns when all ranks are prepared, or none will be. giveUp ends the attempts to join the
+// prepareAll returns when all ranks are prepared, or none will be. giveUp ends the attempts to join the
 // parent, which all ranks except 0 have.
-func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meeting, error) {
+func (n *node) prepareAll(ctx context.Context, giveUp context.CancelCauseFunc) (*Meeting, error) {
 	stop := notice.Wait(n.cfg.Clock, n.cfg.Log, n.waiting)
 	err := n.meet(ctx)
 	stop()

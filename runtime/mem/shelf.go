@@ -52,7 +52,7 @@ func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent
 // allPassed reports whether all readers have passed operation seq.
 func (w *windows) allPassed(seq uint64) bool {
 	for _, rank := range w.others {
-		if !w.left[rank] && w.of(rank).passed.Load() < seq {
+		if !w.left[rank] && w.setOf(rank).passed.Load() < seq {
 			return false
 		}
 	}
@@ -64,7 +64,7 @@ func (w *windows) Passed(seq uint64) { w.own.passed.Store(seq) }
 
 // Collect implements [wire.Shelves].
 func (w *windows) Collect(rank, line int, f wire.Flag, dst []byte) bool {
-	from := w.of(rank)
+	from := w.setOf(rank)
 	p := &from.shelf[line-wire.ChunkLine]
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -68,10 +68,10 @@ func (s *set) empty() {
 }
 
 // Window implements [wire.Windows].
-func (w *windows) Window(rank int) []wire.Line { return w.of(rank).lines }
+func (w *windows) Window(rank int) []wire.Line { return w.setOf(rank).lines }
 
-// of returns the set of a rank.
-func (w *windows) of(rank int) *set { return &w.all[rank].sets.all[w.number] }
+// setOf returns the set of a rank.
+func (w *windows) setOf(rank int) *set { return &w.all[rank].sets.all[w.number] }
 
 // Reaches implements [wire.Windows].
 func (w *windows) Reaches(rank int) bool { return rank != w.rank && rank >= 0 && rank < len(w.all) }
@@ -79,7 +79,7 @@ func (w *windows) Reaches(rank int) bool { return rank != w.rank && rank >= 0 &&
 // Flag implements [wire.Windows].
 func (w *windows) Flag(to, line int, f wire.Flag) {
 	if !w.closed {
-		w.of(to).lines[line].Write(f)
+		w.setOf(to).lines[line].Write(f)
 		w.stats.Flags++
 		w.all[to].Wake()
 	}

@@ -42,8 +42,8 @@ func (p *process) lookAt(at Time) {
 	p.w.at(at, event{kind: look, rank: p.rank})
 }
 
-// run does everything that is to be done now.
-func (p *process) run() {
+// doDue does everything that is to be done now.
+func (p *process) doDue() {
 	if p.running || p.w.violation != nil {
 		return
 	}
@@ -157,5 +157,5 @@ func (p *process) lookBack() {
 		return
 	}
 	p.serving = true
-	p.run()
+	p.doDue()
 }

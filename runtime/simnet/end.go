@@ -43,7 +43,7 @@ func (p *process) hear(peer int, n noticeKind) {
 	default:
 		p.lost = append(p.lost, loss{peer, wire.Broken, errSilent})
 	}
-	p.run()
+	p.doDue()
 }
 
 type loss struct {

@@ -187,7 +187,7 @@ func (l *lane) receive(w *world, p *packet) {
 			l.listed = true
 			to.ready = append(to.ready, l)
 		}
-		to.run()
+		to.doDue()
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *lane) confirmed(w *world, n int) {
 	case p.state == closing:
 		p.part()
 	case l.queue.Len() > 0 || w.net.Turn > 0 && len(p.waiting) > 0:
-		p.run()
+		p.doDue()
 	}
 }
 

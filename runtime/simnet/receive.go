@@ -15,7 +15,7 @@ func (p *process) receive(pkt *packet) {
 	pkt.refs++
 	p.grams.Push(pkt)
 	p.inRoom += pkt.room()
-	p.run()
+	p.doDue()
 }
 
 // readAll reads all arrivals of the lanes.

@@ -236,7 +236,7 @@ func (w *world) happen(e *event) {
 		if p.due == e.at {
 			p.due = 0
 		}
-		p.run()
+		p.doDue()
 	case proceed:
 		w.procs[e.rank].proceed()
 	case backdrop:
@@ -256,7 +256,7 @@ func (p *process) laneOpened(l *lane) {
 		p.part()
 		return
 	}
-	p.run()
+	p.doDue()
 }
 
 // proceed continues the script, unless the process is paused.

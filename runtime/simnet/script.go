@@ -56,7 +56,7 @@ func (p *process) next() {
 		p.w.entered(p)
 		p.enter()
 		p.start(&p.op)
-		p.run()
+		p.doDue()
 		return
 	}
 }
@@ -227,7 +227,7 @@ func (p *process) settles() bool {
 	p.op = Op{Kind: opSettle}
 	p.enter()
 	p.lookAt(p.settled)
-	p.run()
+	p.doDue()
 	return true
 }
 

@@ -74,11 +74,11 @@ func rowsOf(r *Report, rates *rates) []row {
 	var rows []row
 	for i := range r.States {
 		s := &r.States[i]
-		head := row{URL: r.URL, Rank: name(s), Repairs: some("%d made", s.Totals.Repairs), Ended: rates.of(s)}
+		head := row{URL: r.URL, Rank: name(s), Repairs: some("%d made", s.Totals.Repairs), Ended: rates.describe(s)}
 		if r.Note != "" {
 			head.Class, head.Detail = "bad", r.Note+"; this is what it said last"
 		}
-		rows = append(rows, head.of(s)...)
+		rows = append(rows, head.rowsOf(s)...)
 	}
 	return rows
 }
@@ -91,9 +91,9 @@ func name(s *runtime.State) string {
 	return fmt.Sprintf("%d (%d of communicator %d)", s.Process, s.Rank, s.Comm)
 }
 
-// of returns one row for each open operation of s, or one row that says that s has none. Each
+// rowsOf returns one row for each open operation of s, or one row that says that s has none. Each
 // starts as a copy of head.
-func (head row) of(s *runtime.State) []row {
+func (head row) rowsOf(s *runtime.State) []row {
 	switch {
 	case s.Failure != "":
 		head.Class, head.Operation = "bad", s.Failure

@@ -29,7 +29,7 @@ func TestRates(t *testing.T) {
 		now = now.Add(after)
 		s := &runtime.State{Ended: operations}
 		s.Totals.Transport.PutBytes = bytes
-		return r.of(s)
+		return r.describe(s)
 	}
 	require.Equal(t, "1 operation", look(0, 1, 0))
 	require.Equal(t, "5 operations; sent 4 MiB", look(999*time.Millisecond, 5, 4<<20), "too soon to tell")
@@ -38,7 +38,7 @@ func TestRates(t *testing.T) {
 	require.Equal(t, "9 operations; sent 8 MiB", look(time.Hour, 9, 8<<20), "nothing goes on")
 	for i := range 100 {
 		now = now.Add(2 * time.Minute)
-		r.of(&runtime.State{Process: i})
+		r.describe(&runtime.State{Process: i})
 		require.LessOrEqual(t, len(r.seen), 1, "what nobody looks at is forgotten")
 	}
 }

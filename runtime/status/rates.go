@@ -40,9 +40,9 @@ const (
 	rememberTo = time.Minute
 )
 
-// of returns what a communicator has done in all, and its rates since the page was last requested:
+// describe returns what a communicator has done in all, and its rates since the page was last requested:
 // "120 operations, 40/s; sent 1.2 GiB, 310 MiB/s".
-func (r *rates) of(s *runtime.State) string {
+func (r *rates) describe(s *runtime.State) string {
 	key, now := commKey{s.Process, s.First, s.Comm, s.Epoch}, r.now()
 	sent := s.Totals.Transport.PutBytes + s.Totals.Transport.McastBytes
 	r.mu.Lock()

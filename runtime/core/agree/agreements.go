@@ -141,7 +141,7 @@ func (a *Agreements) Doubted(f Facts) []int {
 // not know yet, and ranks that would tell it may leave, as this rank does.
 func (a *Agreements) Bequeath(to int) {
 	if b := a.find(0); b != nil && b.known && !b.gone.Has(to) {
-		b.tell(to, b.outcome())
+		b.send(to, b.outcome())
 		a.collect(b)
 	}
 }

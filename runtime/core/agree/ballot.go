@@ -156,7 +156,7 @@ func (b *ballot) remind() {
 }
 
 // call tells another rank which ranks have gone, even if it is among them.
-func (b *ballot) call(to int) { b.tell(to, &content{kind: Call, losses: b.losses}) }
+func (b *ballot) call(to int) { b.send(to, &content{kind: Call, losses: b.losses}) }
 
 // count adds the votes of a child's subtree.
 func (b *ballot) count(from int, v Vote, f Facts) {
@@ -180,7 +180,7 @@ func (b *ballot) raise(f Facts) {
 	v.join(b.joined)
 	b.raised, b.without = true, slices.Clone(b.gone)
 	if b.above >= 0 {
-		b.tell(b.above, &content{kind: Tally, vote: v, losses: b.losses, answers: b.answers})
+		b.send(b.above, &content{kind: Tally, vote: v, losses: b.losses, answers: b.answers})
 		return
 	}
 	b.decide(v, b.gone, b.losses, b.answers, -1)
@@ -226,17 +226,17 @@ func (b *ballot) outcome() *content {
 // tellAll tells all neighbours in the tree except rank but.
 func (b *ballot) tellAll(s *content, but int) {
 	if b.above >= 0 && b.above != but {
-		b.tell(b.above, s)
+		b.send(b.above, s)
 	}
 	for _, r := range b.below {
 		if r != but {
-			b.tell(r, s)
+			b.send(r, s)
 		}
 	}
 }
 
-// tell sends s, encoded as of now, since the sets in s may still grow.
-func (b *ballot) tell(to int, s *content) {
+// send sends s, encoded as of now, since the sets in s may still grow.
+func (b *ballot) send(to int, s *content) {
 	s.gone = b.gone
 	b.out = append(b.out, Message{To: to, Ballot: b.number, Kind: s.kind, Body: s.body(b.size)})
 }

@@ -213,7 +213,7 @@ func (w *Watch) Tick(now moment.Time, r *Roster, f Facts) (found Findings) {
 	if !w.on {
 		w.on, w.targets, w.awaited, w.ask, w.looked = true, w.targets[:0], w.awaited[:0], now, now
 	}
-	w.look(now, f)
+	w.readSigns(now, f)
 	for t := range w.all {
 		if now-t.last >= w.cfg.Silence && !r.Gone(t.rank) {
 			found.Silent = append(found.Silent, t.rank)
@@ -239,8 +239,8 @@ func (w *Watch) Tick(now moment.Time, r *Roster, f Facts) (found Findings) {
 	return found
 }
 
-// look takes in the signs of life since the last tick.
-func (w *Watch) look(now moment.Time, f Facts) {
+// readSigns takes in the signs of life since the last tick.
+func (w *Watch) readSigns(now moment.Time, f Facts) {
 	gap := now - w.looked
 	if gap <= 2*w.interval() {
 		gap = 0

@@ -302,7 +302,7 @@ func (m *multicast) Fragment(h *wire.Header, offset int, payload []byte) bool {
 	}
 	if known > st.next {
 		st.known = max(st.known, known)
-		m.ask(st)
+		m.requestMissing(st)
 	}
 	return true
 }
@@ -384,7 +384,7 @@ func (m *multicast) complete(st *stream, p *piece) {
 	}
 	for i := range st.below {
 		if b := &st.below[i]; b.served(p.seq, m.Window) && p.bytes <= m.longest {
-			m.give(st, b, p)
+			m.resend(st, b, p)
 		}
 	}
 	m.advance(st)

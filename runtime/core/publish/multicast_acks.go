@@ -87,7 +87,7 @@ func (m *multicast) Tick(now moment.Time) {
 			m.climb(st)
 		}
 		if st.lack.tick(now, m.Repair/8) {
-			m.ask(st)
+			m.requestMissing(st)
 		}
 		for i := range st.below {
 			b := &st.below[i]
@@ -301,8 +301,8 @@ func (m *multicast) turn(st *stream, up int) {
 	m.climb(st)
 }
 
-// ask asks the rank above for all messages that are missing and have not been asked for.
-func (m *multicast) ask(st *stream) {
+// requestMissing asks the rank above for all messages that are missing and have not been asked for.
+func (m *multicast) requestMissing(st *stream) {
 	st.lack = timer{}
 	from := max(st.asked, st.next)
 	for seq := from; seq < st.known; seq++ {
@@ -335,16 +335,16 @@ func (m *multicast) asked(h *wire.Header) {
 	}
 	for seq := max(h.Seq, st.freed); seq < h.Seq+n; seq++ {
 		if st.ring == nil || !st.has(seq) {
-			b.note(seq, m.Window)
+			b.noteLack(seq, m.Window)
 		} else if p := st.at(seq); p.bytes <= m.longest {
-			m.give(st, b, p) // longer messages come without a request
+			m.resend(st, b, p) // longer messages come without a request
 		}
 	}
 	m.hears(st, h.Seq+n)
 }
 
-// note records that the rank has asked for a message that is not here.
-func (b *below) note(seq uint64, window int) {
+// noteLack records that the rank has asked for a message that is not here.
+func (b *below) noteLack(seq uint64, window int) {
 	b.lacks = b.lacks.Roomy(window)
 	b.lacks.Add(int(seq % uint64(window)))
 }
@@ -354,8 +354,8 @@ func (b *below) served(seq uint64, window int) bool {
 	return b.lacks.Remove(int(seq % uint64(window)))
 }
 
-// give puts a message to a rank that lacks it.
-func (m *multicast) give(st *stream, b *below, p *piece) {
+// resend puts a message to a rank that lacks it.
+func (m *multicast) resend(st *stream, b *below, p *piece) {
 	m.counts.Given++
 	m.host.Put(b.rank, m.message(st.origin, p.seq, p.parcel))
 }

@@ -103,7 +103,7 @@ func (m *multicast) Farewells() {
 			b := &st.below[i]
 			for seq := max(st.freed, b.here); b.waits && seq < st.freed+uint64(len(st.ring)); seq++ {
 				if st.has(seq) && st.at(seq).bytes <= m.longest {
-					m.give(st, b, st.at(seq))
+					m.resend(st, b, st.at(seq))
 				}
 			}
 		}

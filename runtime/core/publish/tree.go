@@ -221,7 +221,7 @@ func (t *tree) Take() Message {
 	t.counts.Delivered++
 	if o.consumed-o.step >= uint64(max(1, t.Window/4)) || o.bytes >= t.Bytes/4 {
 		o.step, o.bytes = o.consumed, 0
-		t.tell(o, l.origin)
+		t.sendCredit(o, l.origin)
 	}
 	return Message{Origin: l.origin, Seq: l.seq, Data: data}
 }
@@ -236,8 +236,8 @@ func (o *origin) branchTo(rank int) *branch {
 	return nil
 }
 
-// tell sends credit to the parent if there is more than the parent knows.
-func (t *tree) tell(o *origin, rank int) {
+// sendCredit sends credit to the parent if there is more than the parent knows.
+func (t *tree) sendCredit(o *origin, rank int) {
 	if n := o.credited(o.step); n > o.passed && o.from >= 0 && !t.host.Failed() && !t.members.Gone(o.from) {
 		o.passed = n
 		t.host.Put(o.from, t.control(wire.FrameCredit, n, 0, rank))
@@ -258,7 +258,7 @@ func (t *tree) credited(h *wire.Header) {
 	}
 	b.credit = max(b.credit, h.Seq)
 	if int(h.Arg) != t.Rank {
-		t.tell(o, int(h.Arg))
+		t.sendCredit(o, int(h.Arg))
 	}
 }
 

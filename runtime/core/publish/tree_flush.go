@@ -43,14 +43,14 @@ func (t *tree) inquire(o *origin, rank int) {
 	q.asked = n
 	for i := range o.branches {
 		if b := &o.branches[i]; !b.gone() {
-			t.ask(b, rank, n)
+			t.askBranch(b, rank, n)
 		}
 	}
 	t.answer(o, rank)
 }
 
-// ask asks the rank of a branch about the first n messages.
-func (t *tree) ask(b *branch, rank int, n uint64) {
+// askBranch asks the rank of a branch about the first n messages.
+func (t *tree) askBranch(b *branch, rank int, n uint64) {
 	switch {
 	case b.here >= n:
 	case b.state == branchFoster && !t.hears(b.rank):

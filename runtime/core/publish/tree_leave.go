@@ -78,7 +78,7 @@ func (t *tree) goOn(o *origin, rank int) {
 	}
 	t.foster(o, rank)
 	t.answer(o, rank)
-	t.tell(o, rank)
+	t.sendCredit(o, rank)
 }
 
 // maxNamed is how many ranks an error names.
@@ -129,7 +129,7 @@ func (t *tree) foster(o *origin, rank int) {
 			if t.members.Gone(to) {
 				f.state = branchLeft
 			} else if presence.AllNear(t.Size) || f.here < o.question.asked {
-				t.ask(&f, rank, o.next)
+				t.askBranch(&f, rank, o.next)
 			}
 			o.branches = append(o.branches, f)
 		}

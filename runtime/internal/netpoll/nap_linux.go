@@ -45,11 +45,11 @@ func (p *Poller) nap(dst []Event, d time.Duration) (n int, woken bool, err error
 		msec = min(msec, millis(d))
 	}
 	var raw rawEvents
-	return p.look(dst, &raw, msec)
+	return p.collectRaw(dst, &raw, msec)
 }
 
-// look is collect without telling the scheduler.
-func (p *Poller) look(dst []Event, raw *rawEvents, msec int) (n int, woken bool, err error) {
+// collectRaw is collect without telling the scheduler.
+func (p *Poller) collectRaw(dst []Event, raw *rawEvents, msec int) (n int, woken bool, err error) {
 	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(unsafe.Pointer(&raw[0])),
 		uintptr(min(len(dst), MaxBatch)), uintptr(msec), 0, 0)
 	switch {

@@ -77,7 +77,7 @@ func (p *Poller) control(op, fd int, token int32, read, write bool) error {
 // Poll fills dst with up to MaxBatch events that are ready now, and returns their number. It leaves
 // a wake-up for Wait. One goroutine at a time calls it.
 func (p *Poller) Poll(dst []Event) (int, error) {
-	n, _, err := p.look(dst, &p.polled, 0)
+	n, _, err := p.collectRaw(dst, &p.polled, 0)
 	return n, err
 }
 
@@ -92,7 +92,7 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	defer p.leave()
 	if !p.enter() {
 		var raw rawEvents
-		n, _, err := p.look(dst, &raw, 0)
+		n, _, err := p.collectRaw(dst, &raw, 0)
 		return n, err
 	}
 	n, woken, err := p.nap(dst, d)

@@ -28,7 +28,7 @@ func Wait(c clock.Clock, log *slog.Logger, what func() string) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = w.clock.Now()
-	w.timer = w.clock.AfterFunc(w.pause, w.tell)
+	w.timer = w.clock.AfterFunc(w.pause, w.announce)
 	return w.stop
 }
 
@@ -44,7 +44,7 @@ type wait struct {
 	over  bool
 }
 
-func (w *wait) tell() {
+func (w *wait) announce() {
 	text := w.what()
 	w.mu.Lock()
 	defer w.mu.Unlock()

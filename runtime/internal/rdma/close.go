@@ -61,7 +61,7 @@ func (t *Transport) bidTo(p *pair, k wire.FrameKind, n note) {
 	if p.link.progress == open {
 		p.last = []wire.FrameKind{k}
 	} else {
-		t.tell(p.rank, n, nil)
+		t.sendNote(p.rank, n, nil)
 	}
 }
 

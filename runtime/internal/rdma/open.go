@@ -135,10 +135,10 @@ func (t *Transport) tellNumber(p *pair, n note, number uint32) {
 	b := binary.BigEndian.AppendUint32(make([]byte, 0, offerLen), number)
 	b = binary.BigEndian.AppendUint32(b, p.link.region.Remote)
 	b = binary.BigEndian.AppendUint64(b, p.link.region.Base+uint64(t.plan.receive(0)))
-	t.tell(p.rank, n, b)
+	t.sendNote(p.rank, n, b)
 }
 
-func (t *Transport) tell(to int, n note, body []byte) {
+func (t *Transport) sendNote(to int, n note, body []byte) {
 	t.speak(to, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneControl, Arg: uint32(n)}, Body: body})
 }
 
@@ -154,7 +154,7 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 		if err := t.join(p, body); err != nil {
 			return err
 		}
-		t.tell(p.rank, noteReady, nil)
+		t.sendNote(p.rank, noteReady, nil)
 		if n == noteAnswer {
 			t.opened(p)
 		}
@@ -174,7 +174,7 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 // not connect: it would take nothing, and two closing ranks must not wait for each other.
 func (t *Transport) answer(p *pair, body []byte) error {
 	if t.way.last != 0 {
-		t.tell(p.rank, t.way.last, nil)
+		t.sendNote(p.rank, t.way.last, nil)
 		return nil
 	}
 	number, err := t.build(p)

@@ -61,7 +61,7 @@ func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	}
 	err := t.allow(p, c.Immediate)
 	if err == nil && !isFlag(c.Immediate) {
-		err = t.look(p, i, int(c.Len), s)
+		err = t.handle(p, i, int(c.Len), s)
 	}
 	if err != nil {
 		t.fail(p.rank, fmt.Errorf("message of rank %d: %w", p.rank, err))
@@ -73,8 +73,8 @@ func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	}
 }
 
-// look handles the message of n bytes in the i-th place.
-func (t *Transport) look(p *pair, i, n int, s wire.Sink) error {
+// handle handles the message of n bytes in the i-th place.
+func (t *Transport) handle(p *pair, i, n int, s wire.Sink) error {
 	if n > t.plan.message {
 		return fmt.Errorf("%w: %d bytes", errNoMessage, n)
 	}

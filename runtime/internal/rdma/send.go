@@ -93,7 +93,7 @@ func (t *Transport) message(p *pair, rich bool) {
 	b := p.link.region.Memory[at : at+t.plan.message]
 	n := messageHead
 	if rich {
-		n += p.tell(b[n:])
+		n += p.writeTaken(b[n:])
 		n += t.fill(p, b[n:])
 		n += p.bid(b[n:])
 	}
@@ -123,8 +123,8 @@ func (t *Transport) spend(p *pair, at int, w Work) {
 	t.works = append(t.works, w)
 }
 
-// tell writes records that say how much of each lane has been taken.
-func (p *pair) tell(b []byte) (n int) {
+// writeTaken writes records that say how much of each lane has been taken.
+func (p *pair) writeTaken(b []byte) (n int) {
 	for len(p.owes) > 0 && len(b)-n >= recordLen {
 		l := p.owes[len(p.owes)-1]
 		p.owes = p.owes[:len(p.owes)-1]

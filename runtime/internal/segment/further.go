@@ -79,7 +79,7 @@ func (t *Transport) lane(p *peer, f *wire.Frame) (*outbound, error) {
 	if !o.open {
 		o.open = true
 		m.writes = append(m.writes, o)
-		t.tell(p, o)
+		t.tellUse(p, o)
 	}
 	return o, nil
 }
@@ -91,8 +91,8 @@ func (p *peer) extend() *further {
 	return p.more
 }
 
-// tell tells p whether o is in use.
-func (t *Transport) tell(p *peer, o *outbound) {
+// tellUse tells p whether o is in use.
+func (t *Transport) tellUse(p *peer, o *outbound) {
 	line := p.out[wire.LaneOps].line
 	word, bit := &line.comms[o.comm/64], uint64(1)<<(o.comm%64)
 	if o.open {
@@ -127,7 +127,7 @@ func (t *Transport) flushFurther(p *peer) (moved bool) {
 		}
 		if o.ending && t.drained(p, o) {
 			o.open = false
-			t.tell(p, o)
+			t.tellUse(p, o)
 		} else {
 			kept = append(kept, o)
 		}

@@ -138,15 +138,15 @@ const glances = 8
 // stare returns the first result of look that is not 0. A bit in the bell also ends it.
 func (t *Transport) stare() (set uint64) {
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0]) != 0 {
+		if set := t.filledRings(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0]) != 0 {
 			return set
 		}
 	}
 	return 0
 }
 
-// look returns the bits of the peers with something in a ring.
-func (t *Transport) look() (set uint64) {
+// filledRings returns the bits of the peers with something in a ring.
+func (t *Transport) filledRings() (set uint64) {
 	for rank := range t.peers {
 		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
 			set |= 1 << rank

@@ -36,7 +36,7 @@ func (u *turns) alone(o *outbound) int {
 	if unacked < longWrite { // it has rested
 		s.gone, s.full = 0, time.Time{}
 	}
-	s.look(s.gone-unacked, u.clock)
+	s.measure(s.gone-unacked, u.clock)
 	switch {
 	case s.fast || s.gone >= startBytes:
 		return maxWrite
@@ -52,9 +52,9 @@ func (u *turns) alone(o *outbound) int {
 	return 0
 }
 
-// look finds out whether the line is fast, given that come bytes have arrived. It waits for half of
+// measure finds out whether the line is fast, given that come bytes have arrived. It waits for half of
 // the possible bytes, so that a burst matters little.
-func (s *start) look(come int, c clock.Clock) {
+func (s *start) measure(come int, c clock.Clock) {
 	if come -= s.come; s.full.IsZero() || come < turnBytes/2 {
 		return
 	}

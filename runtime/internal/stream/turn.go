@@ -56,7 +56,7 @@ func (u *turns) room(o *outbound) int {
 		return maxWrite // a record that was begun goes on
 	}
 	if u.sum != o.flying && u.sum+longWrite > turnBytes {
-		u.look()
+		u.readUnsent()
 	}
 	if u.sum == o.flying {
 		return u.alone(o)
@@ -81,8 +81,8 @@ func (u *turns) wrote(o *outbound, n int) {
 	u.sum += n
 }
 
-// look asks the system which bytes are still under way.
-func (u *turns) look() {
+// readUnsent asks the system which bytes are still under way.
+func (u *turns) readUnsent() {
 	before := u.sum
 	kept := u.sharing[:0]
 	u.sum = 0
@@ -119,7 +119,7 @@ func (u *turns) await(o *outbound) {
 // serveTurns writes to the connections whose turn has come.
 func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 	u := &t.sender.turns
-	u.look()
+	u.readUnsent()
 	for len(u.queue) > 0 {
 		o := u.queue[0]
 		if !o.dead && u.room(o) == 0 {
