@@ -171,3 +171,12 @@ static const char *resolve(void)
 #undef FIND
     return NULL;
 }
+
+/* Leaves a call to the next function of its name, which may be MPI's or a profiler's. */
+#define PASS(name, arguments, values) \
+    do { \
+        static int (*next) arguments; \
+        if (!next) \
+            next = (int(*) arguments)symbol("MPI_" #name); \
+        return next values; \
+    } while (0)

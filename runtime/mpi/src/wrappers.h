@@ -3,13 +3,6 @@
  * the program calls. If the library does not perform an operation, the next function of that name
  * gets it with the same arguments; that function also reports invalid arguments.
  */
-#define PASS(name, arguments, values) \
-    do { \
-        static int (*next) arguments; \
-        if (!next) \
-            next = (int(*) arguments)symbol("MPI_" #name); \
-        return next values; \
-    } while (0)
 
 /* Reports whether the library may ask for a type's size. MPI reports invalid types. */
 static int is_type(handle type) { return type != mpi.type_null && type != 0; }
