@@ -110,11 +110,12 @@ const Undefined = runtime.Undefined
 // c must call Split, between the same collectives. A rank that gives Undefined takes part and gets
 // no communicator: nil, and no error.
 //
-// The new communicators share the connections of c and have its configuration. Their ranks count
-// from 0. Operations of different communicators may run at the same time in different goroutines.
-// Each communicator fails by itself. Only a lost rank fails all communicators that it is a member
-// of. Close each communicator, in any order. At most 255 made by Split may be open at a process:
-// more are ErrTooMany.
+// The new communicators share the connections of c and have its configuration, except that
+// Algorithm.Hosts is 0 unless a communicator has the ranks of c in the same order. Their ranks
+// count from 0. Operations of different communicators may run at the same time in different
+// goroutines. Each communicator fails by itself. Only a lost rank fails all communicators that it
+// is a member of. Close each communicator, in any order. At most 255 made by Split and Dup may be
+// open at a process: more are ErrTooMany.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	under, err := c.below("Split")
 	if err != nil {

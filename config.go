@@ -13,7 +13,7 @@ import (
 )
 
 // Config configures a communicator. All ranks must have the same values, except that each rank has
-// its own Transport, Waiting, Clock and Observe.
+// its own Transport, JoinTimeout, Waiting, Clock and Observe.
 //
 // The zero value of every field stands for a default. Some fields say that a negative value means
 // none, no limit or never. In the other fields a negative value is ErrInput.
@@ -45,7 +45,8 @@ type Config struct {
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
 	// Chunk is the largest number of bytes of a chunk, as far as 1024 chunks suffice. The default
-	// is 32 KiB or one datagram, whichever is less.
+	// depends on the algorithm and the transport; mostly it is 32 KiB or one datagram, whichever is
+	// less. Algorithm.Chunks overrides Chunk, and bcast/symmetric ignores it.
 	Chunk int
 	// MaxBcast is the largest number of bytes of a message of BcastBytes. The default is 1 GiB.
 	// Negative means no limit.
@@ -58,15 +59,16 @@ type Config struct {
 	// Silence is how long a rank may give no sign of life while another rank waits for it. Then the
 	// silent rank is lost. The default is 30 s. Negative means never.
 	Silence time.Duration
-	// Retain is how many bytes of past operations are kept to answer requests. The default is 8
-	// MiB. Negative means none.
+	// Retain is how many bytes of past operations are kept to answer requests. One operation keeps
+	// at most an eighth of them, and a longer message is not kept. The default is 8 MiB. Negative
+	// means none.
 	Retain int
 
 	PublishWindow int // largest number of published messages of one rank under way; default 64
 	// PublishBytes is the largest number of bytes of one rank's published messages under way.
 	// Publish waits while there are more. The default is 256 KiB.
 	PublishBytes int
-	MaxMessage   int // largest number of bytes of a published message; default 1 MiB
+	MaxMessage   int // largest number of bytes of a published message, at most 2^31-1; default 1 MiB
 
 	// JoinTimeout is the time limit for the ranks that a launcher has started to meet. By default
 	// SCHEDGEN_JOIN_TIMEOUT sets it, such as 90s or none, and else it is five minutes. Negative
@@ -84,15 +86,20 @@ type Config struct {
 }
 
 // Algorithm names an algorithm of package schedule, such as "bcast/binomial", and its parameters. A
-// parameter of 0 means its default. It must be 0 if the algorithm has no such parameter.
-// docs/algorithms.md explains the algorithms.
+// parameter of 0 means its default, or without a Name, the parameter of the rule. It must be 0 if
+// the algorithm has no such parameter. docs/algorithms.md explains the algorithms.
 type Algorithm struct {
-	Name   string // such as "bcast/binomial"; "": the rules choose
-	Chunks int    // chunks of a block; the default depends on its length
-	Degree int    // children or partners of a rank
-	FanIn  int    // children of a rank where signals are gathered
-	FanOut int    // children of a rank where signals are released
-	Hosts  int    // blocks of ranks that share a host; default flat
+	Name string // such as "bcast/binomial"; "": the rules choose
+	// Chunks is the number of chunks of a block, whatever Config.Chunk says. The default depends on
+	// the length of the block, the algorithm and the transport.
+	Chunks int
+	Degree int // children or partners of a rank
+	FanIn  int // children of a rank where signals are gathered
+	FanOut int // children of a rank where signals are released
+	// Hosts is the number of blocks of consecutive ranks that share a host, from 1 to the number of
+	// ranks. With a Name, 0 means that every rank is its own host. Communicators made by Split and
+	// Shrink have the Hosts of their origin only if they have the same ranks in the same order.
+	Hosts int
 }
 
 // DelayPolicy decides when the root of a broadcast by multicast starts. If no rank listens yet, a
