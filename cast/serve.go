@@ -33,7 +33,8 @@ const (
 	// The hosts of a round wait for a host that gives no sign of life: at least leastQuiet, and at
 	// most mostQuiet. A host that comes back before --silence is over gets the rest after them. A
 	// sign of life may queue behind quietBytes of data. On links slower than quietRate bytes a
-	// second, it may queue behind more, and the hosts wait for the whole --silence.
+	// second, it may queue behind more; there, and where the rate is not known, the hosts wait for
+	// the whole --silence.
 	leastQuiet = 500 * time.Millisecond
 	mostQuiet  = 3 * time.Second
 	quietBytes = 3e6
@@ -85,7 +86,8 @@ type round struct {
 
 // Serve sends the payload to receivers that come to l by themselves. It begins when expect
 // receivers have come, or after o.Wait. If expect is 0, Serve sends to all receivers that come
-// within o.Wait. It leaves l open. The result is nil if the cast has not begun; see To.
+// within o.Wait, or to MaxReceivers if o.Wait is 0. It leaves l open. The result is nil if the cast
+// has not begun.
 func Serve(ctx context.Context, l *net.TCPListener, expect int, p *Payload, o Options) (*Result, error) {
 	events := newEvents(o.Events)
 	out, err := serve(ctx, l, comers(l, expect, events), p, &o, events)

@@ -31,9 +31,10 @@ type HostOptions struct {
 }
 
 // To starts receivers on hosts by ssh, and sends the payload to them. The receivers connect to l,
-// which To leaves open. If o has no key, To draws a random one. The result is nil if the cast has
-// not begun. A result with an error means that the cast ended early. The failure of a receiver is
-// not an error; the result holds its reason.
+// which To leaves open. If o has no key, To draws a random one. The result is nil if To fails
+// before it starts receivers, or if ctx ends before the cast begins. If no receiver comes, the
+// error is nil. A result with an error means that the cast ended early. The failure of a receiver
+// is not an error; the result holds its reason.
 func To(ctx context.Context, l *net.TCPListener, hosts []string, p *Payload, o HostOptions) (*Result, error) {
 	if len(o.Key) == 0 {
 		if o.Call != "" {

@@ -123,7 +123,8 @@ func Union(a, b *Set) *Set {
 
 // Text returns the encoding of s: the lengths of runs of blocks, as varints. Runs of lacked blocks
 // and of present blocks alternate, beginning with lacked ones. A set has exactly one text. The text
-// of nil is empty.
+// of nil is empty, and so is the text of a set that would need more than 1 MiB: both say that all
+// blocks are lacked.
 func (s *Set) Text() []byte {
 	var b []byte
 	if s == nil {

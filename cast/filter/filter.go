@@ -75,7 +75,8 @@ const (
 // span is a range of characters, both ends included.
 type span struct{ from, to rune }
 
-// New returns the filter of some rules. The error wraps ErrPattern and names the pattern.
+// New returns the filter of some rules. The error wraps ErrPattern and names the pattern, or says
+// that there are more than MaxRules. Without rules, the filter is nil.
 func New(rules []Rule) (*Filter, error) {
 	if len(rules) == 0 {
 		return nil, nil

@@ -24,8 +24,8 @@ type clause struct {
 }
 
 // ParseModes parses clauses that are separated by commas. A clause is an octal number, or some of
-// "ugoa", one of "+-=", and some of "rwxXst". A clause without any of "ugoa" is for all three. A D
-// before a clause restricts it to directories, and an F to files.
+// "ugoa" and one or more changes: each is one of "+-=", and some of "rwxXst". A clause without any
+// of "ugoa" is for all three. A D before a clause restricts it to directories, and an F to files.
 func ParseModes(text string) (*Modes, error) {
 	m := new(Modes)
 	for part := range strings.SplitSeq(text, ",") {

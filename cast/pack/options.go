@@ -33,8 +33,9 @@ type Options struct {
 	Quick bool
 
 	// Skip is called once for each entry that cannot be sent, with the reason, before or while a
-	// tree is sent. The other entries are sent. If Skip is nil, such an entry ends the pass with an
-	// error.
+	// tree is sent. The other entries are sent. If some that Measure counted are gone, Skip is
+	// called once more at the end of the pass, with Origin.Path. If Skip is nil, an entry that
+	// cannot be sent ends the pass with an error.
 	Skip func(path string, why error)
 }
 

@@ -22,7 +22,7 @@ type Origin struct {
 	options Options
 	skipped map[uint64]struct{} // hashes of the paths that no pass sends
 	counted int64               // number of entries that Measure counted; 0: not called
-	voided  int                 // number of files that ended with void
+	voided  int                 // number of void records
 	gone    int64               // number of entries that were counted, and then were gone
 	owners  owners
 
@@ -99,8 +99,9 @@ func (o *Origin) Quick() bool { return o != nil && o.options.Quick }
 // Skipped returns the number of entries that could not be sent.
 func (o *Origin) Skipped() int { return len(o.skipped) }
 
-// Voided returns the number of files, in all passes so far, that changed while they were read.
-// After a pass with such a file, the next pass writes other bytes. A nil origin has none.
+// Voided returns how often, in all passes so far, a file was withdrawn after its head had been
+// sent, because it changed or could not be read. A file may count twice. After a pass with such a
+// file, the next pass writes other bytes. A nil origin has none.
 func (o *Origin) Voided() int {
 	if o == nil {
 		return 0

@@ -3,8 +3,8 @@
 // entry, by which it notices changes from one pass to the next. If hard links are kept, it also
 // holds some 50 bytes for each of up to 2^20 files with several names.
 //
-// [Options] say which entries are sent, and which of their properties. Entries that cannot be sent,
-// and files that change while they are read, are skipped.
+// [Options] say which entries are sent, and which of their properties. With Options.Skip, entries
+// that cannot be sent, and files that change while they are read, are skipped.
 package pack
 
 import (
@@ -63,8 +63,8 @@ func (p *packer) end() error {
 // followed. The origin's Options say which entries are sent, and which of their properties.
 //
 // Tree ends when ctx does. If an entry has changed since an earlier pass, the error is a
-// *ChangedError. A file that changes while it is first read is read once more. If it changes again,
-// it is skipped, or, if Options.Skip is nil, the error is a *ChangedError.
+// *ChangedError. If a file changes while it is first read, the error is a *ChangedError if
+// Options.Skip is nil. Otherwise the file is read once more, and skipped if it changes again.
 //
 // lacked holds the blocks that receivers lack; nil means all. Tree does not send the contents of
 // other blocks.

@@ -22,7 +22,8 @@ type Reader struct {
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, MaxSpan)} }
 
 // Next reads the next record. The last record is End. The error wraps ErrFormat for an invalid
-// record, and ErrDigest for a wrong digest. It is io.ErrUnexpectedEOF if the input ends too early.
+// record, and ErrDigest for a wrong digest. It wraps io.ErrUnexpectedEOF if the input ends too
+// early.
 func (r *Reader) Next() (Record, error) {
 	rec, err := r.next()
 	if errors.Is(err, io.EOF) {

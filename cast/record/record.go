@@ -32,7 +32,8 @@
 //	'b' print      [16]: the print of a block; see package block
 //	'.' sum        [32]: SHA-256 of the file or the stream, including holes
 //	'=' same       the receivers have a file with this size and time, and keep it
-//	'w' void       the file changed while it was read; it is not sent, or follows again
+//	'w' void       the file changed, or could not be read to its end; it is not sent, or follows
+//	               again
 //	'e' end        u64: number of entries without omissions; [32]: their digest
 //
 // Attributes are

@@ -28,7 +28,7 @@ func (w *Writer) Depth() int { return max(len(w.grammar.last)-1, 0) }
 func (w *Writer) Digest() Digest { return w.grammar.digest() }
 
 // Write writes a record. If a Reader would refuse the record, Write writes nothing and returns an
-// error that wraps ErrFormat.
+// error that wraps ErrFormat, or ErrDigest for an End with another digest.
 func (w *Writer) Write(r *Record) error {
 	if err := w.grammar.next(r); err != nil {
 		return err

@@ -27,7 +27,7 @@ func CheckHost(host string) error {
 }
 
 // ReadHosts reads hosts or sets of hosts ([Groups.Expand]), one a line. It ignores empty lines and
-// comments, which begin with #. An error names the line.
+// comments, which begin with #. A host that is named twice is an error. An error names the line.
 func ReadHosts(r io.Reader, g *Groups) ([]string, error) {
 	var hosts []string
 	seen := map[string]int{}

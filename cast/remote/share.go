@@ -41,7 +41,7 @@ func Share(out io.Writer, packed *os.File, port uint16) (stop func()) {
 }
 
 // listenAt listens at a port, or at any free port. It returns port 0 if there is nothing to pass
-// on.
+// on, or if it cannot listen.
 func listenAt(packed *os.File, port uint16) (net.Listener, int) {
 	if packed == nil {
 		return nil, 0

@@ -19,9 +19,9 @@ type wait struct {
 // sideBySide is the greatest number of syncs at a time. Each has a file open.
 const sideBySide = 32
 
-// give calls sync in a goroutine. When all earlier syncs are done, it calls then with the error of
-// sync. If sync is nil, then only waits for the earlier ones. give returns an error of an earlier
-// call.
+// give calls sync in a goroutine. When all earlier syncs are done, this or a later call calls then
+// with the error of sync. If sync is nil, then only waits for the earlier ones. give returns an
+// error of an earlier call.
 func (d *disk) give(sync func() error, then func(err error) error) error {
 	over := make(chan error, 1)
 	if sync != nil {

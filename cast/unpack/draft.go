@@ -149,7 +149,7 @@ func (u *unpacker) discard(dir Dir, d *draft) error {
 	return nil
 }
 
-// drop closes an unfinished draft. It removes the draft unless Target.Keep is set.
+// drop removes an unfinished draft, which must be closed, unless Target.Keep is set.
 func (u *unpacker) drop(dir Dir, d *draft) error {
 	if d.name == "" || u.target.Keep {
 		return nil

@@ -2,8 +2,9 @@
 // or a stream. Whatever the records are, it writes nothing outside of that directory.
 //
 // A file is first written in its directory under a name that begins with TempPrefix. It is renamed
-// when it is complete, its SHA-256 is right and the disk has it. So a file is complete or absent.
-// After an error, no such names are left. A process that is killed leaves a few dozen at most.
+// when it is complete, its SHA-256 is right and the disk has it. So under its own name a file is
+// complete, or as it was before. After an error, no such names are left, except PartialName if
+// Target.Keep is set. A process that is killed leaves a few dozen at most.
 //
 // Package unpack never follows a link. Properties that a receiver has not asked for are an error:
 // see [Accept]. Entries that the sender does not have are deleted at the end, if both sides ask for
