@@ -6,9 +6,10 @@
 //	go run ./bench/compare --wire tcp --op barrier,bcast_ack -p 8 --size 2,65536
 //	go run ./bench/compare --wire tcp --quick --against bench/results/tcp.csv
 //
-// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output. With --against it
-// writes only to --output, so that stored results stay. With --against the exit code is 1 if a
-// ratio got worse by more than noise. The exit code is 2 if nothing could be measured.
+// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output. With --against or
+// --measured it writes files only if --output is given, so that stored results stay. With --against
+// the exit code is 1 if a ratio got worse by more than noise. The exit code is 2 after any other
+// error.
 //
 // It draws the picture without a plotting library, because the fonts and formats of a library would
 // be dependencies of the whole module.

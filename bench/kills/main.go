@@ -21,7 +21,9 @@
 // all others have reported, and must then report that they were lost themselves. With --cut, which
 // needs root and ip, each rank is on its own host, a network namespace. The network is cut in two,
 // and each part must name all ranks of the other. Kills prints a table in Markdown. It exits with 1
-// if a rank hangs, names wrong ranks, or cannot continue.
+// if a rank hangs, names other ranks than the first survivor does, or cannot continue. It only
+// prints names that differ from the killed ranks, because others may name one rank before the next
+// is killed.
 package main
 
 import (

@@ -81,7 +81,8 @@ func (r *report) put(known *row) {
 const coreShare = 0.3
 
 // byCores reports whether the cores of the machine, which simulates all hosts, limit a cell, and
-// not its links: the same cell with unlimited links takes at least three tenths of the time.
+// not its links: its links are unlimited, or the same cell with unlimited links takes at least
+// three tenths of the time.
 func (r *report) byCores(of *row) bool {
 	free := of.cell
 	free.rate = 0

@@ -121,7 +121,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	return err
 }
 
-// stand receives one cast after the other, until ctx ends.
+// stand receives the casts of all callers, several at a time, until ctx ends.
 func (c *receiveCmd) stand(ctx context.Context, o cast.JoinOptions, std stdio) error {
 	l, err := c.listen(ctx, std.Getenv)
 	if err != nil {

@@ -90,7 +90,8 @@ func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // finish makes the rules, writes the files of the flags and prints the result. If the measurement
-// is too bad for rules, it writes no rules and returns an error with the reason.
+// is too bad for a model, and no candidates were to be timed, it writes no rules and returns an
+// error with the reason.
 func (t *tuned) finish(ctx context.Context) error {
 	c := t.cmd
 	if err := t.makeRules(ctx); err != nil {

@@ -198,8 +198,8 @@ func misfitWords(m *fit.Misfit) string {
 	return fmt.Sprintf("the model has %s µs, off by %.0f %% (allowed: %.0f %%)", threeDigits(m.Model/1e3), 100*m.Off, 100*m.Allowed)
 }
 
-// refusal returns an error if the measurement was too bad for a model and no rules were measured
-// either.
+// refusal returns an error if the measurement was too bad for a model and no candidates were to be
+// timed.
 func (t *tuned) refusal() error {
 	if len(t.misfits) == 0 || t.timed != nil {
 		return nil

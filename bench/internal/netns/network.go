@@ -114,7 +114,8 @@ func Execute(commands []string) error {
 	return nil
 }
 
-// Missing returns an error that lists the programs of commands that are not installed.
+// Missing returns an error that lists the programs of commands that are not installed. loss says
+// that packets are to be lost.
 func Missing(loss bool) error {
 	need := []string{"ip", "tc"}
 	if loss {

@@ -47,7 +47,7 @@ func ParseSize(text string) (int, error) {
 // Unlimited is the text of rate 0, which means a link without limit.
 const Unlimited = "unlimited"
 
-// Rate spells a rate in bits a second: in whole Mbit/s in the syntax of tc, or Unlimited.
+// Rate spells a rate in bits a second: in whole Gbit/s or Mbit/s in the syntax of tc, or Unlimited.
 func Rate(r int64) string {
 	switch {
 	case r == 0:

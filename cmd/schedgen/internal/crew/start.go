@@ -31,7 +31,7 @@ type Plan struct {
 }
 
 // Open opens the files and sockets that the processes of the ranks inherit. From here on this
-// process holds the coordinator's port. The plan must be closed. The error is an [inputError] if
+// process holds the coordinator's port. The plan must be closed. The error is an [InputError] if
 // the coordinator's address cannot be used.
 func (p *Plan) Open(ctx context.Context) (err error) {
 	if p.Job.Link.Transport == Mem {
@@ -110,7 +110,7 @@ func loopbackUp(a net.Addr) error {
 	return nil
 }
 
-// Close closes the files that only the ranks need. The caller closes the input and the trace. close
+// Close closes the files that only the ranks need. The caller closes the input and the trace. Close
 // may be called more than once.
 func (p *Plan) Close() {
 	for _, f := range []**os.File{&p.files.listener, &p.files.counters, &p.files.segment, &p.files.schedule} {

@@ -42,7 +42,7 @@ func NewTimes() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(time.
 
 // Record adds a time of ns nanoseconds to h, a histogram of [NewTimes].
 func Record(h *hdrhistogram.Histogram, ns int64) {
-	_ = h.RecordValue(min(max(ns, 1), int64(time.Hour))) // never fails within the bounds of newTimes
+	_ = h.RecordValue(min(max(ns, 1), int64(time.Hour))) // never fails within the bounds of NewTimes
 }
 
 // join records that a rank is connected and reports whether all are.
