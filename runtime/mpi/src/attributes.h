@@ -1,7 +1,7 @@
 /*
  * How an operation reaches its communicator. The library identifies a communicator by an attribute,
- * which the first collective operation on the communicator sets. So split, dup, create and free
- * need no special treatment: the attribute is not copied, and its deletion frees its data.
+ * which the first blocking collective operation on the communicator sets. So split, dup, create and
+ * free need no special treatment: the attribute is not copied, and its deletion frees its data.
  */
 /* The attribute is not copied: a duplicate has its own. */
 static int copy_attribute(handle comm, int k, void *extra, void *in, void *out, int *flag)

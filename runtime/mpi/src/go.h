@@ -1,7 +1,8 @@
 /*
  * The engine go: package runtime as a library in Go (runtime/mpi/goengine), with its own shared
  * memory and connections. The first communicator that is to use it opens it. Either all ranks of a
- * communicator use it, or none does; then the engine c performs the operations.
+ * communicator use it, or none does; then the engine c performs the operations, or, with the engine
+ * auto, MPI.
  */
 /* A collective operation. The library in Go has the same structure. */
 struct sg_go_call {

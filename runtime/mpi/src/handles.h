@@ -4,8 +4,8 @@
  *
  * The library does not use mpi.h, so that one binary serves all of them. A handle in a register is
  * a number of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In
- * memory, as in an array of requests, it has `handle_size` bytes. A pointer to a status is always
- * the constant that ignores it.
+ * memory, as in an array of requests, it has `handle_size` bytes. Where the library itself calls
+ * MPI, a pointer to a status is always the constant that ignores it; otherwise it is the program's.
  */
 typedef uintptr_t handle;
 

@@ -1,7 +1,8 @@
 /*
  * This library performs collective operations of an MPI program in place of MPI, without a change
  * to the program or to MPI. It is loaded before them (LD_PRELOAD), does nothing until the program's
- * first collective operation, and leaves to MPI every operation that it does not know.
+ * first collective operation (with SCHEDGEN_MPI=go, until the end of MPI_Init), and leaves to MPI
+ * every operation that it does not know.
  *
  * It is a single file for the compiler: the included files are in the same folder.
  */

@@ -5,7 +5,8 @@
  *
  * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length
  * counts the bytes of the message, of a rank's contribution, or of one block; for operations with
- * blocks of different lengths, it counts the bytes that this rank sends. Times are summed over the
+ * blocks of different lengths, it counts the bytes that this rank sends, or, in a scatterv,
+ * receives. It is 0 for an alltoallw and where that side is in place. Times are summed over the
  * ranks. The time of a nonblocking operation ends when the call returns.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
@@ -200,7 +201,7 @@ static void profile_end(void)
     inside--;
 }
 
-/* A function of MPI that only profiles take_. bytes is the length of the operation. */
+/* A function of MPI that calls take_ and times the call. bytes is the length of the operation. */
 #define PROFILE(name, operation, bytes, arguments, values) \
     __attribute__((visibility("default"))) int MPI_##name arguments \
     { \

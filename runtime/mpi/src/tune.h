@@ -150,7 +150,7 @@ static void tune_print(enum operation op, int bytes, const struct tuned r[TUNE_W
 
 /*
  * Reports whether an operation is measured at a length: blocks for and from all ranks must fit into
- * memory.
+ * memory, and a reduce-scatter needs a block of at least one int for each rank.
  */
 static int tune_fits(enum operation op, int bytes, int ranks)
 {
@@ -160,8 +160,9 @@ static int tune_fits(enum operation op, int bytes, int ranks)
 }
 
 /*
- * Measures all operations among all ranks, keeps the rules, and makes rank 0 write them. seconds is
- * the approximate duration. All ranks call it in the same operation.
+ * Measures the barrier and the operations with blocks of equal length among all ranks, keeps the
+ * rules, and makes rank 0 write them. seconds is the approximate duration. All ranks call it in the
+ * same operation.
  */
 static void tune(struct communicator *c, double seconds)
 {
