@@ -47,9 +47,9 @@ const Undefined = -1
 // Split takes a barrier and two exchanges, in which each rank sends some 32 and 38 bytes for each
 // other rank. Where Splits of several communicators with common processes run at the same time, the
 // second exchange is repeated until it is a Split's turn. At most 255 communicators made by Split
-// may be open at a process. If no number is free at all members of a new communicator, all ranks
-// get ErrTooMany, and c still works. If ctx ends before or during the call, c fails, as with any
-// operation.
+// and Dup may be open at a process. If no number is free at all members of a new communicator, all
+// ranks get ErrTooMany, and c still works. If ctx ends before or during the call, c fails, as with
+// any operation.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	return c.derive(ctx, "split", color, key)
 }

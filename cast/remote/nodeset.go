@@ -83,8 +83,11 @@ func (e *expansion) add(host string) error {
 	if e.seen[host] && e.named < maxNamed {
 		return nil
 	}
-	if len(e.hosts) == maxHosts || e.named >= maxNamed {
+	if len(e.hosts) == maxHosts {
 		return fmt.Errorf("hosts %q: more than %d", shortened(e.set), maxHosts)
+	}
+	if e.named >= maxNamed {
+		return fmt.Errorf("hosts %q: more than %d, counted with repetitions", shortened(e.set), maxNamed-1)
 	}
 	e.seen[host], e.hosts = true, append(e.hosts, host)
 	return nil

@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Connect  time.Duration     // time limit of connecting, in whole seconds; default 15 s
 	SSH      string            // ssh client with options, as a shell reads them; default "ssh"
-	Patience time.Duration     // how long a host may make no progress before its program runs; default 30 s, at least 2*Connect
+	Patience time.Duration     // how long a host may make no progress before its program runs; default 30 s; at least 2*Connect if that is set
 	Grace    time.Duration     // how long to wait for a closed session to end; default 5 s
 	Keep     bool              // a host that gets a copy keeps it, in ~/.local/bin
 	Said     func(line string) // gets lines of the standard error of the client and the program; may be nil

@@ -12,7 +12,7 @@ import (
 )
 
 // errVoid says that the open file is not sent.
-var errVoid = errors.New("it has changed while the sender read it")
+var errVoid = errors.New("the sender could not read it whole, or it changed meanwhile")
 
 // file writes a file. After a failure it leaves nothing, except a partial file if Target.Keep is
 // set.

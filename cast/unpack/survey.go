@@ -69,7 +69,7 @@ func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 		rec, err = s.next()
 	}
 	if s.quick = rec.Kind == record.Outline; err == nil && !s.quick && rec.Kind != record.Survey {
-		err = ErrFiles
+		err = errors.New("files or a stream came in place of a survey")
 	}
 	for err == nil {
 		if rec, err = s.next(); err != nil {

@@ -28,7 +28,7 @@ type castCmd struct {
 	Resume    bool          `help:"Send to each receiver only the data that it lacks, compared with its files and with those of a cast that broke off. Receivers need --resume, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
-	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for this time is lost; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks. If it comes back in time, it gets the rest after them."`
+	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for this time is lost; default 10s; 0: never. The others wait for it for 0.5s to 3s, and below 1 MB/s for the whole time. If it comes back in time, it gets the rest after them."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
 	Checksum  bool          `help:"With --dry-run: compare files at each host, and say which data it lacks. With --update, compare only sizes and times."`
 	JSON      bool          `name:"json" help:"Print an object."`

@@ -13,16 +13,16 @@ import (
 // paramFlags are the parameters of algorithms, except the number of ranks. A nil field is a flag
 // that was not given.
 type paramFlags struct {
-	Root   *int `placeholder:"R" help:"Root of a broadcast, scatter or gather; default 0."`
+	Root   *int `placeholder:"R" help:"Root of a collective that has one; default 0."`
 	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, or with verify every rank."`
-	Chunks *int `placeholder:"F" help:"Chunks of each block, or of the message of a broadcast; default 1, of bcast/symmetric P-1, of bcast/scatter-allgather P."`
+	Chunks *int `placeholder:"F" help:"Chunks of each block, or of the message of a broadcast; default 1; algorithms that cut a message or a vector into parts have up to P."`
 	treeFlags
 	hostsFlag
 }
 
 // treeFlags are the parameters of algorithms that build trees of a given degree.
 type treeFlags struct {
-	Degree *int `expert:"" placeholder:"N" help:"Degree n of the n-ary barriers; default P up to 16 ranks, 6 above."`
+	Degree *int `expert:"" placeholder:"N" help:"Degree n of an n-ary exchange; default of barriers P up to 16 ranks, 6 above; of allreduce/multiplying 3."`
 	FanIn  *int `expert:"" placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
 	FanOut *int `expert:"" placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
 }

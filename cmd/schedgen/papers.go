@@ -19,7 +19,7 @@ import (
 type papersCmd struct {
 	Figure     string `placeholder:"ID" complete:"figure" help:"Figure to make, such as 000/4, or a paper whose figures are made, such as 000; default all."`
 	List       bool   `help:"List the figures."`
-	Out        string `placeholder:"DIR" complete:"file" help:"Write a picture and a CSV file of each figure to DIR, which is created if it does not exist."`
+	Out        string `placeholder:"DIR" complete:"directory" help:"Write a picture and a CSV file of each figure to DIR, which is created if it does not exist."`
 	Seed       uint64 `default:"1" help:"Seed of losses and arrivals."`
 	Real       bool   `name:"run" help:"Also run ranks of this machine, for figures that have something to run."`
 	Iterations int    `default:"500" placeholder:"N" help:"With --run: operations to time for each point; default 500."`

@@ -20,8 +20,8 @@ type rankTuneCmd struct {
 // Help is the long help text.
 func (rankTuneCmd) Help() string {
 	return `Measures as "schedgen tune" does, but between two hosts of a cluster. Start it once on each host, with
-the same flags. A launcher may set --rank and -p by its variables: mpirun, srun, torchrun or
-Kubernetes. Rank 0 prints the times of messages and the resulting rules, and writes the files.
+the same flags. A launcher may set --rank and -p by its variables: mpirun, srun, flux run,
+PALS, torchrun or Kubernetes. Rank 0 prints the times of messages and the resulting rules, and writes the files.
 
 The rules are for one rank on each host, and for hosts that are all as far from each other as these
 two. Programs read them by SCHEDGEN_RULES or --rules, which must be the same at all ranks.

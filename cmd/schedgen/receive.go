@@ -17,7 +17,7 @@ import (
 // receiveCmd is the verb receive, which receives a cast from another host.
 type receiveCmd struct {
 	From      string `placeholder:"HOST:PORT" help:"Address of the sender."`
-	Listen    string `placeholder:"HOST:PORT" help:"Wait for calls at this address (schedgen cast --call), and receive one cast after the other. Senders call port 7718 by default. The word systemd means the socket that systemd passes."`
+	Listen    string `placeholder:"HOST:PORT" help:"Wait for calls at this address (schedgen cast --call), and receive one cast after the other, up to four at once. Senders call port 7718 by default. The word systemd means the socket that systemd passes."`
 	To        string `placeholder:"DIR" complete:"directory" help:"Directory for the files; it is created if it does not exist. With --exec, working directory of the command."`
 	Exec      string `placeholder:"COMMAND" help:"Shell command that reads the stream of a cast from its standard input."`
 	Then      string `placeholder:"COMMAND" help:"Shell command that runs in DIR when all files are there."`

@@ -57,8 +57,8 @@ each rule tells whether the gain was measured or modelled, and how large it is.
 
 The model makes no rules from a bad measurement: if one of the four times of a message is uncertain
 by more than 25 % at some size, or is off by more than 10 % beyond its interval from a model in which
-longer messages never take less. Then tune prints which times are off and by how much, leaves the
-file of --rules unchanged, and exits with 1 unless -p has measured rules.
+longer messages never take less. Then tune prints which times are off and by how much, and
+makes no modelled rules. Without -p, it leaves the file of --rules unchanged and exits with 1.
 
 Modelled rules are for one rank on each host, without multicast. Measured rules are for the measured
 ranks, which are on one host unless --netns is given. docs/tuning.md describes the measurement and
