@@ -64,6 +64,26 @@ func BenchmarkBcast(b *testing.B) {
 	}
 }
 
+// BenchmarkPublish publishes a message at every rank and takes those of the others.
+func BenchmarkPublish(b *testing.B) {
+	for _, alg := range []string{"anycast/skip-ring", "anycast/circulant", "anycast/mcast-acktree"} {
+		b.Run(fmt.Sprintf("%s/ranks=4", alg), func(b *testing.B) {
+			const ranks = 4
+			collectives(b, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: alg}}}, func(c *runtime.Comm, buf []byte) error {
+				if err := c.Publish(context.Background(), buf); err != nil {
+					return err
+				}
+				for range ranks - 1 {
+					if _, err := c.Next(context.Background()); err != nil {
+						return err
+					}
+				}
+				return nil
+			}, 64)
+		})
+	}
+}
+
 // BenchmarkDup makes a communicator and closes it.
 func BenchmarkDup(b *testing.B) {
 	for _, size := range []int{2, 8, 32} {
