@@ -1,11 +1,11 @@
 package ir
 
 // arena cuts slices from larger blocks, so a schedule of a million rules does not need a million
-// allocations. Each block is at most as large as all earlier blocks together, so the arena
-// allocates at most twice what its callers ask for.
+// allocations. The length of the blocks doubles from firstBlock to lastBlock. A slice that is
+// longer than the next block gets a block of its own length.
 type arena[T any] struct {
 	free []T
-	next int // length of the next block
+	next int // length of the last block, unless one slice needed a longer one; 0 before the first
 }
 
 const (

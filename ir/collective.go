@@ -381,7 +381,7 @@ func (c *Collective) InputBlocks(ranks int) int {
 }
 
 // SourceBlocks returns how many blocks the source buffer of a rank has: the blocks that the rank
-// contributes and the blocks that it holds at enter.
+// contributes and the blocks that it holds at enter. The collective must have blocks.
 func (c *Collective) SourceBlocks(ranks, root, rank int) int {
 	return c.InputBlocks(ranks) + c.Held(ranks, root, rank).Count
 }
@@ -402,11 +402,11 @@ func (h *Header) InputChunks() int {
 }
 
 // InputOf returns the index of the part of each contribution that is folded into chunk k:
-// x<InputOf(k)> goes into c<k>.
+// x<InputOf(k)> goes into c<k>. The collective must fold contributions.
 func (h *Header) InputOf(k int) int { return k % h.InputChunks() }
 
 // FoldedRanks returns the number of ranks whose contributions are folded into chunk k. These are
-// the ranks from 0 on.
+// the ranks from 0 on. It is 0 if no contributions are folded into the chunk.
 func (h *Header) FoldedRanks(k int) int {
 	if c := h.Row(); c != nil && c.Folded != nil {
 		return c.Folded(h.Ranks, k/h.BlockChunks())

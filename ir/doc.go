@@ -65,8 +65,8 @@
 // first form that can express a schedule:
 //
 //	schedgen/1   broadcasts, anycasts, and barriers without chunks, all without recovery
-//	schedgen/2   these with recovery
-//	schedgen/3   barriers that multicast: "chunks":1, a chunk of no bytes that no rank holds at first
+//	schedgen/2   broadcasts and anycasts with recovery
+//	schedgen/3   barriers that multicast: "chunks" is a number of chunks without bytes
 //	schedgen/4   all other collectives, messages of several slots, and folds; in the header
 //	             "recovery", and "root":0 for a collective without a root; "values", a rank's number
 //	             of partial results

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxString bounds a string of the document in bytes. The longest legal string is a name of MaxName
-// bytes that are all spelled as escapes.
+// maxString bounds a string of the document, in bytes after its escapes are decoded. Legal strings
+// are much shorter: the longest is a name of MaxName bytes.
 const maxString = 256
 
 // jsonScanner reads the values of a JSON document whose structure its caller knows. It keeps the

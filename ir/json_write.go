@@ -11,7 +11,7 @@ import (
 // schedule that they can express.
 const (
 	Format         = "schedgen/1" // bcast, barrier and anycast
-	FormatRecovery = "schedgen/2" // the same with recovery
+	FormatRecovery = "schedgen/2" // bcast and anycast with recovery
 	FormatBarrier  = "schedgen/3" // a barrier that multicasts: it has chunks
 	FormatBlocks   = "schedgen/4" // any other collective, several slots in one message, or folds
 )

@@ -7,7 +7,7 @@ package ir
 const (
 	MaxRanks  = 1 << 20 // ranks of a schedule
 	MaxChunks = 1 << 28 // chunks of all blocks; an alltoall among 16,384 ranks has as many
-	// signals of one rank: enough for a flag from every rank and a request for every chunk
+	// signals of one rank: enough for a flag from every rank and a request for each of 2^20 chunks
 	MaxSignals = 1 << 22
 	MaxValues  = 1 << 22   // partial results of one rank
 	MaxParam   = 1<<30 - 1 // the value of a parameter

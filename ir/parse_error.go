@@ -7,7 +7,7 @@ import "fmt"
 type ParseError struct {
 	Line   int    // line of the fault, from 1
 	Col    int    // column of the fault in bytes, from 1
-	Offset int64  // bytes before the fault
+	Offset int64  // bytes before the fault; only ParseJSON and ParseText set it
 	Path   string // JSON only: the place in the document, such as programs[3].rules[1].do[0].to
 	Msg    string // what is wrong and what was expected
 	Err    error  // the cause, such as the error of the underlying reader; may be nil

@@ -4,8 +4,8 @@ import "strconv"
 
 // Slot names one single-assignment place of a rank: the pseudo-slot Enter, a chunk of the
 // operation, a signal, a partial result, or a part of the rank's own contribution. The three top
-// bits hold the kind, and the others hold the index. So a slot is one machine word, and slots
-// compare with ==.
+// bits hold the kind, and the others hold the index. So a slot takes four bytes, and slots compare
+// with ==.
 type Slot uint32
 
 // Kind is the kind of a Slot.

@@ -9,8 +9,8 @@ type form struct {
 	mix           bool // it folds
 }
 
-// types are the types of steps. In their names, a first r is receive, other r's are reduce, c is
-// copy, and a last s is send.
+// types are the types of steps: nop does nothing, cpy copies, and re reduces. In the other names, a
+// first r is receive, further r's are reduce, c is copy, and a last s is send.
 var types = []string{"nop", "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re"}
 
 var forms = map[string]form{
