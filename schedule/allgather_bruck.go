@@ -8,9 +8,9 @@ import "math/bits"
 // blocks, also the minimum.
 //
 // The paper rotates the blocks at the end. That is not necessary here, because blocks have numbers.
-// A round that sends only the own block waits for nothing. If P is one more than a power of two,
-// the last round is such a round. Then a rank is done a round earlier if it can send two messages
-// at once.
+// A round waits only for the blocks that it sends. For 2^k < P ≤ 3·2^(k-1), the last round sends
+// none of the blocks that the round before it brings. So a rank that can send two messages at once
+// is done a round earlier.
 func allgatherBruck() Algorithm {
 	s := spread{rounds: logRounds}
 	s.sends = func(l layout, v, i int) (to, first, hosts int) {

@@ -4,7 +4,7 @@ import "math/bits"
 
 // circulant is a rootless broadcast on the circulant graph of the powers of two: rank r has the
 // channels r+2^k modulo P for 2^k < P, and a message follows the binomial tree rotated to its
-// origin. Any origin reaches every rank in ⌈log2 P⌉ hops, about half of the skip ring's worst case.
+// origin. Any origin reaches every rank in ⌊log2 P⌋ hops, about half of the skip ring's worst case.
 // A rank has ⌈log2 P⌉ channels, in place of two on average.
 //
 // A rank puts to the largest sub-tree first, counted in existing ranks. In LogGP no order is

@@ -8,8 +8,9 @@ package schedule
 //
 // A receiver that has lost the multicast does not know that there was one. So for a message by
 // itself only acknowledgements reveal a loss (§3): a parent misses the acknowledgement of a child,
-// or gets one that it cannot match to a message. In a stream of messages a later one reveals it,
-// too, and a rank asks its parent for what it lacks: see spread in package runtime/core.
+// or gets one that it cannot match to a message. In a stream of messages a later message reveals
+// the loss, too, and a rank asks its parent for the messages that it lacks: see package
+// runtime/core/publish.
 //
 // The overlay is the tree of acknowledgements, on the channels of anycast/circulant. Messages go
 // down it if they are too long to be multicast.

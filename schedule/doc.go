@@ -27,6 +27,13 @@
 // name the tree that the schedule folds. Schedules with the same number of ranks and the same tree
 // give the same bits. So a program may choose among them by the length of a vector.
 //
+// # Rounds
+//
+// The comments on algorithms count the rounds of the algorithm, as the papers do. The command
+// schedgen cost counts the messages that depend on each other: a rank may send any number of
+// messages at once. So it reports fewer rounds if a round sends nothing that the round before it
+// has brought.
+//
 // # Order
 //
 // The puts of a rule leave one behind the other, so their order decides when the last rank is done.
@@ -42,8 +49,8 @@
 //
 // # Adding an algorithm
 //
-// An algorithm is one file with a function that returns its [Algorithm], one line in [Algorithms],
-// and one test file that calls the conformance suite. Its size function counts rules, slots and
-// actions. Its fill function writes them into an arena of exactly that size. An algorithm that
-// folds has a write function instead of both. It runs once to count and once to write.
+// An algorithm is one file with a function that returns its [Algorithm], one line in the list in
+// registry.go, and one test file that calls the conformance suite. Its size function counts rules,
+// slots and actions. Its fill function writes them into an arena of exactly that size. An algorithm
+// that folds has a write function instead of both. It runs once to count and once to write.
 package schedule

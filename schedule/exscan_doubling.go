@@ -1,7 +1,7 @@
 package schedule
 
 // exscanDoubling is scan/doubling in which a rank keeps a second partial result, without its own
-// contribution. That makes two folds a round.
+// contribution. That makes at most two folds a round.
 func exscanDoubling() Algorithm {
 	return Algorithm{
 		Name:       "exscan/doubling",

@@ -2,8 +2,8 @@ package schedule
 
 // exscanSkip123 is the exclusive scan of J. L. Träff (2025) with skips 1, 2, 3, 6, 12 … . After two
 // rounds a rank has the fold of the three ranks before it. From then on it puts this partial
-// result, without its own contribution, because the rank 3 after it needs exactly that. It takes
-// one fold a round and one more.
+// result, without its own contribution, because the rank 3 after it needs exactly that. A rank
+// makes at most one fold a round.
 func exscanSkip123() Algorithm {
 	return Algorithm{
 		Name:       "exscan/skip-123",

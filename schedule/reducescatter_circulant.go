@@ -2,12 +2,12 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// reduceScatterCirculant is the reduce-scatter of J. L. Träff (2024). It takes ⌈log2 P⌉ rounds, and
-// every rank sends P-1 blocks. Both are the minimum, for every P. A rank has a partial result of
-// each block; R[i] belongs to the block i after its own. In a round, s' partial results are left.
-// The rank puts the upper half, R[s] … R[s'-1] with s = ⌈s'/2⌉, to the rank s after it, and folds
-// what it gets into R[0] … . So contributions are folded in a rotated order of the ranks, and the
-// operation must commute.
+// reduceScatterCirculant is the reduce-scatter of J. L. Träff (2024). It takes ⌈log2 P⌉ rounds of
+// one message a rank, and every rank sends P-1 blocks. Both are the minimum, for every P. A rank
+// has a partial result of each block; R[i] belongs to the block i after its own. In a round, s'
+// partial results are left. The rank puts the upper half, R[s] … R[s'-1] with s = ⌈s'/2⌉, to the
+// rank s after it, and folds what it gets into R[0] … . So contributions are folded in a rotated
+// order of the ranks, and the operation must commute.
 func reduceScatterCirculant() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/circulant",

@@ -1,6 +1,6 @@
 package schedule
 
-// scanDoubling is a scan in which, in round i, a rank puts the fold of the 2^i ranks up to itself
+// scanDoubling is a scan in rounds. In round i a rank puts the fold of the 2^i ranks up to itself
 // to the rank 2^i after it. That rank folds it on the left of its own.
 func scanDoubling() Algorithm {
 	return Algorithm{

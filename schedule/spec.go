@@ -41,7 +41,7 @@ func (s *Spec) Algorithm() Algorithm { return s.alg }
 func (s *Spec) Params() Params { return s.params }
 
 // Header returns the header of the schedule. Its Params are the parameters that change the
-// algorithm: degree, or fan-in and fan-out, and hosts unless the schedule is flat.
+// algorithm: degree, or fan-in and fan-out, and hosts unless Params.Hosts is 0.
 func (s *Spec) Header() ir.Header {
 	h := ir.Header{
 		Collective: s.alg.Collective,
@@ -136,7 +136,9 @@ func (s *Spec) sizeOf(n node) size {
 }
 
 // Relays reports whether a rank may get a block that it neither holds nor wants, to pass it on, as
-// masters of hosts do. [ir.Header.Relays] decides the same from the programs.
+// masters of hosts do. It knows only the algorithm and the parameters. So it also returns true for
+// some schedules in which no rank gets such a block, such as barriers with hosts.
+// [ir.Header.Relays] decides exactly, from the programs.
 func (s *Spec) Relays() bool {
 	row := s.alg.Row()
 	return (s.alg.relays || s.params.Hosts != 0) && !row.Everywhere(s.params.Ranks, s.params.Root)

@@ -10,7 +10,7 @@ const longMessage = 64 << 10
 // on two cores (docs/performance.md, "What the library chooses").
 const (
 	inWindows = 8<<10 + 1  // bytes: all ranks can read shorter messages in place
-	inRings   = 64<<10 + 1 // bytes: messages from inWindows up to this length go through rings
+	inRings   = 64<<10 + 1 // bytes: from inWindows on shorter messages go through rings
 	longLocal = 256 << 10  // bytes: from this length on the number of copies matters
 	crowd     = 24         // ranks: from this number on only a few run at a time
 	linearTo  = 64         // ranks: the root alone sends to at most so many
@@ -21,7 +21,7 @@ const (
 const (
 	oneStep    = 7       // ranks: below this, one step in which all ranks tell all others is fastest
 	stepDegree = 4       // degree of dissemination from oneStep ranks on
-	spreadTo   = 65      // ranks: with more, connections of each rank to all others cost more than they bring
+	spreadTo   = 65      // ranks: from here on connections to all others cost more than they bring
 	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
 
@@ -50,7 +50,7 @@ const (
 
 // For collectives that fold.
 const (
-	// bytes: in shared memory, up to here one rank folds everything, or all ranks do
+	// bytes: in shared memory, for vectors shorter than this one rank folds everything, or all do
 	inMemory  = 16<<10 + 1
 	starFrom  = 12        // ranks: from here on one rank folds everything rather than all ranks
 	twoShotTo = 16        // ranks: with more, there are too few lines for their pieces

@@ -17,7 +17,8 @@ type Candidate struct {
 	Time      sim.Time        // when the last rank returns; sim.Never: too large to compute
 }
 
-// Bounds of schedules that run in the model. A million deliveries take about a second.
+// Bounds of schedules that run in the model. They hold for the number of actions, and for the
+// number of ranks times the number of chunks of a block. A million deliveries take about a second.
 const (
 	maxDeliveries = 1 << 20
 	maxSearched   = 1 << 17 // with parameters that a search tries
@@ -25,8 +26,8 @@ const (
 
 // Cost returns the time when the last rank returns from an operation in case c, on the case's
 // hosts, in a model of package sim. It returns sim.Never if the schedule has more than 2^20
-// deliveries. A multicast is one send, and none is lost. The error comes from schedule.New or
-// sim.Run.
+// actions, or if the number of ranks times the number of chunks of a block is larger. A multicast
+// is one send, and none is lost. The error comes from schedule.New or sim.Run.
 func Cost(name string, p schedule.Params, c Case, m sim.Model) (sim.Time, error) {
 	of, err := priced(name, p, &c, m, maxDeliveries)
 	return of.Time, err
@@ -40,7 +41,7 @@ func (c *Case) modelled() int {
 	return c.Hosts
 }
 
-// priced returns a candidate. It leaves out the time if the schedule has more than most deliveries.
+// priced returns a candidate. Its time is sim.Never if the schedule exceeds the bound most.
 func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (Candidate, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
@@ -81,9 +82,11 @@ func Choose(c Case, m sim.Model) (Candidate, error) {
 // between masters. Otherwise every message costs the same, and the model cannot say whether masters
 // are worthwhile.
 //
-// The search tries numbers of chunks that grow by a factor of 1.4. It tries degrees and fans near
-// the roots of the number of ranks, where the number of steps drops. It tries only schedules of at
-// most 2^17 deliveries.
+// The search starts with the default parameters, and then tries others. It tries numbers of chunks
+// that grow by a factor of 1.4. It tries degrees and fans near the roots of the number of ranks,
+// where the number of steps drops. A schedule with other than default parameters may have at most
+// 2^17 actions. Compare ignores Memory, Rings, Ordered and Reproducible of the case. The error is
+// as for Cost.
 func Compare(c Case, m sim.Model) ([]Candidate, error) {
 	var all []Candidate
 	for _, alg := range schedule.Algorithms() {
@@ -192,7 +195,7 @@ const smallGroupFans = 32
 
 // fans returns degrees or fans in 1 … most to try for a group. For a small group it returns all of
 // them. Otherwise it returns the numbers up to 8, and for each number of steps the least number
-// that is enough.
+// that is enough and the number below it.
 func fans(group, most int) (values []int) {
 	most = max(most, 1)
 	for v := 1; v <= most && (group <= smallGroupFans || v <= 8); v++ {

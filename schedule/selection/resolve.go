@@ -7,7 +7,7 @@ import (
 
 // In returns the parameters of an algorithm in a case. p holds the parameters that a rule gives it.
 // If p does not fix the number of chunks, Chunks decides, with multicast datagrams of datagram
-// bytes.
+// bytes. The error is a *schedule.NameError.
 func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, error) {
 	in := schedule.Params{Ranks: c.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks, Hosts: p.HostsFor(c)}
 	if _, err := schedule.New(algorithm, schedule.Params{Ranks: 1}); err != nil {

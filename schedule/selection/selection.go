@@ -19,8 +19,8 @@ type Case struct {
 	Bytes     int
 	Multicast bool // the network multicasts
 	Memory    bool // all ranks share memory, and copy long chunks directly from the sender's buffer
-	// Rings goes with Memory. It says that on their machine such copies are slow, compared with a
-	// ring that all ranks read.
+	// Rings goes with Memory. It says that on the ranks' machine such copies are slow, compared
+	// with a ring that all ranks read.
 	Rings bool
 	// Hosts is the number of hosts if they have several ranks each, in blocks. It is 0 for one
 	// host, for one rank on each, and if it is unknown.

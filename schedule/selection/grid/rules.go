@@ -34,7 +34,8 @@ func (g *Grid) Cases() []selection.Case {
 }
 
 // Rules returns the rules of a grid. There are none if no choice is worth a rule. No two rules fit
-// the same case. Rules asks for cells in the order of Cases.
+// the same case. Rules asks for cells in the order of Cases. It fails if the numbers of ranks or
+// the sizes do not ascend, or if the source fails.
 func (g *Grid) Rules(of Source) ([]selection.Rule, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (g *Grid) Rules(of Source) ([]selection.Rule, error) {
 
 // Table returns a table of the rules of grids. If two rules fit a case, the first one decides.
 // After the rules of each collective it adds one that leaves all other cases to the built-in rules.
+// The error is as for [selection.New].
 func Table(rules []selection.Rule) (*selection.Rules, error) {
 	var all []selection.Rule
 	for _, row := range ir.Collectives() {
