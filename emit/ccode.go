@@ -29,7 +29,8 @@ func writeC(w io.Writer, s *ir.Schedule, o Options) error {
 
 // WriteCParts writes the parts of a C file of format c that belong to s: its tables and its
 // function. A file with one copy of engine.Interpreter and engine.MPI may have the parts of many
-// schedules. Then Options.Package must give each of them its own name.
+// schedules. Then Options.Package must give each of them its own name. The error wraps an [*Unfit]
+// if the format cannot express s.
 func WriteCParts(w io.Writer, s *ir.Schedule, o Options) error {
 	c, err := newCWriter(s, o)
 	if err != nil {

@@ -64,8 +64,8 @@ func (x Extract) check(ranks int) error {
 	return nil
 }
 
-// A picture shows all ranks if there are at most wholeRanks. From crowdRanks on, it must also have
-// at most wholeRounds rounds and at most crowdArrows arrows for each rank.
+// A picture shows all ranks if there are at most wholeRanks. With more than crowdRanks, it must
+// also have at most wholeRounds rounds and at most crowdArrows arrows for each rank.
 const (
 	wholeRanks  = 32
 	wholeRounds = 24

@@ -121,7 +121,8 @@ func (g *goal) labels(rank int, slots []ir.Slot) []string {
 	return out
 }
 
-// sends returns the number of messages that the rule sends.
+// sends returns the number of messages and folds of the rule. A multicast counts once for each
+// other rank.
 func (g *goal) sends(rank int, r *ir.Rule) int {
 	n := 0
 	for message := range messages(r.Do) {
@@ -163,7 +164,8 @@ func (g *goal) sets(rank int, s ir.Slot, label string, part int) {
 	}
 }
 
-// chunkBytes returns the length of a chunk of a block.
+// chunkBytes returns the length of a chunk of a block, at least 1: LogGOPSim crashes on messages
+// without bytes.
 func (g *goal) chunkBytes(part int) int {
 	lo, hi := ir.ChunkBounds(g.size, max(g.s.BlockChunks(), 1), part)
 	return max(hi-lo, 1)

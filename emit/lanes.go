@@ -11,7 +11,7 @@ import (
 const margin = 8
 
 // Columns between lanes: the minimum for arrows, the room for labels on the right if arrows are too
-// short to carry theirs, and the maximum.
+// short to carry theirs, and the maximum unless labels in the arrows need more.
 const (
 	minPitch   = 3
 	rightLabel = 10

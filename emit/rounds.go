@@ -32,7 +32,8 @@ const (
 
 // Rounds draws s for a terminal: ranks across, rounds down, and an arrow for every transfer. If s
 // does not fit the width or would be unreadable, Rounds draws an extract. If even that takes more
-// than a few hundred lines, Rounds sums up the rounds. The drawing says so.
+// than a few hundred lines, Rounds sums up the rounds. The drawing says so. Rounds fails if o.Width
+// is above MaxWidth, or if o.Extract or s names ranks or slots that do not exist.
 func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
 	if o.Width <= 0 {
 		o.Width = 80

@@ -17,10 +17,10 @@ const (
 	maxStretch = 110 // how much wider than necessary a band may be
 )
 
-// Transfers of a round and class are straight arrows while that stays readable. No rank may have
-// more than maxFan, and there may be at most maxPerRank for each rank that takes part. Fans of
-// wideFan or more must together not reach over all ranks more than maxSpans times, unless all share
-// a rank. Otherwise the transfers hang on trunks.
+// Transfers of a round and class are straight arrows while that stays readable. Otherwise they hang
+// on trunks, as multicasts always do. No rank may have more than maxFan arrows, and there may be at
+// most maxPerRank for each rank that takes part. If a fan has wideFan arrows or more, the fans must
+// together reach over all ranks at most maxSpans times, and must not all share a rank.
 const (
 	maxFan     = 6
 	maxPerRank = 2

@@ -14,8 +14,8 @@ import (
 // folded everything that includes x<k>. A runtime can delay the write or copy the part. The check
 // says whether it must.
 //
-// A rank that reads a part only once has done so before it gets the result, if the result includes
-// the part. Check contributes has shown that it does, and there is no other way.
+// If a rank reads a part only once and the result includes the part, the rank has read it before it
+// gets the result. The check contributes has shown that the result includes the part.
 var inPlace = Check{
 	Name:    "in-place",
 	Summary: "a note, or a proof if the algorithm promises it: no rank gets a result before its contribution has been read, so the two may share memory",

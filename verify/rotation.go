@@ -537,7 +537,8 @@ func (a runs) shifted(by, n int32) runs {
 	return low
 }
 
-// ahead does the same as [runAhead.look]. ok is false if a flag could be set too soon.
+// ahead does the same as [runAhead.bound] does for all ranks. ok is false if a flag could be set
+// too soon.
 func (q *quotient) ahead() (ahead runAhead, ok bool) {
 	seed := runs{{0, 1}}
 	all := run{0, int32(q.s.Ranks)}

@@ -84,5 +84,5 @@ func (sub *subject) eachLack(rank int, r *ir.Rule, first bool, f func(on int)) {
 	}
 }
 
-// waitingFor returns the rules that wait for a slot.
+// waitingFor returns the slots for which the given slot waits.
 func (st *stuck) waitingFor(slot int64) []int32 { return st.waits[st.start[slot]:st.start[slot+1]] }
