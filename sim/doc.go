@@ -51,8 +51,8 @@
 // A fold takes the CPU for Config.Fold times the bytes of all its operands but the first. A copy of
 // one operand takes Config.Fold times its bytes. A fold is like work: it begins when its rule is
 // ready and the CPU is free, and does not wait for the interface. With a Config.Fold of 0 folds
-// take no time. In a schedule of another program a fold has two operands. A contribution or a partial result that a rank sends under another name is as long
-// as the chunk to which it belongs.
+// take no time. In a schedule of another program a fold has two operands. A contribution or a
+// partial result that a rank sends under another name is as long as the chunk to which it belongs.
 //
 // # Multicasts
 //
@@ -78,12 +78,12 @@
 // and everything that its rules have sent is handed over.
 //
 // Repairs run if Config.Repair gives the base timeout. A repair waits for a multiple of it (paper
-// 002, section 3.3.4). It is repeated at most 64 times while it is needed. Its waits double, up to
-// 64 base timeouts. A rank that has not begun all its earlier sends postpones the repair, and the
-// wait doubles then, too. So repairs of one rank that are due together are made after 1, 2, 4 …
-// times their wait. Package runtime/core is more patient. It postpones repairs that put chunks
-// until earlier frames have left and then once more, so it makes them after 1, 4, 16 … times their
-// wait.
+// 002, section 3.3.4). It is made at most 64 times, while it is needed. Its waits double, up to 64
+// base timeouts, or stay as they are if they are longer. A rank that has not begun all its earlier
+// sends postpones the repair, and the wait doubles then, too. So repairs of one rank that are due
+// together are made after 1, 2, 4 … times their wait. Package runtime/core is more patient. It
+// postpones repairs that put chunks until earlier frames have left and then once more, so it makes
+// them after 1, 4, 16 … times their wait.
 //
 // Requests and answers beside the rules (ir.Recovery) are not modelled. Package runtime/simnet
 // models them, with the core that real ranks run.

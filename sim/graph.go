@@ -33,9 +33,9 @@ const unheard = -1
 
 // OfGraph returns the programs of a schedule of another program. Each message is a signal of its
 // receiver, with the length in the file, in units of unit bytes. Local work takes the CPU of its
-// rank for the time in the file, and a fold takes it for Config.Fold a byte. OfGraph fails with a [*dag.Fault] if the graph cannot run to its
-// end or if its run depends on timing. It fails with another error if a rank has several CPUs or
-// interfaces, or if something is too long.
+// rank for the time in the file, and a fold takes it for Config.Fold a byte. OfGraph fails with a
+// [*dag.Fault] if the graph cannot run to its end or if its run depends on timing. It fails with
+// another error if a rank has several CPUs or interfaces, or if something is too long.
 func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	if len(g.Ranks) < 1 || len(g.Ranks) > ir.MaxRanks {
 		return nil, fmt.Errorf("%d ranks: must be in 1..%d", len(g.Ranks), ir.MaxRanks)

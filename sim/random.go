@@ -1,8 +1,8 @@
 package sim
 
 // A random value is a function of the seed, of its purpose and of two numbers. So nothing depends
-// on the order of draws. The function is splitmix64 (Steele, Lea and Flood 2014) of the sum of
-// these, each times an odd number.
+// on the order of draws. The function adds them one after the other, each times an odd number
+// except the seed, and mixes the bits after each as splitmix64 does (Steele, Lea and Flood 2014).
 
 // purpose distinguishes draws with the same seed and numbers.
 type purpose uint64

@@ -126,7 +126,8 @@ func New(p Programs, c Config) (*Sim, error) {
 	return s, nil
 }
 
-// Run runs the operation with a seed.
+// Run runs the operation with a seed. It fails as [Run] does, or if the barrier before the
+// operation never ends.
 func (s *Sim) Run(seed uint64) (*Result, error) {
 	enters := make([]Time, len(s.e.ranks))
 	s.e.c.Arrival.times(enters, s.e.h.Root, seed)
@@ -176,5 +177,5 @@ const (
 	maxTime = 1 << 52
 	maxSum  = math.MaxInt64 / 2
 
-	maxRepair = 1 << 34 // 17 s; the longest wait is 64 times ir.MaxAfter of it
+	maxRepair = 1 << 34 // 17 s; the longest wait is ir.MaxAfter times as long
 )

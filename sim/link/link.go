@@ -4,7 +4,7 @@ package link
 
 import "github.com/schedgen/schedgen/sim/queue"
 
-// Link is one direction of a host's connection to the switch.
+// Link is one direction of a host's connection to the switch. T is a time in nanoseconds.
 type Link[T ~int64] struct {
 	Rate int64 `json:"rate,omitempty"` // bits per second; 0: without limit
 	// Queue is the largest number of bytes that wait or are being sent. The link drops a packet

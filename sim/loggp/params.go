@@ -31,8 +31,9 @@ type Params struct {
 // Defaults returns the default parameters of LogGOPSim.
 func Defaults() Params { return Params{L: 2500, O: 1500, Gap: 1000, GPerByte: 6} }
 
-// String returns the parameters as in the literature, such as "L=2500 o=1500 g=1000 G=6". The
-// parameters of messages on a host follow if they differ.
+// String returns the parameters as in the literature, such as "L=2500 o=1500 g=1000 G=6", in ns.
+// The time of a fold, in ns a byte, and the parameters of messages on a host follow if they are
+// set.
 func (p Params) String() string {
 	text := fmt.Sprintf("L=%d o=%d g=%d G=%d", p.L, p.O, p.Gap, p.GPerByte)
 	if p.Fold != 0 {

@@ -22,7 +22,7 @@ type Job struct {
 	Operation string
 	Algorithm string
 	Params    schedule.Params
-	Bytes     int
+	Bytes     int // length of the message; 0 for a barrier
 }
 
 // Runner starts ranks on this machine, times an operation, and returns the mean over iterations of
@@ -42,7 +42,7 @@ func List() []Entry {
 }
 
 // Find returns the figures with the given name: one figure by its ID, all figures of a paper by its
-// number, or all figures by "".
+// number, or all figures by "". It fails if there are none.
 func Find(name string) ([]Entry, error) {
 	if name == "" {
 		return List(), nil

@@ -53,7 +53,8 @@ const mpiCall002 = sim.Time(1900)
 // hopOf returns the time of a message of one byte.
 func hopOf(m sim.LogGP) sim.Time { return 2*m.O + m.L }
 
-// levels returns the depth of the binomial tree of p ranks.
+// levels returns the depth ⌈log2 p⌉ of the paper's binomial tree of p ranks. If p is no power of
+// two, the tree of bcast/mcast-acktree has a level less.
 func levels(p int) sim.Time { return sim.Time(bits.Len(uint(p - 1))) }
 
 // acked002 returns the model of the acknowledged multicast of p nodes: a multicast, and as many

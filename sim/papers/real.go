@@ -13,8 +13,8 @@ func (f *Figure) addMeasured(ctx context.Context, o Options, ranks []float64, cu
 	return f.runScaled(ctx, o, ranks, 0, 1, curves...)
 }
 
-// runScaled is like run for a figure whose X is fewer fewer than the number of ranks, and whose Y
-// is in units of unit µs.
+// runScaled is like addMeasured for a figure in which X plus fewer is the number of ranks, and Y is
+// in units of unit µs. xs are the values of X.
 func (f *Figure) runScaled(ctx context.Context, o Options, xs []float64, fewer int, unit float64, curves ...realCurve) error {
 	if o.Ranks == nil {
 		return nil
