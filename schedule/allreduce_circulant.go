@@ -11,7 +11,7 @@ func allreduceCirculant() Algorithm {
 		Collective: Allreduce,
 		Paper:      "Träff 2024",
 		Summary:    "reduce-scatter/circulant of P pieces, then the same rounds backwards with their results",
-		Messages:   "2P⌈log2 P⌉ puts of F/P … F/2 chunks",
+		Messages:   "2P⌈log2 P⌉ puts of F/P … F/2 chunks; F = P by default, a larger F has more",
 		Params:     unrootedParams(),
 		InPlace:    true,
 		chunks:     func(group int) int { return group },

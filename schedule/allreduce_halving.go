@@ -11,7 +11,7 @@ func allreduceHalving() Algorithm {
 		Collective: Allreduce,
 		Paper:      "Thakur 2005 §4.5",
 		Summary:    "round i: fold half of what remains with the rank whose number differs in bit i; then exchange results, backwards",
-		Messages:   "2(p2·log2 p2 + P-p2) puts of F/p2 … F/2 chunks, p2 the largest power of two up to P",
+		Messages:   "2(p2·log2 p2 + P-p2) puts of F/p2 … F/2 chunks, p2 the largest power of two up to P; F = p2 by default, a larger F has more",
 		Params:     unrootedParams(),
 		InPlace:    true,
 		RankOrder:  true,

@@ -15,7 +15,7 @@ func reduceHalving() Algorithm {
 		Collective: Reduce,
 		Paper:      "Thakur 2005 §4.4",
 		Summary:    "round i: fold half of what remains with the rank whose number differs in bit i; a binomial tree gathers the results",
-		Messages:   "p2·log2 p2 + P-1 puts of F/p2 … F/2 chunks, p2 the largest power of two up to P",
+		Messages:   "p2·log2 p2 + P-1 puts of F/p2 … F/2 chunks, p2 the largest power of two up to P; F = p2 by default, a larger F has more",
 		Params:     rootedParams(),
 		InPlace:    true,
 		RankOrder:  true,

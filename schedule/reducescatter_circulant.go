@@ -12,6 +12,7 @@ func reduceScatterCirculant() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/circulant",
 		Collective: ReduceScatter,
+		InPlace:    true,
 		Paper:      "Träff 2024",
 		Summary:    "round i: put the upper half of the partial results that remain to the rank as far after, fold the lower half",
 		Messages:   "F·P⌈log2 P⌉ puts of P-1 blocks a rank",

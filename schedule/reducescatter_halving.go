@@ -8,6 +8,7 @@ func reduceScatterHalving() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/halving",
 		Collective: ReduceScatter,
+		InPlace:    true,
 		Paper:      "Thakur 2005 §4.3",
 		Summary:    "round i: fold half of the blocks that remain with the rank whose number differs in bit i",
 		Messages:   "F(p2·log2 p2 + 2(P-p2)) puts, p2 the largest power of two up to P",

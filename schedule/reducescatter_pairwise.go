@@ -12,6 +12,7 @@ func reduceScatterPairwise() Algorithm {
 	return Algorithm{
 		Name:       "reduce-scatter/pairwise",
 		Collective: ReduceScatter,
+		InPlace:    true,
 		Paper:      "Thakur 2005 §4.3",
 		Summary:    "round i: its part of a block to the rank i after, when that of the round before has come",
 		Messages:   "F·P(P-1) puts",

@@ -172,7 +172,7 @@ var builtin = Rules{list: []Rule{
 		Reason: "links take the time, and all ranks fold a part"},
 	{Collective: schedule.Reduce, Algorithm: "reduce/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
-	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Algorithm: "reduce-scatter/linear",
+	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines + 1}, Algorithm: "reduce-scatter/linear",
 		Reason: "every rank reads its part of what all have where it is"},
 	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/star",
 		Reason: "one host: the fewest messages"},

@@ -62,15 +62,16 @@ func AtLeast(chunks, bytes int) int {
 
 // best returns the number of chunks with which the message takes the least time.
 func (m *Message) best() int {
-	if n, cut := m.folded(); n > 0 {
-		if cut && m.Most > 0 {
-			return n * max(1, m.pieces(m.Most)/n)
-		}
+	if n, cut := m.folded(); n > 0 && cut {
+		return m.multiple(n)
+	} else if n > 0 {
 		return n
 	}
-	switch {
+	switch a, _ := schedule.Named(m.Algorithm); {
 	case m.Algorithm == "bcast/symmetric":
 		return m.fragments()
+	case a.CutsItself():
+		return m.multiple(a.DefaultChunks(m.Ranks))
 	case m.Most > 0:
 		return min(m.pieces(m.Most), max(1, ir.MaxChunks/max(m.Blocks, 1)))
 	case m.Blocks > 1:
@@ -85,6 +86,14 @@ func (m *Message) best() int {
 		return m.pieces(min(m.Datagram, chunkBytes))
 	}
 	return m.pieces(chunkBytes)
+}
+
+// multiple returns n, or the multiple of n with which no chunk is much longer than Most.
+func (m *Message) multiple(n int) int {
+	if m.Most == 0 {
+		return n
+	}
+	return n * max(1, m.pieces(m.Most)/n)
 }
 
 // inMemory returns the number of chunks that ranks copy from the sender's buffer or put into rings.

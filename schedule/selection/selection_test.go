@@ -139,6 +139,10 @@ func TestChunksOfTheRootAlone(t *testing.T) {
 		require.Equal(t, want, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: n, Datagram: 1452}))
 	}
 	require.Equal(t, 32, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: 1 << 20, Links: true}))
+	for _, n := range []int{1, 64 << 10, 1 << 20} {
+		require.Equal(t, 16, selection.Chunks(selection.Message{Algorithm: "bcast/scatter-allgather", Ranks: 16, Bytes: n}), "a piece for each rank")
+	}
+	require.Equal(t, 64, selection.Chunks(selection.Message{Algorithm: "bcast/scatter-allgather", Ranks: 16, Bytes: 1 << 20, Most: 16 << 10}))
 }
 
 // TestChunksInMemory checks that chunks that ranks copy from the sender's buffer are long, and as
