@@ -268,10 +268,10 @@ func depth001(_ context.Context, o Options) (*Figure, error) {
 		X: Axis{Label: "ranks", Log: true}, Y: Axis{Label: "hops to the last rank"},
 		Series: append([]Series{
 			curve(short001(skipRing)+", farthest", Model, xs, func(x float64) float64 { return float64(SkipRingDepth(int(x))) }),
-			curve(short001(circulant)+", farthest", Model, xs, func(x float64) float64 { return float64(bits.Len(uint(x) - 1)) }),
+			curve(short001(circulant)+", farthest", Model, xs, func(x float64) float64 { return float64(bits.Len(uint(x)) - 1) }),
 		}, all...),
 		Notes: []string{"The paper: O(log n) on average. The model of the skip ring is its worst case, 2·log2 P - 2 hops, which it has where P is a power of two, and which bounds it elsewhere: up the levels from the origin and down on the other side. " +
-			"The circulant, ours, takes at most ⌈log2 P⌉ from every origin, for log2 P channels a rank in place of two on average."},
+			"The circulant, ours, takes ⌊log2 P⌋ from every origin, for log2 P channels a rank in place of two on average."},
 	}, nil
 }
 
