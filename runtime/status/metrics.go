@@ -24,8 +24,8 @@ type metric struct {
 var (
 	counters = []metric{
 		{"operations", "Collective operations completed.", func(s *runtime.State) float64 { return float64(s.Totals.Operations) }},
-		{"mcast_chunks", "Chunks of broadcasts that came by multicast first.", func(s *runtime.State) float64 { return float64(s.Totals.McastChunks) }},
-		{"put_chunks", "Chunks of broadcasts that came by put first.", func(s *runtime.State) float64 { return float64(s.Totals.PutChunks) }},
+		{"mcast_chunks", "Chunks of collective operations that came by multicast first.", func(s *runtime.State) float64 { return float64(s.Totals.McastChunks) }},
+		{"put_chunks", "Chunks of collective operations that came by put first.", func(s *runtime.State) float64 { return float64(s.Totals.PutChunks) }},
 		{"repairs", "Repair rules carried out.", func(s *runtime.State) float64 { return float64(s.Totals.Repairs) }},
 		{"doubled_signals", "Signals sent as datagrams too.", func(s *runtime.State) float64 { return float64(s.Totals.Doubled) }},
 		{"stale_frames", "Frames and datagrams dropped: of past operations, or not fitting.", func(s *runtime.State) float64 { return float64(s.Totals.Stale) }},
@@ -56,16 +56,16 @@ var (
 		{"mcast_bytes", "Bytes multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastBytes) }},
 		{"sent_datagrams", "Datagrams sent to one rank.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.DatagramFrames) }},
 		{"got_datagrams", "Datagrams received and looked at.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotDatagrams) }},
-		{"foreign_datagrams", "Datagrams dropped: of another communicator, or no frame.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Foreign) }},
-		{"torn_datagrams", "Datagrams dropped: cut short.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Torn) }},
+		{"foreign_datagrams", "Datagrams dropped: of another job, or not a frame.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Foreign) }},
+		{"torn_datagrams", "Datagrams dropped: cut short, or with inconsistent lengths.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Torn) }},
 		{"forged_datagrams", "Datagrams dropped: not from their sender's address.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Forged) }},
-		{"early_datagrams", "Datagrams dropped: too many were held.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Early) }},
+		{"early_datagrams", "Datagrams dropped: held ones beyond the transport's limit.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Early) }},
 		{"injected_losses", "Datagrams dropped by injected loss.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Injected) }},
 		{"unsendable_datagrams", "Datagrams that the system refused to send.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unsendable) }},
-		{"unauthenticated", "Datagrams dropped, and connections given up: not sealed with the ranks' key.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unauthenticated) }},
-		{"replayed_datagrams", "Datagrams dropped: sealed, but have come before, or are too old to tell.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Replayed) }},
+		{"unauthenticated", "Datagrams dropped and connections closed: not sealed with the ranks' key.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unauthenticated) }},
+		{"replayed_datagrams", "Datagrams dropped: sealed, but received before, too old to tell, or meant for other ranks.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Replayed) }},
 		{"groups", "Multicast groups joined for communicators.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Groups) }},
-		{"groups_refused", "Multicast groups that could not be joined.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GroupsRefused) }},
+		{"groups_refused", "Multicast groups that could not be joined, or in which nothing was received.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GroupsRefused) }},
 		{"rejected_connections", "Connections closed because they were not a rank's.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Rejected) }},
 	}
 )
