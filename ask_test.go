@@ -183,7 +183,7 @@ func TestAskErrorsAreOfBothPackages(t *testing.T) {
 	require.Equal(t, 2, rank.Rank)
 	require.Equal(t, []int{0, 1}, of.Answered)
 	require.Equal(t, below.Error(), of.Error())
-	require.True(t, strings.HasSuffix(err.Error(), "rank 2: no usable answer: it has not called Answer"), "%v", err)
+	require.True(t, strings.HasSuffix(err.Error(), "rank 2: no usable answer: it has no handler for questions"), "%v", err)
 	require.NoError(t, comms[0].Err())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -201,6 +201,6 @@ func TestAskErrorNamesAllRanksAtFault(t *testing.T) {
 	}
 	_, err := schedgen.Ask[int32](t.Context(), comms[0], []byte("all?"))
 	require.ErrorIs(t, err, schedgen.ErrUnanswered)
-	require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; none from rank 2 either")
+	require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; rank 2 has not answered either")
 	closeAll(t, comms)
 }

@@ -467,7 +467,7 @@ func TestWrongFolds(t *testing.T) {
 		{schedgen.Allreduce(ctx, c, []schedgen.Loc[complex64]{{}}, schedgen.MaxLoc), "maxloc of schedgen.Loc[complex64]: it is for Loc"},
 		{schedgen.Allreduce(ctx, c, six, compose), "compose of int32: it is a function on schedgen_test.affine"},
 		{schedgen.Allreduce(ctx, c, six, schedgen.Func("", true, nop)), "a function on int32 has no name"},
-		{schedgen.Allreduce(ctx, c, six, schedgen.Func("sum", true, nop)), "a function on int32 is named sum, as an operation"},
+		{schedgen.Allreduce(ctx, c, six, schedgen.Func("sum", true, nop)), "a function on int32 is named sum, like an operation"},
 		{schedgen.Allreduce(ctx, c, six, schedgen.Func[int32]("nothing", true, nil)), "nothing of int32: the function is nil"},
 
 		{schedgen.ReduceTo(ctx, c, six, six, sum, 0), "ReduceTo: rank 1 of 3: dst has 6 elements, want none: only the root, rank 0, gets the result"},

@@ -228,18 +228,18 @@ func (c *Comm) withAwaited(number uint64, v core.Vote, err error) error {
 	case v.Flags&agreeFlags != 0:
 		what = "its call of Agree"
 	case v.Flags&agreeBegin != 0:
-		what = "its word that it knows which ranks are left"
+		what = "its confirmation of the ranks that are left"
 	}
 	ranks, votes := c.core.Awaited(number)
 	switch {
 	case len(ranks) == 0:
 		return err
 	case !votes:
-		return fmt.Errorf("rank %d has not passed on the result, for which it may itself wait: %w", ranks[0], err)
+		return fmt.Errorf("rank %d has not passed on the result, and may still wait for it: %w", ranks[0], err)
 	case len(ranks) == 1:
-		return &RankError{Rank: ranks[0], Err: fmt.Errorf("%s has not come: %w", what, err)}
+		return &RankError{Rank: ranks[0], Err: fmt.Errorf("%s has not arrived: %w", what, err)}
 	}
-	return fmt.Errorf("a rank is late, one of ranks %v: %s has not come: %w", ranks[:min(len(ranks), maxNamed)], what, err)
+	return fmt.Errorf("one of ranks %v is late: %s has not arrived: %w", ranks[:min(len(ranks), maxNamed)], what, err)
 }
 
 // verdict is what Agree and Shrink wait for.

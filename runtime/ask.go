@@ -56,7 +56,7 @@ func (c *Comm) Answers(a Answering) error {
 		return err
 	}
 	if c.answering.how != nil {
-		return fmt.Errorf("%w: answers: the communicator has a handler; Dup makes a communicator for another", ErrInput)
+		return fmt.Errorf("%w: answers: the communicator already has a handler; Dup makes a communicator for another one", ErrInput)
 	}
 	c.answering.how = &a
 	c.drv.behind.setting.Lock()
@@ -95,7 +95,7 @@ func (c *Comm) Ask(ctx context.Context, question []byte) ([]byte, error) {
 		c.raise(err)
 		return nil, err
 	case c.answering.how == nil:
-		return nil, fmt.Errorf("%w: ask: this rank has not called Answers", ErrInput)
+		return nil, fmt.Errorf("%w: ask: this rank has no handler for questions", ErrInput)
 	case ctx.Err() != nil:
 		return nil, c.publishError("ask", context.Cause(ctx))
 	}

@@ -185,13 +185,13 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 	case row.Blocks == nil && len(call.Dst)+len(call.Src) > 0:
 		return 0, fmt.Errorf("it moves no bytes, but dst has %d and src %d", len(call.Dst), len(call.Src))
 	case call.Element < 0:
-		return 0, fmt.Errorf("elements of %d bytes", call.Element)
+		return 0, fmt.Errorf("elements of %d bytes: must not be negative", call.Element)
 	case (call.Fold != nil) != (row.Inputs != nil) && row.Inputs != nil:
 		return 0, errors.New("it folds contributions, but the call has no Fold")
 	case (call.Fold != nil) != (row.Inputs != nil):
 		return 0, errors.New("it folds nothing, but the call has a Fold")
 	case call.Fold != nil && (call.Fold.Kernel == nil || call.Fold.Element < 1 || call.Fold.Name == ""):
-		return 0, fmt.Errorf("the Fold has the name %q, elements of %d bytes and a kernel that is nil: %t", call.Fold.Name, call.Fold.Element, call.Fold.Kernel == nil)
+		return 0, fmt.Errorf("the Fold needs a name, elements of at least 1 byte and a kernel: its name is %q, its elements have %d bytes, and its kernel is nil: %t", call.Fold.Name, call.Fold.Element, call.Fold.Kernel == nil)
 	case call.Fold != nil && call.Element != 0 && call.Element != call.Fold.Element:
 		return 0, fmt.Errorf("elements of %d bytes, but those of the Fold have %d", call.Element, call.Fold.Element)
 	case call.Fold != nil && call.Counted && row.Inputs(2) < 2:
@@ -206,7 +206,7 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		element = call.Fold.Element
 	}
 	if len(call.Dst)%element != 0 || len(call.Src)%element != 0 {
-		return 0, fmt.Errorf("dst has %d bytes and src %d, which are not whole elements of %d", len(call.Dst), len(call.Src), element)
+		return 0, fmt.Errorf("dst has %d bytes and src %d, which are not whole elements of %d bytes", len(call.Dst), len(call.Src), element)
 	}
 	held, wanted := row.Held(c.size, call.Root, c.rank), row.Wanted(c.size, call.Root, c.rank)
 	if call.Fold != nil && call.Counted {
@@ -250,7 +250,7 @@ func blockBytes(dst, src, wanted, held int) (int, error) {
 	case held > 0 && src%held != 0:
 		return 0, fmt.Errorf("src has %d bytes, which are not %d blocks of one length", src, held)
 	case wanted > 0 && held > 0 && dst/wanted != src/held:
-		return 0, fmt.Errorf("dst has %d bytes for %d blocks, src %d for %d: a block would have %d bytes here and %d there",
+		return 0, fmt.Errorf("dst has %d bytes for %d blocks and src %d for %d: a block would have %d bytes in dst and %d in src",
 			dst, wanted, src, held, dst/wanted, src/held)
 	case wanted > 0:
 		return dst / wanted, nil

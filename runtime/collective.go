@@ -38,7 +38,7 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 		return c.refuse(err)
 	}
 	if element < 1 {
-		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element))
+		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes: must be at least 1", ErrInput, element))
 	}
 	mem := core.InPlace(buf)
 	return c.startAndWait(ctx, bcast, &mem, root, elements(element))

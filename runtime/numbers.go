@@ -153,7 +153,7 @@ func agreeAll(offers []offer, colors map[int][]int) (map[int]outcome, error) {
 		ranks := colors[color]
 		out := agree(offers, ranks)
 		if out.agreed && out.full {
-			return nil, fmt.Errorf("%w: no number is free at all of ranks %v", ErrTooMany, ranks)
+			return nil, fmt.Errorf("%w: no communicator number is free at all of ranks %v", ErrTooMany, ranks)
 		}
 		if out.agreed {
 			found[color] = out

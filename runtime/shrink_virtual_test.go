@@ -86,9 +86,9 @@ func TestShrinkNamesWhoIsLate(t *testing.T) {
 			return errors.Join(heir.Barrier(context.Background()), heir.Close())
 		}))
 		for rank, want := range []string{
-			"a rank is late, one of ranks [2 3]: its call of Shrink has not come",
-			"rank 0 has not passed on the result, for which it may itself wait",
-			"rank 3: its call of Shrink has not come",
+			"one of ranks [2 3] is late: its call of Shrink has not arrived",
+			"rank 0 has not passed on the result, and may still wait for it",
+			"rank 3: its call of Shrink has not arrived",
 		} {
 			require.ErrorIs(t, again[rank], context.DeadlineExceeded)
 			require.ErrorContains(t, again[rank], want)

@@ -31,7 +31,7 @@ func (ops *operations) sayPresent() {
 // peerAbsent records a rank's FrameAbsent and passes it on.
 func (ops *operations) peerAbsent(h *wire.Header) {
 	if int(h.Arg) >= ops.Size {
-		ops.fate.violation(h, "absence of rank %d", h.Arg)
+		ops.fate.violation(h, "unexpected absence of rank %d", h.Arg)
 		return
 	}
 	rank := int(h.Arg)

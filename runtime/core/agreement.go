@@ -107,7 +107,7 @@ func (c *Core) heardAgreement(h *wire.Header, body []byte) {
 		}
 		c.updateAgreements()
 	case agree.Unasked:
-		c.fate.violation(h, "ballot %d, where this rank has asked for %d agreements", h.Seq, c.agree.Last())
+		c.fate.violation(h, "ballot %d, but this rank has asked for only %d agreements", h.Seq, c.agree.Last())
 	case agree.Excluded:
 		c.goneWithout(h.From, ErrPeerLost)
 	case agree.Silent:
@@ -349,7 +349,7 @@ func (e *LostError) Error() string {
 	}
 	for _, c := range e.Came {
 		if c.Least < c.Most {
-			text += fmt.Sprintf("; not all that are left have the same messages of rank %d: from %d to %d of them", c.Rank, c.Least, c.Most)
+			text += fmt.Sprintf("; the remaining ranks do not all have the same messages of rank %d: from %d to %d of them", c.Rank, c.Least, c.Most)
 		}
 	}
 	return text

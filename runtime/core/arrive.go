@@ -34,7 +34,7 @@ func (c *Core) body(h *wire.Header) ([]byte, wire.Verdict) {
 	case h.Lane == wire.LaneControl:
 		return c.control(h)
 	case h.Kind != wire.FrameSlot:
-		c.fate.violation(h, "frame kind %d on the lane of operations", h.Kind)
+		c.fate.violation(h, "unexpected frame kind %d on the lane of operations", h.Kind)
 		return nil, wire.Drop
 	default:
 		c.ops.loss.Inside(h.From, h.Seq)
@@ -73,31 +73,31 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 		return c.surveys.buffer(h)
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
-			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
+			c.fate.violation(h, "invalid abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameClash, wire.FrameDispute:
 		if h.Len > wire.MaxControl || h.Arg >= subjects || int(h.Slot) >= c.env.Size {
-			c.fate.violation(h, "mismatch %d about rank %d in %d bytes", h.Arg, h.Slot, h.Len)
+			c.fate.violation(h, "invalid mismatch %d about rank %d in %d bytes", h.Arg, h.Slot, h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameWant:
 		if h.Len > wire.MaxControl || h.Len%8 != 0 {
-			c.fate.violation(h, "request of %d bytes", h.Len)
+			c.fate.violation(h, "invalid request of %d bytes", h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameAgree:
 		if !agree.Fits(h.Len, c.env.Size) || agree.Kind(h.Arg) >= agree.Kinds {
-			c.fate.violation(h, "agreement of kind %d with %d bytes among %d ranks", h.Arg, h.Len, c.env.Size)
+			c.fate.violation(h, "invalid agreement of kind %d with %d bytes among %d ranks", h.Arg, h.Len, c.env.Size)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
 	}
 	if h.Len != 0 || h.Kind == wire.FrameSlot {
-		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
+		c.fate.violation(h, "invalid control frame of kind %d with %d bytes", h.Kind, h.Len)
 		return nil, wire.Drop
 	}
 	return nil, wire.Accept

@@ -71,6 +71,6 @@ func (ops *operations) stuck(now Time) bool {
 // arrived.
 func (ops *operations) forsaken(o *op, rank int) {
 	ops.fate.broken(o.plan.Name, o.seq, &RankError{
-		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator, and has not put what this operation waits for", ErrPeerLeft),
+		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator without sending data that this operation needs", ErrPeerLeft),
 	})
 }

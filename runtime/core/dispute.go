@@ -81,7 +81,7 @@ func sides(subject uint32, seq uint64, a int, ofA string, b int, ofB string) str
 func (c *Core) clashed(h *wire.Header, body []byte) {
 	words, before, ok := mismatch.Decode(body)
 	if !ok {
-		c.fate.violation(h, "mismatch in %d bytes", len(body))
+		c.fate.violation(h, "invalid mismatch in %d bytes", len(body))
 		return
 	}
 	mine := c.env.PublishWords

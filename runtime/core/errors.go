@@ -14,7 +14,7 @@ var (
 	ErrMismatch = errors.New("ranks disagree on the operation")
 	ErrProtocol = errors.New("protocol violation")
 	ErrAborted  = errors.New("aborted by another rank")
-	ErrRefused  = errors.New("the system refuses this rank what it needs")
+	ErrRefused  = errors.New("the system refuses a resource")
 	ErrPeerLost = errors.New("rank lost")
 	ErrPeerLeft = errors.New("rank has left")
 

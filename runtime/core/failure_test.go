@@ -18,6 +18,6 @@ func TestRankThatCannotGoOn(t *testing.T) {
 	require.ErrorIs(t, c.Err(), ErrRefused)
 	require.ErrorIs(t, c.Err(), none)
 	require.NotErrorIs(t, c.Err(), ErrPeerLost)
-	require.ErrorContains(t, c.Err(), "rank 2: the system refuses this rank what it needs: no descriptors")
+	require.ErrorContains(t, c.Err(), "rank 2: the system refuses a resource: no descriptors")
 	require.Equal(t, []int{3, 0}, net.to)
 }

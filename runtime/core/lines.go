@@ -231,7 +231,7 @@ func (c *Core) Stray(f wire.Flag) {
 // strayed fails the core because f has the number of o, but not its mark.
 func (ops *operations) strayed(o *op, f wire.Flag) {
 	if f.From < 0 || f.From >= ops.Size || f.From == ops.Rank {
-		ops.fate.refused(fmt.Errorf("%w: a flag of operation %d that rank %d is said to have written", ErrProtocol, f.Seq, f.From))
+		ops.fate.refused(fmt.Errorf("%w: a flag of operation %d names rank %d as its writer", ErrProtocol, f.Seq, f.From))
 		return
 	}
 	h := wire.Header{Seq: f.Seq, Print: uint32(f.Mark >> 32), Epoch: uint32(f.Mark), From: f.From}

@@ -114,6 +114,6 @@ func (c *Core) Listen() error {
 	}
 	last := sources[len(sources)-1]
 	return &OpError{Op: "next", Rank: c.env.Rank, Epoch: c.env.Epoch, Err: &RankError{
-		Rank: last, Err: fmt.Errorf("%w: nobody is left that rootless messages come by: they came by rank %s", ErrPeerLeft, words.List(sources)),
+		Rank: last, Err: fmt.Errorf("%w: all ranks that pass on rootless messages to this rank have left: rank %s", ErrPeerLeft, words.List(sources)),
 	}}
 }

@@ -145,7 +145,7 @@ func (ops *operations) wanted(h *wire.Header, runs []byte) {
 		return
 	}
 	if !ops.loss.Valid(&o.lost, runs, false) || int(h.Arg) > o.chunks {
-		ops.fate.violation(h, "request for chunks beyond the last of %d", o.chunks)
+		ops.fate.violation(h, "invalid request for chunks beyond the last of %d", o.chunks)
 		return
 	}
 	ops.serve(o, h, runs, false)

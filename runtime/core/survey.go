@@ -262,7 +262,7 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 	var err error
 	switch elements := max(1, sv.element()); r.Cause {
 	case survey.NoHandler:
-		err = fmt.Errorf("%w: it has not called Answer", ErrUnanswered)
+		err = fmt.Errorf("%w: it has no handler for questions", ErrUnanswered)
 	case survey.Mismatch:
 		err = fmt.Errorf("%w: it answers by %s, and rank %d asks for %s", ErrUnanswered, r.Text, origin, by)
 	case survey.TooLong:
@@ -273,7 +273,7 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
 	if others := sv.otherMissing(r); len(others) > 0 {
-		err = fmt.Errorf("%w; none from rank %s either", err, words.List(others))
+		err = fmt.Errorf("%w; rank %s has not answered either", err, words.List(others))
 	}
 	return &AskError{Origin: origin, Seq: q.seq, Answered: sv.without(r.Missing), Err: &RankError{Rank: r.Rank, Err: err}}
 }

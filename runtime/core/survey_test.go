@@ -187,7 +187,7 @@ func TestRefusals(t *testing.T) {
 				answer func(rank int, q Message) []byte
 				text   string
 			}{
-				"no handler":        {[]int{odd}, false, one, "it has not called Answer"},
+				"no handler":        {[]int{odd}, false, one, "it has no handler for questions"},
 				"another operation": {[]int{odd}, true, one, ""},
 				"another length": {nil, false, func(rank int, q Message) []byte {
 					return reply(rank, 1+map[int]int{odd: 1}[rank], q.Data)

@@ -65,7 +65,7 @@ func (s *system) sound(w *world, rank int) (problem string) {
 	case rank == int(w.fault)-1 || strings.Contains(text, fmt.Sprintf("rank %d", w.fault-1)):
 		return ""
 	}
-	return fmt.Sprintf("rank %d fails and does not name rank %d, which is why: %s", rank, w.fault-1, text)
+	return fmt.Sprintf("rank %d fails and does not name rank %d, the cause: %s", rank, w.fault-1, text)
 }
 
 // disagreement returns the problem with an error of rank when one rank makes other calls than the

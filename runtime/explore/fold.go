@@ -62,7 +62,7 @@ func (s *system) results(i int, of *ir.Schedule) ([][]byte, error) {
 				for _, a := range message[1:] {
 					operand := bytesOf(rank, a.Slot)
 					if len(operand) != len(result) {
-						return nil, fmt.Errorf("rank %d folds %v, which is not there, into %v", rank, a.Slot, made)
+						return nil, fmt.Errorf("rank %d folds %v, which it does not have, into %v", rank, a.Slot, made)
 					}
 					tree.Kernel(result, result, operand)
 				}

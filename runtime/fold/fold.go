@@ -24,7 +24,7 @@ func For[T any](op Op) (k Kernel, size int, err error) {
 func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
 	switch {
 	case typ == nil:
-		err = fmt.Errorf("%s has no type of elements", op)
+		err = fmt.Errorf("the type of the elements of %s is nil", op)
 	case op.user != nil:
 		k, err = userKernel(op, typ)
 	case op.code == none:
@@ -142,6 +142,6 @@ var kernels = func() *table {
 // check panics unless dst, a and b are vectors of equal length, of elements of size bytes.
 func check(size int, dst, a, b []byte) {
 	if len(a) != len(dst) || len(b) != len(dst) || len(dst)%size != 0 {
-		panic(fmt.Sprintf("fold: %d bytes of %d and %d, in elements of %d", len(dst), len(a), len(b), size))
+		panic(fmt.Sprintf("fold: dst has %d bytes, a has %d and b %d: must be one multiple of %d", len(dst), len(a), len(b), size))
 	}
 }

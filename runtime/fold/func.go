@@ -42,7 +42,7 @@ func userKernel(op Op, typ reflect.Type) (Kernel, error) {
 	case op.name == "":
 		return nil, fmt.Errorf("a function on %v has no name", element)
 	case builtin[op.name]:
-		return nil, fmt.Errorf("a function on %v is named %s, as an operation of package fold is", element, op)
+		return nil, fmt.Errorf("a function on %v is named %s, like an operation of package fold", element, op)
 	case typ != element:
 		return nil, fmt.Errorf("%s of %v: it is a function on %v", op, typ, element)
 	case element.Size() == 0:

@@ -99,7 +99,7 @@ func (g *Group) install() (*era, error) {
 			return nil, err
 		}
 		if g.cfg.Clock.Now().Sub(began) >= g.cfg.Patience {
-			return nil, fmt.Errorf("%w: view %d, for %v: %w", ErrMeeting, v.Epoch, g.cfg.Patience, err)
+			return nil, fmt.Errorf("%w: view %d, after %v: %w", ErrMeeting, v.Epoch, g.cfg.Patience, err)
 		}
 	}
 }

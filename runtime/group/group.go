@@ -109,7 +109,7 @@ func (g *Group) enter(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(g.cfg.Advertise)
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
 		close(g.over)
-		return fmt.Errorf("others cannot use the address %q: say another one in Config.Address or Config.Advertise", g.cfg.Advertise)
+		return fmt.Errorf("others cannot use the address %q: set another one in Config.Address or Config.Advertise", g.cfg.Advertise)
 	}
 	first, err := g.cfg.Manager.Join(ctx, g.self)
 	if err != nil {

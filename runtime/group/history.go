@@ -114,7 +114,7 @@ func (h *history) since(origin membership.ID, from uint64) ([]kept, error) {
 	p := h.pastOf(origin)
 	first := p.next - uint64(len(p.copies))
 	if from < first || from > p.next {
-		return nil, fmt.Errorf("messages of %v from %d on are asked for, and there are %d … %d", origin, from, first, p.next)
+		return nil, fmt.Errorf("messages of %v from %d on are requested, but the history begins with %d and ends before %d", origin, from, first, p.next)
 	}
 	return p.copies[from-first:], nil
 }

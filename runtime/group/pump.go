@@ -85,7 +85,7 @@ func (g *Group) receive(e *era, rank int, body []byte) error {
 }
 
 // errGrace: the wait for gone members is over.
-var errGrace = errors.New("members that have gone were waited for")
+var errGrace = errors.New("the wait for members that have gone is over")
 
 // finish ends e after a newer view has come. It returns when the others' last messages have arrived
 // and this member's messages have left, or when they cannot. clean says that the messages of all

@@ -118,7 +118,7 @@ func (u *union) step(ctx context.Context) error {
 // report takes the report of a rank.
 func (u *union) report(rank int, r report) error {
 	if u.reports[rank].said {
-		return fmt.Errorf("%w: rank %d says twice what it has", errRecord, rank)
+		return fmt.Errorf("%w: rank %d has reported twice", errRecord, rank)
 	}
 	u.reports[rank] = r
 	u.missing--

@@ -34,7 +34,7 @@ func (c *card) encode() []byte {
 
 func decodeCard(b []byte) (c card, err error) {
 	if len(b) < cardLen || len(b) > cardLen+maxReason || b[0] != cardVersion {
-		return c, fmt.Errorf("it does not join hosts, or not as this version does (%d bytes)", len(b))
+		return c, fmt.Errorf("it does not use this version of transport hybrid (%d bytes)", len(b))
 	}
 	copy(c.host[:], b[1:])
 	for i, v := range []*uint32{&c.pid, &c.segment, &c.bell} {
@@ -71,7 +71,7 @@ func locate(cards []card, rank int) *location {
 	}
 	p.hosts = wire.Blocks(hosts)
 	if len(p.ranks) > segment.MaxSize {
-		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), segment.MaxSize)
+		p.reason = fmt.Sprintf("%d ranks are on one host, but at most %d can share memory", len(p.ranks), segment.MaxSize)
 	}
 	if len(p.ranks) < 2 {
 		p.reason = ""

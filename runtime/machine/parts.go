@@ -32,7 +32,7 @@ func partsOf(h *ir.Header, p *ir.Program) ([]int32, error) {
 	}
 	for v, part := range parts {
 		if part < 0 {
-			return nil, fmt.Errorf("v%d: no fold says which part of the contributions it belongs to", v)
+			return nil, fmt.Errorf("v%d: no fold tells its part of the contributions", v)
 		}
 	}
 	return parts, checkParts(h, p, parts)

@@ -109,7 +109,7 @@ func TestFewGroups(t *testing.T) {
 					}
 				}
 				if i >= test.apart {
-					require.Equal(t, "mcast: rank 0: mcast.Config.Groups are joined already", open[i][0].State().Shared)
+					require.Equal(t, "mcast: rank 0: as many groups as mcast.Config.Groups allows are joined already", open[i][0].State().Shared)
 				}
 			}
 			closeAll(t, open[0])
@@ -152,6 +152,6 @@ func TestOneWithoutAGroup(t *testing.T) {
 		require.Empty(t, s.Group)
 	}
 	require.Equal(t, "rank 2 of those that split can join no further multicast group", halves[0].State().Shared)
-	require.Contains(t, halves[2].State().Shared, "mcast: rank 2: mcast.Config.Groups are joined already")
+	require.Contains(t, halves[2].State().Shared, "mcast: rank 2: as many groups as mcast.Config.Groups allows are joined already")
 	require.Equal(t, uint64(1), halves[2].Totals().Transport.GroupsRefused)
 }

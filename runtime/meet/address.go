@@ -46,7 +46,7 @@ func oneSide(addrs []string, door net.Addr) error {
 	if near < 0 || far < 0 {
 		return nil
 	}
-	return fmt.Errorf("rank %d is at %s, which rank %d at %s cannot reach: does the name of rank 0's host, which waits at %v, stand for the loopback interface there?",
+	return fmt.Errorf("rank %d is at %s, which rank %d at %s cannot reach: the name of rank 0's host, where rank 0 waits at %v, may stand for the loopback interface there",
 		near, addrs[near], far, addrs[far], door)
 }
 

@@ -121,7 +121,7 @@ func (c *Config) fill() (err error) {
 		return fmt.Errorf("the coordinator's address %s has port 0, where no other rank can find rank 0", c.Coordinator)
 	}
 	if _, ok := c.Listener.(contact.Deadliner); c.Share != nil && !ok {
-		return fmt.Errorf("a listener cannot be shared that cannot be told to stop accepting: %T", c.Listener)
+		return fmt.Errorf("this listener cannot stop accepting, so it cannot be shared: %T", c.Listener)
 	}
 	c.Clock = clock.OrSystem(c.Clock)
 	if c.Rand == nil {

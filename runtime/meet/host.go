@@ -89,7 +89,7 @@ func (n *node) enroll(c *child, a *arrival) error {
 	rank, from := a.hello.rank, a.link.conn.RemoteAddr()
 	addr, err := fillHost(a.hello.addr, from)
 	if err != nil {
-		return n.refuse(a.link, fmt.Errorf("rank %d listens at an address that is none: %w", rank, err))
+		return n.refuse(a.link, fmt.Errorf("rank %d listens at an invalid address: %w", rank, err))
 	}
 	*c = child{link: a.link}
 	n.roster.add(entry{rank, addr, a.hello.blob})

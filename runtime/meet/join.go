@@ -66,7 +66,7 @@ func (j *joiner) absence() string {
 	case j.proven:
 		return rank + " has gone and has not come again"
 	default:
-		return fmt.Sprintf("%s is not at %s, or not any more", rank, j.at)
+		return fmt.Sprintf("%s is not, or no longer, at %s", rank, j.at)
 	}
 }
 
@@ -307,7 +307,7 @@ func (j *joiner) readVerdict(r io.Reader) error {
 	case j.ctx.Err() != nil:
 		return j.timeOver()
 	case errors.As(err, new(*contact.LengthError)):
-		return &contact.FinalError{Err: fmt.Errorf("%s, where %s should be, does not answer as a rank does: %w", j.at, j.who(), err)}
+		return &contact.FinalError{Err: fmt.Errorf("%s should be %s, but is no rank of this job: %w", j.at, j.who(), err)}
 	}
 	return &contact.FinalError{Err: fmt.Errorf("%s hung up: %w", j.who(), err)}
 }

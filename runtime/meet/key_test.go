@@ -53,9 +53,9 @@ func TestAnotherKeyDoesNotJoin(t *testing.T) {
 		told, rank0 string
 	}{
 		"another key": {func(c *Config) { c.Key = other }, "WHO has not the same key", "not the same key"},
-		"no key":      {func(c *Config) { c.Key = nil }, "a rank has no key, the one that it has come to has a key", "a rank has no key"},
+		"no key":      {func(c *Config) { c.Key = nil }, "a rank has no key, but the process that it connects to has a key", "a rank has no key"},
 		"encryption": {func(c *Config) { c.Encrypt = true },
-			"WHO, which has not proved the key, says: a rank has a key, and encryption, the one that it has come to has a key", "and encryption"},
+			"WHO, which has not proved the key, says: a rank has a key, and encryption, but the process that it connects to has a key", "and encryption"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, 20, func(t *testing.T, h *hall) {
@@ -94,7 +94,7 @@ func TestRankZeroWithoutTheKey(t *testing.T) {
 		h.come(ctx, 0, nil)
 		h.come(ctx, 1, keyed)
 		h.wg.Wait()
-		require.ErrorContains(t, h.errs[1], "a rank has a key, the one that it has come to has no key")
+		require.ErrorContains(t, h.errs[1], "a rank has a key, but the process that it connects to has no key")
 		require.ErrorContains(t, h.errs[0], "rank 1 has not come")
 	})
 }

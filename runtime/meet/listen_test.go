@@ -29,7 +29,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, t.Context(), 3)
 		h.come(t.Context(), 1, nil)
-		version := fmt.Sprintf("a rank speaks version 99 of the rendezvous, the one that it has come to version %d", Version)
+		version := fmt.Sprintf("a rank speaks version 99 of the rendezvous, but the process that it connects to speaks version %d", Version)
 		require.Equal(t, version, h.stranger([]byte{0x5C, 0xED, 0, 1, 0, 99}))
 		require.Empty(t, h.stranger([]byte("GET / ")))
 		require.Empty(t, h.stranger([]byte{0x5C}))

@@ -163,7 +163,7 @@ func readReport(from io.Reader, child, size int) (r report, err error) {
 	case reportFault:
 		r.why, err = contact.ReadStatus(from)
 	default:
-		err = fmt.Errorf("a report of kind %d", r.kind)
+		err = fmt.Errorf("unknown report kind %d", r.kind)
 	}
 	return r, err
 }
@@ -171,7 +171,7 @@ func readReport(from io.Reader, child, size int) (r report, err error) {
 func readRank(r io.Reader, child, size int) (int, error) {
 	u, err := contact.ReadUint32(r)
 	if err == nil && (int64(u) >= int64(size) || !inSubtree(int(u), child)) {
-		err = fmt.Errorf("it speaks for rank %d", u)
+		err = fmt.Errorf("it speaks for rank %d, which is not below it", u)
 	}
 	return int(u), err
 }
@@ -179,7 +179,7 @@ func readRank(r io.Reader, child, size int) (int, error) {
 func readCome(r io.Reader, child, size int) (come []entry, err error) {
 	n, err := contact.ReadUint32(r)
 	if err == nil && int64(n) > int64(size) {
-		err = fmt.Errorf("%d ranks come at once", n)
+		err = fmt.Errorf("it reports %d ranks, more than there are", n)
 	}
 	for ; err == nil && n > 0; n-- {
 		var e entry

@@ -130,7 +130,7 @@ func TestLoopbackAddressBesideOthers(t *testing.T) {
 		{[]string{":1", "192.0.2.7:2"}, ""},
 		{[]string{":1", "127.0.0.1:2"}, ""},
 		{[]string{":1", "127.0.0.1:2", "192.0.2.7:3"}, "rank 1 is at 127.0.0.1:2, which rank 2 at 192.0.2.7:3 cannot reach"},
-		{[]string{"127.0.1.1:1", "192.0.2.7:3"}, "which waits at 127.0.1.1:7"},
+		{[]string{"127.0.1.1:1", "192.0.2.7:3"}, "where rank 0 waits at 127.0.1.1:7"},
 	} {
 		err := oneSide(c.addrs, door)
 		if c.want == "" {

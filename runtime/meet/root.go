@@ -38,7 +38,7 @@ func (d *directory) learn(h *hello, from net.Addr) error {
 	if h.door != "" {
 		door, err := fillHost(h.door, from)
 		if err != nil {
-			return fmt.Errorf("rank %d waits at an address that is none: %w", h.rank, err)
+			return fmt.Errorf("rank %d waits at an invalid address: %w", h.rank, err)
 		}
 		d.doors[h.rank] = door
 		first, end := childrenOf(h.rank, h.size)

@@ -81,10 +81,10 @@ func TestUnrelatedListenersAreNotCalledRankZero(t *testing.T) {
 			"it is connected with 10.0.0.0:7777, which has not said yet that it is rank 0 and that all ranks have come",
 			"wait for the other ranks: context deadline exceeded"},
 		"hangs up": {func(net.Conn) {},
-			"rank 0 is not at 10.0.0.0:7777, or not any more: it hung up: EOF",
-			"rank 0 is not at 10.0.0.0:7777, or not any more: it hung up: EOF"},
+			"rank 0 is not, or no longer, at 10.0.0.0:7777: it hung up: EOF",
+			"rank 0 is not, or no longer, at 10.0.0.0:7777: it hung up: EOF"},
 		"HTTP": {func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") }, "",
-			"10.0.0.0:7777, where the coordinator should be, does not answer as a rank does: 18516 bytes where at most 1024 are allowed"},
+			"10.0.0.0:7777 should be the coordinator, but is no rank of this job: 18516 bytes where at most 1024 are allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

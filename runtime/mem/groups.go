@@ -24,7 +24,7 @@ var (
 	_ wire.Groups = (*Transport)(nil)
 
 	errClosed     = errors.New("mem: the transport is closed")
-	errManyGroups = errors.New("mem: Options.Groups are joined already")
+	errManyGroups = errors.New("mem: as many groups as Options.Groups allows are joined already")
 )
 
 // DrawGroup implements [wire.Groups].

@@ -159,7 +159,7 @@ func Reported(by ID, epoch uint32, lost []ID) Change {
 
 func (v View) with(members []Member) (View, error) {
 	if v.Epoch+1 == 0 {
-		return v, errors.New("epochs are used up")
+		return v, errors.New("no further epoch is left")
 	}
 	return View{Epoch: v.Epoch + 1, Members: members}, nil
 }

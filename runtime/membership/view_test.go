@@ -53,7 +53,7 @@ func TestChanges(t *testing.T) {
 
 func TestChangesThatCannotBe(t *testing.T) {
 	_, err := membership.Without(id(1))(view(math.MaxUint32, 1, 2))
-	require.ErrorContains(t, err, "epochs are used up")
+	require.ErrorContains(t, err, "no further epoch is left")
 	full := membership.View{Epoch: 1}
 	for range membership.MaxMembers {
 		full.Members = append(full.Members, membership.Member{ID: membership.NewID()})

@@ -79,7 +79,7 @@ func sourceOfGo() (string, error) {
 	_, file, _, _ := goruntime.Caller(0)
 	dir := filepath.Join(filepath.Dir(file), "goengine")
 	if _, err := os.Stat(filepath.Join(dir, "engine.go")); err != nil {
-		return "", errors.New("the source that this program was built from is not there")
+		return "", fmt.Errorf("the source of this program is missing: %w", err)
 	}
 	return dir, nil
 }

@@ -92,9 +92,9 @@ func TestForeignFile(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o666))
 	defer os.Remove(path)
 	_, err := shm.Join(t.Context(), shm.Config{Rank: 1, Size: 2, Name: name})
-	require.ErrorContains(t, err, "not a file of this user alone")
+	require.ErrorContains(t, err, "must be a regular file that only this user can access")
 	_, err = shm.Join(t.Context(), shm.Config{Rank: 0, Size: 2, Name: name})
-	require.ErrorContains(t, err, "not a file of this user alone")
+	require.ErrorContains(t, err, "must be a regular file that only this user can access")
 }
 
 // If the context of a Join ends, the error names the missing ranks, and no file is left.
@@ -141,8 +141,8 @@ func TestBadConfig(t *testing.T) {
 		"rank 2 is not in 0 … 1":         {Rank: 2, Size: 2, Name: "a"},
 		"rank -1 is not in":              {Rank: -1, Size: 2, Name: "a"},
 		"neither a file nor a name":      {Size: 2},
-		"only one can be":                {Size: 2, File: f, Name: "a"},
-		"without a slash":                {Size: 2, Name: "a/b"},
+		"only one is allowed":            {Size: 2, File: f, Name: "a"},
+		"at most 200 bytes and no slash": {Size: 2, Name: "a/b"},
 		"a segment for 2 ranks, want 3":  {Size: 3, File: f},
 		"not a segment of this version":  {Size: 2, File: other},
 		"make a file in /nowhere: no su": {Size: 2, Name: "a", Dir: "/nowhere"},

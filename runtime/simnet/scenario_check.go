@@ -13,13 +13,13 @@ func (s *Scenario) check() error {
 	case s.Ranks < 1 || s.Ranks > maxRanks:
 		return fmt.Errorf("%w: %d ranks, want 1 … %d", ErrScenario, s.Ranks, maxRanks)
 	case s.Hosts < 0 || s.Hosts > s.Ranks:
-		return fmt.Errorf("%w: %d hosts for %d ranks", ErrScenario, s.Hosts, s.Ranks)
+		return fmt.Errorf("%w: %d hosts, want 0 … %d, the number of ranks", ErrScenario, s.Hosts, s.Ranks)
 	case s.Net.Cores > maxRanks:
 		return fmt.Errorf("%w: net.cores is %d, want 0 … %d", ErrScenario, s.Net.Cores, maxRanks)
 	case s.Open < 0 || s.Open > maxOpen:
 		return fmt.Errorf("%w: %d requests open, want 0 … %d", ErrScenario, s.Open, maxOpen)
 	case s.Comm.Delay > core.DelayRandomPeer:
-		return fmt.Errorf("%w: comm: %v", ErrScenario, s.Comm.Delay)
+		return fmt.Errorf("%w: comm: unknown delay: %v", ErrScenario, s.Comm.Delay)
 	case s.Limit < 0 || s.Calm < 0:
 		return fmt.Errorf("%w: calm and limit must not be negative", ErrScenario)
 	}
@@ -93,7 +93,7 @@ func (s *Scenario) checkOp(o *Op) error {
 	case OpTake, OpFlush, OpLearn, OpCompute, OpWait, OpAgree:
 		return nil
 	}
-	return fmt.Errorf("no step %q", o.Kind)
+	return fmt.Errorf("unknown step %q", o.Kind)
 }
 
 func (s *Scenario) checkFault(f *Fault) error {
@@ -109,7 +109,7 @@ func (s *Scenario) checkFault(f *Fault) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no fault %q", f.Kind)
+	return fmt.Errorf("unknown fault %q", f.Kind)
 }
 
 // checkPackets returns an error if the fault selects packets that do not exist.
@@ -117,11 +117,11 @@ func (f *Fault) checkPackets() error {
 	switch f.Way {
 	case "", ByMulticast, ByDatagram, ByPut:
 	default:
-		return fmt.Errorf("%s: no way %q (%s, %s or %s)", f.Kind, f.Way, ByMulticast, ByDatagram, ByPut)
+		return fmt.Errorf("%s: unknown way %q, want %s, %s or %s", f.Kind, f.Way, ByMulticast, ByDatagram, ByPut)
 	}
 	for _, k := range f.Chunks {
 		if k < 0 || k > ir.MaxIndex {
-			return fmt.Errorf("%s: no chunk %d", f.Kind, k)
+			return fmt.Errorf("%s: chunk %d is out of range", f.Kind, k)
 		}
 	}
 	return nil

@@ -156,18 +156,18 @@ func TestBadScenarios(t *testing.T) {
 		want   string
 	}{
 		{func(s *Scenario) { s.Ranks = 0 }, "0 ranks"},
-		{func(s *Scenario) { s.Hosts = 9 }, "9 hosts for 4 ranks"},
+		{func(s *Scenario) { s.Hosts = 9 }, "9 hosts, want 0 … 4"},
 		{func(s *Scenario) { s.Net.Flight = -1 }, "net.flight is -1"},
 		{func(s *Scenario) { s.Comm.Delay = 9 }, "DelayPolicy(9)"},
 		{func(s *Scenario) { s.Comm.Anycast = "bcast/chain" }, "bcast/chain is not rootless"},
-		{func(s *Scenario) { s.Script[0].Kind = "jump" }, `step 0: no step "jump"`},
+		{func(s *Scenario) { s.Script[0].Kind = "jump" }, `step 0: unknown step "jump"`},
 		{func(s *Scenario) { s.Script[0].Root = 4 }, "root 4 outside 0 … 3"},
 		{func(s *Scenario) { s.Script[0].Algorithm = "barrier/hsb" }, "chunks=1: not a parameter of barrier/hsb"},
 		{func(s *Scenario) { s.Script[0].Kind = OpBarrier }, "bcast/chain is no barrier"},
-		{func(s *Scenario) { s.Faults = []Fault{{Kind: "rain"}} }, `fault 0: no fault "rain"`},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: "rain"}} }, `fault 0: unknown fault "rain"`},
 		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultCrash, Rank: 4}} }, "out of range"},
-		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultLoss, Way: "pigeon"}} }, `fault 0: loss: no way "pigeon"`},
-		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultBurst, Chunks: []int{3, -1}}} }, "burst: no chunk -1"},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultLoss, Way: "pigeon"}} }, `fault 0: loss: unknown way "pigeon"`},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultBurst, Chunks: []int{3, -1}}} }, "burst: chunk -1 is out of range"},
 		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultPause, Way: ByPut}} }, "pause: it is no fault of packets"},
 	} {
 		sc := scripted(4, Op{Kind: OpBcast, Algorithm: "bcast/chain", Bytes: 1})

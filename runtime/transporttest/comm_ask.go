@@ -226,7 +226,7 @@ func testAskRefused(t *testing.T, with Make) {
 				return nil
 			}
 			return bytesAnswer(1)(rank)
-		}, "it has not called Answer"},
+		}, "it has no handler for questions"},
 		{"another type", func(rank int) *runtime.Answering {
 			how := bytesAnswer(1)(rank)
 			if rank == odd {
@@ -263,7 +263,7 @@ func testAskInput(t *testing.T, with Make) {
 	c := comms[0]
 	_, err := c.Ask(t.Context(), nil)
 	require.ErrorIs(t, err, runtime.ErrInput)
-	require.ErrorContains(t, err, "this rank has not called Answers")
+	require.ErrorContains(t, err, "this rank has no handler for questions")
 	require.ErrorIs(t, c.Answers(runtime.Answering{Fold: sum}), runtime.ErrInput)
 	require.ErrorIs(t, c.Answers(runtime.Answering{Answer: func(runtime.Message) []byte { return nil }}), runtime.ErrInput)
 	for _, c := range comms {

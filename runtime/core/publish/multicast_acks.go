@@ -198,7 +198,7 @@ func (m *multicast) acknowledged(h *wire.Header) {
 	st := m.stream(int(h.Arg))
 	b := m.find(st, h.From)
 	if b == nil || uint64(h.Slot) > h.Seq || h.Seq > m.limit(st) {
-		m.host.Violation(h, "acknowledgement of %d messages of origin %d, of which %d are taken", h.Seq, h.Arg, h.Seq-uint64(h.Slot))
+		m.host.Violation(h, "unexpected acknowledgement of %d messages of origin %d, of which %d are taken", h.Seq, h.Arg, h.Seq-uint64(h.Slot))
 		return
 	}
 	b.here, b.taken = max(b.here, h.Seq), max(b.taken, h.Seq-uint64(h.Slot))
@@ -218,7 +218,7 @@ func (m *multicast) valid(h *wire.Header) bool {
 	case h.Print != m.Print:
 		m.host.Disagree(h)
 	case int(h.Arg) >= m.Size:
-		m.host.Violation(h, "frame kind %d about messages of origin %d", h.Kind, h.Arg)
+		m.host.Violation(h, "unexpected frame kind %d about messages of origin %d", h.Kind, h.Arg)
 	default:
 		m.used = true
 		return true
@@ -280,7 +280,7 @@ func (m *multicast) questioned(h *wire.Header) {
 	}
 	st := m.stream(int(h.Arg))
 	if !m.isBelow(st.origin, m.Rank, h.From) || h.Seq > m.limit(st) {
-		m.host.Violation(h, "question about %d messages of origin %d", h.Seq, h.Arg)
+		m.host.Violation(h, "unexpected question about %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
 	if st.up >= 0 && h.From != st.up && m.isBelow(st.origin, st.up, h.From) {
@@ -330,7 +330,7 @@ func (m *multicast) asked(h *wire.Header) {
 	st, n := m.stream(int(h.Arg)), uint64(h.Slot)
 	b := m.find(st, h.From)
 	if b == nil || n == 0 || n > uint64(m.Window) || h.Seq > m.limit(st) || h.Seq+n > m.limit(st) {
-		m.host.Violation(h, "request for %d messages of origin %d from %d on", n, h.Arg, h.Seq)
+		m.host.Violation(h, "unexpected request for %d messages of origin %d from %d on", n, h.Arg, h.Seq)
 		return
 	}
 	for seq := max(h.Seq, st.freed); seq < h.Seq+n; seq++ {

@@ -193,7 +193,7 @@ func (e *end) refuse(h *wire.Header, travel string) {
 		e.host.Disagree(h)
 		return
 	}
-	e.host.Violation(h, "frame kind %d about messages that are %s", h.Kind, travel)
+	e.host.Violation(h, "unexpected frame kind %d about messages that are %s", h.Kind, travel)
 }
 
 // clone returns an independent copy.

@@ -139,7 +139,7 @@ func (t *tree) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	o := t.origin(int(h.Arg))
 	switch {
 	case o.from >= 0 && o.from != h.From:
-		t.host.Violation(h, "message of origin %d, which comes by rank %d", h.Arg, o.from)
+		t.host.Violation(h, "unexpected message of origin %d, which comes by rank %d", h.Arg, o.from)
 	case h.Seq != o.next:
 		t.host.Violation(h, "message %d of origin %d instead of %d", h.Seq, h.Arg, o.next)
 	case o.next-o.consumed >= uint64(t.Window) || o.waiting >= t.Bytes+t.MaxMessage:
@@ -247,13 +247,13 @@ func (t *tree) sendCredit(o *origin, rank int) {
 // credited takes a child's credit.
 func (t *tree) credited(h *wire.Header) {
 	if int(h.Arg) >= t.Size || h.Print != t.Print {
-		t.host.Violation(h, "credit for origin %d", h.Arg)
+		t.host.Violation(h, "unexpected credit for origin %d", h.Arg)
 		return
 	}
 	o := t.origin(int(h.Arg))
 	b := o.branchTo(h.From)
 	if b == nil || h.Seq > o.next {
-		t.host.Violation(h, "credit for %d messages of origin %d", h.Seq, h.Arg)
+		t.host.Violation(h, "unexpected credit for %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
 	b.credit = max(b.credit, h.Seq)

@@ -54,7 +54,7 @@ func (t *tree) askBranch(b *branch, rank int, n uint64) {
 	switch {
 	case b.here >= n:
 	case b.state == branchFoster && !t.hears(b.rank):
-		t.host.Severed("flush", b.via, fmt.Sprintf("whether messages of rank %d have come to rank %d is not known", rank, b.rank))
+		t.host.Severed("flush", b.via, fmt.Sprintf("it is not known whether messages of rank %d have come to rank %d", rank, b.rank))
 	default:
 		t.host.Put(b.rank, t.control(wire.FrameFlush, n, b.via, rank))
 	}
@@ -93,12 +93,12 @@ func (t *tree) questioned(h *wire.Header) {
 		return
 	}
 	if !t.isAbout(h) || int(h.Arg) == t.Rank || int(h.Slot) >= t.Size || int(h.Slot) == t.Rank {
-		t.host.Violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
+		t.host.Violation(h, "unexpected question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
 		return
 	}
 	o, via := t.origin(int(h.Arg)), int(h.Slot)
 	if o.from >= 0 && o.from != via || via == h.From && h.Seq > o.next {
-		t.host.Violation(h, "question about %d messages of origin %d that come by rank %d", h.Seq, h.Arg, via)
+		t.host.Violation(h, "unexpected question about %d messages of origin %d that come by rank %d", h.Seq, h.Arg, via)
 		return
 	}
 	q := &o.question
@@ -114,13 +114,13 @@ func (t *tree) questioned(h *wire.Header) {
 // answered takes an answer.
 func (t *tree) answered(h *wire.Header) {
 	if !t.isAbout(h) {
-		t.host.Violation(h, "answer about messages of origin %d", h.Arg)
+		t.host.Violation(h, "unexpected answer about messages of origin %d", h.Arg)
 		return
 	}
 	o := t.origin(int(h.Arg))
 	b := o.branchTo(h.From)
 	if b == nil || h.Seq > o.next {
-		t.host.Violation(h, "answer about %d messages of origin %d", h.Seq, h.Arg)
+		t.host.Violation(h, "unexpected answer about %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
 	b.here = max(b.here, h.Seq)

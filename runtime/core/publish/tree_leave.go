@@ -44,13 +44,13 @@ func (t *tree) Parting(dst []int) []int {
 // passedOn takes the number of messages that a leaving rank has passed on.
 func (t *tree) passedOn(h *wire.Header) {
 	if !t.isAbout(h) {
-		t.host.Violation(h, "farewell about messages of origin %d", h.Arg)
+		t.host.Violation(h, "unexpected farewell about messages of origin %d", h.Arg)
 		return
 	}
 	o := t.origin(int(h.Arg))
 	b := o.branchTo(h.From)
 	if b == nil || h.Seq > o.next {
-		t.host.Violation(h, "%d messages of origin %d passed on", h.Seq, h.Arg)
+		t.host.Violation(h, "unexpected farewell: %d messages of origin %d passed on", h.Seq, h.Arg)
 		return
 	}
 	b.passed = max(b.passed, h.Seq)
@@ -93,7 +93,7 @@ func (t *tree) cut(o *origin, rank int, n uint64) bool {
 			continue
 		}
 		if behind := t.behind(nil, b.rank, rank, b.via); len(behind) > 0 {
-			t.host.Severed("publish", b.rank, fmt.Sprintf("messages of rank %d go by it to rank %s", rank, words.List(behind[:min(len(behind), maxNamed)])))
+			t.host.Severed("publish", b.rank, fmt.Sprintf("it would pass on messages of rank %d to rank %s", rank, words.List(behind[:min(len(behind), maxNamed)])))
 			return true
 		}
 	}
@@ -144,6 +144,6 @@ func (t *tree) hears(other int) bool {
 // missed fails the communicator if this rank is asked about messages that cannot come any more.
 func (t *tree) missed(o *origin, rank int) {
 	if q := &o.question; o.next < q.wanted && t.members.Gone(q.via) {
-		t.host.Severed("flush", q.via, fmt.Sprintf("messages of rank %d that come by it have not come to rank %d", rank, t.Rank))
+		t.host.Severed("flush", q.via, fmt.Sprintf("it has not passed on all messages of rank %d to rank %d", rank, t.Rank))
 	}
 }

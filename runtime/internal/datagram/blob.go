@@ -34,7 +34,7 @@ func (c *card) encode() []byte {
 
 func decodeCard(b []byte) (card, error) {
 	if len(b) != cardLen || b[0] != cardVersion || b[1] != 4 && b[1] != 6 {
-		return card{}, fmt.Errorf("it does not multicast, or not as this version does (%d bytes)", len(b))
+		return card{}, fmt.Errorf("it does not use this version of transport mcast (%d bytes)", len(b))
 	}
 	c := card{family: int(b[1]), payload: int(binary.BigEndian.Uint32(b[2:])), room: int(binary.BigEndian.Uint32(b[6:]))}
 	for i, a := range []*netip.AddrPort{&c.sender, &c.direct, &c.group} {
@@ -43,7 +43,7 @@ func decodeCard(b []byte) (card, error) {
 		*a = netip.AddrPortFrom(ip, binary.BigEndian.Uint16(f[16:]))
 	}
 	if c.payload < minBytes || c.payload > maxIPv4 {
-		return card{}, fmt.Errorf("datagrams of %d bytes", c.payload)
+		return card{}, fmt.Errorf("its datagrams have %d bytes, must have %d … %d", c.payload, minBytes, maxIPv4)
 	}
 	return c, nil
 }
@@ -79,7 +79,7 @@ func gather(blobs [][]byte) (*deck, error) {
 		d.senders, d.directs = append(d.senders, c.sender), append(d.directs, c.direct)
 	}
 	if !d.group.Addr().IsMulticast() {
-		return nil, fmt.Errorf("rank 0 has chosen the group %v, which is none", d.group)
+		return nil, fmt.Errorf("rank 0 has chosen the group %v, which is no multicast group", d.group)
 	}
 	return d, nil
 }

@@ -41,14 +41,14 @@ func TestCardsThatDoNotFit(t *testing.T) {
 	for want, edit := range map[string]func([]card){
 		"rank 1 multicasts in IPv6, rank 0 in IPv4": func(c []card) { c[1].family = 6 },
 		"only one is a loopback":                    func(c []card) { c[1].sender = netip.MustParseAddrPort("127.0.0.1:5") },
-		"rank 1: datagrams of 3 bytes":              func(c []card) { c[1].payload = 3 },
-		"which is none":                             func(c []card) { c[0].group = netip.MustParseAddrPort("10.0.0.1:5") },
+		"rank 1: its datagrams have 3 bytes":        func(c []card) { c[1].payload = 3 },
+		"which is no multicast group":               func(c []card) { c[0].group = netip.MustParseAddrPort("10.0.0.1:5") },
 	} {
 		_, err := try(edit)
 		require.ErrorContains(t, err, want)
 	}
 	_, err = gather([][]byte{base()[0].encode(), nil})
-	require.ErrorContains(t, err, "rank 1: it does not multicast")
+	require.ErrorContains(t, err, "rank 1: it does not use this version of transport mcast")
 }
 
 func TestDrawGroup(t *testing.T) {

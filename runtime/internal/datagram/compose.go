@@ -19,7 +19,7 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
 		for rank, b := range m.Blobs {
 			if len(b) < cardLen {
-				return fmt.Errorf("rank %d: it does not multicast (%d bytes)", rank, len(b))
+				return fmt.Errorf("rank %d: it does not use this version of transport mcast (%d bytes)", rank, len(b))
 			}
 			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
 		}

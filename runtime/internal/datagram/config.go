@@ -42,9 +42,9 @@ func (c *Config) check() error {
 	case c.Group.IsValid() && (!c.Group.Addr().IsMulticast() || c.Group.Port() == 0):
 		return fmt.Errorf("group %v is not a multicast address and a port", c.Group)
 	case c.Heard < 0:
-		return fmt.Errorf("a multicast that is to be heard within %v", c.Heard)
+		return fmt.Errorf("Heard %v is negative", c.Heard)
 	case c.Collect < 0:
-		return fmt.Errorf("datagrams that collect for %v", c.Collect)
+		return fmt.Errorf("Collect %v is negative", c.Collect)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss %v is not a probability", c.Loss)
 	}

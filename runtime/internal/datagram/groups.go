@@ -78,9 +78,9 @@ var (
 	_ wire.Groups = (*Transport)(nil)
 
 	errClosed    = errors.New("the transport is closed")
-	errGroups    = errors.New("mcast.Config.Groups are joined already")
+	errGroups    = errors.New("as many groups as mcast.Config.Groups allows are joined already")
 	errFew       = errors.New("the process has few descriptors left")
-	errConnected = errors.New("this system has a socket multicast to one group alone")
+	errConnected = errors.New("on this system a socket can multicast to one group only")
 )
 
 // refusal returns why this rank joins no further group, or nil if it does.
@@ -91,7 +91,7 @@ func (gs *groups) refusal() error {
 	case gs.limit < 0 || gs.limit > 0 && len(gs.list) >= gs.limit:
 		return errGroups
 	case !gs.deaf.IsZero() && gs.clock.Now().Before(gs.deaf):
-		return fmt.Errorf("nothing came to one that was joined less than %v ago", deafTime)
+		return fmt.Errorf("a group that was joined less than %v ago received nothing", deafTime)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (g *group) Ready() (bool, error) {
 	}
 	gs.deaf = gs.clock.Now().Add(deafTime)
 	g.t.stats.GroupsRefused++
-	return false, fmt.Errorf("mcast: rank %d: nothing that rank %d multicasts to %v has come to interface %s within %v", g.t.rank, g.hears, g.at, g.t.at.ifi.Name, hearTime)
+	return false, fmt.Errorf("mcast: rank %d: no multicast of rank %d to %v has come to interface %s within %v", g.t.rank, g.hears, g.at, g.t.at.ifi.Name, hearTime)
 }
 
 // Use implements [wire.Group].

@@ -37,7 +37,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	t, own, err := open(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
+		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
 	t.heard = cfg.Heard
 	if t.puts, err = stream.Join(ctx, t.publish(cfg.TCP, own)); err == nil {

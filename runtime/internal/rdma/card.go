@@ -58,7 +58,7 @@ func (c *card) encode() []byte {
 
 func decodeCard(b []byte) (c card, err error) {
 	if len(b) != cardLen || b[0] != cardVersion {
-		return c, fmt.Errorf("it does not use verbs, or not as this version does (%d bytes)", len(b))
+		return c, fmt.Errorf("it does not use this version of transport verbs (%d bytes)", len(b))
 	}
 	c.address = Address{
 		Ethernet: b[1]&1 != 0, Multicasts: b[1]&4 != 0, LID: binary.BigEndian.Uint16(b[2:]), MTU: int(binary.BigEndian.Uint16(b[4:])), GID: [16]byte(b[6:22]),
@@ -68,7 +68,7 @@ func decodeCard(b []byte) (c card, err error) {
 	c.gram = binary.BigEndian.Uint32(b[34:])
 	c.group, c.qkey = Group(b[38:54]), binary.BigEndian.Uint32(b[54:])
 	if c.address.MTU < smallestGram || c.address.MTU > biggestGram {
-		return c, fmt.Errorf("packets of %d bytes", c.address.MTU)
+		return c, fmt.Errorf("its packets have %d bytes, must have %d … %d", c.address.MTU, smallestGram, biggestGram)
 	}
 	return c, nil
 }
@@ -83,7 +83,7 @@ var ownOrder = order(binary.NativeEndian.AppendUint16(nil, 1)[1])
 var errOrder = errors.New("their memory has words of different byte order")
 
 // ErrLinks: the ranks are not on one network.
-var ErrLinks = errors.New("ports of InfiniBand and of Ethernet reach each other by no cable")
+var ErrLinks = errors.New("one port is InfiniBand and the other is Ethernet: they cannot reach each other")
 
 // decodeCards decodes the cards of all ranks and checks that they fit together.
 func decodeCards(blobs [][]byte) ([]card, error) {

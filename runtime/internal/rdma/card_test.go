@@ -38,10 +38,10 @@ func TestMulticastsOfAllOrNone(t *testing.T) {
 
 func TestCardsThatDoNotFit(t *testing.T) {
 	for want, edit := range map[string]func([]card){
-		"ranks 0 and 1: ports of InfiniBand": func(c []card) { c[1].address.Ethernet = false },
-		"ranks 0 and 1: their memory":        func(c []card) { c[1].order = 1 },
-		"rank 1: packets of 100 bytes":       func(c []card) { c[1].address.MTU = 100 },
-		"rank 0: packets of 9000 bytes":      func(c []card) { c[0].address.MTU = 9000 },
+		"ranks 0 and 1: one port is InfiniBand": func(c []card) { c[1].address.Ethernet = false },
+		"ranks 0 and 1: their memory":           func(c []card) { c[1].order = 1 },
+		"rank 1: its packets have 100 bytes":    func(c []card) { c[1].address.MTU = 100 },
+		"rank 0: its packets have 9000 bytes":   func(c []card) { c[0].address.MTU = 9000 },
 	} {
 		c := someCards()
 		edit(c)
@@ -49,10 +49,10 @@ func TestCardsThatDoNotFit(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := decodeCards([][]byte{nil})
-	require.ErrorContains(t, err, "rank 0: it does not use verbs")
+	require.ErrorContains(t, err, "rank 0: it does not use this version of transport verbs")
 	b := someCards()
 	_, err = decodeCards([][]byte{b[0].encode(), b[1].encode()[1:]})
-	require.ErrorContains(t, err, "rank 1: it does not use verbs")
+	require.ErrorContains(t, err, "rank 1: it does not use this version of transport verbs")
 }
 
 // A rank's card must fit into the message that ranks exchange when they meet.

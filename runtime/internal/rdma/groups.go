@@ -59,7 +59,7 @@ var (
 
 	errClosed = errors.New("the transport is closed")
 	errGroups = fmt.Errorf("%d groups are joined already", MostGroups)
-	errSlow   = fmt.Errorf("to join one has taken longer than %v", joinTime)
+	errSlow   = fmt.Errorf("joining a group took longer than %v", joinTime)
 )
 
 // DrawGroup implements [wire.Groups].

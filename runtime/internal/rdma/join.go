@@ -26,14 +26,14 @@ type Config struct {
 }
 
 // ErrKey: the ranks have a key, but an adapter moves memory without encryption.
-var ErrKey = errors.New("what adapters move is not sealed: a Key, and Encrypt, are for other transports")
+var ErrKey = errors.New("adapters cannot seal traffic: use Key and Encrypt with another transport")
 
 func (c *Config) check() error {
 	switch {
 	case len(c.Key) > 0 || c.Encrypt:
 		return ErrKey
 	case c.Size > MaxSize:
-		return fmt.Errorf("%d ranks, at most %d", c.Size, MaxSize)
+		return fmt.Errorf("%d ranks, at most %d are allowed", c.Size, MaxSize)
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
 	case !(c.Loss >= 0 && c.Loss <= 1):
@@ -60,7 +60,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	t, own, err := begin(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.Rank, cfg.Size, err)
+		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
 	}
 	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Transport: "verbs", Blob: own.encode(), Prepare: t.prepare})
 	if err == nil {

@@ -193,15 +193,15 @@ func (l *inLane) begin(r *record) error {
 			return fmt.Errorf("%w: kind %d outside of a frame", errNoMessage, r.Kind)
 		}
 	case l.open:
-		return fmt.Errorf("%w: a frame within another", errNoMessage)
+		return fmt.Errorf("%w: a frame begins within another", errNoMessage)
 	default:
 		l.head, l.done, l.drop = r.Header, 0, false
 	}
 	if r.piece > l.head.Len-l.done {
-		return fmt.Errorf("%w: %d bytes at %d of %d", errNoMessage, r.piece, l.done, l.head.Len)
+		return fmt.Errorf("%w: a piece of %d bytes at byte %d of a body of %d", errNoMessage, r.piece, l.done, l.head.Len)
 	}
 	if r.piece == 0 && l.done < l.head.Len && r.Kind != kindCut {
-		return fmt.Errorf("%w: no bytes of a body of %d", errNoMessage, l.head.Len)
+		return fmt.Errorf("%w: an empty piece of a body of %d bytes", errNoMessage, l.head.Len)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (l *inLane) begin(r *record) error {
 // keep adds a whole record to the waiting records.
 func (l *inLane) keep(raw []byte) error {
 	if len(l.stash)-l.at+len(raw) > laneWindow {
-		return fmt.Errorf("%w: more of a lane than was allowed", errNoMessage)
+		return fmt.Errorf("%w: it sends more in a lane than was allowed", errNoMessage)
 	}
 	if l.at > 0 && len(l.stash)+len(raw) > cap(l.stash) {
 		l.stash = l.stash[:copy(l.stash, l.stash[l.at:])]

@@ -60,7 +60,7 @@ func encodeRecord(b []byte, h *wire.Header, piece int) {
 // the header: the record's piece, and what follows.
 func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 	if len(b) < recordLen {
-		return nil, fmt.Errorf("%w: it ends within a head", errNoMessage)
+		return nil, fmt.Errorf("%w: it ends within a record's head", errNoMessage)
 	}
 	r.Kind, r.Lane, r.Comm = wire.FrameKind(b[0]), wire.Lane(b[1]), b[2]
 	piece, n := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[32:])
@@ -77,7 +77,7 @@ func decodeRecord(b []byte, r *record) (rest []byte, err error) {
 	case int64(n) > int64(bodyLimit(r.Kind)):
 		return nil, fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errNoMessage, r.Kind, n, bodyLimit(r.Kind))
 	case int64(piece) > int64(len(b)-recordLen), r.Kind != kindMore && piece > n:
-		return nil, fmt.Errorf("%w: a piece of %d bytes, of %d, in a message with %d more", errNoMessage, piece, n, len(b)-recordLen)
+		return nil, fmt.Errorf("%w: a piece of %d bytes in a body of %d, but %d bytes follow", errNoMessage, piece, n, len(b)-recordLen)
 	}
 	r.Len, r.piece = int(n), int(piece)
 	return b[recordLen:], nil

@@ -45,17 +45,17 @@ func TestRecordRefusals(t *testing.T) {
 	_, err := decodeRecord(good(), &r)
 	require.NoError(t, err)
 	for want, b := range map[string][]byte{
-		"within a head":                  good()[:recordLen-1],
-		"unknown kind 99":                put(0, 99<<24),
-		"unknown kind 249":               put(0, 249<<24),
-		"unknown kind 255":               put(0, 255<<24),
-		"unknown lane 2":                 put(0, uint32(wire.FrameSlot)<<24|2<<16),
-		"a piece of 101 bytes":           put(4, 101),
-		"a piece of 100 bytes, of 99":    put(32, 99),
-		"where 2147483647 are allowed":   put(32, 1<<31),
-		"with 200 bytes, where 0 are":    put(0, uint32(kindMore)<<24),
-		"in a message with 99 more":      good()[:recordLen+99],
-		"kind 4 with 4294967295 bytes, ": append(put(0, uint32(wire.FrameProbe)<<24)[:32], 255, 255, 255, 255),
+		"within a record's head":               good()[:recordLen-1],
+		"unknown kind 99":                      put(0, 99<<24),
+		"unknown kind 249":                     put(0, 249<<24),
+		"unknown kind 255":                     put(0, 255<<24),
+		"unknown lane 2":                       put(0, uint32(wire.FrameSlot)<<24|2<<16),
+		"a piece of 101 bytes":                 put(4, 101),
+		"a piece of 100 bytes in a body of 99": put(32, 99),
+		"where 2147483647 are allowed":         put(32, 1<<31),
+		"with 200 bytes, where 0 are":          put(0, uint32(kindMore)<<24),
+		"but 99 bytes follow":                  good()[:recordLen+99],
+		"kind 4 with 4294967295 bytes, ":       append(put(0, uint32(wire.FrameProbe)<<24)[:32], 255, 255, 255, 255),
 	} {
 		_, err := decodeRecord(b, &r)
 		require.ErrorIs(t, err, errNoMessage, want)

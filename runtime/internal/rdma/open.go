@@ -142,7 +142,7 @@ func (t *Transport) sendNote(to int, n note, body []byte) {
 	t.speak(to, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneControl, Arg: uint32(n)}, Body: body})
 }
 
-var errNote = errors.New("not what a rank says that connects")
+var errNote = errors.New("not a valid connection note")
 
 // hear handles a note of p.
 func (t *Transport) hear(p *pair, n note, body []byte) error {
@@ -165,7 +165,7 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 	case n == noteCrash && l.progress != apart:
 		t.finish(p, wire.Broken, errCrashed)
 	default:
-		return fmt.Errorf("%w: %d with %d bytes, at %d", errNote, n, len(body), l.progress)
+		return fmt.Errorf("%w: kind %d with %d bytes, in state %d", errNote, n, len(body), l.progress)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 func (t *Transport) allow(p *pair, word uint32) error {
 	limit, ok := p.credit.allowed(word, t.plan.receives)
 	if !ok {
-		return fmt.Errorf("%w: it takes %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
+		return fmt.Errorf("%w: it allows %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
 	}
 	if limit != p.credit.limit {
 		p.credit.limit = limit
@@ -132,7 +132,7 @@ func (t *Transport) take(p *pair, r *record, raw []byte, s wire.Sink) error {
 		return nil
 	case kindTook:
 		if !p.heed(r) {
-			return fmt.Errorf("%w: it has taken what was not sent", errNoMessage)
+			return fmt.Errorf("%w: it reports more bytes than were sent", errNoMessage)
 		}
 		t.touch(p)
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // errBroken is the loss of a peer whose part of the segment has invalid content.
-var errBroken = errors.New("the shared memory does not hold what a rank would write")
+var errBroken = errors.New("the shared memory has invalid content")
 
 // encode fills c, except for the place of the body.
 func (c *content) encode(h *wire.Header, length int) {

@@ -85,11 +85,11 @@ func (c *Config) fill() error {
 	case c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
 	case c.File != nil && (c.Name != "" || c.Dir != ""):
-		return errors.New("a file and a name: only one can be")
+		return errors.New("both a file and a name are given: only one is allowed")
 	case c.File == nil && c.Name == "":
-		return errors.New("neither a file nor a name")
+		return errors.New("neither a file nor a name is given")
 	case strings.ContainsAny(c.Name, "/\x00") || len(c.Name) > maxName:
-		return fmt.Errorf("name %q: at most %d bytes without a slash", c.Name, maxName)
+		return fmt.Errorf("name %q: must have at most %d bytes and no slash", c.Name, maxName)
 	}
 	c.Clock = clock.OrSystem(c.Clock)
 	if c.Dir == "" {

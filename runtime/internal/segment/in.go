@@ -128,7 +128,7 @@ func (l *inbound) fits(c *content) error {
 	case short && int(c.inline) == l.head.Len && c.piece == 0:
 	case !short && c.inline == 0 && c.piece > 0 && int64(c.piece) <= int64(min(len(l.rings.bytes)/4, l.head.Len-l.done)):
 	default:
-		return fmt.Errorf("%w: a cell with %d and %d bytes at %d of %d", errBroken, c.inline, c.piece, l.done, l.head.Len)
+		return fmt.Errorf("%w: a cell with %d bytes inside and %d beside it, at byte %d of a body of %d", errBroken, c.inline, c.piece, l.done, l.head.Len)
 	}
 	return nil
 }

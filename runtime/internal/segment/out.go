@@ -120,7 +120,7 @@ func (o *outbound) refresh() error {
 	both := atomic.LoadUint64(&o.line.read)
 	read, freed := uint32(both>>32), uint32(both)
 	if uint32(o.cells)-read > uint32(o.cells)-o.read || o.lines-freed > o.lines-o.freed {
-		return fmt.Errorf("%w: it has read %d cells and %d lines of %d and %d", errBroken, read, freed, uint32(o.cells), o.lines)
+		return fmt.Errorf("%w: it has read up to cell %d and line %d, but %d and %d were written", errBroken, read, freed, uint32(o.cells), o.lines)
 	}
 	o.read, o.freed = read, freed
 	return nil

@@ -217,7 +217,7 @@ func open(path string) (*os.File, error) {
 	var st unix.Stat_t
 	err = unix.Fstat(int(f.Fd()), &st)
 	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 || st.Mode&unix.S_IFMT != unix.S_IFREG) {
-		err = fmt.Errorf("%s: not a file of this user alone", path)
+		err = fmt.Errorf("%s: must be a regular file that only this user can access", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -226,7 +226,7 @@ func open(path string) (*os.File, error) {
 }
 
 // errEarlier says that the file belongs to an earlier communicator.
-var errEarlier = errors.New("what is there is of an earlier communicator")
+var errEarlier = errors.New("the file belongs to an earlier communicator")
 
 // find opens the segment that rank 0 has made.
 func find(cfg *Config) (*os.File, error) {

@@ -62,7 +62,7 @@ type Config struct {
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := join(ctx, &cfg)
 	if err != nil {
-		return nil, fmt.Errorf("tcp: rank %d of %d joins: %w", cfg.Rank, cfg.Size, err)
+		return nil, fmt.Errorf("tcp: join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
 	}
 	return t, nil
 }

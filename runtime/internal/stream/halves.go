@@ -76,7 +76,7 @@ func (t *Transport) place(c *inbound, turn uint64) error {
 		return other.lane == c.lane && other.in.phase == waiting && other.in.turn == turn
 	}
 	if turn < p.inTurn[c.lane] || turn-p.inTurn[c.lane] > maxHeirs || slices.ContainsFunc(p.conns, known) {
-		return fmt.Errorf("%w: turn %d where %d is next", errNoFrame, turn, p.inTurn[c.lane])
+		return fmt.Errorf("%w: turn %d in place of %d", errNoFrame, turn, p.inTurn[c.lane])
 	}
 	c.turn, c.phase = turn, waiting
 	if turn == p.inTurn[c.lane] && p.in[c.lane] == nil {

@@ -205,7 +205,7 @@ func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 	case h.Kind == kindEnd && c.phase == employed:
 		t.finish(c, s)
 	case h.Kind >= kindBegin || c.phase != employed || lane == wire.LaneOps && h.Comm != comm:
-		err = fmt.Errorf("%w: kind %d of communicator %d where it cannot be", errNoFrame, h.Kind, h.Comm)
+		err = fmt.Errorf("%w: kind %d of communicator %d is not allowed here", errNoFrame, h.Kind, h.Comm)
 	default:
 		h.Lane, h.From = lane, c.p.rank
 		c.head, c.body, c.got, c.piece, c.dropping = h, true, 0, min(h.Len, pieceSize), false

@@ -192,7 +192,7 @@ func TestNonsenseInReturn(t *testing.T) {
 		"not a frame":                "this is nothing that a rank would say",
 		"without a goodbye":          "short",
 		"kind 1 of communicator 0":   say(wire.FrameSlot, 0),
-		"turn 5 where 0 is next":     say(kindBegin, maxHeirs+1),
+		"turn 5 in place of 0":       say(kindBegin, maxHeirs+1),
 		"kind 251 of communicator":   say(kindBegin, 0) + say(kindBegin, 1),
 		"kind 2 of communicator 0":   say(kindBegin, 0) + say(kindEnd, 0) + say(wire.FrameJoined, 0),
 		"kind 254 of communicator 0": say(kindBegin, 0) + say(kindEnd, 0) + say(kindEnd, 0),

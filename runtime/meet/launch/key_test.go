@@ -38,7 +38,7 @@ func TestConnectWithoutTheKey(t *testing.T) {
 		}
 		return slurm.with(env{"SCHEDGEN_KEY_FILE": path}, rank, 2)
 	})
-	require.ErrorContains(t, got[1].err, "a rank has no key, the one that it has come to has a key")
+	require.ErrorContains(t, got[1].err, "a rank has no key, but the process that it connects to has a key")
 	require.ErrorContains(t, got[0].err, "rank 1 has not come")
 }
 

@@ -20,10 +20,10 @@ import (
 const pauseFraction = 20
 
 // errSilent says that the process at the host's address has said nothing.
-var errSilent = errors.New("something accepts connections there, and has not answered as the host would")
+var errSilent = errors.New("the process there accepts connections, but has not answered")
 
 // errOther says that the process at the host's address is not a host.
-var errOther = errors.New("something else answers there")
+var errOther = errors.New("the process there is not the host")
 
 // Seat is a guest's place, with the connection by which the host knows that the guest lives.
 type Seat struct {

@@ -185,7 +185,7 @@ func (h *Lobby) giveOut(job string, choose Choice) *Party {
 }
 
 // errAccept says that the system does not accept connections.
-var errAccept = errors.New("accept those that come")
+var errAccept = errors.New("accept guests")
 
 // fill returns when there are enough guests.
 func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, came func(int)) error {

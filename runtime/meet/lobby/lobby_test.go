@@ -336,10 +336,10 @@ func TestNews(t *testing.T) {
 		want string // empty: the guest has been let in
 	}{
 		{closed, nil, "connection refused"},
-		{silent, nil, "something accepts connections there, and has not answered as the host would"},
-		{silent, key, "something accepts connections there, and has not answered as the host would"},
-		{other, nil, "something else answers there"},
-		{other, key, "something else answers there"},
+		{silent, nil, "the process there accepts connections, but has not answered"},
+		{silent, key, "the process there accepts connections, but has not answered"},
+		{other, nil, "the process there is not the host"},
+		{other, key, "the process there is not the host"},
 		{hall, nil, ""},
 	} {
 		ctx, leave := context.WithCancel(t.Context())

@@ -39,7 +39,7 @@ func appendGuest(b []byte, g *Guest) []byte {
 func readGuest(r io.Reader) (g Guest, err error) {
 	rank, err := contact.ReadUint32(r)
 	if err == nil && rank != noRank {
-		return g, errors.New("ranks do not meet yet: processes without one are waited for")
+		return g, errors.New("this host waits for processes without a rank: ranks cannot meet yet")
 	}
 	var name, word []byte
 	if err == nil {

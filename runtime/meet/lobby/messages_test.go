@@ -54,7 +54,7 @@ func FuzzPlace(f *testing.F) {
 // A rank at a lobby is recognized as such.
 func TestRanksAreNoGuests(t *testing.T) {
 	_, err := readGuest(bytes.NewReader(helloOfRank))
-	require.EqualError(t, err, "ranks do not meet yet: processes without one are waited for")
+	require.EqualError(t, err, "this host waits for processes without a rank: ranks cannot meet yet")
 }
 
 // A probe that is too long is an error, and takes no memory.

@@ -75,7 +75,7 @@ func (cfg *Config) fill() error {
 		host, _, err := net.SplitHostPort(cfg.Advertise)
 		if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsUnspecified() {
 			cfg.Listener.Close()
-			return fmt.Errorf("Config.Advertise is empty and the listener's address %s is none that others can use", cfg.Advertise)
+			return fmt.Errorf("Config.Advertise is empty and the listener's address %s cannot be reached by others", cfg.Advertise)
 		}
 	}
 	return nil

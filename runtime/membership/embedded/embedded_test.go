@@ -199,7 +199,7 @@ func TestConfig(t *testing.T) {
 		"Config.Group has 300 bytes":  {Group: strings.Repeat("x", 300), Listen: "127.0.0.1:0"},
 		"is negative":                 {TTL: -1, Listen: "127.0.0.1:0"},
 		"answer as a member":          {Listen: "nowhere"},
-		"is none that others can use": {Listen: ":0"},
+		"cannot be reached by others": {Listen: ":0"},
 	} {
 		_, err := embedded.New(cfg)
 		require.ErrorContains(t, err, want)

@@ -27,7 +27,7 @@ func (m *Manager) follow() {
 			m.attend(v)
 		}
 		if m.board.View().Epoch == v.Epoch && m.impatient() {
-			m.board.Fail(fmt.Errorf("%w: no manager, or as manager too few members, for %v", membership.ErrLost, m.cfg.Patience))
+			m.board.Fail(fmt.Errorf("%w: for %v no manager has answered, or this manager has heard too few members", membership.ErrLost, m.cfg.Patience))
 			m.silence() // otherwise others would take this process for a manager
 			return
 		}

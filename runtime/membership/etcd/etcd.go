@@ -57,7 +57,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.TTL = 5 * time.Second
 	}
 	if len(cfg.Endpoints) == 0 || cfg.TTL < time.Second || cfg.Prefix == "" {
-		return nil, fmt.Errorf("etcd manager: %d Config.Endpoints, Config.Prefix %q, Config.TTL %v: each is needed, and a second at least", len(cfg.Endpoints), cfg.Prefix, cfg.TTL)
+		return nil, fmt.Errorf("etcd manager: Config.Endpoints has %d addresses, Config.Prefix is %q and Config.TTL is %v: all are needed, and the TTL must be at least 1s", len(cfg.Endpoints), cfg.Prefix, cfg.TTL)
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	cfg.Prefix = strings.TrimSuffix(cfg.Prefix, "/") + "/"

@@ -225,7 +225,7 @@ func TestConfig(t *testing.T) {
 		{}, {Endpoints: []string{"http://a:1"}}, {Endpoints: []string{"http://a:1"}, Prefix: "g", TTL: time.Millisecond}, {Prefix: "g"},
 	} {
 		_, err := etcd.New(cfg)
-		require.ErrorContains(t, err, "each is needed")
+		require.ErrorContains(t, err, "all are needed")
 	}
 }
 

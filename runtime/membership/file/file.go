@@ -63,7 +63,7 @@ const looks = 8
 // New returns a manager for one member. It does not touch files before Join.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.TTL < 0 {
-		return nil, fmt.Errorf("file manager: Config.Dir is %q, Config.TTL %v", cfg.Dir, cfg.TTL)
+		return nil, fmt.Errorf("file manager: Config.Dir is %q and Config.TTL is %v: the first is needed, the second must not be negative", cfg.Dir, cfg.TTL)
 	}
 	if cfg.TTL == 0 {
 		cfg.TTL = 10 * time.Second

@@ -97,7 +97,7 @@ type Deadliner interface{ SetDeadline(time.Time) error }
 func StopAccepting(l net.Listener, wait func()) error {
 	d, ok := l.(Deadliner)
 	if !ok {
-		return fmt.Errorf("%T cannot be told to stop accepting", l)
+		return fmt.Errorf("this listener cannot stop accepting: %T", l)
 	}
 	if err := d.SetDeadline(LongAgo); err != nil {
 		return fmt.Errorf("stop accepting: %w", err)

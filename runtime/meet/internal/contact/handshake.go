@@ -86,14 +86,14 @@ func readOpening(r io.Reader) (seal.Mode, error) {
 type ModeError struct{ its, host seal.Mode }
 
 func (e *ModeError) Error() string {
-	return fmt.Sprintf("a rank has %v, the one that it has come to has %v", e.its, e.host)
+	return fmt.Sprintf("a rank has %v, but the process that it connects to has %v", e.its, e.host)
 }
 
 // VersionError is the error of a guest that speaks another version.
 type VersionError struct{ version uint16 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("a rank speaks version %d of the rendezvous, the one that it has come to version %d", e.version, Version)
+	return fmt.Sprintf("a rank speaks version %d of the rendezvous, but the process that it connects to speaks version %d", e.version, Version)
 }
 
 // ErrKey says that the other side has not proved the key.

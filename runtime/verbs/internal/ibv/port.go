@@ -144,7 +144,7 @@ func (p *port) Reach(rank int, to rdma.Address, gram uint32) error {
 
 func (p *port) Disconnect(rank int) { C.sg_disconnect(p.c, C.int(rank)) }
 
-var errTake = errors.New("the completion queue is of no use any more")
+var errTake = errors.New("the completion queue has failed")
 
 // Exchange implements [rdma.Adapter] in one call of C.
 func (p *port) Exchange(works []rdma.Work, found []rdma.Completion) (posted, done int, failed, err error) {
