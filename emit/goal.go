@@ -14,10 +14,10 @@ import (
 // LogGOPSim (grammar: package ir/goal).
 func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 	if o.Size < 0 {
-		return fmt.Errorf("a message of %d bytes", o.Size)
+		return fmt.Errorf("a message of %d bytes: must not be negative", o.Size)
 	}
 	if o.Fold < 0 {
-		return fmt.Errorf("folds of %d ps a byte", o.Fold)
+		return fmt.Errorf("folds of %d ps a byte: must not be negative", o.Fold)
 	}
 	g, err := newGoal(s, o)
 	if err != nil {

@@ -306,7 +306,7 @@ func TestBlocksComeBack(t *testing.T) {
 			g := asGOAL(t, s, emit.Options{Size: size})
 			if s.Folds() {
 				_, err := verify.RunForeign(g, claim)
-				require.ErrorContains(t, err, "the folds do not show", name)
+				require.ErrorContains(t, err, "nor what ranks fold", name)
 				continue
 			}
 			require.NoError(t, judge(g), "%s, %d bytes", name, size)

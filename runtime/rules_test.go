@@ -166,7 +166,7 @@ func TestRulesOfTheEnvironment(t *testing.T) {
 	require.EqualError(t, err, "join: SCHEDGEN_RULES: "+name+": no such file or directory")
 	require.NoError(t, os.WriteFile(name, []byte("{\n\"rules\": []}"), 0o600))
 	_, err = runtime.Init(t.Context())
-	require.EqualError(t, err, "join: SCHEDGEN_RULES: "+name+`: line 1: field "format" is missing: it says "schedgen-rules/1"`)
+	require.EqualError(t, err, "join: SCHEDGEN_RULES: "+name+`: line 1: field "format" is missing: must be "schedgen-rules/1"`)
 	require.NoError(t, os.WriteFile(name, selection.Builtin().Text(), 0o600))
 	comm, err := runtime.Init(t.Context())
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func (m Links) check(bytes int) error {
 		switch {
 		case err != nil:
 		case l.Rate < 0:
-			err = fmt.Errorf("links: a rate of %d bit/s", l.Rate)
+			err = fmt.Errorf("links: a rate of %d bit/s: must not be negative", l.Rate)
 		case l.Queue != 0 || l.Burst != 0:
 			err = fmt.Errorf("links: a queue of %d and a burst of %d bytes: not modelled", l.Queue, l.Burst)
 		case float64(bytes)*8e9 > 0.99*math.MaxInt64, l.Rate > 0 && float64(bytes)*8e9/float64(l.Rate) > maxTime:

@@ -189,7 +189,7 @@ func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 			k = d.numbers.numberOf(s, k)
 		}
 		if k < 0 {
-			return fmt.Errorf("rank %d: there is no slot %v to be done with", p.Rank, s)
+			return fmt.Errorf("rank %d: there is no slot %v for done to wait for", p.Rank, s)
 		}
 		d.begin[k] |= slotDone
 	}

@@ -63,7 +63,7 @@ func TestShapesAreDense(t *testing.T) {
 	require.NotSame(t, first, of(p))
 	p.Done[0] = ir.Chunk(ranks * ranks)
 	_, _, err := all.shapeOf(p, ranks*ranks, false)
-	require.ErrorContains(t, err, "rank 1: there is no slot c90000 to be done with")
+	require.ErrorContains(t, err, "rank 1: there is no slot c90000 for done to wait for")
 }
 
 // TestShapesTellApart checks that programs that differ in anything but sends and destinations have

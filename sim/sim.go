@@ -161,7 +161,7 @@ func (c *Config) check() error {
 	case c.Model == nil:
 		return fmt.Errorf("no model")
 	case c.Bytes < 0:
-		return fmt.Errorf("a block of %d bytes", c.Bytes)
+		return fmt.Errorf("a block of %d bytes: must not be negative", c.Bytes)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("a loss of %v: must be in 0..1", c.Loss)
 	}

@@ -95,23 +95,23 @@ func (f *foreign) check() error {
 	case row == nil || !judged(row):
 		return fmt.Errorf("cannot tell whether a file is %q: no such collective can be judged", f.Collective)
 	case h.Folds() && f.Cells == nil:
-		return fmt.Errorf("the file does not say what its messages carry, so it cannot be judged as %s: the folds do not show", f.Collective)
+		return fmt.Errorf("the file cannot be judged as %s: it says neither what its messages carry nor what ranks fold", f.Collective)
 	case row.Blocks == nil && f.Cells != nil:
 		return fmt.Errorf("a file that moves the chunks of a message is not a %s", f.Collective)
 	case f.Size != 0 && (f.Size < 0 || f.Cells != nil || row.Blocks == nil):
-		return fmt.Errorf("blocks of %d %s: only where blocks are moved and the file does not say what messages carry", f.Size, f.Unit)
+		return fmt.Errorf("blocks of %d %s: a length is only for a file that moves blocks and does not say what its messages carry", f.Size, f.Unit)
 	case h.Rooted() && (h.Root < 0 || h.Root >= h.Ranks):
-		return fmt.Errorf("root %d of %d ranks", h.Root, h.Ranks)
+		return fmt.Errorf("root %d: must be in 0..%d", h.Root, h.Ranks-1)
 	case !h.Rooted() && h.Root != 0:
-		return fmt.Errorf("root %d of a collective that has none, %s", h.Root, f.Collective)
+		return fmt.Errorf("root is %d, but %s has no root: must be 0", h.Root, f.Collective)
 	case h.Blocks() > 1 && f.Cells == nil && f.Size == 0 && f.Message == 0:
-		return fmt.Errorf("neither the file nor anybody else says how long each of the %d blocks is", h.Blocks())
+		return fmt.Errorf("the length of the %d blocks is not known: the file does not give it, and it was not set", h.Blocks())
 	case h.Blocks() > maxBlocks || f.Cells == nil && h.Blocks() > 1 && h.Ranks > maxFlowSteps/h.Blocks() || f.Cells != nil && int64(h.Blocks())*int64(max(f.blockCells(), 1)) > ir.MaxChunks:
 		return fmt.Errorf("too large: %d blocks", h.Blocks())
 	case f.Cells != nil && f.misplaced() >= 0:
 		rank := f.misplaced()
 		return fmt.Errorf("rank %d has its input and its output in one buffer, and the file does not say where in it the input of %s lies: "+
-			"only a file that says itself what it does can be in place", rank, f.Collective)
+			"a file that works in place must name its collective", rank, f.Collective)
 	}
 	return nil
 }

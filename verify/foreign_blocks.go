@@ -135,7 +135,7 @@ func (b *bytesOf) proveHolder(from int, wanters []int32) error {
 		}
 		fl.consume(rank)
 		if got < want[rank] {
-			return fail([]int{from, rank}, nil, nil, "what ranks want of rank %d (%s) cannot come to all of them: once the ranks before have theirs, "+
+			return fail([]int{from, rank}, nil, nil, "not all ranks can get what they want from rank %d (%s): when the ranks before have theirs, "+
 				"rank %d can get no more than %d of %d %s, as all of it comes by %s",
 				from, b.message(), rank, got, want[rank], b.Unit,
 				b.list(func(id int) bool { return fl.behind(id) && !fl.behind(b.mates[id]) }))

@@ -123,7 +123,7 @@ func (b *bytesOf) tellUnreached(rank int) string {
 		if op.Size == 0 {
 			why = "has no bytes"
 		}
-		return fmt.Sprintf("rank %d only receives what does not derive from it, such as %s, because %s %s", rank, op.Tell(), b.Tell(send), why)
+		return fmt.Sprintf("rank %d receives only data that do not derive from it, such as %s, because %s %s", rank, op.Tell(), b.Tell(send), why)
 	}
 	return fmt.Sprintf("rank %d receives nothing", rank)
 }
@@ -152,7 +152,7 @@ func (b *bytesOf) proveSends() error {
 			return dag.ErrTooLarge
 		}
 		if had += own; had < int64(op.Size) {
-			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s on, and its rank need not have more than %d by then", b.Tell(ref), op.Size, b.Unit, had)
+			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s on, but its rank may have only %d by then", b.Tell(ref), op.Size, b.Unit, had)
 		}
 	}
 	return nil

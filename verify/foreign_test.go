@@ -365,22 +365,22 @@ func (d dumbBroadcast) before(at dag.Ref, seen map[int]bool) map[int]bool {
 func TestForeignClaims(t *testing.T) {
 	g := &dag.Graph{Ranks: make([][]dag.Op, 2)}
 	_, err := verify.RunForeign(g, verify.Claim{Collective: "allreduce"})
-	require.ErrorContains(t, err, "the folds do not show")
+	require.ErrorContains(t, err, "nor what ranks fold")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather", Root: 1, Size: 1})
-	require.ErrorContains(t, err, "root 1 of a collective that has none")
+	require.ErrorContains(t, err, "has no root: must be 0")
 	many := &dag.Graph{Ranks: make([][]dag.Op, 30_000)}
 	for _, collective := range []string{"allgather", "alltoall"} {
 		_, err = verify.RunForeign(many, verify.Claim{Collective: collective, Size: 1})
 		require.ErrorContains(t, err, "too large: ")
 	}
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather"})
-	require.ErrorContains(t, err, "how long each of the 2 blocks is")
+	require.ErrorContains(t, err, "length of the 2 blocks is not known")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "bcast", Root: 2})
-	require.ErrorContains(t, err, "root 2 of 2 ranks")
+	require.ErrorContains(t, err, "root 2: must be in 0..1")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "bcast", Size: -1})
 	require.ErrorContains(t, err, "blocks of -1 ")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "barrier", Size: 1})
-	require.ErrorContains(t, err, "only where blocks are moved")
+	require.ErrorContains(t, err, "only for a file that moves blocks")
 	g.Cells = &dag.Cells{}
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "barrier"})
 	require.ErrorContains(t, err, "is not a barrier")

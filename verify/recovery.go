@@ -82,7 +82,7 @@ func allAsk(sub *subject, lost *fixpoint.Result) error {
 			switch {
 			case circle != nil:
 				return fail(circle, []Place{place(circle[0], c)}, stepsOf(circle, c),
-					"who lacks %v if the multicast is lost asks in a circle in the end: %s", c, tellCircle(circle, "asks")).in(lostWorld)
+					"ranks that lack %v after a lost multicast ask each other in a circle: %s", c, tellCircle(circle, "asks")).in(lostWorld)
 			case atEnd(last) && !has(last):
 				return fail([]int{last}, []Place{place(last, c)}, nil,
 					"rank %d has nobody to ask for %v if the multicast is lost", last, c).in(lostWorld)

@@ -50,7 +50,7 @@ func TestRecoveryFailureHoldsTheCircle(t *testing.T) {
 	}
 	s.Programs[0].Ask, s.Programs[7].Ask = nil, []int32{1}
 	f := failure(t, s, "recovery")
-	require.Equal(t, "recovery: who lacks c0 if the multicast is lost asks in a circle in the end: "+
+	require.Equal(t, "recovery: ranks that lack c0 after a lost multicast ask each other in a circle: "+
 		"rank 1 asks rank 2 asks rank 3 asks rank 4 asks 3 more asks rank 1", f.Error())
 	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7}, f.Ranks)
 	require.Equal(t, verify.Step{Place: verify.Place{Rank: 7, Slot: ir.Chunk(0)}, From: 1}, f.Path[6])

@@ -154,7 +154,7 @@ func TestWriteOfAnotherGraph(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, goal.Write(&out, g, 1000))
 	require.Equal(t, "num_ranks 1\n\nrank 0 {\no0: send 3000b to 0\nr: recv 3000b from 0\no1: calc 0\no1 requires o0\n}\n", out.String())
-	require.EqualError(t, goal.Write(&out, g, 1<<47), "a message of 3 times 140737488355328 bytes: must be of 0..281474976710656 bytes")
+	require.EqualError(t, goal.Write(&out, g, 1<<47), "a message of 3 times 140737488355328 bytes: must have 0..281474976710656 bytes")
 	require.ErrorIs(t, goal.Write(fullDisk{}, g, 1), io.ErrShortWrite)
 }
 

@@ -21,7 +21,7 @@ func Write(w io.Writer, g *dag.Graph, unit int) error {
 		}
 	}
 	if unit < 0 || unit > 0 && longest > maxBytes/unit {
-		return fmt.Errorf("a message of %d times %d bytes: must be of 0..%d bytes", longest, unit, maxBytes)
+		return fmt.Errorf("a message of %d times %d bytes: must have 0..%d bytes", longest, unit, maxBytes)
 	}
 	out := bufio.NewWriter(w)
 	if g.Message > 0 {

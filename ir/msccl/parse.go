@@ -66,7 +66,7 @@ func (p *parser) algo(e xml.StartElement) {
 	coll := a.value["coll"]
 	as, ok := collectiveOf(coll)
 	if !ok {
-		p.fail("<algo>: the file says coll=%q, which is not read; %s are, and %s, which does not say what the file does", coll, known(), custom)
+		p.fail("<algo>: unknown coll=%q; known are %s, and %s, which does not say what the file does", coll, known(), custom)
 	}
 	p.graph.As = as
 	p.gpus = a.int("ngpus", 1, ir.MaxRanks)

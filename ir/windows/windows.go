@@ -50,7 +50,7 @@ func (p *Places) Check(own *ir.Program, ranks int) error {
 		case a.From < 0 || a.From >= ranks || a.From == own.Rank:
 			return fmt.Errorf("flags of rank %d: signal %d is from rank %d of %d", own.Rank, a.Signal, a.From, ranks)
 		case a.Signal < 0 || a.Signal >= own.Signals:
-			return fmt.Errorf("flags of rank %d: signal %d of %d stands in no line", own.Rank, a.Signal, own.Signals)
+			return fmt.Errorf("flags of rank %d: signal %d of %d has no line", own.Rank, a.Signal, own.Signals)
 		}
 	}
 	for i, post := range p.Posts {

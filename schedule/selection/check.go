@@ -92,7 +92,7 @@ func (r *Rule) checkConditions(row *ir.Collective) error {
 	case r.Hosts != Range{} && r.Hosts.From == 0:
 		return errors.New("hosts: min is missing; it counts hosts with several ranks, at least 2")
 	case int(r.Place) >= len(places) || r.Multicast > Without || r.Memory > Without || r.Rings > Without:
-		return errors.New("a condition that there is not")
+		return errors.New("place, multicast, memory or rings has an unknown value")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (p *Params) check(alg *schedule.Algorithm) error {
 	case p.Chunk < 0:
 		return fmt.Errorf("chunk: %d bytes, must be at least 1", p.Chunk)
 	case p.Chunk != 0 && p.Chunks != 0:
-		return errors.New("chunk and chunks: give one of them")
+		return errors.New("chunk and chunks: give only one of them")
 	}
 	_, err := schedule.New(alg.Name, schedule.Params{Ranks: 1, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks})
 	return clean(err)

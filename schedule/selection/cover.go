@@ -30,7 +30,7 @@ func cover(list []Rule, collective string) error {
 	}
 	if gap != nil {
 		last := own[len(own)-1]
-		return last.blame(fmt.Errorf("%s: no rule fits %v; a last rule without conditions does, which may say %q", collective, gap, BuiltIn))
+		return last.blame(fmt.Errorf("%s: no rule fits %v; add a last rule without conditions, such as %q", collective, gap, BuiltIn))
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ type FormError struct {
 func (e *FormError) Error() string {
 	switch {
 	case e.Form == forms.OpenMPITuned:
-		return fmt.Sprintf("this is %s; the command schedgen rules makes a table of schedgen of it", e.Form)
+		return fmt.Sprintf("this is %s; schedgen rules converts it to a table of schedgen", e.Form)
 	case e.Form.IsRules():
-		return fmt.Sprintf("this is %s, which is not read; tables of schedgen are, and schedgen rules reads those of Open MPI's component tuned", e.Form)
+		return fmt.Sprintf("this is %s, which cannot be read; schedgen reads its own tables, and schedgen rules converts those of Open MPI's component tuned", e.Form)
 	}
 	return fmt.Sprintf("this is %s, not a table of rules", e.Form)
 }

@@ -148,7 +148,7 @@ func TestOtherForms(t *testing.T) {
 func TestParseNamesOpenMPI(t *testing.T) {
 	inputs(t, "ompi/*.*[nf]", func(t *testing.T, name string, data []byte) {
 		_, err := selection.Parse(data)
-		require.ErrorContains(t, err, "this is a table of rules of Open MPI's component tuned; the command schedgen rules")
+		require.ErrorContains(t, err, "this is a table of rules of Open MPI's component tuned; schedgen rules converts")
 	})
 }
 

@@ -88,17 +88,17 @@ func newClassic(data []byte) (*classic, error) {
 // number reads a number in 0 … most.
 func (c *classic) number(what string, most int) (int, error) {
 	if c.next == len(c.words) {
-		return 0, faultf(c.lines, "the file ends where it should say %s", what)
+		return 0, faultf(c.lines, "the file ends, but should give %s", what)
 	}
 	w := c.words[c.next]
 	c.next++
 	// Open MPI reads 010 as 8 and 0x10 as 16. number refuses both rather than misread them.
 	if plain := w.text == "0" || w.text[0] != '0'; !plain || strings.Trim(w.text, "0123456789") != "" {
-		return 0, faultf(w.line, "%s is not a decimal number: it should say %s", short(w.text), what)
+		return 0, faultf(w.line, "%s is not a decimal number: must be %s", short(w.text), what)
 	}
 	v, err := strconv.Atoi(w.text)
 	if err != nil || v > most {
-		return 0, faultf(w.line, "%s: must be in 0..%d: it should say %s", short(w.text), most, what)
+		return 0, faultf(w.line, "%s: must be %s, in 0..%d", short(w.text), what, most)
 	}
 	return v, nil
 }

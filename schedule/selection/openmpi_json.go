@@ -20,10 +20,10 @@ func (n *node) openMPI() (*tuned, error) {
 		return nil, faultf(n.line, "rules of Open MPI: rule_file_version and collectives are both needed")
 	}
 	if v, err := version.whole("rule_file_version", 0, maxBytes); err != nil || v != 3 {
-		return nil, faultf(version.line, "rule_file_version: 3 is read")
+		return nil, faultf(version.line, "rule_file_version: must be 3")
 	}
 	if m := n.get("module"); m != nil && m.text != "tuned" {
-		return nil, faultf(m.line, `module: "tuned" is read`)
+		return nil, faultf(m.line, `module: must be "tuned"`)
 	}
 	if of.kind != "object" {
 		return nil, faultf(of.line, "collectives: an object was expected, not %s", of.a())

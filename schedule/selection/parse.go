@@ -65,11 +65,11 @@ func Parse(data []byte) (*Rules, error) {
 func (n *node) format() error {
 	f := n.get("format")
 	if f == nil {
-		return faultf(n.line, `field "format" is missing: it says %q`, Format)
+		return faultf(n.line, `field "format" is missing: must be %q`, Format)
 	}
 	name, err := f.word("format")
 	if err == nil && name != Format {
-		err = faultf(f.line, "format is %s, %q is read", short(name), Format)
+		err = faultf(f.line, "format: %s, must be %q", short(name), Format)
 	}
 	return err
 }

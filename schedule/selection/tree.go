@@ -90,7 +90,7 @@ func (p *treeParser) value(depth int) (*node, error) {
 		return nil, err
 	}
 	if depth > maxDepth {
-		return nil, faultf(line, "objects and arrays within each other, more than %d", maxDepth)
+		return nil, faultf(line, "more than %d nested objects and arrays", maxDepth)
 	}
 	n := &node{line: line}
 	switch v := t.(type) {

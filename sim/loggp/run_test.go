@@ -85,7 +85,7 @@ func TestBadInput(t *testing.T) {
 		"put of c0 to rank 7: no such slot there": func() (*loggp.Result, error) { return loggp.Run(put(ir.PutTo(ir.Chunk(0), 7)), p, 1) },
 		"put of c3 to rank 1: no such slot there": func() (*loggp.Result, error) { return loggp.Run(put(ir.PutTo(ir.Chunk(3), 1)), p, 1) },
 		"mcast of s0":                             func() (*loggp.Result, error) { return loggp.Run(put(ir.McastOf(ir.Signal(0))), p, 1) },
-		"rank 1: there is no slot s4 to be done with": func() (*loggp.Result, error) {
+		"rank 1: there is no slot s4 for done to wait for": func() (*loggp.Result, error) {
 			return loggp.Run(bcast(ir.Program{}, ir.Program{Done: []ir.Slot{ir.Signal(4)}}), p, 1)
 		},
 		"rank 0, rule 0: there is no slot s9 to wait ": func() (*loggp.Result, error) {
