@@ -374,7 +374,7 @@ func TestAnswers(t *testing.T) {
 // Only rank 0 sends, and it does not receive.
 func TestRoles(t *testing.T) {
 	comms := join(t, 2, mem.Options{}, "bcast/chain")
-	require.ErrorContains(t, Receive(t.Context(), comms[0], failing(0), ReceiveOptions{}), "rank 0 sends")
+	require.ErrorContains(t, Receive(t.Context(), comms[0], failing(0), ReceiveOptions{}), "rank 0 is the sender")
 	_, err := Send(t.Context(), comms[1], endless, SendOptions{})
 	require.ErrorContains(t, err, "only rank 0 can")
 }

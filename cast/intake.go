@@ -76,7 +76,7 @@ func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptio
 	case ctx == nil:
 		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
 	case comm.Rank() == 0:
-		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
+		return errors.Join(errors.New("receive: rank 0 is the sender and cannot receive"), comm.Close())
 	case o.From < 0 || o.From > t.have:
 		return errors.Join(fmt.Errorf("receive: the sender begins with byte %d, but only %d bytes have come", o.From, t.have), comm.Close())
 	}

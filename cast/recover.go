@@ -16,7 +16,7 @@ var ErrParted = errors.New("parted from the sender")
 
 var (
 	errSender = errors.New("the sender is gone")
-	errAlone  = errors.New("go on without those that are lost")
+	errAlone  = errors.New("go on without the lost ranks")
 )
 
 // partedError wraps ErrParted beside another error.

@@ -51,7 +51,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 		return nil, errors.Join(fmt.Errorf("send: %w", errNoContext), comm.Close())
 	}
 	if comm.Rank() != 0 {
-		return nil, errors.Join(fmt.Errorf("send: rank %d, only rank 0 can", comm.Rank()), comm.Close())
+		return nil, errors.Join(fmt.Errorf("send: this is rank %d, but only rank 0 can send", comm.Rank()), comm.Close())
 	}
 	o.piece = cmp.Or(o.piece, pieceFor(o.Rate, o.Limit))
 	reading, stop := context.WithCancel(ctx)

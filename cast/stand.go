@@ -165,7 +165,7 @@ func (c *crew) call(ctx context.Context, h *crewHost) error {
 	case line == busyWord:
 		return errors.New("its receiver is busy with other casts")
 	case line != comeWord:
-		return fmt.Errorf("call %v: something else answers there: %.40q", conn.RemoteAddr(), line)
+		return fmt.Errorf("call %v: another program answers there: %.40q", conn.RemoteAddr(), line)
 	}
 	c.become(h, hostRuns)
 	if line, err = readCallLine(in); err != nil {

@@ -74,7 +74,7 @@ func readFields(r *bufio.Reader) (f Facts, err error) {
 			sum, version, _ := strings.Cut(rest, " ")
 			f.Installed = append(f.Installed, Installed{name, sum, version})
 		case field == nil:
-			return f, fmt.Errorf("its shell says %q", line)
+			return f, fmt.Errorf("its shell prints an unexpected line: %q", line)
 		default:
 			*field = value
 			delete(fields, key)

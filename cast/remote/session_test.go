@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 		{"host", "sh -c 'exit 7'", "ssh: exit status 7"},
 		{"host", "yes;", "its login shell prints more than 1000 lines"},
 		{"host", "head -c 100000 /dev/zero;", "a line of more than 4096 bytes"},
-		{"host", "printf 'schedgen-remote 2\\nwhat\\n';", `its shell says "what"`},
+		{"host", "printf 'schedgen-remote 2\\nwhat\\n';", `its shell prints an unexpected line: "what"`},
 		{"host", "printf 'schedgen-remote 2\\nend\\n';", "its shell does not report everything"},
 		{"host", `echo "a b$(printf '\033[2J')" >&2; exit 1;`, "a b[2J"},
 	} {

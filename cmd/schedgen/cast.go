@@ -103,7 +103,7 @@ func (c *castCmd) check(in io.Reader) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case c.Strict && c.KeepGoing:
-		return nil, errors.New("--strict and --keep-going: give one of them")
+		return nil, errors.New("--strict and --keep-going: give only one of them")
 	case len(hosts) > 0 && c.Serve:
 		return nil, errors.New("--serve: waits for receivers that are started by hand: name no hosts, or omit --serve")
 	case len(hosts) > 0 && c.Expect != 0:

@@ -62,7 +62,7 @@ func (f *castFiles) check(stream bool) (err error) {
 	}
 	switch {
 	case f.Links && f.CopyLinks:
-		return errors.New("--links and --copy-links: give one of them")
+		return errors.New("--links and --copy-links: give only one of them")
 	case f.NumericIDs && !f.Owner:
 		return errors.New("--numeric-ids: needs --owner")
 	case f.Delete < 0:

@@ -22,7 +22,7 @@ type castNews struct {
 
 func (n *castNews) check() error {
 	if n.Verbose && n.Quiet {
-		return errors.New("--verbose and --quiet: give one of them")
+		return errors.New("--verbose and --quiet: give only one of them")
 	}
 	return nil
 }

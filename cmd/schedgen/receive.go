@@ -69,7 +69,7 @@ func (c *receiveCmd) check() (err error) {
 	case c.From == "" && c.Listen == "":
 		return errors.New("--from or --listen: needed")
 	case c.From != "" && c.Listen != "":
-		return errors.New("--from and --listen: give one of them")
+		return errors.New("--from and --listen: give only one of them")
 	case c.Listen != "" && c.Name != "":
 		return errors.New("--name: with --listen, the caller names the host")
 	case c.Then != "" && (c.Exec != "" || c.To == ""):

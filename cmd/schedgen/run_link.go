@@ -93,9 +93,9 @@ func (f *runFlags) fits() error {
 	case f.Loss != nil && !(*f.Loss >= 0 && *f.Loss <= 1):
 		return fmt.Errorf("--loss=%v: must be a probability, from 0 to 1", *f.Loss)
 	case f.Loss != nil && f.Transport == overTCP:
-		return errors.New("--loss: tcp loses nothing")
+		return errors.New("--loss: transport tcp cannot lose messages")
 	case f.Loss != nil && f.Transport == overShm:
-		return errors.New("--loss: shm cannot be made to lose")
+		return errors.New("--loss: transport shm cannot lose messages")
 	case f.Interface != "" && slices.Contains([]string{overMem, overTCP, overShm}, f.Transport):
 		return fmt.Errorf("--interface: transport %s does not multicast on an interface", f.Transport)
 	}
