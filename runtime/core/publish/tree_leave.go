@@ -93,7 +93,7 @@ func (t *tree) cut(o *origin, rank int, n uint64) bool {
 			continue
 		}
 		if behind := t.behind(nil, b.rank, rank, b.via); len(behind) > 0 {
-			t.host.Severed("publish", b.rank, fmt.Sprintf("it would pass on messages of rank %d to rank %s", rank, words.List(behind[:min(len(behind), maxNamed)])))
+			t.host.Severed("publish", b.rank, fmt.Sprintf("it should have passed on messages of rank %d to rank %s", rank, words.List(behind[:min(len(behind), maxNamed)])))
 			return true
 		}
 	}

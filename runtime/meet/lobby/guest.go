@@ -23,7 +23,7 @@ const pauseFraction = 20
 var errSilent = errors.New("the process there accepts connections, but has not answered")
 
 // errOther says that the process at the host's address is not a host.
-var errOther = errors.New("the process there is not the host")
+var errOther = errors.New("another program answers there")
 
 // Seat is a guest's place, with the connection by which the host knows that the guest lives.
 type Seat struct {

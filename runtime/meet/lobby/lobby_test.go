@@ -338,8 +338,8 @@ func TestNews(t *testing.T) {
 		{closed, nil, "connection refused"},
 		{silent, nil, "the process there accepts connections, but has not answered"},
 		{silent, key, "the process there accepts connections, but has not answered"},
-		{other, nil, "the process there is not the host"},
-		{other, key, "the process there is not the host"},
+		{other, nil, "another program answers there"},
+		{other, key, "another program answers there"},
 		{hall, nil, ""},
 	} {
 		ctx, leave := context.WithCancel(t.Context())
