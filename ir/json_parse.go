@@ -206,7 +206,7 @@ func (p *jsonReader) checkEnd() {
 func (p *jsonReader) checkBlocks() {
 	switch form := p.s.format(); {
 	case form != FormatBlocks:
-		p.failPath(p.fields[0], "format", fmt.Sprintf("%s, but all of it can be said in %s", FormatBlocks, form))
+		p.failPath(p.fields[0], "format", fmt.Sprintf("%s, must be %s, which is enough for this schedule", FormatBlocks, form))
 	case !p.saidRecovery:
 		p.failPath(p.fields[0], "format", fmt.Sprintf(`%s, but field "recovery" is missing`, FormatBlocks))
 	case p.noValues != (mark{}):
