@@ -39,7 +39,7 @@ func TestRefusals(t *testing.T) {
 			c.cfg.TCP.Coordinator = "127.0.0.1:1"
 			_, err := verbs.Join(ctx, c.cfg)
 			require.ErrorContains(t, err, c.want)
-			require.ErrorContains(t, err, "verbs: rank 0 of")
+			require.ErrorContains(t, err, "verbs: join as rank 0 of")
 		})
 	}
 }
