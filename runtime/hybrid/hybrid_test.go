@@ -169,7 +169,7 @@ func TestBadConfig(t *testing.T) {
 		"rank 7": func(c *hybrid.Config) { c.TCP.Rank = 7 },
 		"loss":   func(c *hybrid.Config) { c.Mcast = &mcast.Config{Loss: 2} },
 		"group":  func(c *hybrid.Config) { c.Mcast = &mcast.Config{Group: netip.MustParseAddrPort("127.0.0.1:7")} },
-		"heard":  func(c *hybrid.Config) { c.Mcast = &mcast.Config{Heard: -1} },
+		"Heard":  func(c *hybrid.Config) { c.Mcast = &mcast.Config{Heard: -1} },
 	} {
 		_, errs := tryJoin(t, 1, func(_ int, c *hybrid.Config) { edit(c) })
 		require.ErrorContains(t, errs[0], name)

@@ -18,19 +18,19 @@ import (
 func TestJoinRefusesBadConfigs(t *testing.T) {
 	alone := tcp.Config{Size: 1, Coordinator: "127.0.0.1:1"}
 	for want, cfg := range map[string]mcast.Config{
-		"interface nowhere0":       {TCP: alone, Interface: "nowhere0"},
-		"family 5":                 {TCP: alone, Family: 5},
-		"MTU of 100":               {TCP: alone, MTU: 100},
-		"MTU -1":                   {TCP: alone, MTU: -1},
-		"256 hops":                 {TCP: alone, Hops: 256},
-		"loss 1.5":                 {TCP: alone, Loss: 1.5},
-		"Collect -1ns is negative": {TCP: alone, Collect: -1},
-		"loss NaN":                 {TCP: alone, Loss: math.NaN()},
-		"address 192.0.2.77":       {TCP: tcp.Config{Size: 1, Bind: "192.0.2.77", Coordinator: "127.0.0.1:1"}},
-		"name the interface":       {TCP: tcp.Config{Size: 1, Coordinator: ":5000"}},
-		"missing port":             {TCP: tcp.Config{Size: 1}},
-		"size 0 is not":            {TCP: tcp.Config{Coordinator: "127.0.0.1:1"}},
-		"rank -1 is not in 0 ":     {TCP: tcp.Config{Rank: -1, Size: 1, Coordinator: "127.0.0.1:1"}},
+		"interface nowhere0":     {TCP: alone, Interface: "nowhere0"},
+		"family 5":               {TCP: alone, Family: 5},
+		"MTU of 100":             {TCP: alone, MTU: 100},
+		"MTU -1":                 {TCP: alone, MTU: -1},
+		"256 hops":               {TCP: alone, Hops: 256},
+		"loss 1.5":               {TCP: alone, Loss: 1.5},
+		"negative Collect: -1ns": {TCP: alone, Collect: -1},
+		"loss NaN":               {TCP: alone, Loss: math.NaN()},
+		"address 192.0.2.77":     {TCP: tcp.Config{Size: 1, Bind: "192.0.2.77", Coordinator: "127.0.0.1:1"}},
+		"name the interface":     {TCP: tcp.Config{Size: 1, Coordinator: ":5000"}},
+		"missing port":           {TCP: tcp.Config{Size: 1}},
+		"size 0 is not":          {TCP: tcp.Config{Coordinator: "127.0.0.1:1"}},
+		"rank -1 is not in 0 ":   {TCP: tcp.Config{Rank: -1, Size: 1, Coordinator: "127.0.0.1:1"}},
 	} {
 		_, err := mcast.Join(t.Context(), cfg)
 		require.ErrorContains(t, err, want)

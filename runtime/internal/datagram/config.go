@@ -42,9 +42,9 @@ func (c *Config) check() error {
 	case c.Group.IsValid() && (!c.Group.Addr().IsMulticast() || c.Group.Port() == 0):
 		return fmt.Errorf("group %v is not a multicast address and a port", c.Group)
 	case c.Heard < 0:
-		return fmt.Errorf("Heard %v is negative", c.Heard)
+		return fmt.Errorf("negative Heard: %v", c.Heard)
 	case c.Collect < 0:
-		return fmt.Errorf("Collect %v is negative", c.Collect)
+		return fmt.Errorf("negative Collect: %v", c.Collect)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss %v is not a probability", c.Loss)
 	}
