@@ -51,7 +51,7 @@ func TestCastSaysWhyItWaits(t *testing.T) {
 	serve.Listen = "127.0.0.1:0"
 	for want, run := range map[string]func(context.Context, stdio) error{
 		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":                receive(gone),
-		"waiting for 2s: the sender at .* the process there accepts connections, but has not answered":               receive(silent.Addr().String()),
+		"waiting for 2s: the sender at .* the process there accepts connections, but has not answered":             receive(silent.Addr().String()),
 		`waiting for 2s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`: serve.Run,
 	} {
 		t.Run("", func(t *testing.T) {

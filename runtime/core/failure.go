@@ -42,9 +42,9 @@ func (f *failure) end(err error, why reason, tell bool) {
 	}
 }
 
-// close ends a core. inside says that others cannot complete an operation without this rank; close
-// then tells all ranks. Otherwise the goodbye tells those that want to know, and it fails no rank
-// that can do without this one.
+// close ends a core. If inside is set, others cannot complete an operation without this rank, and
+// close tells all ranks. If not, only the goodbye tells them. A goodbye does not fail a rank that
+// can go on without this one.
 func (f *failure) close(err error, inside bool) {
 	f.closing = true
 	if f.err != nil {

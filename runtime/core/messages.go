@@ -103,6 +103,9 @@ func (c *Core) Take() Message { return c.messages.Take() }
 func (c *Core) Listen() error {
 	c.messages.Listen()
 	c.watch.Want()
+	if len(c.members.All()) == 0 {
+		return nil // nobody has left; Sources allocates
+	}
 	sources := c.messages.Sources()
 	if len(sources) == 0 || len(c.members.All()) < len(sources) {
 		return nil

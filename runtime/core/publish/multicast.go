@@ -440,17 +440,12 @@ func (m *multicast) release(st *stream) {
 	}
 }
 
-// Listen implements [Messages]. This rank connects with all others, because messages come from all of
-// them. So it notices when a rank dies.
+// Listen implements [Messages]. This rank connects with all others, because messages come from all
+// of them. So it notices when a rank dies.
 func (m *multicast) Listen() {
-	if m.listening {
-		return
-	}
-	m.listening, m.used = true, true
-	for _, rank := range m.Sources() {
-		if !m.members.Gone(rank) {
-			m.host.Put(rank, m.control(wire.FrameListen, 0, 0, 0))
-		}
+	if !m.listening { // Sources allocates
+		m.used = true
+		m.listenTo(m.Sources())
 	}
 }
 

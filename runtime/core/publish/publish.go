@@ -152,6 +152,19 @@ func (e *end) Waiting() int { return e.inbox.len() }
 // Counts implements [Messages].
 func (e *end) Counts() Counts { return e.counts }
 
+// listenTo connects this rank with its sources, once.
+func (e *end) listenTo(sources []int) {
+	if e.listening {
+		return
+	}
+	e.listening = true
+	for _, rank := range sources {
+		if !e.members.Gone(rank) {
+			e.host.Put(rank, e.control(wire.FrameListen, 0, 0, 0))
+		}
+	}
+}
+
 // control fills a frame without a body about the first seq messages of an origin.
 func (e *end) control(k wire.FrameKind, seq uint64, slot, origin int) *wire.Frame {
 	e.frame = wire.Frame{Header: wire.Header{

@@ -263,17 +263,7 @@ func (t *tree) credited(h *wire.Header) {
 }
 
 // Listen implements [Messages]: it connects this rank with its sources, once.
-func (t *tree) Listen() {
-	if t.listening {
-		return
-	}
-	t.listening = true
-	for _, rank := range t.Sources() {
-		if !t.members.Gone(rank) {
-			t.host.Put(rank, t.control(wire.FrameListen, 0, 0, 0))
-		}
-	}
-}
+func (t *tree) Listen() { t.listenTo(t.Sources()) }
 
 // Sources implements [Messages].
 func (t *tree) Sources() []int {
