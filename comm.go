@@ -163,6 +163,11 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 // at every rank that returns without an error. Agree works before and after c has failed. All
 // remaining ranks must call Agree and Shrink in the same order. If ctx ends first, only the waiting
 // ends: this rank's vote counts, and its next call of Agree waits for the same agreement.
+//
+// A rank that dies soon after Agree has returned may have had another result than the others. So
+// before an act that cannot be undone, such as a payment, call Agree a second time, and act on the
+// first result when the second call has returned without an error. The first result is then fixed:
+// no rank has acted on another one. The second result only adds the ranks that have gone meanwhile.
 func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []int, err error) {
 	under, err := c.below("Agree")
 	if err != nil {

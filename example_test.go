@@ -341,6 +341,26 @@ func ExampleStartAllgather() {
 	// Output: [4 9] [8 27]
 }
 
+// Each rank says whether it is ready to commit. The second call of Agree fixes the result of the
+// first one at all ranks. Without it, a rank could commit and die, and the others could abort.
+func ExampleComm_Agree() {
+	const ready = 1
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		agreed, gone, err := comm.Agree(ctx, ready)
+		if err != nil {
+			return err
+		}
+		if _, _, err := comm.Agree(ctx, 0); err != nil {
+			return err
+		}
+		if commit := agreed&ready != 0 && len(gone) == 0; commit && comm.Rank() == 0 {
+			fmt.Println("commit")
+		}
+		return nil
+	})
+	// Output: commit
+}
+
 func ExampleComm_Publish() {
 	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
 		if comm.Rank() == 1 { // any rank, at any time

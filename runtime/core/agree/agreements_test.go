@@ -141,31 +141,51 @@ func (c *club) inOrder() (next []int) {
 	return next
 }
 
-// The remaining ranks agree on one outcome for each of several agreements in a row, in every order
-// of messages and for all deaths meanwhile.
+// In every order of messages and for all deaths meanwhile, a rank gets the outcome of the ranks that
+// are still alive. Once a living rank has confirmed an agreement or taken the next one, its outcome
+// is fixed for all ranks, also for those that die later. Until then, a rank that is dead may have
+// had another outcome.
 func TestAgreementsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 12).Draw(t, "ranks")
 		c := newClub(size)
 		deaths := rapid.IntRange(0, size-1).Draw(t, "deaths")
 		rounds := rapid.Uint64Range(1, 3).Draw(t, "rounds")
-		outcomes := map[uint64]Outcome{}
+		outcomes := map[uint64]map[int]Outcome{} // by agreement and rank
+		fixed := map[uint64]Outcome{}
 		choice := rapid.IntRange(0, 1<<30)
 		for {
 			var moves []func()
 			took := false
 			for rank := range size {
 				a := &c.ranks[rank]
+				for n, byRank := range outcomes {
+					over := a.taken > n || a.taken == n && a.last == n && a.Confirmed()
+					if o, ok := byRank[rank]; ok && over && !c.dead[rank] {
+						if first, ok := fixed[n]; ok {
+							require.Equal(t, first, o, "rank %d, agreement %d is fixed", rank, n)
+						}
+						fixed[n] = o
+					}
+				}
 				switch {
 				case c.dead[rank]:
 				case a.last == a.taken && a.last < rounds:
 					moves = append(moves, func() { c.vote(rank, Vote{Flags: ^(uint64(1) << rank)}) })
 				case a.last > a.taken:
 					if o, ok := a.Outcome(a.last); ok {
-						if first, known := outcomes[a.last]; known {
-							require.Equal(t, first, o, "rank %d, agreement %d", rank, a.last)
+						if outcomes[a.last] == nil {
+							outcomes[a.last] = map[int]Outcome{}
 						}
-						outcomes[a.last], took = o, true
+						for q, first := range outcomes[a.last] {
+							if !c.dead[q] {
+								require.Equal(t, first, o, "ranks %d, %d, agreement %d", q, rank, a.last)
+							}
+						}
+						if first, ok := fixed[a.last]; ok {
+							require.Equal(t, first, o, "rank %d, agreement %d was fixed", rank, a.last)
+						}
+						outcomes[a.last][rank], took = o, true
 					}
 				}
 			}
