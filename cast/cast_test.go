@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 )

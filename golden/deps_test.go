@@ -213,7 +213,7 @@ var homes = []struct {
 	{[]string{"testing/..."}, []string{"internal/buildtest", "internal/heavy", "internal/porttest", "runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
 		"tools of tests stay out of the product; a suite that transports of others must pass is exported"},
 	{[]string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/..."},
-		[]string{"runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
+		[]string{"internal/heavy", "runtime/*test", "runtime/membership/*test", "cast/remote/sshdtest"},
 		"tools of tests stay out of the product; a suite that transports of others must pass is exported"},
 	{[]string{"github.com/chromedp/..."}, nil,
 		"only tests drive a browser"},

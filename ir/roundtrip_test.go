@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // form is one of the two exchange forms.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 )
@@ -16,7 +17,7 @@ import (
 // A rank that closes repeats its last signals for a second if nobody confirms them, or until their
 // receivers have gone. A receiver's wait may then end by time alone.
 func TestCloseEndsWhenReceiversHaveGone(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range heavy.Seeds(40) {
 		synctest.Test(t, func(t *testing.T) {
 			const linger = time.Minute
 			cfg := runtime.Config{Algorithms: ackTree.Algorithms, Waiting: runtime.Waiting{Linger: linger}}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // means returns a row whose runs have these means.

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/simnet"
 )
 

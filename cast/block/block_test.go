@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 func setOf(lacked []bool) *Set {

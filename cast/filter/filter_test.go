@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // The first rule that matches decides, with the patterns of rsync.

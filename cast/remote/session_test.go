@@ -17,7 +17,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast/remote"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // parrot is the name of the program that tests start, which is this test program. It prints its

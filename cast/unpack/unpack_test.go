@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/cast/record"
 	"github.com/schedgen/schedgen/cast/unpack"
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // seen is the state of an entry.

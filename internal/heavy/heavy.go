@@ -1,5 +1,6 @@
-// Package heavy says how much tests do. Some work takes too long for every day, and some machines
-// are slow.
+// Package heavy says how much tests do, and what they draw. Some work takes too long for every day,
+// and a draw of today must not fail a change of tomorrow. Tests that import package rapid import
+// package heavy, too.
 package heavy
 
 import (

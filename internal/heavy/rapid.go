@@ -6,6 +6,6 @@ import "flag"
 // calls it before the flags are parsed, so -rapid.checks takes precedence.
 func Rapid(checks string) {
 	if !Tests() {
-		_ = flag.Set("rapid.checks", checks) // a program without rapid has no such flag
+		_ = flag.Set("rapid.checks", checks)
 	}
 }

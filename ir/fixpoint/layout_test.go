@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
@@ -94,7 +95,7 @@ func TestLayoutNumbersMentionedSlots(t *testing.T) {
 	for ranks := 1; ranks < 20; ranks++ {
 		inverts(t, alltoall(ranks))
 	}
-	for seed := range uint64(1000) {
+	for seed := range heavy.Seeds(1000) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		s := randomSchedule(rnd)
 		s.Chunks = 1 + rnd.IntN(9)

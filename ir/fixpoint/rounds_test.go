@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
@@ -64,7 +65,7 @@ func TestAnswersDoNotHoldACall(t *testing.T) {
 
 // TestReturnsHoldInRandomSchedules compares Returns with its definition, rule by rule.
 func TestReturnsHoldInRandomSchedules(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range heavy.Seeds(2000) {
 		s := randomSchedule(rand.New(rand.NewPCG(seed, 2)))
 		res, last := run(t, s, fixpoint.Model{}), 0
 		for r, at := range res.Returns() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
@@ -175,7 +176,7 @@ func randomSchedule(rnd *rand.Rand) *ir.Schedule {
 }
 
 func TestAgreesWithNaiveIteration(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range heavy.Seeds(3000) {
 		s := randomSchedule(rand.New(rand.NewPCG(seed, 0)))
 		lost := func(from, to, _ int) bool { return (uint64(from+2*to)+seed)%3 == 0 }
 		for _, m := range []fixpoint.Model{
@@ -193,7 +194,7 @@ func TestAgreesWithNaiveIteration(t *testing.T) {
 }
 
 func TestRoundsAreOneAfterTheRule(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range heavy.Seeds(1000) {
 		s := randomSchedule(rand.New(rand.NewPCG(seed, 1)))
 		res, err := fixpoint.Run(s, fixpoint.Model{})
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/schedule"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // exact reports whether op on such elements is associative and commutative bit by bit.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -359,22 +357,13 @@ func bare(messages []group.Message) (out []string) {
 }
 
 // Random histories: members join, leave and die while all publish, and views reach each member at
-// another time. SCHEDGEN_SEED repeats one history, and SCHEDGEN_HEAVY=1 draws more.
+// another time. SCHEDGEN_HEAVY=1 draws more.
 func TestDrawnHistories(t *testing.T) {
-	first, count := uint64(0), uint64(60)
-	if text := os.Getenv("SCHEDGEN_SEED"); text != "" {
-		var err error
-		first, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-		count = 1
+	count := heavy.Or(60, 600)
+	if testing.Short() {
+		count = 10
 	}
-	switch {
-	case testing.Short():
-		count = min(count, 10)
-	case heavy.Tests() && count > 1:
-		count = 600
-	}
-	for seed := first; seed < first+count; seed++ {
+	for seed := range heavy.Seeds(count) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})

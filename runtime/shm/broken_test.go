@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -54,7 +55,7 @@ func (s *taker) Ended(rank int, how wire.End, err error) {
 // Ended is called at most once for each rank.
 func TestScribbled(t *testing.T) {
 	ended := 0
-	for seed := range uint64(25) {
+	for seed := range heavy.Seeds(25) {
 		ended += scribble(t, seed)
 	}
 	require.Positive(t, ended, "nonsense was never noticed")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
@@ -205,7 +206,7 @@ func randomSchedule(rnd *rand.Rand) *ir.Schedule {
 }
 
 func TestAgreesWithDumb(t *testing.T) {
-	for seed := range uint64(20_000) {
+	for seed := range heavy.Seeds(20_000) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		s := randomSchedule(rnd)
 		draw := func() loggp.Time { return loggp.Time(rnd.IntN(4)) }

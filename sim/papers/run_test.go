@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 )
 

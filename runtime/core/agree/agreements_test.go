@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // known holds the facts of a rank.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // A chunk is put to a rank only once. Ranks beyond maxServed may get it again.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 var testKey = []byte(strings.Repeat("k", MinKey))

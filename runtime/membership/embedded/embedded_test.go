@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
@@ -87,8 +88,7 @@ func testPartition(t *testing.T, size, cut, from, to int) {
 // If a network is cut at any moment, also while members join, at most one group remains: no two
 // members know different views of one epoch, and the remaining members know each other.
 func TestCutAtAnyMoment(t *testing.T) {
-	for range 60 {
-		seed := rand.Uint64()
+	for seed := range heavy.Seeds(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testCut(t, rand.New(rand.NewPCG(seed, 0))) })
 		})

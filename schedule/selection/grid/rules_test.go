@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"

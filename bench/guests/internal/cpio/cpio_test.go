@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/schedgen/schedgen/internal/heavy"
 )
 
 // read takes an archive apart, as the form's description says.

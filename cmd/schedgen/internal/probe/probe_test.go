@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
