@@ -38,7 +38,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 // copyFrom makes o, a plain copy of src, independent of src.
 func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	o.keep, o.relayed = nil, slices.Clone(src.relayed)
-	o.spans.in, o.spans.out = slices.Clone(src.spans.in), slices.Clone(src.spans.out)
+	o.spans.in, o.spans.out, o.spans.relayed = slices.Clone(src.spans.in), slices.Clone(src.spans.out), slices.Clone(src.spans.relayed)
 	switch {
 	case src.gone || src.state == opFree:
 	case src.state == opActive:

@@ -48,15 +48,23 @@ type spans struct {
 	shared  bool
 	element int
 	in, out []int // the start of each block in bytes, and the end of the last one
+	relayed []int // likewise, in a collective that folds: only there does a rank know their lengths
 }
 
-func (s *spans) set(c *Counts) {
-	if s.on = c != nil; !s.on {
-		return
-	}
+// set prepares s, and returns the bytes of the blocks that a rank with places pl relays.
+func (s *spans) set(c *Counts, pl *places, folds bool) (relayed int) {
 	s.shared, s.element = c.Shared, max(1, c.Element)
 	s.in = offsets(s.in[:0], c.In, s.element)
 	s.out = offsets(s.out[:0], c.Out, s.element)
+	s.relayed = s.relayed[:0]
+	if folds {
+		for _, block := range pl.relayed {
+			s.relayed = append(s.relayed, relayed)
+			relayed += s.in[block+1] - s.in[block]
+		}
+	}
+	s.relayed = append(s.relayed, relayed)
+	return relayed
 }
 
 func offsets(at, counts []int, element int) []int {
@@ -79,8 +87,7 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 		return o.mem.In, s.in[pl.inputs+i], s.in[pl.inputs+i+1]
 	}
 	if i, found := slices.BinarySearch(pl.relayed, block); found && o.plan.folds {
-		_, n := o.inputBlock(block) // a partial result, whose length all ranks know
-		return o.relayed, i * o.n, i*o.n + n
+		return o.relayed, s.relayed[i], s.relayed[i+1]
 	}
 	return nil, 0, 0
 }

@@ -63,7 +63,10 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
 	o.state, o.quick = opActive, false
 	o.mem, o.n, o.key, o.chunks, o.turn, o.gone = mem, mem.Block, mem.key(), p.Chunks, 0, false
-	o.spans.set(mem.Counts)
+	relayed := len(p.places.relayed) * o.n
+	if o.spans.on = mem.Counts != nil; o.spans.on {
+		relayed = o.spans.set(mem.Counts, &p.places, p.folds)
+	}
 	o.mem.Counts = nil // from now on they are the caller's again
 	if f := mem.Fold; f != nil {
 		o.folds.with = *f
@@ -72,7 +75,7 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 		o.folds.with = Fold{Element: 1}
 	}
 	o.copyOwn()
-	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
+	o.relayed = grown(o.relayed, relayed)
 	o.machine.Reset(p.program)
 	o.pulse.Begin()
 	o.waits.reset()
