@@ -57,8 +57,7 @@ func (t *Transport) Caps() wire.Caps {
 		return caps
 	}
 	caps := t.net.Caps()
-	caps.Local = max(caps.Local, len(t.location.ranks))
-	caps.Hosts, caps.Host = t.location.hosts, t.location.host
+	caps.Local, caps.Hosts, caps.Host = t.location.here, t.location.hosts, t.location.host
 	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // otherwise hosts might differ
 	return caps
 }
