@@ -292,9 +292,19 @@ func dumbTyped(s *ir.Schedule) bool {
 }
 
 // overlaps reports whether, in a state, a rank has a result in the place of a contribution that is
-// still to be read.
+// still to be read, or whether another rank brings the result that the rank folds.
 func (d *dumb) overlaps(state uint64) bool {
 	h := &d.s.Header
+	for _, r := range d.rules {
+		for _, a := range r.Do {
+			if a.Op == ir.Fold && a.Slot.Kind() == ir.KindInput && a.As.Kind() == ir.KindChunk && h.InputOf(a.As.Index()) == a.Slot.Index() {
+				wanted, c := h.Wanted(r.rank), d.mask(r.rank, a.As)
+				if wanted.Has(a.As.Index()) && state&c == 0 && d.brought(state, c) {
+					return true
+				}
+			}
+		}
+	}
 	for _, r := range d.rules {
 		for _, a := range r.Do {
 			if a.Slot.Kind() != ir.KindInput {
@@ -310,6 +320,26 @@ func (d *dumb) overlaps(state uint64) bool {
 					state&d.mask(r.rank, c) != 0 && state&d.mask(to, a.Sets()) == 0 {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// brought reports whether, in a state, a rank puts or multicasts something to the given bit.
+func (d *dumb) brought(state, bit uint64) bool {
+	for _, r := range d.rules {
+		if state&r.when != r.when || r.IsRepair() && state&r.unless != 0 && state&r.made == 0 {
+			continue
+		}
+		for _, p := range r.puts {
+			if p.bit == bit {
+				return true
+			}
+		}
+		for _, c := range r.casts {
+			if d.casts[c].bit == bit {
+				return true
 			}
 		}
 	}

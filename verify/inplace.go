@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // inPlace considers a chunk and the part x<k> of the contribution from which it is folded, at a
@@ -16,6 +17,10 @@ import (
 //
 // If a rank reads a part only once and the result includes the part, the rank has read it before it
 // gets the result. The check contributes has shown that the result includes the part.
+//
+// The fold that makes the chunk from x<k> reads the part, too. A second way to the chunk, such as a
+// multicast of another rank's result, may write the chunk while this fold runs. So there must be
+// none before the fold has ended.
 var inPlace = Check{
 	Name:    "in-place",
 	Summary: "a note, or a proof if the algorithm promises it: no rank gets a result before its contribution has been read, so the two may share memory",
@@ -42,10 +47,18 @@ func proveInPlace(sub *subject) (string, error) {
 	return "not without a copy or a delayed write: " + o.Error(), nil
 }
 
-// overlap is a claim of [overlapClaims] that does not hold.
-type overlap struct{ claim }
+// overlap is a claim of [overlapClaims] that does not hold. Or brings is set: when the given slots
+// are set, the claim's rank brings another rank the chunk need, into which that rank still folds its
+// part.
+type overlap struct {
+	claim
+	brings bool
+}
 
 func (o *overlap) Error() string {
+	if o.brings {
+		return fmt.Sprintf("rank %d may get %v from rank %d while it folds %v into %v", o.need.Rank, o.need.Slot, o.rank, o.asked, o.need.Slot)
+	}
 	if o.need.Rank == o.rank {
 		return fmt.Sprintf("rank %d may write %v before it folds %v into %v", o.rank, o.given[0], o.asked, o.need.Slot)
 	}
@@ -69,16 +82,61 @@ func (sub *subject) overlap() error {
 }
 
 func findOverlap(sub *subject) error {
+	if o := findSecondWay(sub); o != nil {
+		return o
+	}
 	claims := overlapClaims(sub)
 	if len(claims) == 0 {
 		return nil
 	}
-	refute := func(c claim) error { return &overlap{c} }
+	refute := func(c claim) error { return &overlap{claim: c} }
 	// The first claim refutes most schedules, and checking it takes one run.
 	if c := claims[0]; sub.without(c.need).All(c.rank, c.given) {
 		return refute(c)
 	}
 	return prove(sub, claims, refute)
+}
+
+// findSecondWay returns an [overlap] if a rank may get a chunk from another rank before it has folded
+// its part into the chunk, and nil otherwise.
+func findSecondWay(sub *subject) *overlap {
+	h := &sub.s.Header
+	for rank := range sub.s.Programs {
+		for _, rule := range sub.s.Programs[rank].Rules {
+			for _, a := range rule.Do {
+				if a.Op != ir.Fold || a.Slot.Kind() != ir.KindInput || a.As.Kind() != ir.KindChunk || h.InputOf(a.As.Index()) != a.Slot.Index() {
+					continue
+				}
+				wanted := h.Wanted(rank)
+				if !wanted.Has(a.As.Index()) || sub.foldedUpon(rank, a.As) != nil {
+					continue
+				}
+				need := place(rank, a.As)
+				if from, given, ok := sub.brings(sub.without(need), need); ok {
+					return &overlap{claim{rank: from, given: given, need: need, asked: a.Slot}, true}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// brings returns a rank that puts or multicasts the chunk p to another rank in a world, and the
+// slots upon which it does.
+func (sub *subject) brings(res *fixpoint.Result, p Place) (from int, upon []ir.Slot, ok bool) {
+	for rank := range sub.s.Programs {
+		for i, rule := range sub.s.Programs[rank].Rules {
+			if rank == p.Rank || res.Rule(rank, i) < 0 {
+				continue
+			}
+			for _, a := range rule.Do {
+				if a.Op == ir.Mcast && a.Slot == p.Slot || a.Op == ir.Put && int(a.To) == p.Rank && a.Sets() == p.Slot {
+					return rank, rule.When, true
+				}
+			}
+		}
+	}
+	return 0, nil, false
 }
 
 // overlapClaims claims that each read of a contribution is over when the result in its place is

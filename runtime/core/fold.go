@@ -247,6 +247,11 @@ func (c *Core) Work() bool {
 func (ops *operations) work(o *op) {
 	f := &o.folds
 	fold := ir.MessageOf(f.later)
+	if o.machine.Has(fold[0].As) { // it has come meanwhile, and others may read it already
+		f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
+		ops.resume()
+		return
+	}
 	dst := o.bytesOf(fold[0].As)
 	part := ops.FoldAtOnce - ops.FoldAtOnce%f.with.Element
 	end := min(f.done+max(part, f.with.Element), len(dst))
