@@ -139,7 +139,7 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	orElse(&given.Params.Degree, p.Degree)
 	orElse(&given.Params.FanIn, p.FanIn)
 	orElse(&given.Params.FanOut, p.FanOut)
-	orElse(&given.Params.Hosts, p.HostsFor(&of))
+	orElse(&given.Params.Hosts, d.Hosts)
 	if c.cfg.Chunk > 0 {
 		return chosen{given, c.cfg.Chunk}, nil
 	}

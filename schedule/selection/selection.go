@@ -144,19 +144,35 @@ type Decision struct {
 	Rule *Rule // the rule that names the algorithm; read-only
 	From *Rule // the rule of the file that leaves the case to the built-in rules, or nil; read-only
 	Own  bool  // Rule is from the table, not a built-in one in its place
+
+	// Hosts is the parameter of this name for the algorithm: Case.Hosts if the algorithm runs
+	// between the masters of hosts, else 0.
+	Hosts int
 }
 
-// Of returns the decision for a case. ok is false if the collective is unknown, or if no rule folds
-// as the case demands. Of makes no allocation unless the case demands something of a fold.
+// Of returns the decision for a case. If no algorithm between the masters of hosts folds as the case
+// demands, Of decides as if each rank had a host to itself. ok is false if the collective is unknown,
+// or if no rule folds as the case demands. Of makes no allocation unless the case demands something
+// of a fold.
 func (r *Rules) Of(c Case) (d Decision, ok bool) {
-	d.Own = true
-	d.Rule = r.first(&c)
-	if d.Rule != nil && d.Rule.Algorithm != BuiltIn {
-		return d, true
+	d = r.decide(&c)
+	if d.Rule == nil && c.Hosts > 0 {
+		c.Hosts = 0
+		d = r.decide(&c)
 	}
-	d.From, d.Own = d.Rule, false
-	d.Rule = Builtin().first(&c)
-	return d, d.Rule != nil
+	if d.Rule == nil {
+		return d, false
+	}
+	d.Hosts = d.Rule.Params.HostsFor(&c)
+	return d, true
+}
+
+func (r *Rules) decide(c *Case) Decision {
+	own := r.first(c)
+	if own != nil && own.Algorithm != BuiltIn {
+		return Decision{Rule: own, Own: true}
+	}
+	return Decision{Rule: Builtin().first(c), From: own}
 }
 
 func (r *Rules) first(c *Case) *Rule {
