@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,28 @@ func TestExplainSaysWhatRunDoes(t *testing.T) {
 				require.Equal(t, did.Algorithm, told.runs().Algorithm)
 				require.Equal(t, paramsOf(&p), paramsOf(&q))
 			})
+		}
+	}
+}
+
+// TestExplainKnowsSimulatedHosts checks that explain with --hosts names what run takes among as many
+// simulated hosts.
+func TestExplainKnowsSimulatedHosts(t *testing.T) {
+	for _, transport := range []string{"tcp", "mcast", "hybrid"} {
+		for _, hosts := range []int{1, 2, 3, 4, 8} {
+			for _, what := range []string{"barrier", "anycast", "bcast --size 1B", "bcast --size 8KiB", "bcast --size 64KiB", "bcast --size 300KiB", "bcast --size 4MiB",
+				"allgather --size 64KiB", "alltoall --size 100B", "gather --size 1KiB", "allreduce --size 20KB", "reduce --size 1MiB"} {
+				line := fmt.Sprintf("%s -p 8 --transport %s", what, transport)
+				t.Run(fmt.Sprintf("%s on %d hosts", line, hosts), func(t *testing.T) {
+					takes, did, err := prepared(t, fmt.Sprintf("%s --netns %d", line, hosts))
+					require.NoError(t, err)
+					told := explained(t, fmt.Sprintf("%s --hosts %d", line, hosts))
+					require.Equal(t, did.Algorithm, told.runs().Algorithm)
+					p, q := takes.params(), told.runs().Params
+					p.Chunks, q.Chunks = 0, 0 // datagrams of simulated hosts are shorter
+					require.Equal(t, p, q)
+				})
+			}
 		}
 	}
 }

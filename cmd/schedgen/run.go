@@ -108,6 +108,9 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
 	}
+	if f.ruled && flags.Hosts == nil {
+		flags.Hosts = f.Netns
+	}
 	if hosts, err := hostsOf(flags.Hosts, f.Ranks); f.ruled && (err != nil || hosts == 0 || !f.picked.Masters) {
 		flags.Hosts = nil // the rule does not run the algorithm between masters
 	}

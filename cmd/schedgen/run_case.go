@@ -36,18 +36,21 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 }
 
 // caseOf returns the case of an operation on size bytes over a link. Ranks that are started
-// together are on one host. If a flag says that they are on several hosts, the case has several
-// hosts, although there is only one.
+// together are on one host. If --hosts or --netns says that they are on several hosts, the case has
+// several hosts.
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
 	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts()}
 	if f.Ranks != nil {
 		c.Ranks = f.Ranks.lo
 	}
+	if hosts == nil {
+		hosts = f.Netns
+	}
 	if c.Hosts, err = hostsOf(hosts, f.Ranks); err != nil {
 		return c, err
 	}
 	switch {
-	case f.Netns != nil || f.apart || c.Hosts > 0:
+	case f.apart || c.Hosts > 0:
 	case hasMessage(row) && (f.Loss != nil || f.delays): // these flags ask for multicasts
 	case hosts != nil && *hosts > 1:
 		c.Place = selection.OneEach

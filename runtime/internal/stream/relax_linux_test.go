@@ -31,8 +31,7 @@ func TestRelaxLetsTheSystemConfirmLater(t *testing.T) {
 	require.Zero(t, at())
 }
 
-func TestSameHost(t *testing.T) {
-	require.True(t, sameHost("127.0.0.1:1", "127.0.0.1:2"))
-	require.True(t, sameHost("[::1]:1", "[::1]:2"))
-	require.False(t, sameHost("10.77.0.1:1", "10.77.0.2:1"))
+func TestHostsOf(t *testing.T) {
+	require.Equal(t, []int{0, 0, 2, 2, 4, 5, 0, 5},
+		hostsOf([]string{"127.0.0.1:1", "127.0.0.1:2", "[::1]:1", "[::1]:2", "10.77.0.1:1", "10.77.0.2:1", "127.0.0.1:9", "10.77.0.2:7"}))
 }

@@ -19,8 +19,9 @@ import (
 // Transport is one rank's end of a communicator. Its methods follow the rules of [wire.Transport].
 type Transport struct {
 	rank, size int
-	local      int  // ranks on this host
-	sparse     bool // Config.Sparse
+	host       []int // by rank: its host, named by the lowest rank that listens at the same address
+	local      int   // ranks on this host
+	sparse     bool  // Config.Sparse
 	id         [16]byte
 	session    *seal.Session
 	clock      clock.Clock
@@ -53,10 +54,11 @@ func newTransport(cfg *Config, m *meet.Meeting, listenFD int) (*Transport, error
 	}
 	t.stats.Rejected = m.Refused
 	t.listener = acceptor{t: t, fd: listenFD, token: -1, others: cfg.Guests}
+	t.host = hostsOf(m.Addrs)
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		p.reach(int(wire.Lanes) - 1)
-		p.t, p.rank, p.addr, p.near = t, rank, m.Addrs[rank], sameHost(m.Addrs[rank], m.Addrs[cfg.Rank])
+		p.t, p.rank, p.addr, p.near = t, rank, m.Addrs[rank], t.host[rank] == t.host[cfg.Rank]
 		if p.near {
 			t.local++
 		}
@@ -73,11 +75,17 @@ func newTransport(cfg *Config, m *meet.Meeting, listenFD int) (*Transport, error
 	return t, nil
 }
 
-// sameHost reports whether two listeners are on one host.
-func sameHost(a, b string) bool {
-	one, _, _ := net.SplitHostPort(a)
-	other, _, _ := net.SplitHostPort(b)
-	return one == other
+// hostsOf returns the host of each rank, given the addresses of all listeners.
+func hostsOf(addrs []string) []int {
+	host, lowest := make([]int, len(addrs)), make(map[string]int)
+	for rank, addr := range addrs {
+		name, _, _ := net.SplitHostPort(addr)
+		if _, known := lowest[name]; !known {
+			lowest[name] = rank
+		}
+		host[rank] = lowest[name]
+	}
+	return host
 }
 
 // Rank returns this process's number in the communicator.
@@ -93,7 +101,9 @@ func (t *Transport) ID() [16]byte { return t.id }
 func (t *Transport) Reactor() *reactor.Reactor { return t.reactor }
 
 // Caps returns the Caps, without multicast.
-func (t *Transport) Caps() wire.Caps { return wire.Caps{Local: t.local} }
+func (t *Transport) Caps() wire.Caps {
+	return wire.Caps{Local: t.local, Hosts: wire.Blocks(t.host), Host: t.host}
+}
 
 // Stats returns the counters. The caller holds the lock of Poll.
 func (t *Transport) Stats() wire.Stats { return t.stats }
