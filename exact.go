@@ -58,7 +58,7 @@ func ExactSum[T ~float32 | ~float64](ctx context.Context, comm *Comm, x []T) (T,
 	}
 	own := make([]Exact, 1)
 	exact.Add(&own[0].sum, x)
-	return allreduceExact[T](ctx, comm, "ExactSum", own)
+	return allreduceExact[T](ctx, comm, "ExactSum", exactSums, own)
 }
 
 // ExactDot returns, at all ranks, the sum of the products x[i]·y[i] of all ranks. The products are
@@ -73,12 +73,17 @@ func ExactDot[T ~float32 | ~float64](ctx context.Context, comm *Comm, x, y []T) 
 	}
 	own := make([]Exact, 1)
 	exact.AddProducts(&own[0].sum, x, y)
-	return allreduceExact[T](ctx, comm, "ExactDot", own)
+	return allreduceExact[T](ctx, comm, "ExactDot", exactDots, own)
 }
 
-// allreduceExact returns the rounded sum of one Exact of each rank.
-func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn string, own []Exact) (T, error) {
-	if err := foldInPlace(ctx, comm, fn, &allreduce, own, Sum, 0); err != nil {
+// allreduceExact returns the rounded sum of one Exact of each rank. ops are the operations of fn for
+// float32 and float64, so ranks that call different functions, or for different types, are noticed.
+func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn string, ops [2]Op, own []Exact) (T, error) {
+	op := ops[0]
+	if sizeOf[T]() == 8 {
+		op = ops[1]
+	}
+	if err := foldInPlace(ctx, comm, fn, &allreduce, own, op, 0); err != nil {
 		return 0, err
 	}
 	return exact.Round[T](&own[0].sum), nil
@@ -142,8 +147,16 @@ func (c *Comm) keep(memory []uint64) {
 }
 
 // addExact is Sum for Exacts.
-var addExact = fold.Func("exact sum", true, func(dst, src []Exact) {
+var addExact = fold.Func("exact sum", true, addExacts)
+
+func addExacts(dst, src []Exact) {
 	for i := range dst {
 		dst[i].AddExact(&src[i])
 	}
-})
+}
+
+// The operations of ExactSum and ExactDot for float32 and float64. They do what addExact does.
+var (
+	exactSums = [2]Op{Func("ExactSum[float32]", true, addExacts), Func("ExactSum[float64]", true, addExacts)}
+	exactDots = [2]Op{Func("ExactDot[float32]", true, addExacts), Func("ExactDot[float64]", true, addExacts)}
+)

@@ -551,6 +551,29 @@ func TestFoldsThatDiffer(t *testing.T) {
 			}
 			return schedgen.Reduce(ctx, c, make([]int64, 4), schedgen.Sum, root)
 		}, []string{"root 0", "root 2"}},
+		{"exact functions", func(ctx context.Context, c *schedgen.Comm, odd bool) (err error) {
+			if odd {
+				_, err = schedgen.ExactDot(ctx, c, []float64{1}, []float64{2})
+			} else {
+				_, err = schedgen.ExactSum(ctx, c, []float64{1})
+			}
+			return err
+		}, []string{"ExactSum[float64]", "ExactDot[float64]"}},
+		{"exact types", func(ctx context.Context, c *schedgen.Comm, odd bool) (err error) {
+			if odd {
+				_, err = schedgen.ExactSum(ctx, c, []float32{1})
+			} else {
+				_, err = schedgen.ExactSum(ctx, c, []float64{1})
+			}
+			return err
+		}, []string{"ExactSum[float32]", "ExactSum[float64]"}},
+		{"an exact function and a fold", func(ctx context.Context, c *schedgen.Comm, odd bool) (err error) {
+			if odd {
+				return schedgen.Allreduce(ctx, c, make([]schedgen.Exact, 1), schedgen.Sum)
+			}
+			_, err = schedgen.ExactSum(ctx, c, []float64{1})
+			return err
+		}, []string{"ExactSum[float64]", "exact sum of schedgen.Exact"}},
 		{"blocks", func(ctx context.Context, c *schedgen.Comm, odd bool) error {
 			n := 1
 			if odd {

@@ -84,24 +84,24 @@ func (c *Comm) deriveOnce(ctx context.Context, op string, color, key int) (*Comm
 	}
 	c.enter()
 	defer c.leave()
-	child, err := c.split(ctx, color, key)
+	child, err := c.split(ctx, op, color, key)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	return child, nil
 }
 
-func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
+func (c *Comm) split(ctx context.Context, op string, color, key int) (*Comm, error) {
 	var own joining
 	if color >= 0 {
 		own = c.drv.draw()
 	}
-	colors, names, err := c.colors(ctx, color, key, own.name)
+	colors, names, err := c.colors(ctx, op, color, key, own.name)
 	if err != nil {
 		return nil, err
 	}
 	own.join(ctx, c, colors[color], names)
-	child, err := c.enrol(ctx, colors, color, &own)
+	child, err := c.enrol(ctx, op, colors, color, &own)
 	if child == nil {
 		own.leave()
 	}
@@ -119,11 +119,11 @@ func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
 
 // colors exchanges the colors, keys and group names of all ranks. It returns the ranks of every
 // color, in their new order, and the group name that each rank has drawn. When it returns, every
-// rank has called Split.
-func (c *Comm) colors(ctx context.Context, color, key int, name wire.GroupName) (map[int][]int, []wire.GroupName, error) {
+// rank has called Split, or every rank Dup: op says which.
+func (c *Comm) colors(ctx context.Context, op string, color, key int, name wire.GroupName) (map[int][]int, []wire.GroupName, error) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(max(color, Undefined)))
 	b = binary.BigEndian.AppendUint64(b, uint64(key))
-	wishes, err := c.exchange(ctx, append(b, name[:]...))
+	wishes, err := c.exchange(ctx, op, append(b, name[:]...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,7 +145,7 @@ func (c *Comm) colors(ctx context.Context, color, key int, name wire.GroupName) 
 // enrol finds a number for each color, and registers the communicator of color if this rank is a
 // member of one. own is the group that this rank has joined for it. All ranks see the same offers
 // and so act alike.
-func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *joining) (child *Comm, err error) {
+func (c *Comm) enrol(ctx context.Context, op string, colors map[int][]int, color int, own *joining) (child *Comm, err error) {
 	ns := &c.drv.numbers
 	_, member := colors[color]
 	if member {
@@ -153,7 +153,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 		defer ns.withdraw(c.number)
 	}
 	for len(colors) > 0 {
-		offers, err := c.offers(ctx, member && child == nil, own.joined())
+		offers, err := c.offers(ctx, op, member && child == nil, own.joined())
 		if err != nil {
 			return child, err
 		}
@@ -163,7 +163,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 		}
 		if out, ok := found[color]; ok {
 			if child, err = c.register(colors[color], out, own.agreed(out)); err != nil {
-				return nil, c.core.Fail("split", c.started, err) // the other ranks must not wait for it
+				return nil, c.core.Fail(op, c.started, err) // the other ranks must not wait for it
 			}
 		}
 		maps.DeleteFunc(colors, func(of int, _ []int) bool { _, ok := found[of]; return ok })
@@ -174,7 +174,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 // offers exchanges the free numbers of all ranks. A rank that needs no number, or whose numbers
 // another Split uses, offers none; then all ranks repeat. Each rank also says whether it has joined
 // the group of its new communicator. When offers returns, all members that say so have joined.
-func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
+func (c *Comm) offers(ctx context.Context, op string, need, joined bool) ([]offer, error) {
 	d := c.drv
 	d.mu.Unlock() // another Split needs the lock between repetitions
 	goruntime.Gosched()
@@ -183,7 +183,7 @@ func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 	if need && d.numbers.acquire(c.number) {
 		o.open, o.free, o.sets = true, d.free(), d.windows.free()
 	}
-	blocks, err := c.exchange(ctx, o.encode())
+	blocks, err := c.exchange(ctx, op, o.encode())
 	d.numbers.release(c.number) // numbers are registered before the lock is given up
 	if err != nil {
 		return nil, err

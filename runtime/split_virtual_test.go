@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,33 @@ func TestUseIsOfOneCommunicator(t *testing.T) {
 			var op *runtime.OpError
 			require.ErrorAs(t, list[0].Barrier(ctx), &op)
 			require.Equal(t, map[bool]string{true: "barrier/dissemination", false: "barrier/hsb"}[list[0] == twins[0]], op.Op)
+		}
+	})
+}
+
+// A Dup at one rank and a Split at the others, even one that all ranks give one color, are different
+// calls.
+func TestSplitAndDupDiffer(t *testing.T) {
+	cfg := runtime.Config{Stall: 20 * time.Millisecond}
+	synctest.Test(t, func(t *testing.T) {
+		comms := group(t, 4, mem.Options{}, cfg)
+		errs := make([]error, len(comms))
+		var all sync.WaitGroup
+		for rank, c := range comms {
+			all.Go(func() {
+				if rank == 1 {
+					_, errs[rank] = c.Dup(t.Context())
+				} else {
+					_, errs[rank] = c.Split(t.Context(), 0, 0)
+				}
+			})
+		}
+		all.Wait()
+		for rank, c := range comms {
+			require.ErrorIs(t, errs[rank], runtime.ErrMismatch, "rank %d", rank)
+			require.ErrorContains(t, errs[rank], "of a split")
+			require.ErrorContains(t, errs[rank], "of a dup")
+			c.Close()
 		}
 	})
 }
