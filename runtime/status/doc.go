@@ -2,8 +2,8 @@
 // who wants to know why a job is stuck; as metrics for Prometheus; and as a variable of package
 // expvar.
 //
-//	http.Handle("/", status.Handler(status.Of(comm)))
-//	expvar.Publish("schedgen", status.Var(status.Of(comm)))
+//	http.Handle("/", status.Handler(status.Of(comm.Runtime())))
+//	expvar.Publish("schedgen", status.Var(status.Of(comm.Runtime())))
 //
 // The [Source] decides which processes are shown. The source that [Of] returns shows this process
 // only.
