@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/sim/papers"
 )
 
@@ -32,6 +36,34 @@ func TestFiguresAreDrawn(t *testing.T) {
 			}
 		}
 		require.Positive(t, shown, e.ID)
+	}
+}
+
+// slowFigures are simulated for a second or two each.
+var slowFigures = []string{"000/second-stage", "000/delay-random", "000/delay-root-first", "000/delay-one-late", "000/penalty", "001/depth", "001/messages", "002/loss"}
+
+// TestStoredFigures compares the figures of docs/papers with what the verb papers draws. The slow
+// ones need SCHEDGEN_HEAVY=1.
+func TestStoredFigures(t *testing.T) {
+	ids := map[string]bool{}
+	for _, e := range papers.List() {
+		ids[e.ID] = true
+		if slices.Contains(slowFigures, e.ID) && !heavy.Tests() {
+			continue
+		}
+		t.Run(e.ID, func(t *testing.T) {
+			t.Parallel()
+			f, err := e.Make(t.Context(), papers.Options{Seed: 1})
+			require.NoError(t, err)
+			var drawn bytes.Buffer
+			require.NoError(t, drawFigure(&drawn, f))
+			stored, err := os.ReadFile(filepath.Join("..", "..", "docs", "papers", strings.ReplaceAll(e.ID, "/", "-")+".svg"))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(stored, drawn.Bytes()), "the stored figure is another one: schedgen papers --figure %s --out docs/papers", e.ID)
+		})
+	}
+	for _, id := range slowFigures {
+		require.True(t, ids[id], "there is no figure %s", id)
 	}
 }
 
