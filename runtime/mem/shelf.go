@@ -45,6 +45,7 @@ func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent
 		w.stats.Lent++
 	}
 	p.mu.Unlock()
+	w.stats.PutBytes += uint64(len(body) * len(to))
 	w.Post(line, to, f)
 	return lent, true
 }

@@ -49,7 +49,7 @@ var (
 	}
 	transports = []metric{
 		{"put_frames", "Frames put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.PutFrames) }},
-		{"put_bytes", "Bytes put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.PutBytes) }},
+		{"put_bytes", "Bytes put, in frames and through memory.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.PutBytes) }},
 		{"got_frames", "Frames received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotFrames) }},
 		{"got_bytes", "Bytes received by put.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GotBytes) }},
 		{"mcast_datagrams", "Datagrams multicast.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.McastFrames) }},

@@ -41,11 +41,13 @@ func testLay(t *testing.T, with Make) {
 			for i, length := range shelfSizes {
 				from, line := i%size, wire.ChunkLine+i%wire.ChunkLines
 				to, f, body := n.reached(from), some(from, i), pattern(i, length)
+				before := n.ranks[from].Stats().PutBytes
 				lent, ok := n.shelf(from).Lay(line, to, f, body, 1<<20)
 				if !ok {
 					require.True(t, len(to) == 0 || length > 256, "a short chunk always stands")
 					continue
 				}
+				require.EqualValues(t, len(to)*length, n.ranks[from].Stats().PutBytes-before, "bytes put")
 				require.Equal(t, lent && len(to) > 0, !n.shelf(from).Collected(line))
 				for _, rank := range to {
 					require.Equal(t, f, n.window(rank).Window(from)[line].Flag())

@@ -67,6 +67,7 @@ func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 	w.last[k] = f.Seq
 	l.Write(f)
 	t.stats.Flags++
+	t.stats.PutBytes += uint64(len(body) * len(to))
 	for _, rank := range to {
 		t.alert(&t.peers[rank])
 	}
