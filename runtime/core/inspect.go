@@ -60,10 +60,10 @@ type OpState struct {
 	FromPut   int `json:"from_put"`   // chunks that arrived by put first
 }
 
-// Missing holds the slots that have not arrived.
+// Missing holds the slots that have not arrived, and for which the rank waits.
 type Missing struct {
 	Runs    []Run `json:"runs,omitempty"` // the first runs
-	Chunks  int   `json:"chunks"`         // number of missing chunks
+	Chunks  int   `json:"chunks"`         // number of missing chunks and partial results
 	Signals int   `json:"signals"`        // number of missing signals
 }
 
@@ -147,7 +147,7 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	}
 	s.Age, s.Quiet = o.pulse.Inspect(now)
 	s.Fired, s.Rules = o.machine.Progress()
-	s.Missing.add(o.machine.Missing(nil, -1))
+	s.Missing.add(o.machine.Missing())
 	s.Absent = slices.Clone(ops.absent.In(o.seq))
 	s.Held = Held{o.waits.inspect(), o.yields.WaitingFor(), o.window.Awaited()}
 	return s
@@ -156,10 +156,10 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 // add adds slots, which must be ascending.
 func (m *Missing) add(slots []ir.Slot) {
 	for _, slot := range slots {
-		if slot.Kind() == ir.KindChunk {
-			m.Chunks++
-		} else {
+		if slot.Kind() == ir.KindSignal {
 			m.Signals++
+		} else {
+			m.Chunks++
 		}
 		if n := len(m.Runs); n > 0 && m.Runs[n-1].Last+1 == slot {
 			m.Runs[n-1].Last = slot

@@ -144,7 +144,8 @@ func (ops *operations) end(o *op) {
 func (ops *operations) progress(e *OpError) {
 	if o := ops.open(e.Seq); o != nil {
 		e.Fired, e.Rules = o.machine.Progress()
-		e.Missing = o.machine.Missing(nil, maxNamed)
+		e.Missing = o.machine.Missing()
+		e.Missing = e.Missing[:min(len(e.Missing), maxNamed)]
 		e.Whole = o.plan.places.blocks > 0 && o.whole()
 	}
 }

@@ -169,16 +169,56 @@ func (m *Machine) Progress() (fired, of int) {
 	return of - m.mustLeft, of
 }
 
-// Missing appends done slots that are not set yet to dst, at most most.
-func (m *Machine) Missing(dst []ir.Slot, most int) []ir.Slot {
-	for i, done := range m.plan.done {
-		if most == 0 {
-			break
+// Missing returns the slots that keep the operation from being done, ascending: done slots that are
+// not set yet. In place of a slot that the rank itself folds, it returns what the fold still lacks.
+func (m *Machine) Missing() (missing []ir.Slot) {
+	if m.Done() {
+		return nil
+	}
+	pl := m.plan
+	maker, lacks := pl.folds(), make(map[int32][]int) // by rule: the slots that it still waits for
+	for i := range m.set {
+		if len(maker) == 0 || m.set[i] {
+			continue
 		}
-		if done && !m.set[i] {
-			dst = append(dst, m.plan.slot(i))
-			most--
+		for _, r := range pl.waiters[pl.waitersAt[i]:pl.waitersAt[i+1]] {
+			lacks[r] = append(lacks[r], i)
 		}
 	}
-	return dst
+	seen := make([]bool, len(m.set))
+	var add func(i int)
+	add = func(i int) {
+		if m.set[i] || seen[i] {
+			return
+		}
+		seen[i] = true
+		rule, folded := maker[i]
+		if !folded || m.left[rule] == 0 {
+			missing = append(missing, pl.slot(i))
+			return
+		}
+		for _, j := range lacks[rule] {
+			add(j)
+		}
+	}
+	for i, done := range pl.done {
+		if done {
+			add(i)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// folds returns the rules that fold slots, by the slots' numbers.
+func (pl *Plan) folds() map[int]int32 {
+	makers := make(map[int]int32)
+	for r := range int32(pl.Rules()) {
+		for _, a := range pl.Actions(r) {
+			if a.Op == ir.Fold {
+				makers[pl.numbers.Index(a.As)] = r
+			}
+		}
+	}
+	return makers
 }
