@@ -139,3 +139,133 @@ func TestAgreementIsReadInParts(t *testing.T) {
 	gone, _ := c.agree.Said(1)
 	require.Equal(t, []int{70}, gone.List())
 }
+
+// star is an overlay in which each origin sends to all ranks itself.
+type star int
+
+func (s star) Channels(dst []int, rank int) []int { return s.Forward(dst, rank, rank, rank) }
+
+func (s star) Forward(dst []int, rank, origin, _ int) []int {
+	for to := 0; to < int(s) && rank == origin; to++ {
+		if to != rank {
+			dst = append(dst, to)
+		}
+	}
+	return dst
+}
+
+// bereaved is lanes of ranks of which the last has published five messages and died. Three of them
+// have come to rank 0, and all to the others. The process of rank 0 has taken one. No rank knows of
+// the death yet.
+func bereaved(t *testing.T, size int) *lanes {
+	l := newLanes(size)
+	for rank := range size {
+		l.cores[rank] = New(Config{
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: star(size),
+			PublishPrint: 1, PublishWindow: 8, PublishBytes: 100, MaxMessage: 10,
+		}, l.net(rank))
+	}
+	dead := l.cores[size-1]
+	for i := range 5 {
+		dead.Publish([]byte{byte(i)})
+		if i == 2 {
+			l.deliverAll(t)
+		}
+	}
+	l.lose(size-1, 0)
+	l.deliverAll(t)
+	l.cores[0].Take()
+	return l
+}
+
+// lose discards the frames under way from one rank to another, and returns their kinds.
+func (l *lanes) lose(from, to int) (kinds []wire.FrameKind) {
+	for _, at := range l.order {
+		if at[0] == from && at[1] == to {
+			for _, f := range l.queue[at] {
+				kinds = append(kinds, f.Kind)
+			}
+			l.queue[at] = nil
+		}
+	}
+	return kinds
+}
+
+// deliverAll delivers all frames.
+func (l *lanes) deliverAll(t require.TestingT) {
+	for moved := true; moved; {
+		moved = false
+		for i := range l.order {
+			for l.deliver(t, i) {
+				moved = true
+			}
+		}
+	}
+}
+
+// All survivors learn the same of the messages of a dead rank: how many have come, to the ranks with
+// the fewest and the most. Messages that come after a rank has told its number do not count.
+func TestMessagesOfADeadRank(t *testing.T) {
+	const size = 4
+	l := bereaved(t, size)
+	late := wire.Header{Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: 1, Seq: 3, Print: 1, Arg: size - 1, Len: 1, From: size - 1}
+	dst, v := l.cores[0].Body(&late)
+	require.Equal(t, wire.Accept, v)
+	l.cores[0].Ended(size-1, wire.Broken, errAway)
+	l.cores[0].Arrived(&late, dst)
+	require.EqualValues(t, 3, l.cores[0].Came(size-1))
+	l.deliverAll(t)
+	for rank := range size - 1 {
+		c := l.cores[rank]
+		c.Tick(1)
+		var lost *LostError
+		require.ErrorAs(t, c.Err(), &lost)
+		require.Equal(t, []int{size - 1}, lost.Ranks)
+		require.Equal(t, []Came{{Rank: size - 1, Least: 3, Most: 5}}, lost.Came, "rank %d", rank)
+		require.ErrorContains(t, lost, "the remaining ranks do not all have the same messages of rank 3: from 3 to 5 of them")
+	}
+}
+
+// The goodbye of a rank that leaves after a failure brings what the ranks have agreed on, before it
+// says that the rank leaves: a rank that has not heard the outcome would agree anew without it.
+func TestGoodbyeBringsTheOutcome(t *testing.T) {
+	const size = 3
+	l := bereaved(t, size)
+	l.cores[1].Ended(size-1, wire.Broken, errAway)
+	for !l.cores[0].agree.LossesKnown() {
+		moved := false
+		for i := range l.order {
+			moved = l.deliver(t, i) || moved
+		}
+		require.True(t, moved)
+	}
+	require.Contains(t, l.lose(0, 1), wire.FrameAgree)
+	require.False(t, l.cores[1].agree.LossesKnown())
+	require.False(t, l.cores[0].Close(errAway))
+	l.cores[0].Goodbye(false)
+	l.deliverAll(t)
+	l.cores[1].Tick(1)
+	var lost *LostError
+	require.ErrorAs(t, l.cores[1].Err(), &lost)
+	require.Equal(t, []Came{{Rank: size - 1, Least: 3, Most: 5}}, lost.Came)
+}
+
+// A rank may close only when all others know the outcome that it knows. So a rank that has to agree
+// without it agrees on the same.
+func TestConfirmed(t *testing.T) {
+	const size = 5
+	l := bereaved(t, size)
+	for _, c := range l.cores {
+		require.True(t, c.Confirmed(), "there is nothing to agree on")
+		c.Vote(Vote{})
+		require.False(t, c.Confirmed())
+	}
+	knows := func(c *Core) bool { _, ok := c.Outcome(1); return ok }
+	for i := 0; slices.ContainsFunc(l.cores, func(c *Core) bool { return !c.Confirmed() }); i++ {
+		require.Less(t, i, 1000)
+		l.deliver(t, i)
+		for rank, c := range l.cores {
+			require.True(t, !c.Confirmed() || !slices.ContainsFunc(l.cores, func(c *Core) bool { return !knows(c) }), "rank %d", rank)
+		}
+	}
+}

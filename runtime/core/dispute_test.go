@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core/mismatch"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -62,4 +63,121 @@ func TestClashFits(t *testing.T) {
 		h.Note(seq, 1, 1, new(Plan), 0)
 	}
 	require.LessOrEqual(t, len(mismatch.Encode(string(make([]byte, 5000)), h.Before(1001), mostWords)), wire.MaxControl)
+}
+
+// differing is rank 2 of four, and its plan of a broadcast of eight bytes.
+func differing(t *testing.T) (*Core, *Plan) {
+	return inspected(t, 2, &spy{}), planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 2}, 2)
+}
+
+// take offers a frame, and takes it if c accepts it.
+func (c *Core) take(h wire.Header) {
+	if dst, v := c.Body(&h); v == wire.Accept {
+		c.Arrived(&h, dst)
+	}
+}
+
+// Whatever rank 3 says about an operation that it has called otherwise shows the mismatch. What it
+// says about the same call does not.
+func TestFramesOfOtherCalls(t *testing.T) {
+	frame := func(h wire.Header, lane wire.Lane) func(c *Core, fingerprint uint32) {
+		return func(c *Core, fingerprint uint32) {
+			h.Lane, h.Epoch, h.Seq, h.Print, h.From = lane, 1, 1, fingerprint, 3
+			c.take(h)
+		}
+	}
+	chunk := wire.Header{Kind: wire.FrameSlot, Slot: ir.Chunk(0), Len: 4}
+	chunks := wire.Header{Kind: wire.FrameSlot, Slot: ir.Chunk(0), Len: 8, Arg: 1}
+	signal := wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0)}
+	for _, of := range []struct {
+		name  string
+		say   func(c *Core, fingerprint uint32)
+		early bool // before this rank has called the operation
+	}{
+		{"a chunk", frame(chunk, wire.LaneOps), false},
+		{"two chunks", frame(chunks, wire.LaneOps), false},
+		{"a signal", frame(signal, wire.LaneOps), false},
+		{"an early signal", frame(signal, wire.LaneOps), true},
+		{"a request", frame(wire.Header{Kind: wire.FrameWant}, wire.LaneControl), false},
+		{"a report", frame(wire.Header{Kind: wire.FrameTaken}, wire.LaneControl), false},
+		{"the wish to put", frame(wire.Header{Kind: wire.FrameCall}, wire.LaneControl), false},
+		{"the early wish to put", frame(wire.Header{Kind: wire.FrameCall}, wire.LaneControl), true},
+		{"its entry", frame(wire.Header{Kind: wire.FrameEntered}, wire.LaneControl), false},
+		{"a probe", frame(wire.Header{Kind: wire.FrameProbe}, wire.LaneControl), false},
+		{"a note", func(c *Core, fingerprint uint32) { c.Noted(3, 1, fingerprint) }, false},
+		{"a flag", func(c *Core, fingerprint uint32) { c.Stray(wire.Flag{Seq: 1, Mark: mark(fingerprint, 1), From: 3}) }, false},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			for _, other := range []uint32{0, 2} {
+				c, plan := differing(t)
+				if of.early {
+					of.say(c, plan.print(8)^other)
+					require.False(t, c.fate.disputes(), "this rank may be about to call the same")
+				}
+				c.Begin(plan, InPlace(make([]byte, 8)))
+				if !of.early {
+					of.say(c, plan.print(8)^other)
+				}
+				require.NoError(t, c.Err())
+				require.Equal(t, other != 0, c.fate.disputes())
+				if other != 0 {
+					about, text := c.fate.dispute.Mismatch()
+					require.Equal(t, 3, about)
+					require.Contains(t, text, "rank 2 called bcast of 8 bytes from root 0 by bcast/mcast-acktree")
+				}
+			}
+		})
+	}
+}
+
+// The same holds for an operation that this rank has forgotten.
+func TestFramesOfOtherPastCalls(t *testing.T) {
+	for name, h := range map[string]wire.Header{
+		"a signal":     {Kind: wire.FrameSlot, Lane: wire.LaneOps, Slot: ir.Signal(0)},
+		"an intention": {Kind: wire.FrameCall, Lane: wire.LaneControl},
+		"a probe":      {Kind: wire.FrameProbe, Lane: wire.LaneControl},
+	} {
+		c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &spy{})
+		plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0)
+		for seq := range uint64(3 * Remembered) {
+			c.Begin(plan, InPlace(make([]byte, 8)))
+			c.End(seq + 1)
+		}
+		own, ok := c.ops.history.Past(2)
+		require.True(t, ok)
+		h.Epoch, h.Seq, h.From = 1, 2, 3
+		for _, h.Print = range []uint32{own, own ^ 2} {
+			c.take(h)
+			require.Equal(t, h.Print != own, c.fate.disputes(), name)
+		}
+	}
+}
+
+// A datagram of a rank that has called something else counts for nothing: datagrams may come from
+// anywhere, and late.
+func TestDatagramsOfOtherCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		h    wire.Header
+		body string
+	}{
+		"a multicast": {wire.Header{Kind: wire.FrameSlot, Slot: ir.Chunk(1), Len: 4, From: 0}, "cccc"},
+		"an answer":   {wire.Header{Kind: wire.FrameSlot, Slot: ir.Chunk(1), Len: 4, From: 3, Arg: isAnswer}, "cccc"},
+		"a signal":    {wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0), From: 3}, ""},
+		"a request":   {wire.Header{Kind: wire.FrameWant, Arg: 1, Len: 8, From: 3}, "\x00\x00\x00\x00\x00\x00\x00\x01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, plan := differing(t)
+			core.Begin(plan, InPlace(make([]byte, 8)))
+			before, stale := core.AppendState(nil), core.ops.totals.Stale
+			h := c.h
+			h.Epoch, h.Seq, h.Print = 1, 1, plan.print(8)^2
+			require.Equal(t, wire.Drop, core.Fragment(&h, 0, []byte(c.body)))
+			require.Equal(t, stale+1, core.ops.totals.Stale)
+			require.Equal(t, before, core.AppendState(nil))
+			require.Equal(t, make([]byte, 8), core.ops.open(1).mem.Out)
+			h.Print = plan.print(8)
+			require.Equal(t, wire.Accept, core.Fragment(&h, 0, []byte(c.body)))
+			require.NotEqual(t, before, core.AppendState(nil), "it counts from a rank that has called the same")
+		})
+	}
 }

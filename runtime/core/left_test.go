@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 var errAway = errors.New("away")
@@ -68,5 +70,86 @@ func TestGoodbyeAnswersWhoAskedMeanwhile(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, told, "frame kind %d", kind)
+	}
+}
+
+// The connections of a rank that has said goodbye break, so its last frames may be lost. It counts
+// as lost if an operation that both ranks have entered is open here. If not, it has left, but after
+// the last operation that has ended here: later ones may wait for what is lost.
+func TestDeathBehindAGoodbye(t *testing.T) {
+	for _, of := range []struct {
+		name  string
+		begun int    // operations of this rank
+		ended int    // of these
+		last  uint64 // the last operation of the other rank
+		lost  bool   // the other rank is lost
+	}{
+		{"inside the last", 1, 0, 1, true},
+		{"inside an earlier one", 1, 0, 5, true},
+		{"inside the second one", 2, 1, 2, true},
+		{"before the first", 0, 0, 0, false},
+		{"after the last", 1, 1, 1, false},
+		{"before the last", 1, 1, 3, false},
+		{"without a last one", 0, 0, presence.Unknown, false},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &questioner{})
+			bcast := planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0)
+			for seq := range uint64(of.begun) {
+				c.Begin(bcast, InPlace(make([]byte, 8)))
+				if int(seq) < of.ended {
+					c.End(seq + 1)
+				}
+			}
+			h := control(2, wire.FrameLeave)
+			h.Seq = of.last
+			c.Arrived(h, nil)
+			require.NoError(t, c.Err())
+			c.Ended(2, wire.Broken, errAway)
+			require.Equal(t, of.lost, c.members.Lost(2))
+			require.True(t, c.members.Gone(2))
+			if of.lost {
+				require.ErrorIs(t, c.fate.err, ErrPeerLost)
+				return
+			}
+			require.NoError(t, c.fate.err)
+			c.Begin(bcast, InPlace(make([]byte, 8)))
+			require.ErrorIs(t, c.Err(), ErrPeerLeft)
+		})
+	}
+}
+
+// relay is an overlay of three ranks: rank 1 passes on the messages of rank 0 to rank 2.
+type relay struct{}
+
+func (relay) Channels(dst []int, rank int) []int {
+	if rank == 2 {
+		return dst
+	}
+	return append(dst, rank+1)
+}
+
+func (r relay) Forward(dst []int, rank, _, _ int) []int { return r.Channels(dst, rank) }
+
+// Before a rank says goodbye in good order, it passes on what others still need of it: how many
+// messages it has put to the ranks behind it, or the messages whose multicasts may be lost.
+func TestGoodbyeBringsMessages(t *testing.T) {
+	for leaver, spread := range map[int]bool{1: false, 0: true} {
+		l := newLanes(3)
+		for rank := range l.cores {
+			l.cores[rank] = New(Config{
+				Rank: rank, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: relay{}, Spread: spread,
+				PublishPrint: 1, PublishWindow: 8, PublishBytes: 100, MaxMessage: 10, Caps: wire.Caps{Multicast: spread, Datagram: 10},
+			}, l.net(rank))
+		}
+		l.cores[0].Publish([]byte("x"))
+		l.deliverAll(t)
+		require.True(t, l.cores[leaver].Close(errAway))
+		l.cores[leaver].Goodbye(true)
+		l.deliverAll(t)
+		for rank, c := range l.cores {
+			require.True(t, rank == leaver || c.Err() == nil, "rank %d: %v", rank, c.Err())
+		}
+		require.Equal(t, 1, l.cores[2].Mail(), "multicast: %t", spread)
 	}
 }
