@@ -270,6 +270,66 @@ func TestLostRanks(t *testing.T) {
 	require.Equal(t, []int{4, 5}, again.Lost.List(), "the sets are the caller's")
 }
 
+// The messages of lost ranks count, of the lowest ranks that have gone. Ranks that have left in good
+// order, or have sent nothing, do not.
+func TestMessagesOfLostRanks(t *testing.T) {
+	const remain = 3
+	for _, of := range []struct {
+		size        int // all ranks from remain on have gone
+		left, quiet int
+		want        []Came
+	}{
+		{5, -1, -1, []Came{{3, 30, 32}, {4, 40, 42}}},
+		{5, 3, -1, []Came{{4, 40, 42}}},
+		{5, 4, -1, []Came{{3, 30, 32}}},
+		{5, -1, 3, []Came{{4, 40, 42}}},
+		{9, -1, -1, []Came{{3, 30, 32}, {4, 40, 42}, {5, 50, 52}, {6, 60, 62}}},
+	} {
+		c := newClub(of.size)
+		for rank := range remain {
+			f := c.facts[rank]
+			for gone := remain; gone < of.size; gone++ {
+				if c.dead[gone] = true; gone == of.left {
+					f.gone.Add(gone)
+				} else {
+					f.lose(gone, false)
+				}
+				if gone != of.quiet {
+					f.came[gone] = uint64(10*gone + rank)
+				}
+			}
+			c.failed[rank] = true
+			c.update(rank)
+		}
+		c.deliverAll(t)
+		for rank := range remain {
+			_, came, _ := c.ranks[rank].Losses()
+			require.Equal(t, of.want, came, "rank %d", rank)
+		}
+	}
+}
+
+// A rank that says that all know the outcome is right, after every message.
+func TestConfirmedMeansThatAllKnow(t *testing.T) {
+	c := newClub(5)
+	for rank := range c.size {
+		c.vote(rank, Vote{})
+		require.False(t, c.ranks[rank].Confirmed())
+	}
+	for len(c.way) > 0 {
+		c.deliver(0)
+		known := 0
+		for rank := range c.size {
+			if b := c.ranks[rank].find(1); b.known {
+				known++
+			}
+		}
+		for rank := range c.size {
+			require.True(t, !c.ranks[rank].Confirmed() || known == c.size, "rank %d, with %d", rank, known)
+		}
+	}
+}
+
 // A rank does not vote on losses while it must find out how another rank has gone.
 func TestDoubtHoldsTheVote(t *testing.T) {
 	c := newClub(3)

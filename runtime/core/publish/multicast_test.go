@@ -3,8 +3,10 @@ package publish
 import (
 	"bytes"
 	"fmt"
+	mathbits "math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,6 +122,13 @@ func (e *ether) carry(lane int) {
 	e.ends[lane%len(e.ends)].deliver(&m.h, m.body)
 }
 
+// carryAll takes all puts to their receivers.
+func (e *ether) carryAll() {
+	for busy := lanesOf(e.puts); len(busy) > 0; busy = lanesOf(e.puts) {
+		e.carry(busy[0])
+	}
+}
+
 // offer takes a datagram to its receiver.
 func (e *ether) offer(g gram) bool { return e.ends[g.to].Fragment(&g.h, g.offset, g.body) }
 
@@ -182,6 +191,15 @@ func TestMulticasts(t *testing.T) {
 			}
 			if c.err != nil {
 				t.Fatal(c.err)
+			}
+			waits := 0
+			for origin, n := range next[r] {
+				if origin != r {
+					waits += int(c.Came(origin) - n)
+				}
+			}
+			if waits != c.Waiting() {
+				t.Fatalf("%d messages have come to rank %d and are not taken, and %d wait", waits, r, c.Waiting())
 			}
 			for origin, st := range c.multicast().streams {
 				if st != nil && (st.held > bound+most || st.next-st.freed > uint64(window)) {
@@ -327,6 +345,81 @@ func TestTimeoutsByLevel(t *testing.T) {
 	e.ends[1].Tick(1)
 	e.ends[1].Tick(3e6)
 	require.Equal(t, []string{said(wire.FrameLost, 0, 1, 0)}, e.frames(1, 0))
+}
+
+// lost is a pattern of lost multicasts: bit i says that message i is lost.
+type lost int
+
+// requests returns the requests for the first n messages, in the form of ether.frames.
+func (l lost) requests(n int) (list []string) {
+	for i := 0; i < n; i++ {
+		first := i
+		for i < n && l>>i&1 == 1 {
+			i++
+		}
+		if i > first {
+			list = append(list, said(wire.FrameLost, uint64(first), i-first, 0))
+		}
+	}
+	return list
+}
+
+// asked returns the requests under way from one rank to another, and removes all frames.
+func (e *ether) asked(from, to int) []string {
+	return slices.DeleteFunc(e.frames(from, to), func(s string) bool { return !strings.HasPrefix(s, fmt.Sprintf("%d:", wire.FrameLost)) })
+}
+
+// Whichever messages a rank has lost, it asks for each of them once: for those before a message that
+// arrives, at once; for the last ones, when it is asked whether it has them. If the rank above
+// leaves, it asks the next one for all of them again, and for the last ones when that rank asks.
+func TestLostMessagesAreAskedFor(t *testing.T) {
+	const n, size = 5, 4 // the tree of rank 0: 0 -> 2 -> 3
+	question := wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Epoch: 1, Print: 1, Seq: n}
+	for pattern := lost(0); pattern < 1<<n; pattern++ {
+		revealed := mathbits.Len(uint(^pattern & (1<<n - 1)))
+		for _, leaves := range []bool{false, true} {
+			e := newEther(t, "anycast/mcast-acktree", size, roomy)
+			for i := range n {
+				e.ends[0].Publish([]byte{byte(i)})
+				if pattern>>i&1 == 1 {
+					e.pass()
+				} else {
+					e.pass(3)
+				}
+			}
+			c, up := e.ends[3], 2
+			require.ElementsMatch(t, pattern.requests(revealed), e.asked(3, up), "lost: %05b", pattern)
+			if leaves {
+				c.roster.Leave(up, 0, 0)
+				c.Left(up)
+				up = 0
+				c.Tick(1)
+				c.Tick(3e6)
+				require.ElementsMatch(t, pattern.requests(revealed), e.asked(3, up), "lost: %05b", pattern)
+			}
+			question.From = up
+			c.Arrived(&question)
+			c.Tick(4e6)
+			c.Tick(7e6)
+			require.ElementsMatch(t, pattern.requests(n)[len(pattern.requests(revealed)):], e.asked(3, up), "lost: %05b", pattern)
+			require.NoError(t, c.err)
+		}
+	}
+}
+
+// A rank that leaves puts what the ranks below have not acknowledged, and nothing else.
+func TestFarewells(t *testing.T) {
+	e := newEther(t, "anycast/mcast-acktree", 2, roomy)
+	e.ends[0].Publish([]byte("x"))
+	e.pass(1)
+	e.ends[0].Flush()
+	e.carryAll()
+	e.ends[0].Publish([]byte("y"))
+	e.ends[0].Publish([]byte("z"))
+	e.pass()
+	e.ends[0].Farewells()
+	require.Equal(t, []string{said(wire.FramePublish, 1, 0, 0), said(wire.FramePublish, 2, 0, 0)}, e.frames(0, 1))
+	require.EqualValues(t, 2, e.ends[0].Counts().Given)
 }
 
 // Few short messages are under way at once if receivers have little room, and a message that is
