@@ -104,10 +104,14 @@ func (m *member) deliver(h *wire.Header, body []byte) {
 func newEther(t require.TestingT, algorithm string, size int, cfg Config) *ether {
 	spec, err := schedule.New(algorithm, schedule.Params{Ranks: size})
 	require.NoError(t, err)
+	cfg.Overlay, cfg.Multicast = spec.Overlay(), algorithm == "anycast/mcast-acktree"
+	return etherOf(size, cfg)
+}
+
+func etherOf(size int, cfg Config) *ether {
 	e := &ether{ends: make([]*member, size), puts: make([][]mailed, size*size)}
 	for r := range size {
-		cfg.Rank, cfg.Size, cfg.Epoch, cfg.Overlay, cfg.Print, cfg.Repair = r, size, 1, spec.Overlay(), 1, 20e6
-		cfg.Multicast = algorithm == "anycast/mcast-acktree"
+		cfg.Rank, cfg.Size, cfg.Epoch, cfg.Print, cfg.Repair = r, size, 1, 1, 20e6
 		m := &member{e: e, rank: r}
 		m.Messages = New(cfg, m, &m.roster)
 		e.ends[r] = m
@@ -407,19 +411,21 @@ func TestLostMessagesAreAskedFor(t *testing.T) {
 	}
 }
 
-// A rank that leaves puts what the ranks below have not acknowledged, and nothing else.
+// A rank that leaves puts to each rank below what that rank has not acknowledged, and nothing else.
 func TestFarewells(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 2, roomy)
+	e := newEther(t, "anycast/mcast-acktree", 3, roomy)
 	e.ends[0].Publish([]byte("x"))
-	e.pass(1)
+	e.pass(1, 2)
 	e.ends[0].Flush()
-	e.carryAll()
+	e.carry(0*3 + 1)
+	e.carry(1*3 + 0)
+	e.frames(0, 2)
 	e.ends[0].Publish([]byte("y"))
-	e.ends[0].Publish([]byte("z"))
 	e.pass()
 	e.ends[0].Farewells()
-	require.Equal(t, []string{said(wire.FramePublish, 1, 0, 0), said(wire.FramePublish, 2, 0, 0)}, e.frames(0, 1))
-	require.EqualValues(t, 2, e.ends[0].Counts().Given)
+	require.Equal(t, []string{said(wire.FramePublish, 1, 0, 0)}, e.frames(0, 1))
+	require.Equal(t, []string{said(wire.FramePublish, 0, 0, 0), said(wire.FramePublish, 1, 0, 0)}, e.frames(0, 2))
+	require.EqualValues(t, 3, e.ends[0].Counts().Given)
 }
 
 // Few short messages are under way at once if receivers have little room, and a message that is

@@ -88,49 +88,66 @@ func TestTrees(t *testing.T) {
 	})
 }
 
-// A rank leaves while messages are under way. Every other rank then gets all messages of the others,
-// or an end says which rank has cut them off.
-func TestRankLeavesTrees(t *testing.T) {
+// Ranks leave while messages are under way. Every other rank then gets all messages of the others,
+// and learns that its own have come everywhere, not before they have. Or an end says which rank has
+// cut them off.
+func TestRanksLeaveTrees(t *testing.T) {
 	cut, whole := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 9).Draw(t, "size")
 		e := newEther(t, rapid.SampledFrom(overlays()).Draw(t, "overlay"), size, Config{Window: 4, Bytes: 1000, MaxMessage: 10})
-		leaver := rapid.IntRange(0, size-1).Draw(t, "leaver")
-		after := rapid.IntRange(0, 60).Draw(t, "after")
+		leavers := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, min(2, size-1), rapid.ID).Draw(t, "leavers")
+		after := rapid.SliceOfN(rapid.IntRange(0, 60), size, size).Draw(t, "after") // by rank: steps before it leaves
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		const each = 5
-		sent, taken := make([]int, size), make([]int, size)
-		goodbyes := make([]bool, size) // ranks that have heard the goodbye
+		sent := make([]int, size)
+		left, flushes := make([]bool, size), make([]bool, size)
+		remains := func(r int) bool { return !slices.Contains(leavers, r) }
 		for steps, idle := 0, 0; idle < 200; steps++ {
 			require.Less(t, steps, 100_000, "it does not end")
 			idle++
-			if steps == after {
-				e.ends[leaver].Farewells()
-			}
 			r := random.IntN(size)
 			m := e.ends[r]
-			if steps > after && r != leaver && !goodbyes[r] && len(e.puts[leaver*size+r]) == 0 {
-				goodbyes[r], idle = true, 0 // the goodbye follows all other frames
-				m.roster.Leave(leaver, 0, 0)
-				m.Left(leaver)
-			}
-			if gone := r == leaver && steps >= after; m.err == nil && !gone && sent[r] < each && m.HasRoom() {
-				m.Publish([]byte{byte(r), byte(sent[r])})
-				sent[r]++
-				idle = 0
-			}
 			if busy := lanesOf(e.puts); len(busy) > 0 {
 				lane := busy[random.IntN(len(busy))]
-				if to := lane % size; to == leaver && steps >= after || e.ends[to].err != nil {
+				if to := lane % size; left[to] || e.ends[to].err != nil {
 					e.puts[lane] = e.puts[lane][1:]
 				} else {
 					e.carry(lane)
 				}
 				idle = 0
 			}
+			if left[r] || m.err != nil {
+				continue
+			}
+			if !remains(r) && steps >= after[r] {
+				m.Farewells()
+				left[r], idle = true, 0
+				continue
+			}
+			for _, leaver := range leavers {
+				if left[leaver] && !m.roster.Gone(leaver) && len(e.puts[leaver*size+r]) == 0 { // the goodbye follows all other frames
+					m.roster.Leave(leaver, 0, 0)
+					m.Left(leaver)
+					idle = 0
+				}
+			}
+			if m.err == nil && sent[r] < each && m.HasRoom() {
+				m.Publish([]byte{byte(r), byte(sent[r])})
+				sent[r]++
+				idle = 0
+			}
+			if m.err == nil && sent[r] == each && !flushes[r] {
+				flushes[r], idle = true, 0
+				require.EqualValues(t, each, m.Flush())
+			}
+			if m.err == nil && flushes[r] && m.Flushed(each) {
+				for other, o := range e.ends {
+					require.True(t, other == r || left[other] || o.err != nil || o.Came(r) == each, "rank %d has flushed what rank %d lacks", r, other)
+				}
+			}
 			for m.err == nil && m.Waiting() > 0 {
 				m.Take()
-				taken[r]++
 				idle = 0
 			}
 		}
@@ -143,8 +160,9 @@ func TestRankLeavesTrees(t *testing.T) {
 		}
 		whole++
 		for r, m := range e.ends {
+			require.True(t, !remains(r) || m.Flushed(each), "rank %d waits for its flush", r)
 			for origin := range size {
-				if r != leaver && origin != r && origin != leaver {
+				if remains(r) && origin != r && remains(origin) {
 					require.Equal(t, uint64(each), m.Came(origin), "messages of rank %d at rank %d", origin, r)
 				}
 			}
@@ -154,25 +172,88 @@ func TestRankLeavesTrees(t *testing.T) {
 	require.NotZero(t, whole)
 }
 
-// A rank that leaves when it has passed on all messages cuts nobody off, although the processes have
-// taken none of them, and no credit says so.
+// A rank that leaves when it has passed on all messages cuts nobody off, whether or not the processes
+// have taken them and credits have said so.
 func TestFarewellsOfTrees(t *testing.T) {
 	const size = 7
 	for _, name := range overlays() {
 		for leaver := 1; leaver < size; leaver++ {
-			e := newEther(t, name, size, Config{Window: 8, Bytes: 1000, MaxMessage: 10})
-			e.ends[0].Publish([]byte("x"))
-			e.carryAll()
-			e.ends[leaver].Farewells()
-			e.carryAll()
-			for rank, m := range e.ends {
-				if rank != leaver {
-					m.roster.Leave(leaver, 0, 0)
-					m.Left(leaver)
-					require.NoError(t, m.err, "%s: rank %d leaves, rank %d", name, leaver, rank)
+			for _, taken := range []bool{false, true} {
+				e := newEther(t, name, size, Config{Window: 4, Bytes: 1000, MaxMessage: 10})
+				e.ends[0].Publish([]byte("x"))
+				e.carryAll()
+				for _, m := range e.ends {
+					for taken && m.Waiting() > 0 {
+						m.Take()
+					}
+				}
+				e.carryAll()
+				e.ends[leaver].Farewells()
+				e.carryAll()
+				for rank, m := range e.ends {
+					if rank != leaver {
+						m.roster.Leave(leaver, 0, 0)
+						m.Left(leaver)
+						require.NoError(t, m.err, "%s: rank %d leaves, rank %d", name, leaver, rank)
+					}
 				}
 			}
 		}
+	}
+}
+
+// chain is an overlay of four ranks in which each rank passes messages on to the next one.
+type chain struct{}
+
+func (chain) Channels(dst []int, rank int) []int {
+	if rank < 3 {
+		dst = append(dst, rank+1)
+	}
+	return dst
+}
+
+func (c chain) Forward(dst []int, rank, _, _ int) []int { return c.Channels(dst, rank) }
+
+// A flush asks the ranks behind a rank that has left whether they have what it has passed on.
+func TestFlushBehindARankThatHasLeft(t *testing.T) {
+	e := etherOf(4, Config{Window: 4, Bytes: 1000, MaxMessage: 10, Overlay: chain{}})
+	from := e.ends[0]
+	from.Publish([]byte("x"))
+	e.carry(0*4 + 1)
+	e.ends[1].Farewells()
+	e.carry(1*4 + 0)
+	from.roster.Leave(1, 0, 0)
+	from.Left(1)
+	require.NoError(t, from.err)
+	n := from.Flush()
+	require.EqualValues(t, 1, n)
+	require.False(t, from.Flushed(n), "the message is on its way to rank 2")
+	e.carry(1*4 + 2)
+	e.carry(0*4 + 2)
+	require.False(t, from.Flushed(n), "the message is on its way to rank 3")
+	e.carryAll()
+	require.True(t, from.Flushed(n))
+}
+
+// A rank that is asked about messages that cannot come any more fails the flush, whether it hears
+// first of the question or of the rank that has left.
+func TestFlushOfMessagesThatCannotCome(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		c := etherOf(4, Config{Window: 4, Bytes: 1000, MaxMessage: 10, Overlay: chain{}}).ends[3]
+		leaves := func() {
+			c.roster.Leave(2, 0, 0)
+			c.Left(2)
+			require.Equal(t, early, c.err == nil)
+		}
+		if early {
+			leaves()
+		}
+		c.Arrived(&wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Epoch: 1, Print: 1, Seq: 1, Slot: 2, From: 0})
+		if !early {
+			require.NoError(t, c.err)
+			leaves()
+		}
+		require.EqualError(t, c.err, "flush: rank 2 has left, and it has not passed on all messages of rank 0 to rank 3")
 	}
 }
 
