@@ -26,12 +26,10 @@ type recorder struct{ puts []sent }
 
 func (r *recorder) Put(to int, f *wire.Frame) {
 	r.puts = append(r.puts, sent{to, f.Header, string(f.Body)})
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	gone(f)
 }
-func (r *recorder) Mcast(*wire.Frame)         {}
-func (r *recorder) Datagram(int, *wire.Frame) {}
+func (r *recorder) Mcast(f *wire.Frame)           { gone(f) }
+func (r *recorder) Datagram(_ int, f *wire.Frame) { gone(f) }
 
 // A reason reaches every living rank, whichever rank fails and whichever ranks are known to be
 // dead.
