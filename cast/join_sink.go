@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // joinSink receives the data of one round or of several.
@@ -18,6 +19,7 @@ type joinSink struct {
 	compare Sink // for a survey
 	close   func() error
 	totals  *unpack.Totals // totals of the written data
+	clock   clock.Clock    // measures how fast write is; nil: the system's
 
 	intake *Intake // the data being written; nil if there are none
 	stream string  // name of the stream of intake; see roundNote
@@ -79,7 +81,7 @@ func (s *joinSink) take(ctx context.Context, comm *runtime.Comm, note roundNote,
 		if note.Packed {
 			sink = Decompressed(sink)
 		}
-		s.intake, s.stream = NewIntake(ctx, sink, nil), note.Stream
+		s.intake, s.stream = NewIntake(ctx, sink, s.clock), note.Stream
 	}
 	err := s.intake.Receive(ctx, comm, o)
 	if s.stream == "" {

@@ -90,6 +90,8 @@ type Options struct {
 	Wait   time.Duration
 	Alone  bool        // the process only casts: collect garbage more often, to take less memory
 	Events func(Event) // called with each event, by one goroutine at a time; may be nil
+
+	piece int // see SendOptions
 }
 
 const defaultSilence = 10 * time.Second

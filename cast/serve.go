@@ -431,7 +431,7 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport
 	}
-	o := SendOptions{Limit: s.Limit, Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == Chain, Rate: round.rate}
+	o := SendOptions{Limit: s.Limit, Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == Chain, Rate: round.rate, piece: s.piece}
 	source, total, doing := s.payload.source(round.lacked, &s.streamed), s.remaining(round.lacked, round.From), "send"
 	show := func(at Progress) { s.events.emit(Event{Kind: RoundProgress, Progress: at}) }
 	if round.Packed {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	castrecord "github.com/schedgen/schedgen/cast/record"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // A receiver that reports success counts only if its digest is right.
@@ -36,13 +36,60 @@ func TestCastConfirms(t *testing.T) {
 	require.False(t, all[0].Done)
 }
 
-// diskOf returns a sink that pauses after each of the first slow MiB.
-func diskOf(pause time.Duration, slow int, rounds *int) *joinSink {
+// diskTime is the time of a receiver with a disk. It passes only while the disk writes.
+type diskTime struct {
+	clock.Manual
+	waits chan struct{} // gets a value when the broadcasts begin to wait for the disk
+}
+
+func (t *diskTime) AfterFunc(d time.Duration, f func()) clock.Timer {
+	timer := t.Manual.AfterFunc(d, f) // of the receiver's patience with its sink
+	select {
+	case t.waits <- struct{}{}:
+	default:
+	}
+	return timer
+}
+
+// slowReader is the data of a disk that takes each for a piece. The first pieces, and those after
+// many, take no time.
+type slowReader struct {
+	ctx   context.Context
+	from  io.Reader
+	each  time.Duration
+	waits bool // begins to write a piece only once the broadcasts wait for it
+	time  *diskTime
+	bytes int
+}
+
+func (r *slowReader) Read(b []byte) (int, error) {
+	const few, many = 4, 64
+	n, err := r.from.Read(b)
+	before := r.bytes / size
+	for r.bytes += n; before < r.bytes/size; before++ {
+		if before < few || before >= many {
+			continue
+		}
+		if r.waits {
+			select {
+			case <-r.time.waits:
+			case <-r.ctx.Done():
+				return 0, context.Cause(r.ctx)
+			}
+		}
+		r.time.Advance(r.each)
+	}
+	return n, err
+}
+
+// diskOf returns a sink that reads through a slowReader, and counts how often it is started.
+func diskOf(each time.Duration, waits bool, started *int) *joinSink {
+	passing := &diskTime{waits: make(chan struct{}, 1)}
 	totals := new(unpack.Totals)
-	write := func(_ context.Context, from io.Reader) error {
-		*rounds++
-		r := castrecord.NewReader(from)
-		for bytes, mib := 0, 0; ; {
+	write := func(ctx context.Context, from io.Reader) error {
+		*started++
+		r := castrecord.NewReader(&slowReader{ctx: ctx, from: from, each: each, waits: waits, time: passing})
+		for {
 			rec, err := r.Next()
 			if err != nil {
 				return err
@@ -51,37 +98,29 @@ func diskOf(pause time.Duration, slow int, rounds *int) *joinSink {
 				totals.Digest = rec.Sum
 				return nil
 			}
-			if bytes += len(rec.Data); bytes > mib<<20 && mib < slow {
-				mib++
-				time.Sleep(pause) // as a disk does
-			}
 		}
 	}
-	return &joinSink{write: func() Sink { return write }, totals: totals}
+	return &joinSink{write: func() Sink { return write }, totals: totals, clock: passing}
 }
 
 // A receiver whose disk is slow does not hold up the others, and gets the rest after them.
 func TestServesSlow(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("compares the speeds of two disks, of which the race detector leaves little difference")
-	}
+	const bytes = 96 * size // too few to measure networks
 	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(path, make([]byte, 96<<20), 0o600))
+	require.NoError(t, os.WriteFile(path, make([]byte, bytes), 0o600))
 	p, err := Files(t.Context(), path)
 	require.NoError(t, err)
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	require.NoError(t, err)
-	defer l.Close()
+	l := local(t)
 	var wg sync.WaitGroup
 	rounds, errs := make([]int, 2), make([]error, 2)
 	for i, name := range []string{"fast", "slow"} {
 		c := &joiner{JoinOptions: JoinOptions{From: l.Addr().String(), To: t.TempDir(), Name: name}, events: newEvents(nil)}
-		disk := diskOf(time.Duration(i)*300*time.Millisecond, 64, &rounds[i])
+		disk := diskOf([]time.Duration{400 * time.Millisecond, 4 * time.Second}[i], name == "slow", &rounds[i])
 		wg.Go(func() { errs[i] = c.receive(t.Context(), disk) })
 	}
 	var said []string
-	r, err := Serve(t.Context(), l, 2, p, Options{Events: func(e Event) {
+	r, err := Serve(t.Context(), l, 2, p, Options{piece: size, Silence: -1, Events: func(e Event) {
 		if e.Kind == Notice {
 			said = append(said, fmt.Sprintf("%s: %s", e.Host, e.Text))
 		}
@@ -92,6 +131,6 @@ func TestServesSlow(t *testing.T) {
 	require.Equal(t, []int{1, 1}, rounds)
 	require.Zero(t, r.Failed())
 	require.Len(t, r.Receivers, 2)
-	require.Less(t, r.Sent, int64(170<<20))
+	require.Less(t, r.Sent, int64(2*bytes-20*size), "the slow one gets only the rest")
 	require.Contains(t, said, "slow: its disk is much slower than those of the others: it is served after them")
 }
