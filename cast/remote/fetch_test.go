@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // passedOn serves the copy of a first host, as that host does.
@@ -22,7 +23,7 @@ func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) neti
 	tools := t.TempDir()
 	// The host's chmod keeps a second name of the packed file.
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "chmod"), []byte("#!/bin/sh\nfor f in "+tmp+"/.schedgen-*/packed; do [ ! -f \"$f\" ] || ln -f \"$f\" "+kept+"; done\nexec /bin/chmod \"$@\"\n"), 0o755))
-	s, err := remote.Open(t.Context(), "first", p, remote.Config{SSH: here("PATH="+tools+":$PATH", "TMPDIR="+tmp)})
+	s, err := remote.Open(t.Context(), "first", p, by(here("PATH="+tools+":$PATH", "TMPDIR="+tmp)))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context()))
 	converse(t, s)
@@ -52,10 +53,6 @@ func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) neti
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	p := self(t)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	gone := closed.Addr().(*net.TCPAddr).AddrPort()
-	require.NoError(t, closed.Close())
 	for what, c := range map[string]struct {
 		at   netip.AddrPort
 		want bool
@@ -63,16 +60,16 @@ func TestFetch(t *testing.T) {
 		"the same": {passedOn(t, p, func(b []byte) []byte { return b }), true},
 		"changed":  {passedOn(t, p, func(b []byte) []byte { b[len(b)/2]++; return b }), false},
 		"less":     {passedOn(t, p, func(b []byte) []byte { return b[:len(b)/2] }), false},
-		"nobody":   {gone, false},
+		"nobody":   {netip.MustParseAddrPort(porttest.Hold(t)), false},
 	} {
 		tmp := t.TempDir()
-		s, err := remote.Open(t.Context(), "host", p, remote.Config{SSH: here("TMPDIR=" + tmp)})
+		s, err := remote.Open(t.Context(), "host", p, by(here("TMPDIR="+tmp)))
 		require.NoError(t, err)
 		if s.Facts.Fetcher == "" {
 			s.Close()
 			t.Skip("this host cannot fetch")
 		}
-		got, err := s.Fetch(t.Context(), c.at, 10*time.Second)
+		got, err := s.Fetch(t.Context(), c.at, 5*time.Minute)
 		require.NoError(t, err, what)
 		require.Equal(t, c.want, got, what)
 		require.NoError(t, s.Run(t.Context()), what)
@@ -87,8 +84,10 @@ func TestFetch(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	p, home, tmp := self(t), t.TempDir(), t.TempDir()
+	c := by(here("HOME="+home, "TMPDIR="+tmp))
+	c.Keep = true
 	for i := range 2 {
-		s, err := remote.Open(t.Context(), "host", p, remote.Config{SSH: here("HOME="+home, "TMPDIR="+tmp), Keep: true})
+		s, err := remote.Open(t.Context(), "host", p, c)
 		require.NoError(t, err)
 		_, copies, err := s.Program()
 		require.NoError(t, err)
@@ -112,7 +111,7 @@ func TestSmallTemporary(t *testing.T) {
 	if exec.Command("sh", "-c", wrap+"true'").Run() != nil {
 		t.Skip("only root may mount")
 	}
-	s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: wrap + "HOME=" + home + " TMPDIR=" + mount + " exec sh'"})
+	s, err := remote.Open(t.Context(), "host", self(t), by(wrap+"HOME="+home+" TMPDIR="+mount+" exec sh'"))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context()))
 	converse(t, s)

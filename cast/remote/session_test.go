@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +30,14 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == parrot {
 		os.Exit(beParrot(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if p, err := itself(); err == nil {
+		if err := p.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 func beParrot(args []string) int {
@@ -54,13 +63,22 @@ func beParrot(args []string) int {
 
 var args = []string{"a b", "it's", `$HOME\n"!`, "", "é"}
 
+// itself is this program. All tests share it, because compressing it takes a while.
+var itself = sync.OnceValues(func() (*remote.Programs, error) {
+	p, err := remote.Self(parrot, "parrot 1")
+	return &remote.Programs{Args: args, All: []*remote.Program{p}}, err
+})
+
 func self(t *testing.T) *remote.Programs {
 	t.Helper()
-	p, err := remote.Self(parrot, "parrot 1")
+	p, err := itself()
 	require.NoError(t, err)
-	all := &remote.Programs{Args: args, All: []*remote.Program{p}}
-	t.Cleanup(func() { require.NoError(t, all.Close()) })
-	return all
+	return p
+}
+
+// by returns a configuration with a client. Its limits of time only stop a test that hangs.
+func by(ssh string) remote.Config {
+	return remote.Config{SSH: ssh, Connect: 5 * time.Minute, Patience: 10 * time.Minute, Grace: 10 * time.Minute}
 }
 
 // bin returns a directory with this program in it, for a PATH.
@@ -115,7 +133,7 @@ func TestLoginShells(t *testing.T) {
 	server := sshdtest.Start(t, hosts...)
 	p := self(t)
 	for i, h := range hosts {
-		s, err := remote.Open(t.Context(), h.Name, p, remote.Config{SSH: server.SSH})
+		s, err := remote.Open(t.Context(), h.Name, p, by(server.SSH))
 		require.NoError(t, err, h.Name)
 		require.Equal(t, "127.0.0.1", s.Facts.Client)
 		_, copies, err := s.Program()
@@ -139,7 +157,7 @@ func TestShells(t *testing.T) {
 			continue
 		}
 		tmp := t.TempDir()
-		cfg := remote.Config{SSH: "env TMPDIR=" + tmp + " sh -c 'exec " + shell + "'"}
+		cfg := by("env TMPDIR=" + tmp + " sh -c 'exec " + shell + "'")
 		s, err := remote.Open(t.Context(), "host", p, cfg)
 		require.NoError(t, err, shell)
 		require.NoError(t, s.Run(t.Context()), shell)
@@ -170,7 +188,7 @@ func TestRefused(t *testing.T) {
 		{"host", "printf 'schedgen-remote 2\\nend\\n';", "its shell does not report everything"},
 		{"host", `echo "a b$(printf '\033[2J')" >&2; exit 1;`, "a b[2J"},
 	} {
-		_, err := remote.Open(t.Context(), c.host, p, remote.Config{SSH: c.ssh})
+		_, err := remote.Open(t.Context(), c.host, p, by(c.ssh))
 		require.ErrorContains(t, err, c.want, c.ssh)
 	}
 }
@@ -184,16 +202,23 @@ func TestSilence(t *testing.T) {
 	over := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(over)
-	_, err = remote.Open(ctx, "host", p, remote.Config{SSH: "sleep 1000;"})
+	_, err = remote.Open(ctx, "host", p, by("sleep 1000;"))
 	require.ErrorIs(t, err, over)
 
 	// The host answers, but its program does not.
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
-	tmp := t.TempDir()
-	s, err := remote.Open(t.Context(), "host", p, remote.Config{SSH: here("PATH="+dir+":$PATH", "TMPDIR="+tmp), Patience: 3 * time.Second, Grace: 100 * time.Millisecond})
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	silent, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	require.NoError(t, err)
-	require.EqualError(t, s.Run(t.Context()), "the copy of schedgen-parrot does not run there: no answer within 3s")
+	defer silent.Close() // ends gzip
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\nexec cat "+fifo+"\n"), 0o755))
+	c := by(here("PATH="+dir+":$PATH", "TMPDIR="+t.TempDir()))
+	c.Grace = 50 * time.Millisecond
+	s, err := remote.Open(t.Context(), "host", p, c)
+	require.NoError(t, err)
+	s.SetPatience(50 * time.Millisecond)
+	require.EqualError(t, s.Run(t.Context()), "the copy of schedgen-parrot does not run there: no answer within 50ms")
 }
 
 // A session that is cut while the copy is sent leaves nothing on the host.
@@ -202,10 +227,10 @@ func TestCutWhileCopying(t *testing.T) {
 	dir, tmp := t.TempDir(), t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\necho begun\necho begun >"+fifo+"\ncat >/dev/null\n"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "head"), []byte("#!/bin/sh\n[ \"$2\" = 1 ] && exec /usr/bin/head \"$@\"\ndd bs=1000 count=10 2>/dev/null\ncat >/dev/null\n"), 0o755))
+	// The host's head reads the beginning of the copy, says so, and waits for the end.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "head"), []byte("#!/bin/sh\n[ \"$2\" = 1 ] && exec /usr/bin/head \"$@\"\ndd bs=1000 count=10 2>/dev/null\necho begun >"+fifo+"\ncat >/dev/null\n"), 0o755))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s, err := remote.Open(ctx, "host", self(t), remote.Config{SSH: here("PATH="+dir+":$PATH", "TMPDIR="+tmp)})
+	s, err := remote.Open(ctx, "host", self(t), by(here("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
 	require.NoError(t, err)
 	over := errors.New("over")
 	go func() {
@@ -226,7 +251,7 @@ func TestCopyThatDoesNotRun(t *testing.T) {
 	} {
 		dir, tmp := t.TempDir(), t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, c.name), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755))
-		s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: here("PATH="+dir+":$PATH", "TMPDIR="+tmp)})
+		s, err := remote.Open(t.Context(), "host", self(t), by(here("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
 		require.NoError(t, err)
 		err = s.Run(t.Context())
 		require.ErrorContains(t, err, "the copy of schedgen-parrot does not run there: ", what)
@@ -249,7 +274,7 @@ func TestCopyElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(tools, tool)))
 	}
-	s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: wrap + "HOME=" + home + " TMPDIR=" + mount + " PATH=" + tools + " exec sh'"})
+	s, err := remote.Open(t.Context(), "host", self(t), by(wrap+"HOME="+home+" TMPDIR="+mount+" PATH="+tools+" exec sh'"))
 	require.NoError(t, err)
 	require.Empty(t, s.Facts.Packer)
 	require.NoError(t, s.Run(t.Context()))
@@ -268,7 +293,7 @@ func TestCopyBehindLink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(target, link))
 	t.Run("copied", func(t *testing.T) {
-		s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: here("TMPDIR=" + link)})
+		s, err := remote.Open(t.Context(), "host", self(t), by(here("TMPDIR="+link)))
 		require.NoError(t, err)
 		require.NoError(t, s.Run(t.Context()))
 		empty(t, target)
@@ -285,7 +310,7 @@ func TestCopyBehindLink(t *testing.T) {
 // A session ends even if the program's output is not read.
 func TestUnread(t *testing.T) {
 	t.Parallel()
-	s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: here("PATH=" + bin(t) + ":$PATH")})
+	s, err := remote.Open(t.Context(), "host", self(t), by(here("PATH="+bin(t)+":$PATH")))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context()))
 	s.Close()
