@@ -21,6 +21,7 @@ func TestOverEtcd(t *testing.T) {
 	const messages = 500
 	server := etcdtest.Start(t)
 	c := &crowd{town: newTown(t), logs: map[*group.Group]*log{}}
+	c.edit = impatient
 	c.manage = func() (membership.Manager, error) {
 		return etcd.New(etcd.Config{Endpoints: []string{server.URL()}, Prefix: "g", TTL: ttl})
 	}

@@ -56,8 +56,9 @@ type crowd struct {
 	logs   map[*group.Group]*log
 }
 
-func newCrowd(t *testing.T, members int) *crowd {
+func newCrowd(t *testing.T, members int, edit func(*group.Config)) *crowd {
 	c := &crowd{town: newTown(t), logs: map[*group.Group]*log{}}
+	c.edit = edit
 	for _, g := range c.joinAll(members) {
 		c.add(g)
 	}
@@ -106,7 +107,7 @@ func (c *crowd) settle(live []*group.Group, sent ...int) {
 func TestChangesWhilePublishing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const members, publishers, messages = 8, 2, 5000
-	c := newCrowd(t, members)
+	c := newCrowd(t, members, nil)
 	defer c.close()
 	var publishing sync.WaitGroup
 	for _, g := range c.groups[:publishers] {
@@ -166,7 +167,7 @@ func settled(c *crowd, g *group.Group, id membership.ID, wanted []group.Message)
 func TestDeathsWhilePublishing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	const members, messages = 6, 3000
-	c := newCrowd(t, members)
+	c := newCrowd(t, members, impatient)
 	defer c.close()
 	var publishing sync.WaitGroup
 	publishing.Go(func() { c.publish(c.groups[3], messages) })
@@ -235,6 +236,7 @@ func worker(c *town, g *group.Group, enough func() bool) (sizes []int, err error
 func TestAdvance(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	w := newTown(t)
+	w.edit = impatient
 	groups := w.joinAll(4)
 	var wg sync.WaitGroup
 	var enough atomic.Bool

@@ -42,7 +42,10 @@ func changes(t *testing.T, connect func(context.Context, group.Meeting) (wire.Tr
 	defer goleak.VerifyNone(t)
 	const messages = 300
 	c := &crowd{town: newTown(t), logs: map[*group.Group]*log{}}
-	c.edit = func(cfg *group.Config) { cfg.Connect = connect }
+	c.edit = func(cfg *group.Config) {
+		impatient(cfg)
+		cfg.Connect = connect
+	}
 	defer c.close()
 	for _, g := range c.joinAll(5) {
 		c.add(g)

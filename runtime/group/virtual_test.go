@@ -359,7 +359,7 @@ func bare(messages []group.Message) (out []string) {
 // Random histories: members join, leave and die while all publish, and views reach each member at
 // another time. SCHEDGEN_HEAVY=1 draws more.
 func TestDrawnHistories(t *testing.T) {
-	count := heavy.Or(60, 600)
+	count := heavy.Or(30, 600)
 	if testing.Short() {
 		count = 10
 	}
