@@ -31,6 +31,13 @@ type Service interface {
 	Resume(t *testing.T)
 }
 
+// Lapse is a Service whose members take their time from the test.
+type Lapse interface {
+	Service
+	// Pass lets time pass until members that cannot reach the manager take it for lost.
+	Pass()
+}
+
 // patience limits a test that hangs.
 const patience = 5 * time.Minute
 
