@@ -28,7 +28,7 @@ func TestFlags(t *testing.T) {
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1})
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 1, name, name, name), States: far()})
+			sound(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 1, name, name, name), States: far()})
 		})
 	}
 }
@@ -38,9 +38,9 @@ func TestRemoteFlags(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1, States: far()})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true, States: far()})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Open: 3, Calls: calls(t, ranks, 1, name, name, name), States: far()})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1, States: far()})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true, States: far()})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Open: 3, Calls: calls(t, ranks, 1, name, name, name), States: far()})
 			}
 			sound(t, Options{Ranks: 3, Windows: Windows{Ranks: 3, Remote: true}, Calls: calls(t, 3, 1, name), OddRank: 1, Odd: calls(t, 3, 1, "bcast/binomial")})
 		})
@@ -52,8 +52,8 @@ func TestFlagsOfSeveralOpen(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 3, Calls: calls(t, ranks, 1, name, name, "bcast/binomial", name, name), States: far()})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 2, Calls: calls(t, ranks, 1, name, name, name), Crash: true, States: far()})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 3, Calls: calls(t, ranks, 1, name, name, "bcast/binomial", name, name), States: far()})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 2, Calls: calls(t, ranks, 1, name, name, name), Crash: true, States: far()})
 			}
 		})
 	}
@@ -65,10 +65,10 @@ func TestFlagsAmongSome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for windows := 1; windows < 3; windows++ {
 				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Calls: calls(t, 3, 1, name, name, name)})
-				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: far()})
+				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: far()})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 3}, Calls: calls(t, 4, 1, name, name, name), States: far()})
-			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 1}, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: far()})
+			sound(t, Options{Ranks: 4, Windows: Windows{Ranks: 3}, Calls: calls(t, 4, 1, name, name, name), States: far()})
+			sound(t, Options{Ranks: 2, Windows: Windows{Ranks: 1}, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: far()})
 		})
 	}
 }
@@ -101,9 +101,9 @@ func TestRootsThatDiffer(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
 			for _, windows := range []Windows{{}, {Ranks: 2}, {Ranks: 3}, {Ranks: 3, Remote: true}} {
-				soundAsFar(t, Options{Ranks: 3, Windows: windows, Calls: rooted(3, 0, name), OddRank: 1, Odd: rooted(3, 1, name), States: far()})
+				sound(t, Options{Ranks: 3, Windows: windows, Calls: rooted(3, 0, name), OddRank: 1, Odd: rooted(3, 1, name), States: far()})
 			}
-			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 2}, Calls: rooted(2, 0, "bcast/chain", name), OddRank: 1, Odd: rooted(2, 1, "bcast/chain", name), States: far()})
+			sound(t, Options{Ranks: 2, Windows: Windows{Ranks: 2}, Calls: rooted(2, 0, "bcast/chain", name), OddRank: 1, Odd: rooted(2, 1, "bcast/chain", name), States: far()})
 		})
 	}
 }

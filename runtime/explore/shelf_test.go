@@ -27,7 +27,7 @@ func TestShelves(t *testing.T) {
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 2, name, name, name), Early: 1})
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 2, name, "barrier/hsb", name), Crash: true, Quit: true})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 2, name, name), States: far()})
+			sound(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 2, name, name), States: far()})
 		})
 	}
 }
@@ -37,8 +37,8 @@ func TestShelvesOfSeveralOpen(t *testing.T) {
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
 			for windows := 2; windows <= 3; windows++ {
-				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, "barrier/hsb", name, name), States: far()})
-				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 2, Calls: calls(t, 3, 2, name, name), Crash: true, States: far()})
+				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, "barrier/hsb", name, name), States: far()})
+				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 2, Calls: calls(t, 3, 2, name, name), Crash: true, States: far()})
 			}
 		})
 	}
@@ -49,8 +49,8 @@ func TestShelvesOfBlocks(t *testing.T) {
 	for _, name := range []string{"scatter/linear", "gather/linear", "allgather/bruck", "alltoall/linear"} {
 		t.Run(name, func(t *testing.T) {
 			sound(t, Options{Ranks: 2, Windows: Windows{Ranks: 2}, Calls: calls(t, 2, 1, name, name, "barrier/hsb", name), Crash: true})
-			soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: 3}, Calls: calls(t, 3, 1, name, name), States: far()})
-			soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: 2}, Open: 2, Calls: calls(t, 3, 1, name, name), States: far()})
+			sound(t, Options{Ranks: 3, Windows: Windows{Ranks: 3}, Calls: calls(t, 3, 1, name, name), States: far()})
+			sound(t, Options{Ranks: 3, Windows: Windows{Ranks: 2}, Open: 2, Calls: calls(t, 3, 1, name, name), States: far()})
 		})
 	}
 }
