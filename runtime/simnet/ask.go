@@ -35,10 +35,11 @@ func (p *process) takeTasks() (moved bool) {
 			p.asking.busy, moved = nil, true
 			p.core.Answer(q.Origin, q.Seq, p.w.opinion(q, p.rank))
 		}
-		t, ok := p.core.TakeTask()
+		next, ok := p.core.TakeTask()
 		if !ok {
 			return moved
 		}
+		t := next // only a task that exists needs memory of its own
 		moved = true
 		if t.Learn {
 			p.w.learnt(p, &t)

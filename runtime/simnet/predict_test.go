@@ -2,9 +2,12 @@ package simnet
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 const acked, chained = "bcast/mcast-acktree", "bcast/mcast-chain"
@@ -54,7 +57,7 @@ func TestLongBroadcastsTakeOneCopy(t *testing.T) {
 		{chained, 100e6, 2, 4}, {chained, 100e6, 5, 1}, {chained, 100e6, 5, 16}, {chained, 10e6, 4, 8}, {chained, 1e9, 3, 64},
 		{chained, 100e6, 15, 16},
 	} {
-		if testing.Short() && c.hosts*c.mib > 200 {
+		if c.hosts*c.mib > heavy.Or(120, math.MaxInt) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s, %d hosts, %d Mbit, %d MiB", c.algorithm, c.hosts, c.rate/1e6, c.mib), func(t *testing.T) {
@@ -87,7 +90,7 @@ func TestLossesCostWhatIsLost(t *testing.T) {
 func TestLossesOfLargeChunksCostWhatIsLost(t *testing.T) {
 	const bytes, rate = 64 << 20, 1e9
 	// the last chunk, which is repeated, is 1/64 of the message
-	for hosts, percent := range map[int]Time{3: 115, 5: 150} {
+	for hosts, percent := range heavy.Or(map[int]Time{3: 115}, map[int]Time{3: 115, 5: 150}) {
 		sc := lan(acked, rate, hosts, bytes)
 		sc.Script[1].Chunks = 64
 		sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: 100 * Second, PerMille: 50}}
@@ -105,7 +108,10 @@ func TestHeavyLosses(t *testing.T) {
 		hosts, mib  int
 		most, seeds Time
 	}{{100e6, 5, 16, 4, 3}, {1e9, 15, 4, 30, 3}, {1e9, 15, 64, 30, 1}} {
-		for seed := range c.seeds {
+		if c.hosts*c.mib > heavy.Or(100, math.MaxInt) {
+			continue
+		}
+		for seed := range heavy.Or(1, c.seeds) {
 			sc := lan(acked, c.rate, c.hosts, c.mib<<20)
 			sc.Seed = uint64(seed) + 1
 			sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: 100 * Second, PerMille: 200}}

@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // Seeds as "schedgen soak" draws them.
 func TestSeeds(t *testing.T) {
-	seeds := uint64(300)
-	if testing.Short() {
-		seeds = 40
-	}
-	for seed := range seeds {
+	for seed := range heavy.Or[uint64](100, 1000) {
 		r, err := Check(Draw(seed, 16))
 		require.NoError(t, err)
 		require.NoError(t, r.Violation, "seed %d", seed)
