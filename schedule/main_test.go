@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	heavy.Rapid("25")
+	heavy.Rapid("10")
 	os.Exit(m.Run())
 }
