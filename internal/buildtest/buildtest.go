@@ -68,14 +68,15 @@ func once(pkg string, flags []string) func() (string, error) {
 	return f
 }
 
-// build builds a program in dir. The name of the program is that of its package's directory.
+// build builds a program in dir, without tables for debuggers, which take a third of the time. The
+// name of the program is that of its package's directory.
 func build(dir, pkg string, flags []string) (string, error) {
 	from, err := filepath.Abs(pkg)
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, filepath.Base(from))
-	args := append([]string{"build", "-o", path}, flags...)
+	args := append([]string{"build", "-ldflags=-w", "-o", path}, flags...)
 	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 	}
