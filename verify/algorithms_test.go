@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -30,20 +29,6 @@ func proved(t testing.TB, s *ir.Schedule, label string) *verify.Report {
 	require.NoError(t, err)
 	require.NoError(t, report.Err(), label)
 	return report
-}
-
-func TestEveryAlgorithmIsProved(t *testing.T) {
-	for _, alg := range schedule.Algorithms() {
-		t.Run(alg.Name, func(t *testing.T) {
-			for ranks := 1; ranks <= 33; ranks++ {
-				for _, p := range variants(ranks) {
-					if s := generate(t, alg.Name, p); s != nil {
-						proved(t, s, fmt.Sprintf("%s %+v", alg.Name, p))
-					}
-				}
-			}
-		})
-	}
 }
 
 // variants returns parameters of every kind for the given number of ranks. An algorithm refuses or

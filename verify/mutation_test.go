@@ -147,7 +147,7 @@ func TestBothCheckersAgreeOnMutants(t *testing.T) {
 	names, groups := byName(tiny(t))
 	// algorithms with repairs
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast")
-	agreeOnMutants(t, heavy.Or(2500, 20000), names, groups,
+	agreeOnMutants(t, heavy.Or(1500, 20000), names, groups,
 		"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire", "recovery")
 }
 
@@ -159,7 +159,7 @@ func TestBothCheckersAgreeOnMutantsThatFold(t *testing.T) {
 		}
 	}
 	names, groups := byName(folding)
-	agreeOnMutants(t, heavy.Or(3000, 24000), names, groups,
+	agreeOnMutants(t, heavy.Or(2000, 24000), names, groups,
 		"wellformed", "coverage", "deadlock", "once", "typed", "contributes", "same-tree", "retire")
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
 	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
@@ -63,18 +63,22 @@ func TestByHand(t *testing.T) {
 }
 
 // TestLaunchers starts the program by all launchers that are installed. Debian has them in
-// openmpi-bin and mpich.
+// openmpi-bin and mpich. The daily tests choose a transport with the first launcher only.
 func TestLaunchers(t *testing.T) {
 	t.Parallel() // it waits
 	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 	hello := buildtest.Program(t, ".")
-	for _, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
+	for i, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
+		all := i == 0 || heavy.Tests()
 		t.Run(launcher[0], func(t *testing.T) {
 			if _, err := exec.LookPath(launcher[0]); err != nil {
 				t.Skip("not installed")
 			}
 			for _, transport := range []string{"", "tcp", "mcast", "shm"} {
 				for _, size := range []int{1, 5} {
+					if transport != "" && (!all || size == 1 && !heavy.Tests()) {
+						continue
+					}
 					t.Run(fmt.Sprintf("%s/%d", transport, size), func(t *testing.T) {
 						t.Parallel()
 						args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello, transport})
@@ -83,6 +87,9 @@ func TestLaunchers(t *testing.T) {
 				}
 			}
 			t.Run("schedgen", func(t *testing.T) {
+				if !all {
+					t.Skip("with another launcher")
+				}
 				t.Parallel()
 				args := slices.Concat(launcher, []string{"-n", "3", buildtest.Program(t, "../../cmd/schedgen"), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
 				require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
