@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 
@@ -155,6 +156,64 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return exitBad
 }
 
+// variable returns the value of a variable in the tags of verbs.
+func variable(name string) string {
+	switch name {
+	case "formats":
+		return strings.Join(formatNames(), ", ")
+	case "extracts":
+		return strings.Join(emit.ExtractNames(), ", ")
+	case "checks":
+		return strings.Join(checkNames(), ", ")
+	case "claims":
+		return strings.Join(verify.Claims(), ", ")
+	case "operations":
+		return strings.Join(heads(operationRows()), ",")
+	case "explained":
+		return strings.Join(explainable(), ", ")
+	case "shells":
+		return strings.Join(complete.Shells(), ",")
+	case "foldops":
+		return strings.Join(crew.FoldOps(), ", ")
+	case "foldtypes":
+		return strings.Join(crew.FoldTypes(), ", ")
+	}
+	return "${" + name + "}" // kong's, or its error
+}
+
+// fillIn replaces variables in the texts of a verb and of those below it, which may set others. Kong
+// can do so, but interpolates the values of all variables again for every flag. That would take most
+// of the time in which a process starts.
+func fillIn(n *kong.Node, variable func(string) string) {
+	if n.Tag != nil && n.Tag.Vars != nil {
+		outer, own := variable, n.Tag.Vars
+		variable = func(name string) string {
+			if value, ok := own[name]; ok {
+				return value
+			}
+			return outer(name)
+		}
+		n.Tag.Vars = nil // nothing is left for kong
+	}
+	fill := func(text *string) {
+		if strings.Contains(*text, "${") {
+			*text = os.Expand(*text, variable)
+		}
+	}
+	fill(&n.Help)
+	for _, f := range n.Flags {
+		fill(&f.Help)
+		fill(&f.Enum)
+	}
+	for _, arg := range n.Positional {
+		fill(&arg.Help)
+		fill(&arg.Enum)
+	}
+	for _, child := range n.Children {
+		fillIn(child, variable)
+	}
+}
+
 // newParser returns the parser of the command line. It calls exit after a flag such as --help,
 // which does the whole work of the command.
 func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
@@ -168,17 +227,10 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 		kong.ExplicitGroups(groups),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
-		kong.Vars{
-			"formats":    strings.Join(formatNames(), ", "),
-			"extracts":   strings.Join(emit.ExtractNames(), ", "),
-			"checks":     strings.Join(checkNames(), ", "),
-			"claims":     strings.Join(verify.Claims(), ", "),
-			"operations": strings.Join(heads(operationRows()), ","),
-			"explained":  strings.Join(explainable(), ", "),
-			"shells":     strings.Join(complete.Shells(), ","),
-			"foldops":    strings.Join(crew.FoldOps(), ", "),
-			"foldtypes":  strings.Join(crew.FoldTypes(), ", "),
-		},
+		kong.PostBuild(func(k *kong.Kong) error {
+			fillIn(k.Model.Node, variable)
+			return nil
+		}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("command line: %w", err)
