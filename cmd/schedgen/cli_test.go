@@ -25,9 +25,32 @@ import (
 
 // invoke runs a command line in this process.
 func invoke(ctx context.Context, in io.Reader, args ...string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = run(ctx, args, stdio{In: in, Out: &out, Err: &err, Getenv: func(string) string { return "" }})
+	return runHere(ctx, args, in, func(string) string { return "" })
+}
+
+// runHere runs a command line in this process, with an input and an environment.
+func runHere(ctx context.Context, args []string, in io.Reader, getenv func(string) string) (code int, stdout, stderr string) {
+	var out, err output
+	code = run(ctx, args, stdio{In: in, Out: &out, Err: &err, Getenv: getenv})
 	return code, out.String(), err.String()
+}
+
+// output is what a command has written. Several goroutines may write it, as to a file.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 func TestInterruptWhileReading(t *testing.T) {

@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -31,15 +35,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if filepath.Base(os.Args[0]) == "schedgen" || slices.Equal(os.Args[1:], []string{"run", "rank"}) {
+		main() // a test has started the command, or a command in this process has started a rank
+	}
 	_ = flag.Set("test.parallel", "6") // most parallel tests only wait; -parallel overrides this
-	testscript.Main(tests{m}, map[string]func(){"schedgen": main})
+	os.Exit(buildtest.Main(m))
 }
-
-// tests are the tests of this package. After they have run, it removes the programs that they have
-// built.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int { return buildtest.Main(t.M) }
 
 // deal is a collective that is defined here alone: the root deals two blocks to each rank.
 var deal = ir.Collective{
@@ -54,19 +55,32 @@ var deal = ir.Collective{
 }
 
 // TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
-// which nobody listens. Scripts have two commands in addition to testscript's. "exits N command …"
-// runs a command that must exit with N. "interrupts command …" sends an interrupt after the first
-// line of output. The condition heavy holds if all cases run, and mpi if that stage runs.
+// which nobody listens. Scripts have these commands in addition to testscript's:
+//
+//	schedgen ARG… [<FILE]           run a command line in this process
+//	exits CODE COMMAND ARG…         run "schedgen", or "exec" and a program, which must exit with CODE
+//	interrupts schedgen ARG…        send an interrupt to a process after its first line of output
+//
+// The program schedgen is for "exec": it runs in the background, has a terminal, waits for long, or
+// needs the environment of a process. The condition heavy holds if all cases run, and mpi if that
+// stage runs.
 func TestScripts(t *testing.T) {
 	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	require.NoError(t, err)
 	built, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(exe, filepath.Join(bin, "schedgen")))
+	home, err := os.Getwd()
+	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: filepath.Join(home, "testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			for i := range 9 {
 				env.Setenv(fmt.Sprint("free", i+1), porttest.Hold(t))
 			}
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("GOCACHE", built) // each script has its own home directory, where everything would be built again
 			env.Setenv("GOMODCACHE", modules)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would otherwise make each process sleep for a second
@@ -83,10 +97,40 @@ func TestScripts(t *testing.T) {
 		},
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"schedgen": func(ts *testscript.TestScript, neg bool, args []string) {
+				if code := inProcess(ts, args); neg != (code != exitGood) {
+					ts.Fatalf("exit code %d", code)
+				}
+			},
 			"exits":      exits,
 			"interrupts": interrupts,
 		},
 	})
+}
+
+// oneDirectory is held by the script in whose directory this process works. TestScripts is not
+// parallel, so that no other test runs meanwhile.
+var oneDirectory sync.Mutex
+
+// inProcess runs a command line in this process, and returns its exit code. The last argument may
+// be <FILE, which is the standard input.
+func inProcess(ts *testscript.TestScript, args []string) int {
+	var in string
+	if n := len(args) - 1; n >= 0 && strings.HasPrefix(args[n], "<") {
+		in, args = ts.ReadFile(args[n][1:]), args[:n]
+	}
+	oneDirectory.Lock()
+	defer oneDirectory.Unlock()
+	home, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	code, out, said := runHere(context.Background(), args, strings.NewReader(in), ts.Getenv)
+	ts.Check(os.Chdir(home))
+	_, err = io.WriteString(ts.Stdout(), out)
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stderr(), said)
+	ts.Check(err)
+	return code
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -95,7 +139,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	if got := exitCode(ts, ts.Exec(args[1], args[2:]...)); got != want {
+	var got int
+	switch args[1] {
+	case "schedgen":
+		got = inProcess(ts, args[2:])
+	case "exec":
+		got = exitCode(ts, ts.Exec(args[2], args[3:]...))
+	default:
+		ts.Fatalf("%s: exits runs schedgen or exec", args[1])
+	}
+	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
@@ -110,11 +163,13 @@ func exitCode(ts *testscript.TestScript, err error) int {
 }
 
 func interrupts(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
-		ts.Fatalf("usage: interrupts COMMAND [ARG…]")
+	if neg || len(args) < 2 || args[0] != "schedgen" {
+		ts.Fatalf("usage: interrupts schedgen ARG…")
 	}
-	ts.Check(os.Setenv("PATH", ts.Getenv("PATH")))
-	cmd := exec.Command(args[0], args[1:]...)
+	exe, err := os.Executable()
+	ts.Check(err)
+	cmd := exec.Command(exe, args[1:]...)
+	cmd.Args[0] = args[0]
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Stderr = ts.Stderr()
 	out, err := cmd.StdoutPipe()
