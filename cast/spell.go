@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -42,7 +43,7 @@ func withoutDetails(err error) string {
 	for _, op := range operations(err) {
 		text = strings.ReplaceAll(text, op.Error(), op.Err.Error())
 	}
-	return detail.ReplaceAllString(text, "")
+	return detail().ReplaceAllString(text, "")
 }
 
 // operations returns all [runtime.OpError] values that an error wraps, the outer ones first.
@@ -64,13 +65,13 @@ func operations(err error) (all []*runtime.OpError) {
 }
 
 // detail matches the prefix of an agreement's error.
-var detail = regexp.MustCompile(`(agree|shrink): rank \d+, epoch \d+: `)
+var detail = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(agree|shrink): rank \d+, epoch \d+: `) })
 
-var rankWord = regexp.MustCompile(`\brank (\d+)\b`)
+var rankWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\brank (\d+)\b`) })
 
 // named replaces the ranks in a text by the names of their hosts. A rank without a name stays.
 func named(text string, name func(rank int) string) string {
-	return rankWord.ReplaceAllStringFunc(text, func(word string) string {
+	return rankWord().ReplaceAllStringFunc(text, func(word string) string {
 		rank, err := strconv.Atoi(strings.TrimPrefix(word, "rank "))
 		if err != nil {
 			return word

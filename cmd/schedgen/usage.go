@@ -49,22 +49,17 @@ func spellings() []spelling {
 	}
 }
 
-// sshOption is an option of ssh that people give to a program that calls it.
-var sshOption = regexp.MustCompile(`^-[pilFJo]$`)
-
-var (
-	unexpected  = regexp.MustCompile(`^unexpected argument ([^,]*)(, (did you mean .*))?$`)
-	unknownFlag = regexp.MustCompile(`^unknown flag (-[^,]*)`)
-)
-
 // respell rewrites an error that the parser returned at a verb.
 func respell(text string, at *kong.Node) string {
+	unexpected := regexp.MustCompile(`^unexpected argument ([^,]*)(, (did you mean .*))?$`)
 	if m := unexpected.FindStringSubmatch(text); m != nil && len(at.Children) > 0 {
 		if m[3] != "" {
 			return fmt.Sprintf("no verb %q; %s", m[1], m[3])
 		}
 		return unknownVerb(at, m[1])
 	}
+	unknownFlag := regexp.MustCompile(`^unknown flag (-[^,]*)`)
+	sshOption := regexp.MustCompile(`^-[pilFJo]$`) // which people give to a program that calls ssh
 	if m := unknownFlag.FindStringSubmatch(text); m != nil && at.Name == "cast" && sshOption.MatchString(m[1]) {
 		return fmt.Sprintf("%s: if it is an option of ssh, write --ssh 'ssh %s …'", m[1], m[1])
 	}

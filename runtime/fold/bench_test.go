@@ -27,8 +27,8 @@ func BenchmarkKernels(b *testing.B) {
 				return
 			}
 			name := fmt.Sprintf("%s-%v", allOps[op-1], typeOf[c])
-			measure(name+"/left", left, kernels[op][c])
-			measure(name+"/apart", third, kernels[op][c])
+			measure(name+"/left", left, kernels()[op][c])
+			measure(name+"/apart", third, kernels()[op][c])
 			measure(name+"/Go", left, plainKernels[op][c])
 		})
 	}

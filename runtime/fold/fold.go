@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // A Kernel folds two vectors. It sets each element of dst to a·b, where a is the element at the
@@ -32,7 +33,7 @@ func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
 	case op.code == leastLoc || op.code == greatestLoc:
 		k, err = locKernel(op, typ)
 	default:
-		k = kernels[op.code][classOf(typ)]
+		k = kernels()[op.code][classOf(typ)]
 		if k == nil {
 			err = unfit(op, typ)
 		}
@@ -133,11 +134,11 @@ func bySize(size uintptr, first class) class {
 type table [codes][classes]Kernel
 
 // kernels are the fastest kernels for this machine.
-var kernels = func() *table {
+var kernels = sync.OnceValue(func() *table {
 	t := plain()
 	accelerate(t)
 	return t
-}()
+})
 
 // check panics unless dst, a and b are vectors of equal length, of elements of size bytes.
 func check(size int, dst, a, b []byte) {

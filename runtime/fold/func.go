@@ -41,7 +41,7 @@ func userKernel(op Op, typ reflect.Type) (Kernel, error) {
 	switch {
 	case op.name == "":
 		return nil, fmt.Errorf("a function on %v has no name", element)
-	case builtin[op.name]:
+	case builtin()[op.name]:
 		return nil, fmt.Errorf("a function on %v is named %s, like an operation of package fold", element, op)
 	case typ != element:
 		return nil, fmt.Errorf("%s of %v: it is a function on %v", op, typ, element)
@@ -58,13 +58,13 @@ func userKernel(op Op, typ reflect.Type) (Kernel, error) {
 }
 
 // builtin has the names of the operations of this package.
-var builtin = func() map[string]bool {
+var builtin = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
 	for _, op := range []Op{Sum, Prod, Min, Max, And, Or, Xor, LAnd, LOr, LXor, MinLoc, MaxLoc} {
 		names[op.name] = true
 	}
 	return names
-}()
+})
 
 func hasPointers(typ reflect.Type) bool {
 	switch typ.Kind() {

@@ -11,7 +11,7 @@ import (
 // compare compares the machine's kernel with the kernel in Go, on the same operands.
 func compare(t *testing.T, op code, c class, layout int, offsets [3]int, a, b []byte) {
 	t.Helper()
-	fast, slow := kernels[op][c], plainKernels[op][c]
+	fast, slow := kernels()[op][c], plainKernels[op][c]
 	if layout == both {
 		b = a
 	}
@@ -34,7 +34,7 @@ var plainKernels = plain()
 func each(f func(op code, c class)) {
 	for op := range codes {
 		for c := range classes {
-			if kernels[op][c] != nil {
+			if kernels()[op][c] != nil {
 				f(op, c)
 			}
 		}
@@ -107,7 +107,7 @@ func FuzzKernels(f *testing.F) {
 	f.Add(byte(least), byte(float64s), byte(left), byte(8), byte(5), byte(0), bytesOfValues(special64...))
 	f.Fuzz(func(t *testing.T, op, c, layout, toDst, toA, toB byte, operands []byte) {
 		o, cl := code(op)%codes, class(c)%classes
-		if kernels[o][cl] == nil {
+		if kernels()[o][cl] == nil {
 			t.Skip()
 		}
 		n := len(operands) / 2
@@ -119,7 +119,7 @@ func FuzzKernels(f *testing.F) {
 func TestWrongLengths(t *testing.T) {
 	each(func(op code, c class) {
 		size := int(typeOf[c].Size())
-		for _, k := range []Kernel{kernels[op][c], plainKernels[op][c]} {
+		for _, k := range []Kernel{kernels()[op][c], plainKernels[op][c]} {
 			one, two, half := make([]byte, size), make([]byte, 2*size), make([]byte, size/2)
 			require.Panics(t, func() { k(two, one, two) })
 			require.Panics(t, func() { k(two, two, one) })

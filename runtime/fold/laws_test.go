@@ -49,7 +49,7 @@ func TestLaws(t *testing.T) {
 		}
 		rapid.Check(t, func(t *rapid.T) {
 			v := vectors(t, int(typeOf[c].Size()), 3)
-			laws(t, kernels[op][c], v[0], v[1], v[2])
+			laws(t, kernels()[op][c], v[0], v[1], v[2])
 			laws(t, plainKernels[op][c], v[0], v[1], v[2])
 		})
 	})
@@ -87,8 +87,8 @@ func TestBoundsAreAsInGo(t *testing.T) {
 	for _, x := range special64 {
 		for _, y := range special64 {
 			a, b := math.Float64frombits(x), math.Float64frombits(y)
-			bound(t, min(a, b), folding(kernels[least][float64s])(bytesOfValues(a), bytesOfValues(b)), x, y)
-			bound(t, max(a, b), folding(kernels[greatest][float64s])(bytesOfValues(a), bytesOfValues(b)), x, y)
+			bound(t, min(a, b), folding(kernels()[least][float64s])(bytesOfValues(a), bytesOfValues(b)), x, y)
+			bound(t, max(a, b), folding(kernels()[greatest][float64s])(bytesOfValues(a), bytesOfValues(b)), x, y)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"sync"
 	"unsafe"
 )
 
@@ -29,7 +30,7 @@ func locKernel(op Op, typ reflect.Type) (Kernel, error) {
 	if typ.Kind() == reflect.Struct && typ.NumField() == 2 {
 		value, index := typ.Field(0), typ.Field(1)
 		if value.Name == "Value" && index.Name == "Index" && index.Type.Kind() == reflect.Int64 {
-			if k := locKernels[op.code][classOf(value.Type)]; k != nil {
+			if k := locKernels()[op.code][classOf(value.Type)]; k != nil {
 				return k, nil
 			}
 		}
@@ -38,7 +39,9 @@ func locKernel(op Op, typ reflect.Type) (Kernel, error) {
 }
 
 // locKernels are the kernels of MinLoc and MaxLoc.
-var locKernels = map[code]*[classes]Kernel{leastLoc: locsOf(false), greatestLoc: locsOf(true)}
+var locKernels = sync.OnceValue(func() map[code]*[classes]Kernel {
+	return map[code]*[classes]Kernel{leastLoc: locsOf(false), greatestLoc: locsOf(true)}
+})
 
 func locsOf(greatest bool) *[classes]Kernel {
 	return &[classes]Kernel{

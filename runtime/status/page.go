@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -13,7 +14,7 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // view is the data of the page.
 type view struct {
@@ -43,7 +44,7 @@ func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
 	for _, r := range reports {
 		v.Rows = append(v.Rows, rowsOf(&r, rates)...)
 	}
-	if err := page.Execute(b, v); err != nil {
+	if err := page().Execute(b, v); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
 	return nil

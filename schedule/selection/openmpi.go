@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -16,17 +17,19 @@ var openMPICollectives = []string{
 }
 
 // openMPIAlgorithms are the algorithms of Open MPI's component tuned, indexed by their numbers.
-var openMPIAlgorithms = map[string][]string{
-	schedule.Barrier: {"ignore", "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"},
-	schedule.Bcast: {
-		"ignore", "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
-		"scatter_allgather", "scatter_allgather_ring",
-	},
-	schedule.Allgather: {"ignore", "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"},
-	schedule.Alltoall:  {"ignore", "linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"},
-	schedule.Gather:    {"ignore", "basic_linear", "binomial", "linear_sync"},
-	schedule.Scatter:   {"ignore", "basic_linear", "binomial", "linear_nb"},
-}
+var openMPIAlgorithms = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		schedule.Barrier: {"ignore", "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"},
+		schedule.Bcast: {
+			"ignore", "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
+			"scatter_allgather", "scatter_allgather_ring",
+		},
+		schedule.Allgather: {"ignore", "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"},
+		schedule.Alltoall:  {"ignore", "linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"},
+		schedule.Gather:    {"ignore", "basic_linear", "binomial", "linear_sync"},
+		schedule.Scatter:   {"ignore", "basic_linear", "binomial", "linear_nb"},
+	}
+})
 
 // equal is an algorithm of schedgen that sends the same messages between the same ranks as one of
 // Open MPI's.
@@ -43,49 +46,51 @@ type equal struct {
 var whole = Params{Chunks: 1}
 
 // equals maps algorithms of Open MPI to equal algorithms of schedgen. Missing ones have no equal.
-var equals = map[string]map[string]equal{
-	schedule.Bcast: {
-		"basic_linear": {name: "bcast/linear", params: whole},
-		"chain": {
-			name: "bcast/chain", segments: true,
-			only:  func(r *tunedRule) bool { return r.fan <= 1 },
-			words: func(r *tunedRule) string { return fmt.Sprintf("%d chains", r.fan) },
+var equals = sync.OnceValue(func() map[string]map[string]equal {
+	return map[string]map[string]equal{
+		schedule.Bcast: {
+			"basic_linear": {name: "bcast/linear", params: whole},
+			"chain": {
+				name: "bcast/chain", segments: true,
+				only:  func(r *tunedRule) bool { return r.fan <= 1 },
+				words: func(r *tunedRule) string { return fmt.Sprintf("%d chains", r.fan) },
+			},
+			"pipeline": {name: "bcast/chain", segments: true},
+			"binomial": {name: "bcast/binomial-doubling", segments: true},
 		},
-		"pipeline": {name: "bcast/chain", segments: true},
-		"binomial": {name: "bcast/binomial-doubling", segments: true},
-	},
-	schedule.Barrier: {
-		"linear":             {name: "barrier/hsb", params: Params{FanIn: schedule.MaxFan, FanOut: schedule.MaxFan}},
-		"recursive_doubling": {name: "barrier/exchange", params: Params{Degree: 2}},
-		"bruck":              {name: "barrier/dissemination", params: Params{Degree: 2}},
-		"two_proc":           {name: "barrier/dissemination", pair: true},
-	},
-	schedule.Allgather: {
-		"bruck":    {name: "allgather/bruck", params: whole},
-		"ring":     {name: "allgather/ring", params: whole},
-		"two_proc": {name: "allgather/bruck", params: whole, pair: true},
-	},
-	schedule.Alltoall: {
-		"linear":         {name: "alltoall/linear", params: whole},
-		"pairwise":       {name: "alltoall/pairwise", params: whole},
-		"modified_bruck": {name: "alltoall/bruck", params: whole},
-		"linear_sync": {
-			name: "alltoall/linear", params: whole,
-			only:  func(r *tunedRule) bool { return r.requests == 0 },
-			words: func(r *tunedRule) string { return fmt.Sprintf("linear_sync with %d requests", r.requests) },
+		schedule.Barrier: {
+			"linear":             {name: "barrier/hsb", params: Params{FanIn: schedule.MaxFan, FanOut: schedule.MaxFan}},
+			"recursive_doubling": {name: "barrier/exchange", params: Params{Degree: 2}},
+			"bruck":              {name: "barrier/dissemination", params: Params{Degree: 2}},
+			"two_proc":           {name: "barrier/dissemination", pair: true},
 		},
-		"two_proc": {name: "alltoall/pairwise", params: whole, pair: true},
-	},
-	schedule.Gather: {
-		"basic_linear": {name: "gather/linear", params: whole},
-		"binomial":     {name: "gather/binomial", params: whole},
-	},
-	schedule.Scatter: {
-		"basic_linear": {name: "scatter/linear", params: whole},
-		"binomial":     {name: "scatter/binomial", params: whole},
-		"linear_nb":    {name: "scatter/linear", params: whole},
-	},
-}
+		schedule.Allgather: {
+			"bruck":    {name: "allgather/bruck", params: whole},
+			"ring":     {name: "allgather/ring", params: whole},
+			"two_proc": {name: "allgather/bruck", params: whole, pair: true},
+		},
+		schedule.Alltoall: {
+			"linear":         {name: "alltoall/linear", params: whole},
+			"pairwise":       {name: "alltoall/pairwise", params: whole},
+			"modified_bruck": {name: "alltoall/bruck", params: whole},
+			"linear_sync": {
+				name: "alltoall/linear", params: whole,
+				only:  func(r *tunedRule) bool { return r.requests == 0 },
+				words: func(r *tunedRule) string { return fmt.Sprintf("linear_sync with %d requests", r.requests) },
+			},
+			"two_proc": {name: "alltoall/pairwise", params: whole, pair: true},
+		},
+		schedule.Gather: {
+			"basic_linear": {name: "gather/linear", params: whole},
+			"binomial":     {name: "gather/binomial", params: whole},
+		},
+		schedule.Scatter: {
+			"basic_linear": {name: "scatter/linear", params: whole},
+			"binomial":     {name: "scatter/binomial", params: whole},
+			"linear_nb":    {name: "scatter/linear", params: whole},
+		},
+	}
+})
 
 // tunedRule is a rule of Open MPI.
 type tunedRule struct {
@@ -99,7 +104,7 @@ type tunedRule struct {
 // addRule translates a rule. It leaves a rule without equal to the built-in rules.
 func (t *tuned) addRule(r tunedRule) {
 	r.Reason = fmt.Sprintf("Open MPI: %s", r.algorithm)
-	e, ok := equals[r.Collective][r.algorithm]
+	e, ok := equals()[r.Collective][r.algorithm]
 	switch {
 	case ok && e.pair:
 		t.addPair(r.Rule, &e)
@@ -211,7 +216,7 @@ func ceil(n, by int) int {
 // openMPIAlgorithm returns the name of an algorithm by its number, or "" for one of another version
 // of Open MPI.
 func openMPIAlgorithm(collective string, id int) string {
-	if all := openMPIAlgorithms[collective]; id < len(all) {
+	if all := openMPIAlgorithms()[collective]; id < len(all) {
 		return all[id]
 	}
 	return ""
@@ -219,7 +224,7 @@ func openMPIAlgorithm(collective string, id int) string {
 
 // ours reports whether schedgen has a collective of Open MPI.
 func ours(collective string) bool {
-	_, ok := openMPIAlgorithms[collective]
+	_, ok := openMPIAlgorithms()[collective]
 	return ok
 }
 

@@ -170,7 +170,7 @@ func (n *node) algorithm(collective string) (name, spelled string, err error) {
 		return openMPIAlgorithm(collective, id), strconv.Itoa(id), err
 	}
 	name, err = a.word("alg")
-	if spelled = short(name); !slices.Contains(openMPIAlgorithms[collective], name) {
+	if spelled = short(name); !slices.Contains(openMPIAlgorithms()[collective], name) {
 		name = ""
 	}
 	return name, spelled, err

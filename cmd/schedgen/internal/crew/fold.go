@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/fold"
@@ -20,13 +21,13 @@ type Folding struct {
 }
 
 // foldOps are the operations by their names.
-var foldOps = func() map[string]fold.Op {
+var foldOps = sync.OnceValue(func() map[string]fold.Op {
 	ops := make(map[string]fold.Op)
 	for _, op := range []fold.Op{fold.Sum, fold.Prod, fold.Min, fold.Max, fold.And, fold.Or, fold.Xor, fold.LAnd, fold.LOr, fold.LXor} {
 		ops[op.Name()] = op
 	}
 	return ops
-}()
+})
 
 // element is a type of elements, and the function that makes an element from a byte. The elements
 // are small, so that sums of many, and products of few, are exact in any order.
@@ -60,14 +61,14 @@ func putFloat64(to []byte, from byte) {
 }
 
 // FoldOps returns the names of the operations that fold, in alphabetical order.
-func FoldOps() []string { return slices.Sorted(maps.Keys(foldOps)) }
+func FoldOps() []string { return slices.Sorted(maps.Keys(foldOps())) }
 
 // FoldTypes returns the names of the types of elements, in alphabetical order.
 func FoldTypes() []string { return slices.Sorted(maps.Keys(elements)) }
 
 // Fold returns the fold for the runtime, or an error if the operation is not defined for the type.
 func (f Folding) Fold() (*runtime.Fold, error) {
-	op, known := foldOps[f.Op]
+	op, known := foldOps()[f.Op]
 	e, is := elements[f.Type]
 	if !known || !is {
 		return nil, fmt.Errorf("no operation %q of %q", f.Op, f.Type)
