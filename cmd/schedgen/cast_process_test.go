@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,11 +32,10 @@ func startCast(t *testing.T, args ...string) *castProcess {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a receiver waits for its sender without end
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // a receiver waits for its sender without end
 	t.Cleanup(cancel)
 	c := &castProcess{t: t, cmd: exec.CommandContext(ctx, exe, args...)}
 	c.cmd.Args[0] = "schedgen"
-	c.cmd.Env = append(os.Environ(), quickExit)
 	c.in, err = c.cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := c.cmd.StdoutPipe()

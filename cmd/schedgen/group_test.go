@@ -81,7 +81,6 @@ func (p *party) enter(label string, flags ...string) *guest {
 	args := append([]string{"group", p.verb, "party", "--label", label}, append(p.flags, flags...)...)
 	g := &guest{t: p.t, label: label, cmd: exec.Command(exe, args...), some: make(chan struct{}, 1)}
 	g.cmd.Args[0] = "schedgen" // the test binary goes by this name
-	g.cmd.Env = append(os.Environ(), quickExit)
 	out, err := g.cmd.StdoutPipe()
 	require.NoError(p.t, err)
 	g.cmd.Stderr = &g.said

@@ -46,7 +46,6 @@ func begin(t *testing.T, args string) *program {
 	t.Cleanup(cancel)
 	p := &program{t: t, cmd: exec.CommandContext(ctx, exe, strings.Fields(args)...)}
 	p.cmd.Args[0] = "schedgen" // the test binary goes by this name
-	p.cmd.Env = append(os.Environ(), quickExit)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Stdout = &p.out
 	stderr, err := p.cmd.StderrPipe()

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "schedgen" || slices.Equal(os.Args[1:], []string{"run", "rank"}) {
 		main() // a test has started the command, or a command in this process has started a rank
 	}
+	// The race detector would otherwise make each process sleep for a second when it exits.
+	if err := os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
 	_ = flag.Set("test.parallel", "6") // most parallel tests only wait; -parallel overrides this
 	os.Exit(buildtest.Main(m))
 }
@@ -83,7 +87,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("GOCACHE", built) // each script has its own home directory, where everything would be built again
 			env.Setenv("GOMODCACHE", modules)
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would otherwise make each process sleep for a second
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
