@@ -387,8 +387,10 @@ func (c *crew) setup(began time.Time) *Setup {
 	for p, s := range c.spreads {
 		s.mu.Lock()
 		t.Sent, t.Passed = t.Sent+s.sent, t.Passed+s.passed
-		if n, err := p.CopyBytes(); err == nil && s.sent > 0 {
-			t.Bytes = max(t.Bytes, n)
+		if s.sent > 0 {
+			if n, err := p.CopyBytes(); err == nil { // it was compressed to be sent
+				t.Bytes = max(t.Bytes, n)
+			}
 		}
 		s.mu.Unlock()
 	}
