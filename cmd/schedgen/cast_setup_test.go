@@ -107,7 +107,7 @@ func TestCastThen(t *testing.T) {
 	path, _ := fileOf(t, 1<<16)
 	logs := filepath.Join(t.TempDir(), "logs")
 	const command = `wc -c <file; echo aside >&2; case $PWD in *bad/data) exit 3; esac`
-	code, out, said := overSSH(t, s, path, "good", "bad", "--to", "data", "--then", command, "--log-dir", logs, "-v").wait()
+	code, out, said := overSSHAlone(t, s, path, "good", "bad", "--to", "data", "--then", command, "--log-dir", logs, "-v").wait()
 	require.Equal(t, exitNo, code, said)
 	for _, name := range []string{"good", "bad"} {
 		require.Contains(t, out, name+": 65536\n")
@@ -123,11 +123,11 @@ func TestCastThen(t *testing.T) {
 	require.Contains(t, said, "good: the program is installed\n")
 	require.Contains(t, said, "schedgen: 1 receiver of 2 failed\n")
 
-	code, out, said = overSSH(t, s, path, "good", "--to", "data", "--then", "true", "-q").wait()
+	code, out, said = overSSHAlone(t, s, path, "good", "--to", "data", "--then", "true", "-q").wait()
 	require.Zero(t, code, said)
 	require.Empty(t, out)
 	require.NotContains(t, said, "installed")
-	code, out, _ = overSSH(t, s, path, "bad", "--to", "data", "--then", "exit 4", "--json").wait()
+	code, out, _ = overSSHAlone(t, s, path, "bad", "--to", "data", "--then", "exit 4", "--json").wait()
 	require.Equal(t, exitNo, code)
 	r := resultOf(t, out)
 	require.True(t, r.Receivers[0].Done)

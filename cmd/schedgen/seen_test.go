@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,9 +84,43 @@ func TestTraceIsOfOneClock(t *testing.T) {
 
 // TestTraceOfAFailedRun checks that a failed run leaves a complete trace.
 func TestTraceOfAFailedRun(t *testing.T) {
-	t.Parallel() // it waits
-	events := traced(t, exitNo, "run barrier -p 3 --iterations 1000000000 --transport tcp --timeout 2s")
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "message.rank1"), 0o777)) // where a file would be
+	events := traced(t, exitBad, "run bcast -p 3 --size 1 --iterations 3 --transport tcp --output "+dir)
 	require.Len(t, countPhase(events, "B"), 3)
+}
+
+// TestTraceOfAnInterruptedRun checks that ranks which are called off complete the trace.
+func TestTraceOfAnInterruptedRun(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	name := filepath.Join(t.TempDir(), "trace.json")
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if text, err := os.ReadFile(name); err == nil && len(countPhase(wholeLines(text), "B")) == 3 {
+				return
+			}
+		}
+	}()
+	code, _, said := invoke(ctx, nil, strings.Fields("run barrier -p 3 --iterations 1000000000 --transport tcp --trace "+name)...)
+	require.Equal(t, exitInterrupted, code, said)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var events []map[string]any
+	require.NoError(t, json.Unmarshal(text, &events), "%s", text)
+	require.Len(t, countPhase(events, "B"), 3)
+}
+
+// wholeLines returns the events of a trace that is being written.
+func wholeLines(text []byte) (events []map[string]any) {
+	for line := range bytes.Lines(text) {
+		var e map[string]any
+		if json.Unmarshal(bytes.TrimRight(line, ",\n"), &e) == nil {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 func TestBadTraceAndStatus(t *testing.T) {
