@@ -34,14 +34,16 @@ func byName(o *cast.Result) map[string]cast.Outcome {
 }
 
 // Receivers of a later round get the same file as the first one, or fail, whatever was done to the
-// file between the rounds.
+// file between the rounds. Package pack tests every change both with and without --resume; so do
+// heavy tests.
 func TestCastChangedBetweenRounds(t *testing.T) {
 	for name, c := range map[string]struct {
+		resume bool
 		change func(path string) error
 		want   string
 	}{
-		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions have changed"},
-		"rewritten": {func(path string) error { // with the old time
+		"replaced": {false, func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions have changed"},
+		"rewritten": {true, func(path string) error { // with the old time
 			info, err := os.Stat(path)
 			if err == nil {
 				err = os.WriteFile(path+".again", make([]byte, info.Size()), 0o644)
@@ -54,20 +56,20 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 			}
 			return err
 		}, "its contents have changed"},
-		"removed": {os.Remove, "it is gone"},
+		"removed": {false, os.Remove, "it is gone"},
 	} {
-		for _, resume := range []bool{false, true} {
+		for _, resume := range heavy.Or([]bool{c.resume}, []bool{false, true}) {
 			t.Run(name+map[bool]string{true: ", resumed"}[resume], func(t *testing.T) {
 				t.Parallel()
-				path, text := randomFile(t, 8<<20)
-				require.NoError(t, os.WriteFile(path+".new", make([]byte, 9<<20), 0o644))
+				path, text := randomFile(t, 2<<20)
+				require.NoError(t, os.WriteFile(path+".new", make([]byte, 3<<20), 0o644))
 				args := func(all ...string) []string {
 					if resume {
 						all = append(all, "--resume")
 					}
 					return all
 				}
-				sender := startCast(t, args("cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "1MiB/s", "--json")...)
+				sender := startCast(t, args("cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "512KiB/s", "--json")...)
 				at := sender.address()
 				dirs, all := map[string]string{}, map[string]*castProcess{}
 				start := func(name string) {
@@ -78,7 +80,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 				writing(t, dirs["first"])
 				start("second")
 				start("third")
-				wrote(t, dirs["first"], 13<<19) // then the sender has read everything
+				wrote(t, dirs["first"], 1<<18) // the sender has long read everything
 				require.NoError(t, c.change(path))
 				all["first"].has(filepath.Join(dirs["first"], "file"), text)
 				for _, name := range []string{"second", "third"} {
@@ -138,7 +140,7 @@ func TestCastChangedOverSSH(t *testing.T) {
 	// The command also ends when the test has ended and its directory is gone.
 	wrapped(t, late, `until [ -e `+now+` ] || [ ! -e `+dir+` ]; do sleep 0.02; done; exec "$@"`)
 	s := sshdtest.Start(t, early, late)
-	path, text := randomFile(t, 8<<20)
+	path, text := randomFile(t, 2<<20)
 	require.NoError(t, os.WriteFile(path+".new", text[1:], 0o644))
 	for _, h := range s.Hosts {
 		require.NoError(t, os.Mkdir(filepath.Join(h.Home, "data"), 0o755))

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	_ = flag.Set("test.parallel", "6") // most parallel tests only wait; -parallel overrides this
+	_ = flag.Set("test.parallel", "12") // most parallel tests only wait; -parallel overrides this
 	os.Exit(buildtest.Main(m))
 }
 
