@@ -89,20 +89,29 @@ func grammar(args []string) any {
 	if args[0] == "--version" {
 		return new(aboutFlags)
 	}
+	name, behind := args[0], args[1:]
+	completes := name == "complete" && len(args) > 3 // complete -- VERB … WORD
+	if completes {
+		name, behind = args[2], args[3:len(args)-1] // the last word may be the beginning of several
+	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
 		_, verb := f.Tag.Lookup("cmd")
 		_, whole := f.Tag.Lookup("whole")
-		if !verb || whole || args[0] != cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) {
+		if !verb || whole || name != cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) {
 			continue
 		}
 		c := new(cli)
 		if f.Name == "Run" || f.Name == "Rank" {
-			c = newCLI(verbBelow(args[1:]))
+			c = newCLI(verbBelow(behind))
 		}
-		part := reflect.New(reflect.StructOf([]reflect.StructField{
+		fields := []reflect.StructField{
 			{Name: "About", Type: reflect.TypeFor[aboutFlags](), Tag: `embed:""`},
 			{Name: f.Name, Type: f.Type, Tag: f.Tag},
-		}))
+		}
+		if completes {
+			fields = append(fields, reflect.StructField{Name: "Complete", Type: reflect.TypeFor[completeCmd](), Tag: `cmd:"" hidden:"" passthrough:""`})
+		}
+		part := reflect.New(reflect.StructOf(fields))
 		part.Elem().Field(1).Set(reflect.ValueOf(c).Elem().FieldByIndex(f.Index))
 		return part.Interface()
 	}

@@ -71,4 +71,6 @@ func TestCompletedVerbs(t *testing.T) {
 	require.False(t, slices.Contains(completed(t, ""), "complete"), "a hidden verb")
 	require.Contains(t, completed(t, "emit", "x", "--format="), "--format=msccl")
 	require.Equal(t, []string{"fixed"}, completed(t, "run", "bcast", "--delay", "f"))
+	require.Equal(t, []string{"reduce", "reduce-scatter"}, completed(t, "run", "reduce"))
+	require.Equal(t, []string{"run", "rules"}, completed(t, "ru"))
 }
