@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +94,7 @@ func (c *castProcess) begins() {
 // others get all of it.
 func TestCastOutlivesReceiver(t *testing.T) {
 	text := make([]byte, 40<<20)
-	_, err := rand.Read(text)
+	_, err := rand.NewChaCha8([32]byte{}).Read(text)
 	require.NoError(t, err)
 	sender := startCast(t, "cast", "--serve", "-", "--expect", "5", "--silence", "3s", "--listen", "127.0.0.1:0", "--json")
 	at := sender.address()

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -160,7 +160,7 @@ func partial(t *testing.T, dir string, bytes int64) {
 func randomFile(t *testing.T, n int) (path string, text []byte) {
 	t.Helper()
 	text = make([]byte, n)
-	_, err := rand.Read(text)
+	_, err := rand.NewChaCha8([32]byte{}).Read(text)
 	require.NoError(t, err)
 	path = filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, text, 0o644))
