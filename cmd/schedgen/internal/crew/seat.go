@@ -69,26 +69,31 @@ func (w *worker) account(ctx context.Context, mine *account, joined func(context
 	if err := w.batch.flush(); err != nil {
 		return nil, err
 	}
-	if all, err = w.gather(ctx, mine); err != nil {
+	apart, err := w.comm.Dup(ctx) // it does not have the schedule of a file, which may be for broadcasts of one length
+	if err != nil {
 		return nil, err
 	}
-	return all, w.comm.Barrier(ctx)
+	defer func() { err = errors.Join(err, apart.Close()) }()
+	if all, err = gather(ctx, apart, mine); err != nil {
+		return nil, err
+	}
+	return all, apart.Barrier(ctx)
 }
 
 // pieceLen is the longest part of an account that one broadcast carries, in bytes.
 const pieceLen = 256 << 10
 
-// gather returns the accounts of all ranks at rank 0. The other ranks broadcast theirs in turn, in
+// gather returns the accounts of all ranks of c at rank 0. The other ranks broadcast theirs in turn, in
 // pieces, because an account grows with the iterations. They do not publish them: a rank that
 // publishes much depends on the others to take its messages.
-func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) {
+func gather(ctx context.Context, c *runtime.Comm, mine *account) ([]*account, error) {
 	all := []*account{mine}
-	for rank := 1; rank < w.job.Params.Ranks; rank++ {
-		text, err := w.pass(ctx, mine, rank)
+	for rank := 1; rank < c.Size(); rank++ {
+		text, err := pass(ctx, c, mine, rank)
 		if err != nil {
 			return nil, err
 		}
-		if w.job.Rank != 0 {
+		if c.Rank() != 0 {
 			continue
 		}
 		a := new(account)
@@ -102,9 +107,9 @@ func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) 
 
 // pass broadcasts the account of rank from, which is mine at that rank, and returns its text at
 // rank 0. An empty piece ends it.
-func (w *worker) pass(ctx context.Context, mine *account, from int) (text []byte, err error) {
+func pass(ctx context.Context, c *runtime.Comm, mine *account, from int) (text []byte, err error) {
 	var rest []byte
-	if w.job.Rank == from {
+	if c.Rank() == from {
 		if rest, err = json.Marshal(mine); err != nil {
 			return nil, err
 		}
@@ -112,10 +117,10 @@ func (w *worker) pass(ctx context.Context, mine *account, from int) (text []byte
 	for {
 		piece := rest[:min(len(rest), pieceLen)]
 		rest = rest[len(piece):]
-		if piece, err = w.comm.BcastBytes(ctx, piece, from); err != nil || len(piece) == 0 {
+		if piece, err = c.BcastBytes(ctx, piece, from); err != nil || len(piece) == 0 {
 			return text, err
 		}
-		if w.job.Rank == 0 {
+		if c.Rank() == 0 {
 			text = append(text, piece...)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // TestLongAccountsAreGathered gathers accounts that are longer than one message may be.
@@ -30,14 +29,16 @@ func TestLongAccountsAreGathered(t *testing.T) {
 			mine[rank].Samples[i] = int64(i * rank)
 		}
 		wg.Go(func() {
-			w := &worker{job: &Job{Rank: rank, Params: schedule.Params{Ranks: size}}}
-			var got []*account
-			if w.comm, errs[rank] = runtime.Join(ctx, runtime.Config{Transport: net[rank]}); errs[rank] == nil {
-				if got, errs[rank] = w.gather(ctx, mine[rank]); errs[rank] == nil {
-					errs[rank] = w.comm.Barrier(ctx)
-				}
-				errs[rank] = errors.Join(errs[rank], w.comm.Close())
+			c, err := runtime.Join(ctx, runtime.Config{Transport: net[rank]})
+			if err != nil {
+				errs[rank] = err
+				return
 			}
+			got, err := gather(ctx, c, mine[rank])
+			if err == nil {
+				err = c.Barrier(ctx)
+			}
+			errs[rank] = errors.Join(err, c.Close())
 			if rank == 0 {
 				all = got
 			}
