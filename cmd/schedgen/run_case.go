@@ -23,7 +23,7 @@ type situation struct {
 // situation resolves the flags for an operation on size bytes. hosts is the flag --hosts. situation
 // may test whether multicast works on this machine.
 func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective, size int64, hosts *int) (s situation, err error) {
-	if row.Published {
+	if row.Published && !schedule.Multicasts(f.Algorithm) {
 		s.link, err = f.quietLink(ctx, std)
 	} else {
 		s.link, s.datagram, err = f.link(ctx, std)

@@ -217,7 +217,7 @@ func verbOf(collective string) string {
 func errLoss() error {
 	have := []string{"broadcasts"}
 	for _, a := range schedule.Algorithms() {
-		if row := rowOf(a.Collective); a.Multicasts() && !row.Broadcasts() {
+		if row := rowOf(a.Collective); a.Multicasts() && (row.Published || !row.Broadcasts()) {
 			have = append(have, a.Name)
 		}
 	}
