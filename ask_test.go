@@ -195,12 +195,14 @@ func TestAskErrorsAreOfBothPackages(t *testing.T) {
 // The error of a question names all ranks without a usable answer, and says what is wrong with that
 // of the first.
 func TestAskErrorNamesAllRanksAtFault(t *testing.T) {
-	comms := group(t, 3, schedgen.Config{})
-	for rank, c := range comms[:2] {
-		require.NoError(t, schedgen.Answer(c, schedgen.Sum, func(schedgen.Message) []int32 { return make([]int32, 2-rank) }))
+	for size, others := range map[int]string{3: "rank 2 has none either", 4: "ranks 2, 3 have none either"} {
+		comms := group(t, size, schedgen.Config{})
+		for rank, c := range comms[:2] {
+			require.NoError(t, schedgen.Answer(c, schedgen.Sum, func(schedgen.Message) []int32 { return make([]int32, 2-rank) }))
+		}
+		_, err := schedgen.Ask[int32](t.Context(), comms[0], []byte("all?"))
+		require.ErrorIs(t, err, schedgen.ErrUnanswered)
+		require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; "+others)
+		closeAll(t, comms)
 	}
-	_, err := schedgen.Ask[int32](t.Context(), comms[0], []byte("all?"))
-	require.ErrorIs(t, err, schedgen.ErrUnanswered)
-	require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; rank 2 has not answered either")
-	closeAll(t, comms)
 }

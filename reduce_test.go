@@ -458,7 +458,7 @@ func TestWrongFolds(t *testing.T) {
 		{schedgen.Allreduce(ctx, c, []schedgen.Loc[string]{{}}, schedgen.MinLoc), "elements are schedgen.Loc[string], where .Value is string"},
 
 		{schedgen.Allreduce(ctx, c, six, schedgen.Op{}), "Allreduce: rank 1 of 3: no operation is given"},
-		{schedgen.Allreduce(ctx, c, []bool{true}, sum), "Allreduce: rank 1 of 3: sum of bool: bool has no sum; use Or"},
+		{schedgen.Allreduce(ctx, c, []bool{true}, sum), "Allreduce: rank 1 of 3: sum of bool: bool has no sum; use or"},
 		{schedgen.Allreduce(ctx, c, []particle{{}}, sum), "sum of schedgen_test.particle: it is for numbers; use Func for a struct"},
 		{schedgen.Allreduce(ctx, c, [][2]int{{}}, schedgen.And), "and of [2]int: it is for integers and bool; use Func for an array"},
 		{schedgen.Allreduce(ctx, c, []celsius{1}, schedgen.Xor), "xor of schedgen_test.celsius: it is for integers and bool, not for float64"},

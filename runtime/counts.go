@@ -64,6 +64,8 @@ func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err 
 		switch {
 		case count < 0:
 			return 0, fmt.Errorf("count %d of %s is %d", i, buffer, count)
+		case count > n:
+			return 0, fmt.Errorf("%s has %d elements, but its count %d is %d", buffer, n, i, count)
 		case count > left:
 			return 0, fmt.Errorf("%s has %d elements, but its counts 0 … %d alone add up to %d more", buffer, n, i, count-left)
 		}

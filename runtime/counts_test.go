@@ -256,7 +256,7 @@ func TestCountsThatAreRefused(t *testing.T) {
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{4, 4, -1}}, "count 2 of dst is -1"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{0, 4, 3}}, "dst has 8 elements, but its counts add up to 7"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{0, 4, 6}}, "dst has 8 elements, but its counts 0 … 2 alone add up to 2 more"},
-		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{most, most, 2}}, "dst has 8 elements, but its counts 0 … 0 alone add up to"},
+		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{most, most, 2}}, "dst has 8 elements, but its count 0 is 9223372036854775807"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[4:], DstCounts: []int{0, 5, 3}}, "the block of this rank for itself has 4 elements in src and 5 in dst"},
 		{runtime.Call{Collective: "gather", Root: 1, Src: b[:4], Dst: b[2:], DstCounts: []int{2, 4, 4}}, "dst, of 10 bytes, and src, of 4, overlap"},
 		{runtime.Call{Collective: "gather", Src: b[:4], Dst: b[4:]}, "dst has 8 elements, but this rank has no block there"},

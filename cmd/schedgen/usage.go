@@ -90,6 +90,8 @@ func unknownVerb(node *kong.Node, word string) string {
 	switch all := verbsOf(node); {
 	case len(all) == 0:
 		return fmt.Sprintf("unexpected %q: %s has no verbs", word, node.FullPath())
+	case node.Parent == nil && word == "version":
+		return fmt.Sprintf("no verb %q; the version is a flag, --version", word)
 	case node.Parent == nil:
 		return fmt.Sprintf("no verb %q", word)
 	case node.Name == "run":

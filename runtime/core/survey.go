@@ -272,8 +272,11 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 	default:
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
-	if others := sv.otherMissing(r); len(others) > 0 {
-		err = fmt.Errorf("%w; rank %s has not answered either", err, words.List(others))
+	switch others := sv.otherMissing(r); {
+	case len(others) == 1:
+		err = fmt.Errorf("%w; rank %d has none either", err, others[0])
+	case len(others) > 1:
+		err = fmt.Errorf("%w; ranks %s have none either", err, words.List(others))
 	}
 	return &AskError{Origin: origin, Seq: q.seq, Answered: sv.without(r.Missing), Err: &RankError{Rank: r.Rank, Err: err}}
 }

@@ -32,7 +32,7 @@ func Example() {
 	// 1.5
 	// 2.25
 	// 3.125
-	// sum of bool: bool has no sum; use Or
+	// sum of bool: bool has no sum; use or
 }
 
 func ExampleFunc() {

@@ -62,7 +62,7 @@ func unfit(op Op, typ reflect.Type) error {
 			why += "; use Func for an array"
 		}
 	case bools:
-		instead := map[code]string{sum: "Or", prod: "And", least: "And", greatest: "Or"}[op.code]
+		instead := map[code]string{sum: "or", prod: "and", least: "and", greatest: "or"}[op.code]
 		why = fmt.Sprintf("%s has no %s; use %s", basic, op, instead)
 	case complex64s, complex128s:
 		if op.code == least || op.code == greatest {

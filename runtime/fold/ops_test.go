@@ -179,8 +179,8 @@ func TestWhatDoesNotFit(t *testing.T) {
 		typ  reflect.Type
 		want string
 	}{
-		{fold.Sum, reflect.TypeFor[bool](), "sum of bool: bool has no sum; use Or"},
-		{fold.Min, reflect.TypeFor[vote](), "min of fold_test.vote: bool has no min; use And"},
+		{fold.Sum, reflect.TypeFor[bool](), "sum of bool: bool has no sum; use or"},
+		{fold.Min, reflect.TypeFor[vote](), "min of fold_test.vote: bool has no min; use and"},
 		{fold.And, reflect.TypeFor[celsius](), "and of fold_test.celsius: it is for integers and bool, not for float64"},
 		{fold.LXor, reflect.TypeFor[float32](), "lxor of float32: it is for integers and bool, not for float32"},
 		{fold.Max, reflect.TypeFor[complex64](), "max of complex64: complex64 has no order"},
