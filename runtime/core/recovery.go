@@ -134,6 +134,16 @@ func (ops *operations) putOnce(o *op, k, rank int) {
 	}
 }
 
+// hasGiven reports whether a rule is about to put a chunk that has been put to its rank, and records
+// the put. Puts that yield and repairs look for themselves.
+func (ops *operations) hasGiven(o *op, a ir.Action) bool {
+	if !o.plan.recovers || ops.repairing || o.yields.On() || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+		return false
+	}
+	first, _ := o.lost.Once(a.Slot.Index(), int(a.To))
+	return !first
+}
+
 // wanted answers a request that came by put.
 func (ops *operations) wanted(h *wire.Header, runs []byte) {
 	o := ops.lookup(h.Seq)

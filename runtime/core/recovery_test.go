@@ -61,3 +61,44 @@ func TestRepairPutsEachChunkOnce(t *testing.T) {
 	}
 	require.Greater(t, c.Counters().Repairs, uint64(2), "they are made again")
 }
+
+// A chunk that a rule puts to a rank, and for which that rank asks, is put once: whether the request
+// comes before the chunk, after it, or while the put waits for an earlier operation.
+func TestRuleAndRequestPutOnce(t *testing.T) {
+	for _, of := range []struct {
+		name    string
+		waits   bool // an earlier operation has not settled here
+		request bool // comes before the chunk
+	}{{"the request first", false, true}, {"the chunk first", false, false}, {"the put waits", true, false}, {"the request first, and the put waits", true, true}} {
+		t.Run(of.name, func(t *testing.T) {
+			net := &recorder{}
+			c := New(Config{
+				Rank: 2, Size: 6, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: nowhere{}, PublishWindow: 1,
+				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4},
+			}, net)
+			if of.waits {
+				c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 6}, 2), InPlace(nil))
+			}
+			c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 6, Hosts: 3, Chunks: 2}, 2), InPlace(make([]byte, 8)))
+			seq, slave := c.ops.seq, 3
+			want := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: c.ops.print, Len: 8, From: slave}
+			if of.request {
+				c.Arrived(&want, []byte{0, 0, 0, 0, 0, 0, 0, 1})
+			}
+			h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: seq, Print: c.ops.print, Len: 4, Slot: ir.Chunk(0)}
+			require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("aaaa")))
+			if !of.request {
+				c.Arrived(&want, []byte{0, 0, 0, 0, 0, 0, 0, 1})
+			}
+			entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: c.ops.print, From: slave}
+			c.Arrived(&entered, nil)
+			puts := 0
+			for _, f := range net.puts {
+				if f.to == slave && f.head.Kind == wire.FrameSlot && f.head.Slot == ir.Chunk(0) {
+					puts++
+				}
+			}
+			require.Equal(t, 1, puts)
+		})
+	}
+}

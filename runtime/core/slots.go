@@ -179,6 +179,8 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.fold(o, actions[:n])
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
+		case ops.hasGiven(o, a):
+			// A request has brought the chunk to this rank.
 		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
