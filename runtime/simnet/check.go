@@ -14,14 +14,15 @@ import (
 //
 //   - A collective leaves at every rank the bytes of each block that the rank wants, changes no
 //     block that the rank sends, and writes nothing into a buffer after its call has returned.
+//   - No rank puts a chunk to another rank twice.
 //   - No rank leaves a barrier before all have entered it.
 //   - The root of an acknowledged broadcast returns only when all ranks have the message.
 //   - Rootless messages arrive exactly once, unchanged, in the order of their origin. When a flush
 //     returns, they have arrived everywhere.
 //   - A call fails only if a rank has died, and then every call ends. No rank calls a living rank
 //     lost.
-//   - All survivors name the same ranks as lost. A rank that was taken for lost and comes back is
-//     told so.
+//   - All survivors name the same ranks as lost, and the same numbers of their messages that have
+//     come. A rank that was taken for lost and comes back is told so.
 //   - All ranks that agree get the same outcome, which combines the votes of all remaining ranks
 //     and calls no remaining rank gone.
 //   - Everything ends within a bound once the network is free of faults.
@@ -38,6 +39,7 @@ type checker struct {
 	outcomes  [][]*core.Outcome // by step and rank: outcomes of agreements
 	shared    []byte            // with Scenario.Shared: the memory of all buffers
 	disagreed bool              // a process has made another call than the others
+	puts      map[put]bool      // that have been made
 	named     [][]int           // by rank: ranks that its calls have called lost
 }
 
@@ -54,6 +56,7 @@ func (c *checker) init(w *world) {
 		c.outcomes[step] = make([]*core.Outcome, w.sc.Ranks)
 	}
 	c.named = make([][]int, w.sc.Ranks)
+	c.puts = make(map[put]bool)
 	c.acked = make(map[string]bool)
 	for _, a := range schedule.Algorithms() {
 		c.acked[a.Name] = a.Acknowledged()
@@ -137,6 +140,10 @@ func (c *checker) failed(p *process, err error) {
 		c.fail("rank %d calls rank %d lost, which has not died: %v", p.rank, rank, err)
 	}
 	c.checkNamed(p, err)
+	var all *core.LostError
+	if errors.As(err, &all) && !c.hasty {
+		c.checkCame(p, all)
+	}
 }
 
 // checkNamed checks which rank the failed call of a process calls lost. All remaining ranks must

@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core"
 )
@@ -29,6 +30,38 @@ func (c *checker) checkFlushed(p *process) {
 		}
 		if came := other.core.Came(p.rank); came < p.flush {
 			c.fail("rank %d has flushed %d messages, of which %d have come to rank %d", p.rank, p.flush, came, other.rank)
+		}
+	}
+}
+
+// maxCame is how many of the ranks that have gone, the lowest first, an agreement counts messages of;
+// see package agree.
+const maxCame = 4
+
+// checkCame checks how many messages of lost ranks have come to the remaining ranks, as the error of
+// a process says. They take no more messages after they have failed.
+func (c *checker) checkCame(p *process, all *core.LostError) {
+	gone := 0
+	remain := func(other *process) bool {
+		return !slices.Contains(all.Ranks, other.rank) && !other.healthy && !c.w.apart(p.rank, other.rank)
+	}
+	for _, other := range c.w.procs {
+		if !remain(other) || other.state >= closing {
+			gone++
+		}
+	}
+	for _, rank := range all.Ranks {
+		want := core.Came{Rank: rank, Least: ^uint64(0)}
+		for _, other := range c.w.procs {
+			if remain(other) {
+				n := other.core.Came(rank)
+				want.Least, want.Most = min(want.Least, n), max(want.Most, n)
+			}
+		}
+		i := slices.IndexFunc(all.Came, func(of core.Came) bool { return of.Rank == rank })
+		switch {
+		case i >= 0 && all.Came[i] != want, i < 0 && gone <= maxCame && want.Most > 0:
+			c.fail("rank %d says that of the messages of lost ranks have come %+v, instead of %+v", p.rank, all.Came, want)
 		}
 	}
 }

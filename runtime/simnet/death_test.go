@@ -77,6 +77,33 @@ func TestListenerLearnsOfDeath(t *testing.T) {
 	}
 }
 
+// A rank dies while it publishes. The others agree how many of its messages have come to them, as
+// every run checks: sometimes not the same number to all.
+func TestMessagesOfADyingRank(t *testing.T) {
+	for _, anycast := range algorithms(schedule.Anycast) {
+		counted, differ := 0, 0
+		for at := 200 * Microsecond; at < 4*Millisecond; at += 300 * Microsecond {
+			sc := still(6, []Fault{
+				{Kind: FaultCrash, Rank: 1, From: at}, {Kind: FaultLoss, Host: -1, Until: Second, PerMille: 300, Way: ByMulticast},
+			}, Op{Kind: OpPublish, Root: 1, Count: 40, Bytes: 1000}, Op{Kind: OpTake})
+			sc.Net.Up, sc.Net.Down = Link{Rate: 100e6, Delay: 10 * Microsecond}, Link{Rate: 100e6, Delay: 10 * Microsecond}
+			sc.Net.Datagram, sc.Eager, sc.Comm.Anycast = 0, true, anycast
+			for _, c := range runs(t, sc).Calls {
+				var lost *core.LostError
+				if errors.As(c.Err, &lost) && len(lost.Came) > 0 {
+					require.Equal(t, 1, lost.Came[0].Rank)
+					counted++
+					if lost.Came[0].Least < lost.Came[0].Most {
+						differ++
+					}
+				}
+			}
+		}
+		require.NotZero(t, counted, anycast)
+		require.NotZero(t, differ, anycast)
+	}
+}
+
 // moments returns, by rank, the times at which it does something, or something arrives there, in a
 // run without deaths.
 func moments(t *testing.T, sc *Scenario) [][]Time {

@@ -9,6 +9,7 @@ const maxQueued = 1 << 14
 // Put implements [core.Net].
 func (p *process) Put(to int, f *wire.Frame) {
 	p.sends(notePut, to, f)
+	p.w.checkPut(p.rank, to, f)
 	l := p.laneTo(to, f.Lane)
 	if l.dead || p.gone[to] {
 		(&outgoing{frame: *f}).sent()
