@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/runtime/core"
@@ -62,10 +64,45 @@ func (s *system) sound(w *world, rank int) (problem string) {
 		return fmt.Sprintf("rank %d fails though all ranks are well: %s", rank, text)
 	case strings.Contains(text, core.ErrProtocol.Error()), strings.Contains(text, core.ErrMismatch.Error()):
 		return fmt.Sprintf("rank %d blames a rank that has done nothing wrong: %s", rank, text)
+	case s.miscounts(w, rank):
+		return fmt.Sprintf("rank %d says other numbers of messages than have come: %s", rank, text)
 	case rank == int(w.fault)-1 || strings.Contains(text, fmt.Sprintf("rank %d", w.fault-1)):
 		return ""
 	}
 	return fmt.Sprintf("rank %d fails and does not name rank %d, the cause: %s", rank, w.fault-1, text)
+}
+
+// miscounts reports whether the error of rank says other numbers of the messages of a lost rank than
+// have come to the remaining ranks, which take no more of them after they have failed. Ranks that
+// have closed may have got other numbers.
+func (s *system) miscounts(w *world, rank int) bool {
+	var lost *core.LostError
+	if !errors.As(s.local(w, rank).broken, &lost) {
+		return false
+	}
+	for _, dead := range lost.Ranks {
+		least, most, all := ^uint64(0), uint64(0), true
+		for other := range w.ranks {
+			if l := s.local(w, other); slices.Contains(lost.Ranks, other) {
+				continue
+			} else if l.gone() {
+				all = false
+			} else {
+				n := l.core.Came(dead)
+				least, most = min(least, n), max(most, n)
+			}
+		}
+		says := core.Came{Rank: dead}
+		for _, c := range lost.Came {
+			if c.Rank == dead {
+				says = c
+			}
+		}
+		if least < says.Least || most > says.Most || all && says != (core.Came{Rank: dead, Least: least, Most: most}) {
+			return true
+		}
+	}
+	return false
 }
 
 // disagreement returns the problem with an error of rank when one rank makes other calls than the

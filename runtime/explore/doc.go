@@ -47,9 +47,11 @@
 //     not leave an acknowledged broadcast before all ranks have the message, and no receiver
 //     returns before it has every byte. Every piece of every message has distinct bytes.
 //   - No buffer is written to after its call has returned.
+//   - No rank puts a chunk to another rank twice.
 //   - No rank fails without a fault. After a death, the error of every rank names the rank that
 //     died, or a rank that closed because of the death, and no error calls a frame a violation of
-//     the protocol. If one rank makes other calls, the errors say so.
+//     the protocol. It says how many messages of the dead rank have come to the others. If one rank
+//     makes other calls, the errors say so.
 //   - A core that waits for an alarm has reported the alarm in Due.
 //   - Nothing panics.
 //

@@ -21,6 +21,7 @@ type local struct {
 	failed string         // the error of the last call, if it failed
 	learnt [MaxRanks]byte // by origin: number of its questions whose results the process knows
 	busy   *core.Message  // the question that the process is answering
+	puts   []chunkPut     // what the rank has put, ascending
 	closed bool
 	quit   bool // the process has closed after a failure
 	dead   bool
@@ -92,7 +93,7 @@ func (l *local) gone() bool { return l.closed || l.dead }
 // clone returns a copy of l whose core sends by net.
 func (l *local) clone(sys *system, net core.Net) *local {
 	n := *l
-	n.buf = bytes.Clone(l.buf)
+	n.buf, n.puts = bytes.Clone(l.buf), slices.Clone(l.puts)
 	n.core = l.core.Clone(net, func(seq uint64) core.Buffers {
 		call := n.callOf(seq)
 		return n.script[call].buffers(n.rank, n.bytesOf(sys, call))
@@ -119,6 +120,10 @@ func (l *local) key(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(l.failed)))
 	dst = append(dst, l.failed...)
 	dst = append(dst, l.buf...)
+	dst = binary.AppendUvarint(dst, uint64(len(l.puts)))
+	for _, p := range l.puts {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(p))
+	}
 	return l.core.AppendState(dst)
 }
 

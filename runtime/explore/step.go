@@ -88,6 +88,9 @@ func (s *system) work(id uint32, e event) *outcome {
 	if out.problem = s.try(l, e, out); out.held {
 		return out
 	}
+	if again := s.record(l, net.sent); out.problem == "" {
+		out.problem = again
+	}
 	out.next = s.add(l)
 	out.sent = net.sent
 	out.idle = out.next == id && len(out.sent) == 0

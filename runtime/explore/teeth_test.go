@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core/agree"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -73,9 +74,17 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 		}
 		return 1
 	}
+	miscount := func(m *message) int {
+		if b := []byte(m.body); m.header.Kind == wire.FrameAgree && agree.Kind(m.header.Arg) == agree.Know {
+			b[12+15]++ // see package agree: how many messages of the lowest gone rank have come to the rank with the most
+			m.body = string(b)
+		}
+		return 1
+	}
 	for name, c := range map[string]struct {
 		o      Options
 		tamper func(*message) int
+		ranks  int // if no call has a schedule
 	}{
 		"early-release":           {o: Options{Calls: []Call{broken(t, "early-release")}}},
 		"forgets-ack":             {o: Options{Calls: []Call{broken(t, "forgets-ack")}}},
@@ -100,14 +109,16 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 			}
 			return 1
 		}},
-		"chunk-scrambled": {o: Options{Calls: []Call{callOf(t, "bcast/chain", 3, 2)}}, tamper: scramble},
+		"chunk-scrambled":     {o: Options{Calls: []Call{callOf(t, "bcast/chain", 3, 2)}}, tamper: scramble},
+		"messages-miscounted": {o: Options{Calls: []Call{callOf(t, "anycast/skip-ring", 3, 0)}, Crash: true}, tamper: miscount, ranks: 3},
+		"chunk-put-again":     {o: Options{Calls: []Call{callOf(t, "bcast/chain", 3, 1)}}, tamper: twice},
 		"ranks-disagree": {o: Options{Calls: []Call{{Schedule: mixed(
 			callOf(t, "barrier/hsb", 3, 0).Schedule, callOf(t, "barrier/dissemination", 3, 0).Schedule)}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.Ranks = len(c.o.Calls[0].programs())
 			if c.o.Ranks == 0 {
-				c.o.Ranks = 2
+				c.o.Ranks = max(2, c.ranks)
 			}
 			_, r := explored(t, c.o, c.tamper)
 			require.NotNil(t, r.Violation)
