@@ -112,7 +112,7 @@ func TestCastChangedMeanwhile(t *testing.T) {
 				}
 				return all
 			}
-			sender := startCast(t, args("cast", "--serve", path, "--expect", "2", "--silence", "40s", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
+			sender := startCast(t, args("cast", "--serve", path, "--expect", "2", "--silence", "10m", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
 			at := sender.address()
 			one, silent := t.TempDir(), t.TempDir()
 			first := startCast(t, args("receive", "--from", at, "--to", one, "--name", "one")...)

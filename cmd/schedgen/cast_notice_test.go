@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,8 +39,8 @@ func refusing(t *testing.T) string {
 }
 
 // A receiver reports that it cannot reach its sender, or that another program is at the sender's
-// address. A sender reports that no receiver has come.
-func TestCastSaysWhyItWaits(t *testing.T) {
+// address. A sender reports that no receiver has come, and a rank that another has not come.
+func TestSaysWhyItWaits(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
@@ -49,10 +50,15 @@ func TestCastSaysWhyItWaits(t *testing.T) {
 	}
 	serve := &castCmd{What: "cast_notice_test.go", Serve: true, Expect: 2, castLink: castLink{Transport: cast.Auto}}
 	serve.Listen = "127.0.0.1:0"
+	rank := func(ctx context.Context, std stdio) error {
+		args := strings.Fields("rank bcast -p 2 --rank 1 --size 1KiB --coordinator " + gone)
+		return parseAndRun(ctx, args, std)
+	}
 	for want, run := range map[string]func(context.Context, stdio) error{
-		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":                receive(gone),
-		"waiting for 2s: the sender at .* the process there accepts connections, but has not answered":             receive(silent.Addr().String()),
-		`waiting for 2s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`: serve.Run,
+		"^schedgen: rank 1 of 2 waits: rank 0 has not come: reach the coordinator at " + gone + ": .*connection refused\n$": rank,
+		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":                         receive(gone),
+		"waiting for 2s: the sender at .* the process there accepts connections, but has not answered":                      receive(silent.Addr().String()),
+		`waiting for 2s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`:          serve.Run,
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +68,7 @@ func TestCastSaysWhyItWaits(t *testing.T) {
 				over <- run(ctx, stdio{In: os.Stdin, Out: io.Discard, Err: out, Getenv: func(string) string { return "" }})
 			}()
 			line := ""
-			for len(line) < 7 || line[:7] != "waiting" || line[8:10] == "at" {
+			for !strings.Contains(line, "waiting for") && !strings.Contains(line, " waits: ") {
 				line = <-out.lines
 			}
 			stop()

@@ -93,10 +93,11 @@ func (c *castProcess) begins() {
 // Receivers that are killed, interrupted or stopped in the middle of a stream are named, and the
 // others get all of it.
 func TestCastOutlivesReceiver(t *testing.T) {
+	t.Parallel() // it waits
 	text := make([]byte, 40<<20)
 	_, err := rand.NewChaCha8([32]byte{}).Read(text)
 	require.NoError(t, err)
-	sender := startCast(t, "cast", "--serve", "-", "--expect", "5", "--silence", "3s", "--listen", "127.0.0.1:0", "--json")
+	sender := startCast(t, "cast", "--serve", "-", "--expect", "5", "--silence", "10s", "--listen", "127.0.0.1:0", "--json")
 	at := sender.address()
 	const reads = "head -c 1 >/dev/null; echo begun; cat >/dev/null; echo whole"
 	victim := startCast(t, "receive", "--from", at, "--name", "victim", "--exec", reads)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func writing(t *testing.T, dir string) {
 	require.Eventually(t, func() bool {
 		all, err := os.ReadDir(dir)
 		return err == nil && len(all) == 1 && strings.HasPrefix(all[0].Name(), unpack.TempPrefix)
-	}, time.Minute, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 }
 
 // wrote waits until dir has at least this many bytes of an incomplete file.
@@ -67,19 +68,22 @@ func wrote(t *testing.T, dir string, bytes int64) {
 		}
 		info, err := all[0].Info()
 		return err == nil && info.Size() >= bytes
-	}, time.Minute, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 }
 
 // A receiver that comes during a cast is served after it.
 func TestCastServesLate(t *testing.T) {
 	t.Parallel()
-	path, text := randomFile(t, 3<<20)
+	path, text := randomFile(t, 1<<20)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
-	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "512KiB/s", "--json")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--silence", "1h", "--listen", "127.0.0.1:0", "--limit", "512KiB/s", "--json")
 	at := sender.address()
 	early := startCast(t, "receive", "--from", at, "--to", one, "--name", "early")
 	writing(t, one)
+	require.NoError(t, early.cmd.Process.Signal(syscall.SIGSTOP)) // it is not done before the other has come
 	late := startCast(t, "receive", "--from", at, "--to", two, "--name", "late")
+	late.says("waiting for")
+	require.NoError(t, early.cmd.Process.Signal(syscall.SIGCONT))
 	early.has(filepath.Join(one, "file"), text)
 	late.has(filepath.Join(two, "file"), text)
 	o, _ := sender.ended(0)
@@ -90,19 +94,19 @@ func TestCastServesLate(t *testing.T) {
 
 // After --wait, the cast begins with the receivers that have come, or ends if there are none.
 func TestCastWaits(t *testing.T) {
-	t.Parallel()
-	path, text := fileOf(t, 1<<16)
-	to := t.TempDir()
-	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "6s", "--listen", "127.0.0.1:0", "--json")
-	startCast(t, "receive", "--from", sender.address(), "--to", to).has(filepath.Join(to, "file"), text)
-	o, _ := sender.ended(0)
-	require.Len(t, o.Receivers, 1)
-	sender = startCast(t, "cast", "--serve", path, "--wait", "6s", "--listen", "127.0.0.1:0", "--json")
-	again := t.TempDir()
-	startCast(t, "receive", "--from", sender.address(), "--to", again).has(filepath.Join(again, "file"), text)
-	o, _ = sender.ended(0)
-	require.Len(t, o.Receivers, 1, "without --expect all that come in time")
-	sender = startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "10ms", "--listen", "127.0.0.1:0", "--json")
+	for name, expect := range map[string][]string{"some": {"--expect", "3"}, "all": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := fileOf(t, 1<<16)
+			to := t.TempDir()
+			sender := startCast(t, append([]string{"cast", "--serve", path, "--wait", "6s", "--listen", "127.0.0.1:0", "--json"}, expect...)...)
+			startCast(t, "receive", "--from", sender.address(), "--to", to).has(filepath.Join(to, "file"), text)
+			o, _ := sender.ended(0)
+			require.Len(t, o.Receivers, 1, "all that come in time")
+		})
+	}
+	path, _ := fileOf(t, 1<<16)
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "10ms", "--listen", "127.0.0.1:0", "--json")
 	code, out, said := sender.wait()
 	require.Equal(t, exitNo, code)
 	require.Empty(t, out)
@@ -153,7 +157,7 @@ func partial(t *testing.T, dir string, bytes int64) {
 	require.Eventually(t, func() bool {
 		info, err := os.Stat(filepath.Join(dir, unpack.PartialName("file")))
 		return err == nil && info.Size() >= bytes
-	}, time.Minute, 2*time.Millisecond)
+	}, patience, 2*time.Millisecond)
 }
 
 // randomFile makes a file in which no two blocks are equal.

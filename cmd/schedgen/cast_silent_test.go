@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +26,7 @@ func TestCastServesSilent(t *testing.T) {
 				}
 				return all
 			}
-			sender := startCast(t, args("cast", "--serve", path, "--expect", "3", "--silence", "40s", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
+			sender := startCast(t, args("cast", "--serve", path, "--expect", "3", "--silence", "10m", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
 			at := sender.address()
 			dirs, all := map[string]string{}, map[string]*castProcess{}
 			for _, name := range []string{"one", "silent", "two"} {
@@ -51,11 +50,12 @@ func TestCastServesSilent(t *testing.T) {
 	}
 }
 
-// A silent receiver that comes again does not wait for another one, which can still come later.
+// A silent receiver that comes again does not wait for another one, which can still come later: it
+// gets the file while the other one is stopped.
 func TestCastServesSilentInTurn(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 12<<20)
-	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--silence", "2m", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--silence", "1h", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")
 	at := sender.address()
 	names := []string{"one", "two", "three"}
 	dirs, all := map[string]string{}, map[string]*castProcess{}
@@ -69,10 +69,8 @@ func TestCastServesSilentInTurn(t *testing.T) {
 	}
 	all["one"].has(filepath.Join(dirs["one"], "file"), text)
 	for _, name := range names[1:] {
-		began := time.Now()
 		require.NoError(t, all[name].cmd.Process.Signal(syscall.SIGCONT))
 		all[name].has(filepath.Join(dirs[name], "file"), text)
-		require.Less(t, time.Since(began), time.Minute, "%s waits for the other", name)
 	}
 	o, _ := sender.ended(0)
 	require.Len(t, o.Receivers, 3)

@@ -19,7 +19,7 @@ import (
 func TestRankTune(t *testing.T) {
 	coordinator := porttest.Hold(t)
 	rules := filepath.Join(t.TempDir(), "tuned.json")
-	args := "rank tune -p 2 --coordinator " + coordinator + " --size 1B..64B --precision 0.5 --budget 2s --up-to 8 --json --rank "
+	args := "rank tune -p 2 --coordinator " + coordinator + " --size 1B..64B --precision 0.5 --budget 1m --up-to 8 --json --rank "
 	other := make(chan string, 1)
 	go func() {
 		code, out, said := invoke(t.Context(), nil, strings.Fields(args+"1")...)
@@ -46,7 +46,7 @@ func TestRankTune(t *testing.T) {
 // TestRankTuneDiffers gives two ranks different lengths. Both fail with an error that says so.
 func TestRankTuneDiffers(t *testing.T) {
 	coordinator := porttest.Hold(t)
-	args := "rank tune -p 2 --coordinator " + coordinator + " --budget 2s --rank "
+	args := "rank tune -p 2 --coordinator " + coordinator + " --budget 1m --rank "
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := make(chan string, 1)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // program is this command in its own process, in the middle of a run without end.
@@ -202,7 +204,7 @@ func TestSilentRank(t *testing.T) {
 		}
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel() // it waits
-			p := startCommand(t, "run barrier -p 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
+			p := startCommand(t, "run barrier -p 4 -v --iterations 1000000000 --silence 3s --transport "+transport)
 			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 			code, said := p.end()
 			p.gone(0)
@@ -224,7 +226,7 @@ func TestRankWithoutParent(t *testing.T) {
 	cmd := exec.CommandContext(ctx, exe, "run", "rank")
 	cmd.Args[0] = "schedgen"
 	cmd.Stdin = strings.NewReader(`{"Verb":"barrier","Rank":1,"Algorithm":"barrier/hsb","Params":{"Ranks":2},"Delay":"none",
-		"Timeout":1000000000000,"Link":{"Transport":"tcp","Coordinator":"127.0.0.1:1"},"ReportFD":3}`)
+		"Timeout":1000000000000,"Link":{"Transport":"tcp","Coordinator":"` + porttest.Hold(t) + `"},"ReportFD":3}`)
 	cmd.ExtraFiles = []*os.File{w}
 	require.NoError(t, cmd.Run())
 	require.NoError(t, w.Close())
