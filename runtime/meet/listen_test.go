@@ -225,7 +225,7 @@ func (p *picky) Accept() (net.Conn, error) {
 
 // A rank that had to make room for others comes again.
 func TestRankComesAgain(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

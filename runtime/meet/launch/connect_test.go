@@ -38,6 +38,9 @@ type outcome struct {
 	err error
 }
 
+// patience limits a test that hangs.
+const patience = 10 * time.Minute
+
 // connectAll connects size ranks, each with e.
 func connectAll(t *testing.T, size int, e func(rank int) env) []outcome {
 	return connectIn(t, t.TempDir(), size, e)
@@ -46,7 +49,7 @@ func connectAll(t *testing.T, size int, e func(rank int) env) []outcome {
 // connectIn does so with a given directory for temporary files.
 func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outcome {
 	t.Setenv("TMPDIR", dir)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	got := make([]outcome, size)
 	var wg sync.WaitGroup
@@ -159,7 +162,7 @@ func TestRankZeroListensWhereItWasAsked(t *testing.T) {
 				_, err := Connect(ctx, e.with(at, 0, 2).get, nil, nil)
 				done <- err
 			}()
-			require.Eventually(t, func() bool { return reaches(addr) }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return reaches(addr) }, patience, time.Millisecond)
 			// All of 127/8 are addresses of this host.
 			require.False(t, reaches(net.JoinHostPort("127.0.0.2", port)), "it listens at addresses that nobody has asked for")
 			cancel()
@@ -169,7 +172,7 @@ func TestRankZeroListensWhereItWasAsked(t *testing.T) {
 }
 
 func reaches(addr string) bool {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	conn, err := net.DialTimeout("tcp", addr, patience)
 	if err == nil {
 		conn.Close()
 	}
@@ -224,7 +227,7 @@ func TestCoordinatorsThatAreNoAddresses(t *testing.T) {
 	for _, e := range []env{byHand, slurm, pod} {
 		for _, at := range []string{"nonsense", "99999", "127.0.0.1:22x", "127.0.0.1:0", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:7777"} {
 			for rank := range 2 {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				_, err := Connect(ctx, e.with(env{"SCHEDGEN_COORDINATOR": at}, rank, 2).get, nil, nil)
 				require.NoError(t, ctx.Err(), at)
 				cancel()
@@ -331,7 +334,7 @@ func TestMeetLocalStrangers(t *testing.T) {
 	for _, rank := range []string{"rank 7\n", "rank 0\n", "rank 2\n", "rank 2\n", "rank 1\n"} {
 		require.Equal(t, l.Addr().String()+"\n", says(rank))
 	}
-	require.Eventually(t, func() bool { _, err := os.Stat(path); return os.IsNotExist(err) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(path); return os.IsNotExist(err) }, patience, time.Millisecond)
 	require.NoError(t, a.Close())
 	_, err = a.Accept()
 	require.ErrorIs(t, err, net.ErrClosed)
@@ -404,20 +407,61 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// deadline is a context whose deadline comes when the test says so.
+type deadline struct {
+	context.Context
+	over chan struct{}
+}
+
+func (d *deadline) Done() <-chan struct{} { return d.over }
+
+func (d *deadline) Err() error {
+	select {
+	case <-d.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time for both to come
-	defer cancel()
+	ctx := &deadline{t.Context(), make(chan struct{})}
+	var m clock.Manual
+	told := make(lines, 1)
 	var errs [2]error
 	var wg sync.WaitGroup
 	for rank := range errs {
 		e := slurm.with(nil, rank, 3).and("SCHEDGEN_TRANSPORT", "tcp")
-		wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, nil, nil) })
+		log := []*slog.Logger{slog.New(slog.NewTextHandler(told, nil)), nil}[rank]
+		wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, &m, log) })
 	}
-	wg.Wait()
+	for said := ""; !strings.Contains(said, "rank 2 has not come"); { // until rank 1 has
+		m.Advance(10 * time.Millisecond)
+		time.Sleep(time.Millisecond) // the system answers in its own time
+		select {
+		case said = <-told:
+			t.Log(said)
+		default:
+		}
+	}
+	close(ctx.over)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wg.Wait()
+	}()
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		case <-time.After(time.Millisecond):
+			m.Advance(10 * time.Millisecond) // ranks still tell each other
+		}
+	}
 	for rank, err := range errs {
 		require.ErrorContains(t, err, "rank 2 has not come", "rank %d", rank)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, context.DeadlineExceeded.Error(), "rank %d", rank)
 	}
 }
 

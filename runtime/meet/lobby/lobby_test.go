@@ -361,7 +361,7 @@ func TestNews(t *testing.T) {
 	}
 	_, err := enter(t.Context(), hall, lobby.Guest{Name: "stranger"}, lobby.Config{Key: key})
 	require.Error(t, err)
-	require.Eventually(t, func() bool { _, refused := in.Here(); return refused != nil }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { _, refused := in.Here(); return refused != nil }, 10*time.Minute, time.Millisecond)
 	over()
 	wg.Wait()
 }

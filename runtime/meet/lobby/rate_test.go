@@ -2,7 +2,6 @@ package lobby_test
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"sync"
@@ -10,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/time/rate"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -49,73 +48,101 @@ func relay(t *testing.T, to *net.TCPListener, hold func(n int)) *net.TCPListener
 	return l
 }
 
-// slowly limits the rate to the guest to perSecond bytes a second.
-func slowly(t *testing.T, to *net.TCPListener, perSecond int) *net.TCPListener {
-	limit := rate.NewLimiter(rate.Limit(perSecond), 4<<10)
-	return relay(t, to, func(n int) { _ = limit.WaitN(context.Background(), n) }) // n is at most the limiter's burst
-}
-
-// mute passes the first bytes to the guest, and no more before open is closed.
-func mute(t *testing.T, to *net.TCPListener, open <-chan struct{}) *net.TCPListener {
-	return relay(t, to, func(n int) {
-		if n > begins {
-			<-open
-		}
-	})
-}
-
-// pausing pauses after each bytes bytes to the guest, once for each entry of pauses.
-func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duration) *net.TCPListener {
-	gone := 0
-	return relay(t, to, func(n int) {
-		if gone += n; gone >= bytes && len(pauses) > 0 {
-			time.Sleep(pauses[0])
-			gone, pauses = gone-bytes, pauses[1:]
-		}
-	})
-}
-
 // begins is more bytes than host and guest exchange before the measurement.
 const begins = 1 << 10
 
-// The host measures the guests' networks before it chooses a party: a slow guest, and a guest that
-// does not answer, differ from the others, and still get their places.
+// measured lets guests enter one after the other, and returns the rates that the host measures with
+// probes of probe bytes, by name. Time passes for the host only by c.Clock. Guests without an entry
+// in at come to l itself, so their probes take no time.
+// The channel over is closed when the measurement is over.
+func measured(t *testing.T, l *net.TCPListener, c lobby.Config, probe int, over chan struct{}, at map[string]*net.TCPListener, names ...string) map[string]float64 {
+	rates := map[string]float64{}
+	choose := lobby.All(func(all []lobby.Guest) string {
+		close(over)
+		for _, g := range all {
+			rates[g.Name] = g.Rate
+		}
+		return ""
+	})
+	asked := 0
+	in := open(t, l, c)
+	hosted := make(chan error, 1)
+	go func() {
+		_, err := in.Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(names)), Choose: choose, Probe: func(guests int) int {
+			asked = guests
+			return probe
+		}})
+		hosted <- err
+	}()
+	var wg sync.WaitGroup
+	for _, name := range names {
+		to := at[name]
+		if to == nil {
+			to = l
+		}
+		guest, waits := c, make(chan struct{})
+		guest.Clock = nil
+		here := sync.OnceFunc(func() { close(waits) })
+		guest.News = func(why error) {
+			if why == nil {
+				here()
+			}
+		}
+		wg.Go(func() {
+			defer here()
+			if _, err := enter(t.Context(), to, lobby.Guest{Name: name, Rate: 1e12}, guest); err != nil {
+				t.Error(name, err)
+			}
+		})
+		<-waits
+	}
+	wg.Wait()
+	require.NoError(t, <-hosted)
+	require.Equal(t, len(names), asked)
+	return rates
+}
+
+// The host measures the guests' networks before it chooses a party: a slow guest differs from the
+// others, and still gets its place.
 func TestRates(t *testing.T) {
 	const probe, perSecond = 64 << 10, 1 << 20
 	for name, c := range map[string]lobby.Config{"plain": {}, "encrypted": {Key: bytes.Repeat([]byte{2}, tcp.MinKey), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {
-			l, chosen := listen(t), make(chan struct{})
-			at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "slow": slowly(t, l, perSecond), "mute": mute(t, l, chosen)}
-			var wg sync.WaitGroup
-			for name, l := range at {
-				wg.Go(func() {
-					if _, err := enter(t.Context(), l, lobby.Guest{Name: name, Rate: 1e12}, c); err != nil {
-						t.Error(name, err)
-					}
-				})
-			}
-			asked, rates := 0, map[string]float64{}
-			choose := lobby.All(func(all []lobby.Guest) string {
-				defer close(chosen)
-				for _, g := range all {
-					rates[g.Name] = g.Rate
-				}
-				return ""
-			})
-			_, err := open(t, l, c).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: choose, Probe: func(guests int) int {
-				asked = guests
-				return probe
-			}})
-			wg.Wait()
-			require.NoError(t, err)
-			require.Equal(t, len(at), asked)
-			require.InEpsilon(t, probe, rates["mute"], 0.001, "one second, and it has not answered")
-			require.Greater(t, rates["slow"], rates["mute"])
-			require.Less(t, rates["slow"], 2.0*perSecond, "and what passes at once")
+			var m clock.Manual
+			c.Clock = &m
+			l := listen(t)
+			slow := relay(t, l, func(n int) { m.Advance(time.Second * time.Duration(n) / perSecond) })
+			rates := measured(t, l, c, probe, make(chan struct{}), map[string]*net.TCPListener{"slow": slow}, "a", "b", "c", "slow")
+			require.InEpsilon(t, perSecond, rates["slow"], 0.5)
 			for _, name := range []string{"a", "b", "c"} {
-				require.Greater(t, rates[name], rates["slow"], name)
+				require.Greater(t, rates[name], 10.0*perSecond, name)
 			}
 		})
+	}
+}
+
+// A guest that does not answer gets its place, too.
+func TestMuteGuest(t *testing.T) {
+	const probe = 64 << 10
+	var m clock.Manual
+	l, over := listen(t), make(chan struct{})
+	mute := relay(t, l, func(n int) {
+		if n <= begins {
+			return
+		}
+		for {
+			select {
+			case <-over: // the measurement
+				return
+			case <-time.After(time.Millisecond): // the host does not say when it waits
+				m.Advance(10 * time.Millisecond)
+			}
+		}
+	})
+	rates := measured(t, l, lobby.Config{Clock: &m}, probe, over, map[string]*net.TCPListener{"mute": mute}, "a", "b", "c", "mute")
+	require.EqualValues(t, probe, rates["mute"], "it has not answered for a second")
+	for _, name := range []string{"a", "b", "c"} {
+		require.Greater(t, rates[name], 10*rates["mute"], name)
 	}
 }
 
@@ -123,49 +150,33 @@ func TestRates(t *testing.T) {
 // late is measured again.
 func TestLateIsNotSlow(t *testing.T) {
 	const probe = 64 << 10
-	l, over := listen(t), make(chan struct{})
-	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": mute(t, l, over)}
-	var wg sync.WaitGroup
-	for name, l := range at {
-		wg.Go(func() {
-			if _, err := enter(t.Context(), l, lobby.Guest{Name: name}, lobby.Config{}); err != nil {
-				t.Error(name, err)
-			}
-		})
-	}
-	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: lobby.All(words), Probe: func(int) int {
-		time.AfterFunc(1200*time.Millisecond, func() { close(over) })
-		return probe
-	}})
-	wg.Wait()
-	require.NoError(t, err)
-	for _, g := range p.Guests {
-		require.Greater(t, g.Rate, float64(2*probe), g.Name) // the first measurement ended after a second
+	var m clock.Manual
+	l, late := listen(t), 1200*time.Millisecond
+	at := relay(t, l, func(n int) {
+		if n > begins {
+			m.Advance(late)
+			late = 0
+		}
+	})
+	for name, rate := range measured(t, l, lobby.Config{Clock: &m}, probe, make(chan struct{}), map[string]*net.TCPListener{"late": at}, "a", "b", "c", "late") {
+		require.Greater(t, rate, float64(2*probe), name) // the first measurement ended after a second
 	}
 }
 
 // With losses each measurement takes another time; a measurement without losses ends the series.
 func TestLossIsNotSlow(t *testing.T) {
 	const probe = 64 << 10
-	var pauses []time.Duration
-	for range 7 {
-		pauses = append(pauses, 100*time.Millisecond, 200*time.Millisecond)
-	}
-	l := listen(t)
-	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "lossy": pausing(t, l, probe, pauses)}
-	var wg sync.WaitGroup
-	for name, l := range at {
-		wg.Go(func() {
-			if _, err := enter(t.Context(), l, lobby.Guest{Name: name}, lobby.Config{}); err != nil {
-				t.Error(name, err)
-			}
-		})
-	}
-	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: lobby.All(words), Probe: func(int) int { return probe }})
-	wg.Wait()
-	require.NoError(t, err)
-	for _, g := range p.Guests {
-		require.Greater(t, g.Rate, probe/80e-3, g.Name)
+	var m clock.Manual
+	l, gone := listen(t), 0
+	pauses := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond}
+	lossy := relay(t, l, func(n int) {
+		if gone += n; gone >= probe && len(pauses) > 0 {
+			m.Advance(pauses[0])
+			gone, pauses = gone-probe, pauses[1:]
+		}
+	})
+	for name, rate := range measured(t, l, lobby.Config{Clock: &m}, probe, make(chan struct{}), map[string]*net.TCPListener{"lossy": lossy}, "a", "b", "c", "lossy") {
+		require.Greater(t, rate, probe/80e-3, name)
 	}
 }
 
