@@ -70,7 +70,7 @@ func TestStand(t *testing.T) {
 		if i == 1 {
 			all = append(all, stranger, busy.Addr().String())
 		}
-		r, err := To(t.Context(), local(t), all, p, HostOptions{Options: Options{Link: Link{Transport: Chain, Key: key}}, Call: StandPort})
+		r, err := To(t.Context(), local(t), all, p, HostOptions{Options: Options{Link: Link{Transport: Chain, Key: key}, Silence: -1}, Call: StandPort})
 		require.NoError(t, err)
 		require.Len(t, r.Receivers, len(all))
 		for j, each := range r.Receivers {

@@ -45,7 +45,7 @@ func TestBatchScript(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts"), []byte("127.0.0.1 localhost\n10.77.0.1 node0\n10.77.0.2 node1\n"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "state"), 0o700))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "end"), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, filepath.Join(dir, "netns"), "--hosts", "2", "--rate", "", "--",
 		"unshare", "-mu", "sh", filepath.Join(dir, "host.sh"), dir).CombinedOutput()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/core"
@@ -121,9 +123,10 @@ func TestServer(t *testing.T) {
 		comms[r], err = runtime.Join(t.Context(), runtime.Config{Transport: net[r]})
 		require.NoError(t, err)
 	}
-	s, err := status.Serve(t.Context(), ":0", status.Handler(status.Of(comms[0])))
+	at := porttest.Hold(t)
+	s, err := status.Serve(t.Context(), at[strings.LastIndex(at, ":"):], status.Handler(status.Of(comms[0])))
 	require.NoError(t, err)
-	require.Contains(t, s.Addr().String(), "127.0.0.1:")
+	require.Equal(t, at, s.Addr().String())
 	req, err := comms[0].StartBarrier(t.Context())
 	require.NoError(t, err)
 

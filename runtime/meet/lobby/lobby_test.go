@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	_ "github.com/schedgen/schedgen/internal/ballast"
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -381,7 +382,7 @@ func TestPatience(t *testing.T) {
 	require.ErrorContains(t, err, "no place at "+l.Addr().String())
 	require.NoError(t, l.Close())
 	<-hungUp
-	_, err = enter(t.Context(), l, lobby.Guest{Name: "g"}, lobby.Config{Patience: time.Hour})
+	_, err = lobby.Enter(t.Context(), porttest.Hold(t), lobby.Guest{Name: "g"}, lobby.Config{Patience: time.Hour})
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
