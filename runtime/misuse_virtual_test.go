@@ -262,7 +262,7 @@ func ends(t *testing.T, row *ir.Collective, algorithm string, ranks, root, odd i
 					errs[rank] = err
 					return
 				}
-				call := callOf(row, ranks, root, rank, 100_000)
+				call := callOf(row, ranks, root, rank, 30_000)
 				if rank != odd {
 					if errs[rank] = c.Do(ctx, call); errs[rank] == nil { // it waits for nobody
 						errs[rank] = c.Barrier(ctx)

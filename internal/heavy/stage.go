@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Stage is a set of tests that need more than Go and a loopback network.
+// A Stage is a set of tests that need more than Go and a loopback network, or more time.
 type Stage string
 
 // The stages.
@@ -15,6 +15,7 @@ const (
 	MPI        Stage = "mpi"        // programs of an MPI run under its mpirun
 	Namespaces Stage = "namespaces" // root makes networks of hosts on this machine
 	SSH        Stage = "ssh"        // casts to several hosts of a real sshd
+	Transports Stage = "transports" // rules of the protocol over every transport, in real time
 )
 
 // Needs skips a test unless its stage runs. SCHEDGEN_STAGES names the stages that run, with commas

@@ -71,13 +71,13 @@ func TestCommunicators(t *testing.T) {
 
 func TestComm(t *testing.T) { transporttest.CommDaily(t, connector(threeEach, false)) }
 
-func TestSplit(t *testing.T) { transporttest.Split(t, connector(threeEach, false)) }
+func TestSplit(t *testing.T) { transporttest.SplitDaily(t, connector(threeEach, false)) }
 
 func TestSplitMulticast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("as TestSplit, but for the multicasts")
 	}
-	transporttest.Split(t, connector(takingTurns, true))
+	transporttest.SplitDaily(t, connector(takingTurns, true))
 }
 
 func TestCommMulticast(t *testing.T) {

@@ -33,19 +33,17 @@ func TestCommunicators(t *testing.T) {
 
 func TestComm(t *testing.T) { transporttest.CommDaily(t, connect(mcast.Config{Family: 4})) }
 
-func TestSplit(t *testing.T) { transporttest.Split(t, connect(mcast.Config{Family: 4})) }
+func TestSplit(t *testing.T) { transporttest.SplitDaily(t, connect(mcast.Config{Family: 4})) }
 
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.
 func TestCommLossy(t *testing.T) {
-	if !heavy.Tests() {
-		t.Skip("as TestCommCollected: needs SCHEDGEN_HEAVY=1")
-	}
+	heavy.Needs(t, heavy.Transports) // otherwise as TestCommCollected
 	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
 // With Collect fewer datagrams arrive.
 func TestFramesCollected(t *testing.T) {
-	transporttest.Frames(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
+	transporttest.Datagrams(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
 }
 
 // The everyday test also encrypts, collects and loses many datagrams.
@@ -55,14 +53,12 @@ func TestCommCollected(t *testing.T) {
 	transporttest.CommSample(t, connect(cfg))
 }
 
-func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(false))) }
+func TestFramesSigned(t *testing.T) { transporttest.Datagrams(t, connect(sealed(false))) }
 
-func TestFramesEncrypted(t *testing.T) { transporttest.Frames(t, connect(sealed(true))) }
+func TestFramesEncrypted(t *testing.T) { transporttest.Datagrams(t, connect(sealed(true))) }
 
 func TestCommEncrypted(t *testing.T) {
-	if !heavy.Tests() {
-		t.Skip("as TestCommCollected: needs SCHEDGEN_HEAVY=1")
-	}
+	heavy.Needs(t, heavy.Transports) // otherwise as TestCommCollected
 	transporttest.CommSample(t, connect(sealed(true)))
 }
 

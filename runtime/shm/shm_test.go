@@ -23,7 +23,7 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect) }
 
 func TestComm(t *testing.T) { transporttest.CommDaily(t, connect) }
 
-func TestSplit(t *testing.T) { transporttest.Split(t, connect) }
+func TestSplit(t *testing.T) { transporttest.SplitDaily(t, connect) }
 
 func connect(t testing.TB, size int) []wire.Transport {
 	var list []wire.Transport

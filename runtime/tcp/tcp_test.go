@@ -43,6 +43,6 @@ func connect(t testing.TB, size int) []wire.Transport {
 	return list
 }
 
-func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
+func TestComm(t *testing.T) { transporttest.CommDaily(t, connect) }
 
-func TestSplit(t *testing.T) { transporttest.Split(t, connect) }
+func TestSplit(t *testing.T) { transporttest.SplitDaily(t, connect) }

@@ -2,10 +2,10 @@ package transporttest
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -22,145 +22,213 @@ import (
 type Make func(t testing.TB, size int) []wire.Transport
 
 // Brief reports whether the race detector is on and time is short. Then no code is tested twice: a
-// transport that builds on another one skips the tests of code that both share, and Comm leaves out
-// CommItself.
+// transport that builds on another one skips the tests of code that both share.
 func Brief() bool { return heavy.Race && testing.Short() }
 
 // Comm tests communicators over transports from with: every collective operation, and every way in
 // which one can fail. If time is short, it uses fewer numbers of ranks.
 func Comm(t *testing.T, with Make) {
-	sizes := manySizes
+	scope := &manyScope
 	if testing.Short() {
-		sizes = fewSizes
+		scope = &fewScope
 	}
-	collectives(t, with, &sizes)
-	for _, test := range everywhere {
-		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
-	}
-	if !Brief() {
-		CommItself(t, with)
-	}
+	network{with, false, scope}.pass(t, collectives, everywhere, once)
 }
 
-// CommItself is the part of Comm that depends only on the communicator, and the part whose ends
-// take time. If the tests are brief, one transport passes it for all.
-func CommItself(t *testing.T, with Make) {
-	for _, test := range once {
-		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
-	}
-}
-
-// CommDaily runs Comm with SCHEDGEN_HEAVY, and CommSample without it. The transports mem and tcp
-// always run Comm, so the others need not test code that does not depend on the transport.
+// CommDaily is Comm in the stage [heavy.Transports], and CommSample otherwise.
 func CommDaily(t *testing.T, with Make) {
-	suite := heavy.Or(CommSample, Comm)
-	suite(t, with)
-}
-
-// CommSample is the part of Comm that depends on the transport, with fewer ranks. A transport that
-// has passed Comm passes CommSample again with another layer below it, or with other schedules.
-// Without SCHEDGEN_HEAVY, it takes one number of ranks for each collective.
-func CommSample(t *testing.T, with Make) {
-	collectives(t, with, heavy.Or(&oddSizes, &fewSizes))
-	for _, test := range everywhere {
-		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	if heavy.Transports.Runs() {
+		Comm(t, with)
+	} else {
+		CommSample(t, with)
 	}
 }
 
-// commSizes are numbers of ranks, by collective.
-type commSizes struct{ bcast, barrier, anycast, blocks, puts []int }
+// CommSample is the part of Comm that depends on the transport. A transport that has passed
+// CommDaily passes it again with another layer below it, or with other schedules. In the stage
+// [heavy.Transports], it has every algorithm.
+func CommSample(t *testing.T, with Make) {
+	scope := &carriedScope
+	if heavy.Transports.Runs() {
+		scope = &fewScope
+	}
+	network{with, false, scope}.pass(t, collectives, everywhere)
+}
+
+// CommVirtual is Comm in virtual time, with fewer numbers of ranks. Transports from with wait for
+// nothing but each other and their clock.
+func CommVirtual(t *testing.T, with Make) {
+	network{with, true, &fewScope}.pass(t, collectives, everywhere, once)
+}
+
+// CommSampleVirtual is CommSample in virtual time, with every algorithm.
+func CommSampleVirtual(t *testing.T, with Make) {
+	network{with, true, &fewScope}.pass(t, collectives, everywhere)
+}
+
+// CollectivesVirtual tests the collective operations in virtual time with more numbers of ranks.
+func CollectivesVirtual(t *testing.T, with Make) {
+	network{with, true, &manyScope}.pass(t, collectives)
+}
+
+// network makes the transports of tests.
+type network struct {
+	make    Make
+	virtual bool // each test has a bubble of [synctest]
+	*scope
+}
+
+// scope says with which algorithms and numbers of ranks collectives are tested.
+type scope struct {
+	bcast, barrier, anycast, blocks, puts []int
+	only                                  []string // algorithms; nil: all
+	variants                              int      // of the parameters of an algorithm, at most
+}
 
 var (
-	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}, []int{2, 5, 8}}
-	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}, []int{3}, []int{2, 5, 8}}
-	oddSizes  = commSizes{[]int{5}, []int{6}, []int{6}, []int{3}, []int{5}} // no power of two
+	manyScope = scope{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}, []int{2, 5, 8}, nil, 9}
+	fewScope  = scope{[]int{5}, []int{6}, []int{6}, []int{3}, []int{5}, nil, 9} // no power of two
+	// carriedScope has an algorithm for each way in which messages go: puts to one rank and to many,
+	// short and long, by frames, flags and in shared memory, and multicasts that are repaired.
+	carriedScope = scope{[]int{5}, []int{6}, []int{6}, []int{3}, []int{5}, []string{
+		"bcast/linear", "bcast/chain", "bcast/mcast-acktree", "bcast/mcast-chain", "barrier/hsb", "barrier/dissemination",
+		"anycast/skip-ring", "anycast/mcast-acktree", "allgather/mcast", "alltoall/pairwise", "allreduce/two-shot", "allreduce/mcast-acktree",
+	}, 1}
 )
 
-// collectives tests every algorithm with these numbers of ranks.
-func collectives(t *testing.T, with Make, sizes *commSizes) {
-	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, sizes.bcast) })
-	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
-	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
-	t.Logf("of what puts blocks, a sample has algorithms %d, %d, …", drawn, drawn+3)
-	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
-	t.Run("Folds", func(t *testing.T) { testFolds(t, with, sizes.blocks) })
-	t.Run("Puts", func(t *testing.T) { testPuts(t, with, sizes.puts) })
+// has reports whether an algorithm is tested.
+func (s *scope) has(name string) bool { return s.only == nil || slices.Contains(s.only, name) }
+
+// broadcasts are the algorithms of broadcasts that are tested.
+func (s *scope) broadcasts(yield func(name string) bool) {
+	for _, a := range schedule.AlgorithmsOf(schedule.Bcast) {
+		if s.has(a.Name) && !yield(a.Name) {
+			return
+		}
+	}
 }
 
-// drawn selects, for tests of a sample, a third of the algorithms that do not multicast.
-var drawn = rand.IntN(3)
-
 // inTurn returns the numbers of ranks for algorithm i. With SCHEDGEN_HEAVY these are all numbers.
-// Otherwise these are one number that is no power of two, and one of the others in turn. In a
-// sample these are its only number for algorithms that multicast or are drawn, and none for the
-// rest.
-func inTurn(i int, a *schedule.Algorithm, numbers []int) []int {
-	odd := slices.Index(numbers, 5)
+// Otherwise these are one number that is no power of two, and one of the others in turn.
+func (s *scope) inTurn(i int, name string) []int {
+	odd := slices.Index(s.blocks, 5)
 	switch {
-	case heavy.Tests():
-		return numbers
-	case odd >= 0:
-		others := slices.Delete(slices.Clone(numbers), odd, odd+1)
-		return []int{numbers[odd], others[i%len(others)]}
-	case a.Multicasts() || i%3 == drawn:
-		return numbers
+	case !s.has(name):
+		return nil
+	case heavy.Tests() || odd < 0:
+		return s.blocks
 	}
-	return nil
+	others := slices.Delete(slices.Clone(s.blocks), odd, odd+1)
+	return []int{s.blocks[odd], others[i%len(others)]}
+}
+
+// pass runs tests.
+func (n network) pass(t *testing.T, tables ...[]commTest) {
+	for _, test := range slices.Concat(tables...) {
+		t.Run(test.name, func(t *testing.T) { test.run(t, n) })
+	}
+}
+
+// run runs a test, or a part of one, that has no parts.
+func (n network) run(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { n.bubble(t, test) })
+}
+
+// bubble runs test, in a bubble if time is virtual.
+func (n network) bubble(t *testing.T, test func(t *testing.T)) {
+	if n.virtual {
+		synctest.Test(t, test)
+	} else {
+		test(t)
+	}
+}
+
+// buffers returns how many bytes a test sends to fill all buffers on the way: n, or fewer if the
+// network has no socket.
+func (n network) buffers(bytes int) int {
+	if n.virtual {
+		return bytes / 8
+	}
+	return bytes
 }
 
 // commTest is a test of communicators.
 type commTest struct {
 	name string
-	run  func(t *testing.T, with Make)
+	run  func(t *testing.T, with network)
 }
 
-// everywhere are tests of puts, and of losses on their way.
+// whole is a test without parts.
+func whole(name string, run func(t *testing.T, with network)) commTest {
+	return commTest{name, func(t *testing.T, with network) {
+		with.bubble(t, func(t *testing.T) { run(t, with) })
+	}}
+}
+
+// collectives are the tests of algorithms. A transport is tested with those of carriedScope.
+var collectives = []commTest{
+	{"Bcast", testBcast},
+	{"Barrier", testBarrier},
+	{"Anycast", testAnycast},
+	{"Blocks", testBlocks},
+	{"Folds", testFolds},
+	{"Puts", testPuts},
+}
+
+// everywhere are the tests whose result a transport decides: it keeps puts back while a receiver is
+// late (BackToBack, Held), cuts long messages and fills buffers of the caller (Large), carries both
+// lanes at once (Mixed), gives a buffer back before all of it has gone (Lent), and tells a goodbye
+// from a loss (Crash, Leave). Every transport passes them every day. Package mem passes them in
+// virtual time, with each kind of network.
 var everywhere = []commTest{
 	{"BackToBack", testBackToBack},
 	{"Held", testHeld},
-	{"Large", testLarge},
-	{"Mixed", testMixed},
-	{"Requests", testRequests},
-	{"Flush", testFlush},
-	{"LeftAmongMulticasts", testLeftAmongMulticasts},
-	{"Ask", testAsk},
-	{"AskDeath", testAskDeath},
-	{"Cancel", testCancel},
+	whole("Large", testLarge),
+	whole("Mixed", testMixed),
+	{"Lent", testLent},
 	{"Crash", testCrash},
-	{"Agree", testAgree},
-	{"Shrink", testShrink},
-	{"Leave", testLeave},
-	{"Close", testClose},
+	whole("Leave", testLeave),
 }
 
-// once are the tests of CommItself.
+// once are the tests of rules of the protocol: which rank asks, answers, votes, waits, fails, and
+// what it says. Package core decides all of it, and a transport only carries the frames, in ways
+// that everywhere and [Frames] test. So package mem passes them in virtual time, where waits take no
+// time. A real transport passes them in the stage [heavy.Transports].
 var once = []commTest{
+	{"Requests", testRequests},
+	{"Flush", testFlush},
+	whole("LeftAmongMulticasts", testLeftAmongMulticasts),
+	{"Ask", testAsk},
+	whole("AskDeath", testAskDeath),
+	whole("Cancel", testCancel),
+	{"Agree", testAgree},
+	{"Shrink", testShrink},
+	whole("Close", testClose),
 	{"Bytes", testBytes},
-	{"Lent", testLent},
 	{"Delay", testDelay},
-	{"RequestDone", testRequestDone},
-	{"RequestWait", testRequestWait},
-	{"RequestContext", testRequestContext},
-	{"RequestClose", testRequestClose},
-	{"RequestCrash", testRequestCrash},
+	whole("RequestDone", testRequestDone),
+	whole("RequestWait", testRequestWait),
+	whole("RequestContext", testRequestContext),
+	whole("RequestClose", testRequestClose),
+	whole("RequestCrash", testRequestCrash),
 	{"Window", putOrMulticast(testWindow)},
 	{"SlowReader", putOrMulticast(testSlowReader)},
 	{"FlushDeath", putOrMulticast(testFlushDeath)},
-	{"RelayLeft", testRelayLeft},
-	{"AskInput", testAskInput},
+	whole("RelayLeft", testRelayLeft),
+	whole("AskInput", testAskInput),
 	{"AskRefused", testAskRefused},
-	{"SlowAnswer", testSlowAnswer},
+	whole("SlowAnswer", testSlowAnswer),
 	{"AskLeave", testAskLeave},
-	{"AskClose", testAskClose},
+	whole("AskClose", testAskClose),
 	{"Mismatch", testMismatch},
 	{"BlockLengths", testBlockLengths},
-	{"BlockCounts", testBlockCounts},
+	whole("BlockCounts", testBlockCounts),
 	{"BlockCountsDiffer", testBlockCountsDiffer},
 	{"Belated", testBelated},
 	{"Truth", testTruth},
-	{"Parted", CommParted},
+	{"Parted", testParted},
 	{"Farewell", testFarewell},
-	{"Refused", testRefused},
+	whole("Refused", testRefused),
 	{"Forsaken", putOrMulticast(testForsaken)},
 	{"Bereft", putOrMulticast(testBereft)},
 }
@@ -170,16 +238,18 @@ const patience = 60 * time.Second
 
 // join makes a communicator of size ranks. At its end, the test checks that the communicator leaves
 // nothing behind.
-func join(t testing.TB, with Make, size int, cfg runtime.Config) []*runtime.Comm {
+func join(t testing.TB, with network, size int, cfg runtime.Config) []*runtime.Comm {
 	return joinEach(t, with, size, func(int) runtime.Config { return cfg })
 }
 
 // joinEach is like join, with a configuration for each rank.
-func joinEach(t testing.TB, with Make, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+func joinEach(t testing.TB, with network, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
+	if !with.virtual { // a bubble finds goroutines that it leaves behind
+		leaks := goleak.IgnoreCurrent()
+		t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	}
 	comms := []*runtime.Comm{}
-	for rank, tr := range with(t, size) {
+	for rank, tr := range with.make(t, size) {
 		c := cfg(rank)
 		c.Transport = tr
 		comm, err := runtime.Join(t.Context(), c)
@@ -227,3 +297,6 @@ func all(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *run
 		t.FailNow()
 	}
 }
+
+// first returns at most n of list, from the start.
+func first[T any](n int, list ...T) []T { return list[:min(n, len(list))] }

@@ -15,9 +15,9 @@ import (
 )
 
 // testAgree: all ranks get the flags that all have given, several times, and beside operations.
-func testAgree(t *testing.T, with Make) {
+func testAgree(t *testing.T, with network) {
 	for _, ranks := range []int{1, 2, 3, 6} {
-		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
+		with.run(t, fmt.Sprint("ranks=", ranks), func(t *testing.T) {
 			comms := join(t, with, ranks, runtime.Config{})
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				for turn := range 10 {
@@ -37,13 +37,13 @@ func testAgree(t *testing.T, with Make) {
 			})
 		})
 	}
-	t.Run("late", func(t *testing.T) { testAgreeLate(t, with) })
+	with.run(t, "late", func(t *testing.T) { testAgreeLate(t, with) })
 	t.Run("left", func(t *testing.T) { testAgreeLeft(t, with) })
 }
 
 // testAgreeLate: a rank that has given up waiting gets the agreed flags when it asks again, even if
 // they have arrived meanwhile.
-func testAgreeLate(t *testing.T, with Make) {
+func testAgreeLate(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -65,9 +65,9 @@ func testAgreeLate(t *testing.T, with Make) {
 }
 
 // testAgreeLeft: a rank that has closed takes no part in an agreement, and is named.
-func testAgreeLeft(t *testing.T, with Make) {
+func testAgreeLeft(t *testing.T, with network) {
 	for _, left := range []int{0, 3, 4} {
-		t.Run(fmt.Sprint("rank=", left), func(t *testing.T) {
+		with.run(t, fmt.Sprint("rank=", left), func(t *testing.T) {
 			comms := join(t, with, 5, runtime.Config{})
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				if c.Rank() == left {
@@ -84,34 +84,37 @@ func testAgreeLeft(t *testing.T, with Make) {
 }
 
 // testShrink: the survivors of deaths name the same dead ranks, and continue without them.
-func testShrink(t *testing.T, with Make) {
+func testShrink(t *testing.T, with network) {
 	for _, c := range []struct {
 		ranks int
 		dead  []int
 	}{{2, []int{0}}, {2, []int{1}}, {3, []int{0}}, {5, []int{0, 4}}, {5, []int{2}}, {8, []int{1, 2, 4}}} {
-		t.Run(fmt.Sprintf("ranks=%d/dead=%v", c.ranks, c.dead), func(t *testing.T) {
-			comms := join(t, mortals(with, c.dead), c.ranks, runtime.Config{Stall: 20 * time.Millisecond})
+		with.run(t, fmt.Sprintf("ranks=%d/dead=%v", c.ranks, c.dead), func(t *testing.T) {
+			comms := join(t, mortals(with, c.dead...), c.ranks, runtime.Config{Stall: 20 * time.Millisecond})
 			all(t, comms, goOnWithout(c.dead))
 		})
 	}
-	t.Run("again", func(t *testing.T) {
-		comms := join(t, mortals(with, []int{0, 1, 2, 3}), 5, runtime.Config{Stall: 20 * time.Millisecond})
+	with.run(t, "again", func(t *testing.T) {
+		comms := join(t, mortals(with, 0, 1, 2, 3), 5, runtime.Config{Stall: 20 * time.Millisecond})
 		all(t, comms, shrinkToOne)
 	})
-	t.Run("nobody", func(t *testing.T) {
+	with.run(t, "nobody", func(t *testing.T) {
 		comms := join(t, with, 4, runtime.Config{Stall: 20 * time.Millisecond})
 		all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return shrinkAndUse(ctx, c, c.Size()) })
 	})
 }
 
-func mortals(with Make, dead []int) Make {
-	return func(t testing.TB, size int) []wire.Transport {
-		ts := with(t, size)
+// mortals returns a network in which some ranks can only end without a goodbye.
+func mortals(with network, dead ...int) network {
+	immortal := with.make
+	with.make = func(t testing.TB, size int) []wire.Transport {
+		ts := immortal(t, size)
 		for _, d := range dead {
 			ts[d] = mortal{ts[d]}
 		}
 		return ts
 	}
+	return with
 }
 
 // goOnWithout makes some ranks die after a barrier, and the others shrink.

@@ -12,16 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testCloseOrder closes a communicator and the communicators made from it in every order. The
 // remaining ones continue to work. The tests of this file are about communicators that share their
 // transports and end independently.
-func testCloseOrder(t *testing.T, with Make) {
+func testCloseOrder(t *testing.T, with network) {
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for _, order := range orders {
-		t.Run(fmt.Sprint(order), func(t *testing.T) {
+		with.run(t, fmt.Sprint(order), func(t *testing.T) {
 			comms := join(t, with, 5, runtime.Config{})
 			halves := divide(t, comms, parity, identity)
 			twins := divide(t, halves, constant, identity)
@@ -41,7 +40,7 @@ func testCloseOrder(t *testing.T, with Make) {
 
 // testCloseChild: when a rank closes one communicator, only the next operation of that communicator
 // misses it.
-func testCloseChild(t *testing.T, with Make) {
+func testCloseChild(t *testing.T, with network) {
 	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
 	twins := divide(t, comms, constant, func(rank int) int { return -rank })
 	exercise(t, twins)
@@ -60,7 +59,7 @@ func expired(t testing.TB) context.Context {
 
 // testCancelApart: a cancelled operation fails its communicator at all its ranks, and no other
 // communicator.
-func testCancelApart(t *testing.T, with Make) {
+func testCancelApart(t *testing.T, with network) {
 	comms := join(t, with, 6, runtime.Config{})
 	halves := divide(t, comms, parity, identity)
 	twins := divide(t, comms, constant, identity)
@@ -77,7 +76,7 @@ func testCancelApart(t *testing.T, with Make) {
 
 // testCancelSplit: if the context ends during Split, the communicator that is being split fails at
 // all ranks.
-func testCancelSplit(t *testing.T, with Make) {
+func testCancelSplit(t *testing.T, with network) {
 	comms := join(t, with, 4, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
 	_, err := twins[0].Split(expired(t), 0, 0)
@@ -90,7 +89,7 @@ func testCancelSplit(t *testing.T, with Make) {
 }
 
 // testSplitMismatch: if one rank calls another operation in place of Split, all ranks fail.
-func testSplitMismatch(t *testing.T, with Make) {
+func testSplitMismatch(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond})
 	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		if c.Rank() == 1 {
@@ -103,13 +102,9 @@ func testSplitMismatch(t *testing.T, with Make) {
 }
 
 // testCrashApart: a lost rank fails every communicator that contains it, and no other.
-func testCrashApart(t *testing.T, with Make) {
+func testCrashApart(t *testing.T, with network) {
 	const size, dead = 6, 5
-	comms := join(t, func(t testing.TB, size int) []wire.Transport {
-		ts := with(t, size)
-		ts[dead] = mortal{ts[dead]}
-		return ts
-	}, size, runtime.Config{Stall: 20 * time.Millisecond})
+	comms := join(t, mortals(with, dead), size, runtime.Config{Stall: 20 * time.Millisecond})
 	halves := divide(t, comms, parity, identity)
 	twins := divide(t, comms, constant, identity)
 	exercise(t, twins)

@@ -110,13 +110,13 @@ func ask(ctx context.Context, c *runtime.Comm, questions int) error {
 
 // testAsk: all ranks ask at a time, beside messages and collective operations. All get the answers
 // of all ranks.
-func testAsk(t *testing.T, with Make) {
+func testAsk(t *testing.T, with network) {
 	for _, a := range schedule.Algorithms() {
 		if a.Row().Question == 0 {
 			continue
 		}
 		for _, ranks := range []int{1, 2, 6} {
-			t.Run(fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
 				const questions = 20
 				comms := join(t, with, ranks, runtime.Config{
 					PublishWindow: 4, Chunk: 2000, Algorithms: runtime.Algorithms{schedule.Anyreduce: {Name: a.Name}},
@@ -152,9 +152,9 @@ func testAsk(t *testing.T, with Make) {
 
 // testAskDeath: a rank dies while it answers. The asker and all other survivors learn this, and
 // which ranks have answered.
-func testAskDeath(t *testing.T, with Make) {
+func testAskDeath(t *testing.T, with network) {
 	const ranks, dead = 6, 4
-	comms := join(t, mortals(with, []int{dead}), ranks, runtime.Config{Stall: 20 * time.Millisecond})
+	comms := join(t, mortals(with, dead), ranks, runtime.Config{Stall: 20 * time.Millisecond})
 	answering, learnt := make(chan bool), make([]chan error, ranks)
 	for rank, c := range comms {
 		learnt[rank] = make(chan error, 1)
@@ -205,7 +205,7 @@ func testAskDeath(t *testing.T, with Make) {
 
 // testAskRefused: a rank that cannot answer is named by the error of the question, and the
 // communicator stays intact.
-func testAskRefused(t *testing.T, with Make) {
+func testAskRefused(t *testing.T, with network) {
 	const ranks, odd = 4, 2
 	bytesAnswer := func(n int) func(rank int) *runtime.Answering {
 		return func(rank int) *runtime.Answering {
@@ -239,7 +239,7 @@ func testAskRefused(t *testing.T, with Make) {
 		{"another length", bytesAnswer(2), "its answer has 2 elements, and that of rank "},
 		{"too long", bytesAnswer(200), "its answer has 1600 bytes, at most 1000"},
 	} {
-		t.Run(strings.ReplaceAll(test.name, " ", "-"), func(t *testing.T) {
+		with.run(t, strings.ReplaceAll(test.name, " ", "-"), func(t *testing.T) {
 			comms := join(t, with, ranks, runtime.Config{MaxMessage: 1000})
 			for rank, c := range comms {
 				if how := test.how(rank); how != nil {
@@ -258,7 +258,7 @@ func testAskRefused(t *testing.T, with Make) {
 }
 
 // testAskInput: questions that cannot be asked are refused, and the communicator stays intact.
-func testAskInput(t *testing.T, with Make) {
+func testAskInput(t *testing.T, with network) {
 	comms := join(t, with, 2, runtime.Config{MaxMessage: 100})
 	c := comms[0]
 	_, err := c.Ask(t.Context(), nil)
@@ -287,7 +287,7 @@ func testAskInput(t *testing.T, with Make) {
 
 // testSlowAnswer: a rank that takes long to answer does not keep questions and messages from the
 // ranks behind it. The asker may give up; all others learn the result nevertheless.
-func testSlowAnswer(t *testing.T, with Make) {
+func testSlowAnswer(t *testing.T, with network) {
 	const ranks, slow, behind = 5, 2, 3 // in the trees of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{
 		"anycast": {Name: "anycast/skip-ring"}, "anyreduce": {Name: "anyreduce/skip-ring"},
@@ -339,10 +339,10 @@ func testSlowAnswer(t *testing.T, with Make) {
 
 // testAskLeave: if a rank has left, questions have no result, and the error names the rank. The
 // communicator stays intact. A rank may leave while it answers.
-func testAskLeave(t *testing.T, with Make) {
+func testAskLeave(t *testing.T, with network) {
 	const ranks = 5
 	for leaver := range ranks - 1 {
-		t.Run(fmt.Sprint("leaver=", leaver), func(t *testing.T) {
+		with.run(t, fmt.Sprint("leaver=", leaver), func(t *testing.T) {
 			comms := join(t, with, ranks, runtime.Config{})
 			answering, closed := make(chan bool), make(chan bool)
 			for rank, c := range comms {
@@ -373,7 +373,7 @@ func testAskLeave(t *testing.T, with Make) {
 }
 
 // testAskClose: Close ends the calls of Ask.
-func testAskClose(t *testing.T, with Make) {
+func testAskClose(t *testing.T, with network) {
 	comms := join(t, with, 2, runtime.Config{})
 	free, asked := make(chan bool), make(chan error, 1)
 	answering := make(chan bool, 2)

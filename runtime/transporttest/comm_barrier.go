@@ -11,18 +11,21 @@ import (
 )
 
 // testBarrier counts in memory that all ranks see: no rank may leave before the last has entered.
-func testBarrier(t *testing.T, with Make, numbers []int) {
+func testBarrier(t *testing.T, with network) {
 	params := map[string][]schedule.Params{
 		"barrier/dissemination": {{}, {Degree: 2}, {Degree: 3}},
 		"barrier/exchange":      {{}, {Degree: 2}, {Degree: 3}},
 		"barrier/hsb":           {{}, {FanIn: 2, FanOut: 3}, {FanIn: 3, FanOut: 1}},
 	}
 	for name, variants := range params {
-		for _, p := range variants {
-			for _, ranks := range numbers {
+		if !with.has(name) {
+			continue
+		}
+		for _, p := range first(with.variants, variants...) {
+			for _, ranks := range with.barrier {
 				for _, hosts := range []int{0, (ranks + 2) / 3} {
 					p.Hosts = hosts
-					t.Run(fmt.Sprintf("%s/ranks=%d,degree=%d,fans=%d+%d,hosts=%d", name, ranks, p.Degree, p.FanIn, p.FanOut, hosts), func(t *testing.T) {
+					with.run(t, fmt.Sprintf("%s/ranks=%d,degree=%d,fans=%d+%d,hosts=%d", name, ranks, p.Degree, p.FanIn, p.FanOut, hosts), func(t *testing.T) {
 						countBarriers(t, join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: p}}}), 40)
 					})
 				}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,14 +16,37 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// content returns the n bytes of operation i, which all ranks can compute.
+// content returns the n bytes of operation i, which all ranks can compute. The caller must not
+// change them: short ones are a part of sample.
 func content(i uint64, n int) []byte {
-	words := rand.NewPCG(i, 0)
-	b := make([]byte, 0, n+8)
-	for len(b) < n {
-		b = binary.LittleEndian.AppendUint64(b, words.Uint64())
+	if n > maxSample/2 {
+		return random(i, n)
+	}
+	at := int(mixed(i+1) % (maxSample / 2))
+	return sample()[at:][:n:n]
+}
+
+const maxSample = 8 << 20
+
+// sample returns bytes in which no two stretches are alike.
+var sample = sync.OnceValue(func() []byte { return random(0, maxSample) })
+
+// random returns n bytes: the numbers of SplitMix64 from a start that depends on seed.
+func random(seed uint64, n int) []byte {
+	b := make([]byte, (n+7)&^7)
+	x := mixed(seed + 1)
+	for at := 0; at < len(b); at += 8 {
+		x += 0x9E3779B97F4A7C15
+		binary.LittleEndian.PutUint64(b[at:], mixed(x))
 	}
 	return b[:n:n]
+}
+
+// mixed returns a number of which every bit depends on every bit of x.
+func mixed(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
 }
 
 // ones is a page whose bits are all set.
@@ -48,21 +72,13 @@ func bcast(ctx context.Context, c *runtime.Comm, i uint64, buf []byte, root int)
 	return nil
 }
 
-func broadcasts(yield func(name string) bool) {
-	for _, a := range schedule.AlgorithmsOf(schedule.Bcast) {
-		if !yield(a.Name) {
-			return
-		}
-	}
-}
-
 var sizes = []int{0, 1, 7, 1000, 4099, 20000, 100000}
 
-func testBcast(t *testing.T, with Make, numbers []int) {
-	for name := range broadcasts {
-		for _, ranks := range numbers {
-			for _, hosts := range []int{0, (ranks + 1) / 2} {
-				t.Run(fmt.Sprintf("%s/ranks=%d,hosts=%d", name, ranks, hosts), func(t *testing.T) {
+func testBcast(t *testing.T, with network) {
+	for name := range with.broadcasts {
+		for _, ranks := range with.bcast {
+			for _, hosts := range first(with.variants, 0, (ranks+1)/2) {
+				with.run(t, fmt.Sprintf("%s/ranks=%d,hosts=%d", name, ranks, hosts), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
 						Algorithms: runtime.Algorithms{"bcast": {Name: name, Params: schedule.Params{Hosts: hosts}}},
 						Chunk:      3000, Repair: 2 * time.Millisecond,
@@ -89,20 +105,20 @@ func bcastSizes(ctx context.Context, c *runtime.Comm) error {
 
 // testBackToBack makes one rank after the other come late, held by a rank that is far ahead, while
 // the root continues. Nothing may be overwritten.
-func testBackToBack(t *testing.T, with Make) {
+func testBackToBack(t *testing.T, with network) {
 	const ranks, rounds = 5, 200
-	for name := range broadcasts {
-		t.Run(name, func(t *testing.T) {
+	for name := range with.broadcasts {
+		with.run(t, name, func(t *testing.T) {
 			comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 400, Repair: 2 * time.Millisecond})
 			random := rand.New(rand.NewPCG(1, 2))
-			busy := [ranks]int{}
-			for r := range busy {
-				busy[r] = random.IntN(4) * 20000
+			late := [ranks]time.Duration{}
+			for r := range late {
+				late[r] = time.Duration(random.IntN(4)) * 20 * time.Microsecond
 			}
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				buf := [1500]byte{}
 				for i := range uint64(rounds) {
-					content(i, busy[(c.Rank()+int(i/20))%ranks]) // work: this rank is late
+					time.Sleep(late[(c.Rank()+int(i/20))%ranks]) // its process computes
 					if err := bcast(ctx, c, i, buf[:i*7%1500], int(i/50)%ranks); err != nil {
 						return err
 					}
@@ -115,10 +131,11 @@ func testBackToBack(t *testing.T, with Make) {
 
 // testHeld: a root that is far ahead is held back. Its messages wait in buffers of fixed size, and
 // arrive complete when the others take them.
-func testHeld(t *testing.T, with Make) {
-	const n, rounds = 256 << 10, 120
+func testHeld(t *testing.T, with network) {
+	const rounds = 120
+	n := with.buffers(256 << 10)
 	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {
-		t.Run(name, func(t *testing.T) {
+		with.run(t, name, func(t *testing.T) {
 			comms := join(t, with, 2, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 			enter := signal()
 			go func() {
@@ -161,18 +178,18 @@ func stalledAt(c *runtime.Comm) uint64 {
 
 // testLarge broadcasts a message that is much larger than any buffer on the way. With
 // SCHEDGEN_HEAVY=1 the message has 1 GiB; a machine needs 6 GiB and half a minute for it.
-func testLarge(t *testing.T, with Make) {
-	n := heavy.Or(24<<20, 1<<30) + 13
+func testLarge(t *testing.T, with network) {
+	n := heavy.Or(with.buffers(24<<20), 1<<30) + 13
 	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		return bcast(ctx, c, 1, buffer(n), 1)
 	})
 }
 
-func testDelay(t *testing.T, with Make) {
+func testDelay(t *testing.T, with network) {
 	for _, policy := range []runtime.DelayPolicy{runtime.DelayNone, runtime.DelayFixed, runtime.DelayAdaptive, runtime.DelayRandomPeer} {
 		for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
-			t.Run(fmt.Sprintf("%v/%s", policy, name), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%v/%s", policy, name), func(t *testing.T) {
 				comms := join(t, with, 5, runtime.Config{
 					Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Delay: policy, RootDelay: 50 * time.Microsecond, Chunk: 500, Repair: 2 * time.Millisecond,
 				})

@@ -40,11 +40,11 @@ func waited(ctx context.Context, r *runtime.Request, err error) error {
 
 // testBelated: a rank that calls with a context that has ended fails the communicator at all ranks.
 // If it only missed that operation, it would mistake each later operation for the one before.
-func testBelated(t *testing.T, with Make) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
+func testBelated(t *testing.T, with network) {
 	for name, call := range operations {
-		t.Run(name, func(t *testing.T) {
+		with.run(t, name, func(t *testing.T) {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
 			comms := join(t, with, 3, runtime.Config{})
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {

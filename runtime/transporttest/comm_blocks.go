@@ -20,14 +20,14 @@ var blockLengths = []int{0, 1, 100, 3000, 70_000}
 
 // testBlocks moves blocks by every algorithm of every collective that moves more than one, and
 // compares every byte at every rank.
-func testBlocks(t *testing.T, with Make, sizes []int) {
+func testBlocks(t *testing.T, with network) {
 	for i, a := range schedule.Algorithms() {
-		for _, ranks := range inTurn(i, &a, sizes) {
+		for _, ranks := range with.inTurn(i, a.Name) {
 			row, _ := ir.CollectiveNamed(a.Collective)
 			if row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
 				roots, chunks := []int{0}, 1+ranks%3
 				if row.Rooted {
 					roots = []int{0, ranks - 1}
@@ -90,9 +90,9 @@ func moveBlocks(ctx context.Context, c *runtime.Comm, row *ir.Collective, round,
 
 // testBlockLengths: blocks of different lengths are a mismatch at every rank, and the error names
 // both calls. Buffers whose lengths do not make whole blocks are refused at the rank itself.
-func testBlockLengths(t *testing.T, with Make) {
+func testBlockLengths(t *testing.T, with network) {
 	for _, collective := range manyBlocks() {
-		t.Run(collective, func(t *testing.T) {
+		with.run(t, collective, func(t *testing.T) {
 			const ranks = 3
 			row, _ := ir.CollectiveNamed(collective)
 			comms := join(t, with, ranks, runtime.Config{})

@@ -18,10 +18,10 @@ import (
 var lengths = []int{0, 1, 503, 504, 505, 4099, 100000}
 
 // testBytes broadcasts every length from every root.
-func testBytes(t *testing.T, with Make) {
-	for name := range broadcasts {
+func testBytes(t *testing.T, with network) {
+	for name := range with.broadcasts {
 		for _, ranks := range []int{1, 2, 5} {
-			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				comms := join(t, with, ranks, runtime.Config{
 					Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 3000, Repair: 2 * time.Millisecond,
 				})
@@ -40,7 +40,7 @@ func testBytes(t *testing.T, with Make) {
 			})
 		}
 	}
-	t.Run("TooLarge", func(t *testing.T) { testBytesTooLarge(t, with) })
+	with.run(t, "TooLarge", func(t *testing.T) { testBytesTooLarge(t, with) })
 }
 
 // bcastBytes broadcasts content i and compares every byte at every rank.
@@ -58,7 +58,7 @@ func bcastBytes(ctx context.Context, c *runtime.Comm, i uint64, n int, buf []byt
 
 // testBytesTooLarge: a message beyond the limit is an error at every rank, and the next operation
 // works.
-func testBytesTooLarge(t *testing.T, with Make) {
+func testBytesTooLarge(t *testing.T, with network) {
 	const limit = 2000
 	comms := join(t, with, 3, runtime.Config{MaxBcast: limit})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {

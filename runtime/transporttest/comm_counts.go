@@ -43,7 +43,7 @@ func counted(row *ir.Collective, ranks, root, rank, round int, count func(block 
 
 // testBlockCounts moves blocks of different lengths, including empty and long ones, and compares
 // every byte at every rank.
-func testBlockCounts(t *testing.T, with Make) {
+func testBlockCounts(t *testing.T, with network) {
 	const ranks = 5
 	lengths := []int{0, 1, 100, 9000, 3, 0, 2000}
 	comms := join(t, with, ranks, runtime.Config{})
@@ -70,9 +70,9 @@ func testBlockCounts(t *testing.T, with Make) {
 
 // testBlockCountsDiffer: if two ranks give a block different lengths, all ranks fail, and the error
 // names both calls.
-func testBlockCountsDiffer(t *testing.T, with Make) {
+func testBlockCountsDiffer(t *testing.T, with network) {
 	for _, name := range manyBlocks() {
-		t.Run(name, func(t *testing.T) {
+		with.run(t, name, func(t *testing.T) {
 			const ranks, odd = 3, 1
 			row, _ := ir.CollectiveNamed(name)
 			comms := joinEach(t, with, ranks, func(int) runtime.Config { return runtime.Config{Stall: 20 * time.Millisecond} })

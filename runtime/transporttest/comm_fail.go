@@ -17,7 +17,7 @@ import (
 
 // testMismatch: ranks that call different things all get an error that says so, and none hangs,
 // even if no frame of the operation would show the difference.
-func testMismatch(t *testing.T, with Make) {
+func testMismatch(t *testing.T, with network) {
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	from := func(n, root int) func(ctx context.Context, c *runtime.Comm) error {
 		return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buffer(n), root) }
@@ -31,7 +31,7 @@ func testMismatch(t *testing.T, with Make) {
 	}
 	for name, calls := range cases {
 		for _, ranks := range []int{2, 5} {
-			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})
 				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					if err := calls[min(1, c.Rank())](ctx, c); err != nil {
@@ -47,7 +47,7 @@ func testMismatch(t *testing.T, with Make) {
 			})
 		}
 	}
-	t.Run("algorithm", func(t *testing.T) {
+	with.run(t, "algorithm", func(t *testing.T) {
 		comms := joinEach(t, with, 3, func(rank int) runtime.Config {
 			return runtime.Config{
 				Stall:      20 * time.Millisecond,
@@ -79,7 +79,7 @@ func requireFailed(t *testing.T, errs []error, target error) {
 
 // testCancel: a cancelled call names the ranks that it waited for, and fails the communicator at
 // all ranks.
-func testCancel(t *testing.T, with Make) {
+func testCancel(t *testing.T, with network) {
 	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -102,14 +102,10 @@ func testCancel(t *testing.T, with Make) {
 }
 
 // testCrash: a rank that is gone without a goodbye fails all others.
-func testCrash(t *testing.T, with Make) {
+func testCrash(t *testing.T, with network) {
 	for _, ranks := range []int{2, 3, 6} {
-		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
-			comms := join(t, func(t testing.TB, size int) []wire.Transport {
-				ts := with(t, size)
-				ts[size-1] = mortal{ts[size-1]}
-				return ts
-			}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+		with.run(t, fmt.Sprint("ranks=", ranks), func(t *testing.T) {
+			comms := join(t, mortals(with, ranks-1), ranks, runtime.Config{Stall: 20 * time.Millisecond})
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 			require.NoError(t, comms[ranks-1].Close())
 			errs := each(t, comms[:ranks-1], func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
@@ -130,7 +126,7 @@ func (m mortal) Put(to int, f *wire.Frame) {
 func (m mortal) Close(bool, time.Duration) error { return m.Transport.Close(false, 0) }
 
 // testLeave: a rank that closes is missed only by operations that start later.
-func testLeave(t *testing.T, with Make) {
+func testLeave(t *testing.T, with network) {
 	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
 	// A rank that is gone counts as lost if it was never heard of. The barrier makes all ranks
 	// known to each other.
@@ -154,10 +150,10 @@ func testLeave(t *testing.T, with Make) {
 
 // testFarewell: a rank may close as soon as its last operation returns. This holds even if others
 // still put to it what it has by multicast, on connections that they have yet to open.
-func testFarewell(t *testing.T, with Make) {
-	for name := range broadcasts {
+func testFarewell(t *testing.T, with network) {
+	for name := range with.broadcasts {
 		for _, hosts := range []int{0, 2} {
-			t.Run(fmt.Sprintf("%s/hosts=%d", name, hosts), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/hosts=%d", name, hosts), func(t *testing.T) {
 				comms := join(t, with, 6, runtime.Config{
 					Algorithms: runtime.Algorithms{"bcast": {Name: name, Params: schedule.Params{Hosts: hosts}}}, Repair: 2 * time.Millisecond,
 				})
@@ -173,7 +169,7 @@ func testFarewell(t *testing.T, with Make) {
 }
 
 // testClose: Close ends running calls, and may be called twice.
-func testClose(t *testing.T, with Make) {
+func testClose(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	errs := result()
 	go func() {
@@ -201,7 +197,7 @@ func testClose(t *testing.T, with Make) {
 }
 
 // testRefused: a call with invalid arguments does nothing.
-func testRefused(t *testing.T, with Make) {
+func testRefused(t *testing.T, with network) {
 	comms := join(t, with, 2, runtime.Config{})
 	require.ErrorIs(t, comms[0].Bcast(t.Context(), nil, 2), runtime.ErrInput)
 	require.ErrorIs(t, comms[0].Bcast(t.Context(), nil, -1), runtime.ErrInput)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // overlays are the rootless algorithms. Without multicast, the messages of the last go by puts.
@@ -26,8 +25,8 @@ func rootlessBy(name string) runtime.Config {
 
 // putOrMulticast returns a test that runs twice: with rootless messages that are put along an
 // overlay, and with multicast ones.
-func putOrMulticast(run func(t *testing.T, with Make, cfg runtime.Config)) func(t *testing.T, with Make) {
-	return func(t *testing.T, with Make) {
+func putOrMulticast(run func(t *testing.T, with network, cfg runtime.Config)) func(t *testing.T, with network) {
+	return func(t *testing.T, with network) {
 		for _, name := range []string{"anycast/skip-ring", spreads} {
 			t.Run(name, func(t *testing.T) { run(t, with, rootlessBy(name)) })
 		}
@@ -35,10 +34,10 @@ func putOrMulticast(run func(t *testing.T, with Make, cfg runtime.Config)) func(
 }
 
 // testFlush: if all ranks flush before they take, they find all messages without waiting.
-func testFlush(t *testing.T, with Make) {
+func testFlush(t *testing.T, with network) {
 	for _, name := range overlays {
 		for _, ranks := range []int{1, 2, 3, 5, 8, 9} {
-			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				const messages = 4
 				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}, PublishWindow: messages})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -82,10 +81,10 @@ func flushAndTake(ctx context.Context, c *runtime.Comm, messages int) error {
 
 // testSlowReader: a process that takes nothing makes each publisher wait once its window is full.
 // It delays neither the others' messages, nor operations, nor Flush.
-func testSlowReader(t *testing.T, with Make, cfg runtime.Config) {
+func testSlowReader(t *testing.T, with network, cfg runtime.Config) {
 	const window = 5
 	for _, ranks := range []int{3, 6} {
-		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
+		with.run(t, fmt.Sprint("ranks=", ranks), func(t *testing.T) {
 			cfg := cfg
 			cfg.PublishWindow = window
 			comms := join(t, with, ranks, cfg)
@@ -140,15 +139,11 @@ func expected(rank, each int) int {
 
 // testFlushDeath: a flush that waits for a rank that dies fails at all ranks, with its name in the
 // error.
-func testFlushDeath(t *testing.T, with Make, cfg runtime.Config) {
+func testFlushDeath(t *testing.T, with network, cfg runtime.Config) {
 	for _, ranks := range []int{2, 3, 5, 8} {
 		for dead := range ranks {
-			t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
-				comms := join(t, func(t testing.TB, size int) []wire.Transport {
-					ts := with(t, size)
-					ts[dead] = mortal{ts[dead]}
-					return ts
-				}, ranks, cfg)
+			with.run(t, fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
+				comms := join(t, mortals(with, dead), ranks, cfg)
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					if c.Rank() == dead {
@@ -177,7 +172,7 @@ func testFlushDeath(t *testing.T, with Make, cfg runtime.Config) {
 
 // testLeftAmongMulticasts: no multicast needs a rank that has left, wherever it stood in the trees
 // of acknowledgements. All ranks get a message that a rank publishes before it leaves.
-func testLeftAmongMulticasts(t *testing.T, with Make) {
+func testLeftAmongMulticasts(t *testing.T, with network) {
 	stay := slices.Clone(join(t, with, 9, rootlessBy(spreads)))
 	for round, leaves := range []int{4, 6, 0, 5} { // first inner ranks of rank 0's tree
 		at := slices.IndexFunc(stay, func(c *runtime.Comm) bool { return c.Rank() == leaves })
@@ -205,7 +200,7 @@ func testLeftAmongMulticasts(t *testing.T, with Make) {
 // testRelayLeft: if a rank that must pass a message on has left, publishing the message is an error
 // at all ranks. Nothing is lost in silence. Messages that were passed on before can still be
 // flushed.
-func testRelayLeft(t *testing.T, with Make) {
+func testRelayLeft(t *testing.T, with network) {
 	const ranks, relay, behind = 5, 2, 3 // in the skip ring, for messages of rank 0
 	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: "anycast/skip-ring"}}})
 	require.NoError(t, comms[0].Publish(t.Context(), []byte("first")))

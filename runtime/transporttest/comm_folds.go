@@ -15,7 +15,7 @@ import (
 
 // foldLengths are numbers of elements in a block: none, fewer than chunks, and numbers for which
 // blocks are copied, lent and cut.
-var foldLengths = []int{0, 1, 13, 400, 9000, 40_000}
+var foldLengths = []int{0, 1, 13, 400, 9000, 20_000}
 
 // sum adds numbers of 8 bytes.
 var sum = &runtime.Fold{Name: "sum of uint64", Element: 8, Commutes: true, Kernel: func(dst, a, b []byte) {
@@ -26,14 +26,14 @@ var sum = &runtime.Fold{Name: "sum of uint64", Element: 8, Commutes: true, Kerne
 
 // testFolds folds by every algorithm, in separate buffers and in place, and compares every byte at
 // every rank.
-func testFolds(t *testing.T, with Make, sizes []int) {
+func testFolds(t *testing.T, with network) {
 	for i, a := range schedule.Algorithms() {
 		row := a.Row()
-		for _, ranks := range inTurn(i, &a, sizes) {
+		for _, ranks := range with.inTurn(i, a.Name) {
 			if row.Inputs == nil {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {
 				roots := []int{0}
 				if row.Rooted {
 					roots = []int{0, ranks - 1}

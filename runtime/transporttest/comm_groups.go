@@ -23,8 +23,8 @@ func multicasting() runtime.Config {
 }
 
 // grouping skips the test if transports have only the group of all ranks.
-func grouping(t *testing.T, with Make) {
-	trs := with(t, 2)
+func grouping(t *testing.T, with network) {
+	trs := with.make(t, 2)
 	groups := true
 	for _, tr := range trs {
 		g, ok := tr.(wire.Groups)
@@ -47,10 +47,11 @@ func grouping(t *testing.T, with Make) {
 
 // testGroups: the ranks of one half hear nothing of the broadcasts of the other half, even if that
 // is split again, and even if all ranks are members once more.
-func testGroups(t *testing.T, with Make) {
+func testGroups(t *testing.T, with network) {
 	grouping(t, with)
-	net := &overheard{with: with}
-	comms := join(t, net.transports, 6, multicasting())
+	net := &overheard{make: with.make}
+	with.make = net.transports
+	comms := join(t, with, 6, multicasting())
 	halves := divide(t, comms, parity, identity)
 	quarters := divide(t, present([]*runtime.Comm{halves[0], halves[2], halves[4]}), func(rank int) int { return min(rank, 1) }, identity)
 	twins := divide(t, comms, constant, identity)
@@ -80,7 +81,7 @@ func testGroups(t *testing.T, with Make) {
 
 // overheard makes transports that count the datagrams that are offered to their ranks.
 type overheard struct {
-	with  Make
+	make  Make
 	ranks []*listener
 }
 
@@ -93,7 +94,7 @@ type listener struct {
 }
 
 func (o *overheard) transports(t testing.TB, size int) []wire.Transport {
-	ts := o.with(t, size)
+	ts := o.make(t, size)
 	for i, tr := range ts {
 		l := &listener{Transport: tr, Groups: tr.(wire.Groups)}
 		for comm := range l.heard {
@@ -142,7 +143,7 @@ func (o *overheard) silent(t testing.TB, members, others []*runtime.Comm) {
 }
 
 // testManyGroups keeps a hundred communicators open at once.
-func testManyGroups(t *testing.T, with Make) {
+func testManyGroups(t *testing.T, with network) {
 	grouping(t, with)
 	comms := join(t, with, 4, multicasting())
 	var open [][]*runtime.Comm
@@ -169,12 +170,13 @@ func testManyGroups(t *testing.T, with Make) {
 
 // testGroupOfHeir: the successor of a communicator keeps its group, and a rank that has left it
 // hears nothing more.
-func testGroupOfHeir(t *testing.T, with Make) {
+func testGroupOfHeir(t *testing.T, with network) {
 	grouping(t, with)
 	const gone = 4
-	net, cfg := &overheard{with: with}, multicasting()
+	net, cfg := &overheard{make: with.make}, multicasting()
+	with.make = net.transports
 	cfg.Stall = 20 * time.Millisecond
-	comms := join(t, net.transports, 6, cfg)
+	comms := join(t, with, 6, cfg)
 	halves := divide(t, comms, parity, identity)
 	left, group := []*runtime.Comm{halves[0], halves[2]}, halves[gone].State().Group
 	require.NotEmpty(t, group)

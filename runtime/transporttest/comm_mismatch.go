@@ -165,7 +165,7 @@ func star(ranks int, odd bool) (*machine.Schedule, error) {
 
 // testMismatchTold: if a rank differs from the others, all ranks get the same error, which contains
 // the calls of both sides.
-func testMismatchTold(t *testing.T, with Make, ranks, odd int, m *mismatch) {
+func testMismatchTold(t *testing.T, with network, ranks, odd int, m *mismatch) {
 	comms := joinEach(t, with, ranks, func(rank int) runtime.Config {
 		cfg := m.cfg(rank == odd)
 		cfg.Stall = 20 * time.Millisecond

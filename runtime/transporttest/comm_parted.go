@@ -57,17 +57,11 @@ var partings = []parting{
 // beside the flag, by a ring or lent, and in chunks.
 var partedSizes = []int{2, 1000, 64 << 10, 1 << 20}
 
-// CommParted is the part of CommItself with ranks whose calls differ once.
-func CommParted(t *testing.T, with Make) {
-	testParted(t, with)
-	t.Run("always", func(t *testing.T) { testRootsAlways(t, with) })
-}
-
 // testSplitParted: ranks whose calls differ in a duplicated communicator fail too, and the original
 // communicator continues.
-func testSplitParted(t *testing.T, with Make) {
+func testSplitParted(t *testing.T, with network) {
 	for _, bytes := range partedSizes {
-		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
+		with.run(t, fmt.Sprintf("%dB", bytes), func(t *testing.T) {
 			comms := join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond})
 			apart := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
 			requirePart(t, apart, 0, func(rank int) call { return bcastOf(bytes, rank) })
@@ -80,11 +74,11 @@ func testSplitParted(t *testing.T, with Make) {
 // it, even if the call has returned everywhere. All errors name the call. A root waits for no rank,
 // so it learns of the difference only later. Without SCHEDGEN_HEAVY, the odd rank and the number of
 // earlier calls rotate.
-func testParted(t *testing.T, with Make) {
+func testParted(t *testing.T, with network) {
 	for _, ranks := range []int{2, 3, 5} {
 		for j, p := range partings {
 			for k, bytes := range partedSizes {
-				t.Run(fmt.Sprintf("%s/ranks=%d/%dB", p.name, ranks, bytes), func(t *testing.T) {
+				with.run(t, fmt.Sprintf("%s/ranks=%d/%dB", p.name, ranks, bytes), func(t *testing.T) {
 					for _, i := range heavy.Or([]int{ranks + j + k}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 						testPartedOnce(t, with, ranks, (1+i)%ranks, i%3, func(rank, odd int) call { return p.call(rank, odd, bytes) })
 					}
@@ -92,13 +86,14 @@ func testParted(t *testing.T, with Make) {
 			}
 		}
 	}
+	t.Run("always", func(t *testing.T) { testRootsAlways(t, with) })
 }
 
 // testRootsAlways: if every rank takes itself for the root of every broadcast, no rank waits for
 // another, and they find the error nevertheless.
-func testRootsAlways(t *testing.T, with Make) {
+func testRootsAlways(t *testing.T, with network) {
 	for _, bytes := range partedSizes {
-		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
+		with.run(t, fmt.Sprintf("%dB", bytes), func(t *testing.T) {
 			errs := each(t, join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond}), func(ctx context.Context, c *runtime.Comm) error {
 				return untilFailed(ctx, c, bcastOf(bytes, c.Rank()))
 			})
@@ -108,7 +103,7 @@ func testRootsAlways(t *testing.T, with Make) {
 }
 
 // testPartedOnce makes before equal calls, then one call that differs, and then barriers.
-func testPartedOnce(t *testing.T, with Make, ranks, odd, before int, calls func(rank, odd int) call) {
+func testPartedOnce(t *testing.T, with network, ranks, odd, before int, calls func(rank, odd int) call) {
 	t.Helper()
 	comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})
 	requirePart(t, comms, before, func(rank int) call { return calls(rank, odd) })

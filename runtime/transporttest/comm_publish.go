@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testAnycast makes all ranks publish at the same time.
-func testAnycast(t *testing.T, with Make, numbers []int) {
+func testAnycast(t *testing.T, with network) {
 	for _, name := range overlays {
-		for _, ranks := range numbers {
+		if !with.has(name) {
+			continue
+		}
+		for _, ranks := range with.anycast {
 			for _, window := range []int{1, 3, 64} {
-				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
+				with.run(t, fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
 						Algorithms: runtime.Algorithms{"anycast": {Name: name}}, PublishWindow: window, PublishBytes: 4000, MaxMessage: 9000,
 						Repair: 2 * time.Millisecond, // a window of one message reveals a loss only by timeouts
@@ -64,7 +66,7 @@ func letter(origin int, seq uint64) []byte {
 }
 
 // testMixed runs collective operations beside rootless messages.
-func testMixed(t *testing.T, with Make) {
+func testMixed(t *testing.T, with network) {
 	comms := join(t, with, 6, runtime.Config{PublishWindow: 4, Chunk: 2000})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		err := together(ctx,
@@ -102,7 +104,11 @@ func bcastsAndBarriers(ctx context.Context, c *runtime.Comm, rounds int) error {
 
 // testWindow: a rank that takes no messages stops a publisher, but not the communicator, and memory
 // stays bounded.
-func testWindow(t *testing.T, with Make, cfg runtime.Config) {
+func testWindow(t *testing.T, with network, cfg runtime.Config) {
+	with.bubble(t, func(t *testing.T) { testFullWindow(t, with, cfg) })
+}
+
+func testFullWindow(t *testing.T, with network, cfg runtime.Config) {
 	cfg.PublishWindow = 5
 	comms := join(t, with, 3, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -159,10 +165,10 @@ func together(ctx context.Context, fs ...func(ctx context.Context) error) error 
 
 // testForsaken: a rank that waits for messages gets an error when the others have left, whether
 // they left before or after it began to wait. It first gets the messages that they have published.
-func testForsaken(t *testing.T, with Make, cfg runtime.Config) {
+func testForsaken(t *testing.T, with network, cfg runtime.Config) {
 	for _, ranks := range []int{2, 3, 6, 19} {
 		for _, early := range []bool{false, true} {
-			t.Run(fmt.Sprintf("ranks=%d,early=%t", ranks, early), func(t *testing.T) {
+			with.run(t, fmt.Sprintf("ranks=%d,early=%t", ranks, early), func(t *testing.T) {
 				comms := join(t, with, ranks, cfg)
 				last := comms[ranks-1]
 				require.NoError(t, comms[0].Publish(t.Context(), []byte("last words")))
@@ -195,14 +201,10 @@ func testForsaken(t *testing.T, with Make, cfg runtime.Config) {
 
 // testBereft: all ranks that only wait for messages learn that one of them has died, although no
 // rank has sent it anything.
-func testBereft(t *testing.T, with Make, cfg runtime.Config) {
+func testBereft(t *testing.T, with network, cfg runtime.Config) {
 	for ranks, dead := range map[int]int{2: 1, 3: 0, 6: 5} {
-		t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
-			comms := join(t, func(t testing.TB, size int) []wire.Transport {
-				ts := with(t, size)
-				ts[dead] = mortal{ts[dead]}
-				return ts
-			}, ranks, cfg)
+		with.run(t, fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
+			comms := join(t, mortals(with, dead), ranks, cfg)
 			dying := result()
 			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				if c.Rank() == dead {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,8 +15,8 @@ import (
 )
 
 // putters are the broadcasts that use only puts.
-func putters(yield func(name string) bool) {
-	for name := range broadcasts {
+func (s *scope) putters(yield func(name string) bool) {
+	for name := range s.broadcasts {
 		spec, err := schedule.New(name, schedule.Params{Ranks: 2})
 		if err == nil && !spec.Header().Recovers && !yield(name) {
 			return
@@ -26,12 +27,12 @@ func putters(yield func(name string) bool) {
 // testPuts broadcasts messages of all lengths from all ranks by puts. No rank waits for the others,
 // and one after the other is late. A message must stay until all ranks have it, whatever way it
 // takes.
-func testPuts(t *testing.T, with Make, numbers []int) {
+func testPuts(t *testing.T, with network) {
 	lengths := []int{0, 2, 48, 49, 2 << 10, 5000, 9000, 20000, 64 << 10, 300000, 700000}
 	rounds := heavy.Or(60, 100)
-	for name := range putters {
-		for _, ranks := range numbers {
-			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+	for name := range with.putters {
+		for _, ranks := range with.puts {
+			with.run(t, fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					buf := buffer(lengths[len(lengths)-1])
@@ -42,7 +43,7 @@ func testPuts(t *testing.T, with Make, numbers []int) {
 							n %= 5
 						}
 						if c.Rank() == late {
-							content(i, 20000) // work
+							time.Sleep(20 * time.Microsecond) // its process computes
 						}
 						if err := bcast(ctx, c, i, buf[:lengths[n]], root); err != nil {
 							return err
@@ -57,10 +58,10 @@ func testPuts(t *testing.T, with Make, numbers []int) {
 
 // testLent: a buffer that a rank is about to lend, or has lent, belongs to the rank again when its
 // call has been cancelled, and all ranks get that error.
-func testLent(t *testing.T, with Make) {
+func testLent(t *testing.T, with network) {
 	const n = 256 << 10
-	for name := range putters {
-		t.Run(name, func(t *testing.T) {
+	for name := range with.putters {
+		with.run(t, name, func(t *testing.T) {
 			comms := join(t, with, 3, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 			given := signal()
 			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {

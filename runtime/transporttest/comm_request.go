@@ -13,20 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testRequests makes every rank start the same operations, from several roots, each rank in its own
 // way. Some ranks start all operations and then wait in any order, some wait for each one, some
 // have a few open, some call instead, and one is late. Rootless messages are sent beside them.
-func testRequests(t *testing.T, with Make) {
+func testRequests(t *testing.T, with network) {
 	algorithms := []string{""}
-	for name := range broadcasts {
+	for name := range with.broadcasts {
 		algorithms = append(algorithms, name)
 	}
 	for i, name := range algorithms {
 		ranks := []int{1, 2, 3, 5, 8}[i%5]
-		t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+		with.run(t, fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 			comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 3000, Repair: 2 * time.Millisecond})
 			plays := script(uint64(i), ranks, 60)
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -74,7 +73,7 @@ type started struct {
 func (p *player) run() error {
 	rank := p.c.Rank()
 	if rank == 2 {
-		content(0, 3<<20) // work: this rank is late
+		time.Sleep(3 * time.Millisecond) // its process computes
 	}
 	width := []int{len(p.plays), 1, 3, 12, 2}[rank%5]
 	expected := 0
@@ -153,7 +152,7 @@ func (p *player) finish(k int) error {
 }
 
 // testRequestDone: a request ends without a waiter, and any number of goroutines may wait for it.
-func testRequestDone(t *testing.T, with Make) {
+func testRequestDone(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		want := content(1, 20000)
@@ -189,7 +188,7 @@ func testRequestDone(t *testing.T, with Make) {
 }
 
 // testRequestWait: a cancelled wait does not affect the request.
-func testRequestWait(t *testing.T, with Make) {
+func testRequestWait(t *testing.T, with network) {
 	comms := join(t, with, 2, runtime.Config{})
 	req, err := comms[0].StartBarrier(t.Context())
 	require.NoError(t, err)
@@ -206,7 +205,7 @@ func testRequestWait(t *testing.T, with Make) {
 
 // testRequestContext: the end of a request's context fails the communicator at all ranks, with or
 // without a waiter, and each open request has its own error.
-func testRequestContext(t *testing.T, with Make) {
+func testRequestContext(t *testing.T, with network) {
 	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -239,7 +238,7 @@ func testRequestContext(t *testing.T, with Make) {
 }
 
 // testRequestClose: Close ends open requests, including queued ones, and returns their buffers.
-func testRequestClose(t *testing.T, with Make) {
+func testRequestClose(t *testing.T, with network) {
 	comms := join(t, with, 2, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	var reqs []*runtime.Request
@@ -266,13 +265,9 @@ func testRequestClose(t *testing.T, with Make) {
 }
 
 // testRequestCrash: a rank that is gone without a goodbye fails the open requests of all others.
-func testRequestCrash(t *testing.T, with Make) {
+func testRequestCrash(t *testing.T, with network) {
 	const ranks = 4
-	comms := join(t, func(t testing.TB, size int) []wire.Transport {
-		ts := with(t, size)
-		ts[size-1] = mortal{ts[size-1]}
-		return ts
-	}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+	comms := join(t, mortals(with, ranks-1), ranks, runtime.Config{Stall: 20 * time.Millisecond})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	require.NoError(t, comms[ranks-1].Close())
 	errs := each(t, comms[:ranks-1], func(ctx context.Context, c *runtime.Comm) error {

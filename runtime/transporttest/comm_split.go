@@ -10,48 +10,66 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
 
 // Split tests several communicators over the same transports: Split and Dup, and that no
 // communicator delays, fails or ends another.
-func Split(t *testing.T, with Make) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Make)
-	}{
-		{"Parity", testParity},
-		{"Order", testSplitOrder},
-		{"Undefined", testUndefined},
-		{"Nested", testNested},
-		{"Dup", testDup},
-		{"Hosts", testSplitHosts},
-		{"AtOnce", testAtOnce},
-		{"Late", testLateApart},
-		{"Anycast", testAnycastApart},
-		{"Reuse", testReuse},
-		{"TooMany", testTooMany},
-		{"Overlapping", testOverlapping},
-		{"Crossed", testCrossed},
-		{"CloseOrder", testCloseOrder},
-		{"CloseChild", testCloseChild},
-		{"Cancel", testCancelApart},
-		{"CancelSplit", testCancelSplit},
-		{"Mismatch", testSplitMismatch},
-		{"Parted", testSplitParted},
-		{"Crash", testCrashApart},
-		{"Windows", testWindowsApart},
-		{"WindowsOfHeirs", testWindowsOfHeirs},
-		{"WindowsAgain", testWindowsAgain},
-		{"WindowsMismatch", testWindowsMismatch},
-		{"WindowsLent", testWindowsLent},
-		{"Groups", testGroups},
-		{"ManyGroups", testManyGroups},
-		{"GroupOfHeir", testGroupOfHeir},
-	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+func Split(t *testing.T, with Make) { network{with, false, &fewScope}.pass(t, apart, splitOnce) }
+
+// SplitVirtual is Split in virtual time, as [CommVirtual].
+func SplitVirtual(t *testing.T, with Make) {
+	network{with, true, &fewScope}.pass(t, apart, splitOnce)
+}
+
+// SplitDaily is Split in the stage [heavy.Transports], and otherwise the part of it that depends on
+// the transport.
+func SplitDaily(t *testing.T, with Make) {
+	if heavy.Transports.Runs() {
+		Split(t, with)
+	} else {
+		network{with, false, &carriedScope}.pass(t, apart)
 	}
+}
+
+// apart are the tests of what transports do for several communicators: lanes that do not hold each
+// other up (AtOnce, Late), numbers that are used again (Reuse), ends of ranks with several
+// communicators (Crash), windows and multicast groups.
+var apart = []commTest{
+	whole("AtOnce", testAtOnce),
+	{"Late", testLateApart},
+	whole("Reuse", testReuse),
+	whole("Crash", testCrashApart),
+	whole("Windows", testWindowsApart),
+	whole("WindowsOfHeirs", testWindowsOfHeirs),
+	whole("WindowsAgain", testWindowsAgain),
+	whole("WindowsLent", testWindowsLent),
+	whole("Groups", testGroups),
+	whole("ManyGroups", testManyGroups),
+	whole("GroupOfHeir", testGroupOfHeir),
+}
+
+// splitOnce are the tests of rules of the protocol, as once.
+var splitOnce = []commTest{
+	{"Parity", testParity},
+	whole("Order", testSplitOrder),
+	whole("Undefined", testUndefined),
+	whole("Nested", testNested),
+	whole("Dup", testDup),
+	whole("Hosts", testSplitHosts),
+	whole("Anycast", testAnycastApart),
+	whole("TooMany", testTooMany),
+	whole("Overlapping", testOverlapping),
+	whole("Crossed", testCrossed),
+	{"CloseOrder", testCloseOrder},
+	whole("CloseChild", testCloseChild),
+	whole("Cancel", testCancelApart),
+	whole("CancelSplit", testCancelSplit),
+	whole("Mismatch", testSplitMismatch),
+	{"Parted", testSplitParted},
+	{"WindowsMismatch", testWindowsMismatch},
 }
 
 // splits are sizes of communicators to split.
@@ -104,9 +122,9 @@ func work(ctx context.Context, c *runtime.Comm) error {
 	return c.Barrier(ctx)
 }
 
-func testParity(t *testing.T, with Make) {
+func testParity(t *testing.T, with network) {
 	for _, size := range splits {
-		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
+		with.run(t, fmt.Sprint("ranks=", size), func(t *testing.T) {
 			comms := join(t, with, size, runtime.Config{Chunk: 3000})
 			children := divide(t, comms, parity, identity)
 			for rank, c := range children {
@@ -120,7 +138,7 @@ func testParity(t *testing.T, with Make) {
 }
 
 // testSplitOrder: members are in the order of their keys, and of their ranks if the keys are equal.
-func testSplitOrder(t *testing.T, with Make) {
+func testSplitOrder(t *testing.T, with network) {
 	comms := join(t, with, 7, runtime.Config{})
 	for _, test := range []struct {
 		key  func(rank int) int
@@ -138,7 +156,7 @@ func testSplitOrder(t *testing.T, with Make) {
 	}
 }
 
-func testUndefined(t *testing.T, with Make) {
+func testUndefined(t *testing.T, with network) {
 	comms := join(t, with, 5, runtime.Config{})
 	// 3 and 4 are alone
 	children := divide(t, comms, func(rank int) int { return max(runtime.Undefined, rank-3) }, identity)
@@ -153,7 +171,7 @@ func testUndefined(t *testing.T, with Make) {
 }
 
 // testNested splits the results of Split again, by halves, down to single ranks.
-func testNested(t *testing.T, with Make) {
+func testNested(t *testing.T, with network) {
 	comms := join(t, with, 6, runtime.Config{Chunk: 3000})
 	split := func(of []*runtime.Comm) []*runtime.Comm {
 		return derive(t, of, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) {
@@ -171,7 +189,7 @@ func testNested(t *testing.T, with Make) {
 	}
 }
 
-func testDup(t *testing.T, with Make) {
+func testDup(t *testing.T, with network) {
 	comms := join(t, with, 5, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb"}}})
 	twins := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
 	for rank, c := range twins {
@@ -183,7 +201,7 @@ func testDup(t *testing.T, with Make) {
 }
 
 // testSplitHosts: the hosts in Config refer to the ranks of the first communicator.
-func testSplitHosts(t *testing.T, with Make) {
+func testSplitHosts(t *testing.T, with network) {
 	p := schedule.Params{Hosts: 5}
 	cfg := runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: p}, "bcast": {Name: "bcast/chain", Params: p}}}
 	comms := join(t, with, 5, cfg)
@@ -192,7 +210,7 @@ func testSplitHosts(t *testing.T, with Make) {
 }
 
 // testAtOnce runs collectives of parents and children at the same time, each in its own goroutine.
-func testAtOnce(t *testing.T, with Make) {
+func testAtOnce(t *testing.T, with network) {
 	comms := join(t, with, 7, runtime.Config{Chunk: 3000})
 	halves := divide(t, comms, parity, identity)
 	twins := divide(t, comms, constant, func(rank int) int { return -rank })
@@ -206,9 +224,9 @@ func testAtOnce(t *testing.T, with Make) {
 
 // testLateApart: chunks for a rank that is late for one communicator's operation wait for it, and
 // do not delay the other communicator.
-func testLateApart(t *testing.T, with Make) {
-	for name := range broadcasts {
-		t.Run(name, func(t *testing.T) {
+func testLateApart(t *testing.T, with network) {
+	for name := range with.broadcasts {
+		with.run(t, name, func(t *testing.T) {
 			comms := join(t, with, 3, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Repair: 2 * time.Millisecond})
 			twins := divide(t, comms, constant, identity)
 			late := signal()
@@ -248,7 +266,7 @@ func testLateApart(t *testing.T, with Make) {
 }
 
 // testAnycastApart: rootless messages stay in their communicator.
-func testAnycastApart(t *testing.T, with Make) {
+func testAnycastApart(t *testing.T, with network) {
 	comms := join(t, with, 6, runtime.Config{PublishWindow: 3})
 	children := divide(t, comms, parity, identity)
 	for i, list := range [][]*runtime.Comm{comms, children} {
@@ -277,7 +295,7 @@ func testAnycastApart(t *testing.T, with Make) {
 }
 
 // testReuse makes more communicators in turn than there are numbers.
-func testReuse(t *testing.T, with Make) {
+func testReuse(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		for i := range 300 {
@@ -299,7 +317,7 @@ func testReuse(t *testing.T, with Make) {
 
 // testTooMany: when a rank of a new communicator has no free number, all ranks get the same error
 // and continue.
-func testTooMany(t *testing.T, with Make) {
+func testTooMany(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	pairs := 0
 	for ; pairs < 255; pairs++ {
@@ -321,7 +339,7 @@ func testTooMany(t *testing.T, with Make) {
 
 // testOverlapping splits overlapping communicators at the same time. The order differs between
 // ranks where it may.
-func testOverlapping(t *testing.T, with Make) {
+func testOverlapping(t *testing.T, with network) {
 	const size = 6
 	comms := join(t, with, size, runtime.Config{})
 	parents := [][]*runtime.Comm{
@@ -344,7 +362,7 @@ func testOverlapping(t *testing.T, with Make) {
 
 // testCrossed: a rank may be inside two Splits at once that another rank calls one after the other,
 // in either order.
-func testCrossed(t *testing.T, with Make) {
+func testCrossed(t *testing.T, with network) {
 	comms := join(t, with, 3, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
 	split := func(c *runtime.Comm) func(ctx context.Context) error {

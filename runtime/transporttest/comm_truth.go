@@ -11,21 +11,20 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testTruth: all ranks get the same reason, even if every rank closes its communicator as soon as
 // it knows the reason, and so before others have heard of it.
-func testTruth(t *testing.T, with Make) {
+func testTruth(t *testing.T, with network) {
 	for _, ranks := range heavy.Or([]int{2, 5}, []int{2, 3, 5, 8}) {
 		odd := ranks / 2
 		for _, m := range mismatches(ranks, odd) {
-			t.Run(fmt.Sprintf("%s/ranks=%d", m.name, ranks), func(t *testing.T) { testMismatchTold(t, with, ranks, odd, &m) })
+			with.run(t, fmt.Sprintf("%s/ranks=%d", m.name, ranks), func(t *testing.T) { testMismatchTold(t, with, ranks, odd, &m) })
 		}
-		t.Run(fmt.Sprintf("death/ranks=%d", ranks), func(t *testing.T) { testDeathTold(t, with, ranks, odd) })
+		with.run(t, fmt.Sprintf("death/ranks=%d", ranks), func(t *testing.T) { testDeathTold(t, with, ranks, odd) })
 	}
 	for name, ranks := range map[string]int{"barrier/dissemination": 5, "barrier/hsb": 8} {
-		t.Run(fmt.Sprintf("deadline/%s/ranks=%d", name, ranks), func(t *testing.T) { testLateNamed(t, with, ranks, ranks/2, name) })
+		with.run(t, fmt.Sprintf("deadline/%s/ranks=%d", name, ranks), func(t *testing.T) { testLateNamed(t, with, ranks, ranks/2, name) })
 	}
 }
 
@@ -38,12 +37,8 @@ func untilFailed(ctx context.Context, c *runtime.Comm, call func(ctx context.Con
 }
 
 // testDeathTold: all survivors name the dead rank, and no other.
-func testDeathTold(t *testing.T, with Make, ranks, dead int) {
-	comms := join(t, func(t testing.TB, size int) []wire.Transport {
-		ts := with(t, size)
-		ts[dead] = mortal{ts[dead]}
-		return ts
-	}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+func testDeathTold(t *testing.T, with network, ranks, dead int) {
+	comms := join(t, mortals(with, dead), ranks, runtime.Config{Stall: 20 * time.Millisecond})
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	all(t, comms, barrier)
 	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -69,7 +64,7 @@ func requireNames(t *testing.T, err, target error, rank int) {
 
 // testLateNamed: if a deadline passes because one rank does not come, the errors of all ranks name
 // that rank, if there is time to ask.
-func testLateNamed(t *testing.T, with Make, ranks, late int, name string) {
+func testLateNamed(t *testing.T, with network, ranks, late int, name string) {
 	comms := join(t, with, ranks, runtime.Config{
 		Stall: 5 * time.Millisecond, Algorithms: runtime.Algorithms{"barrier": {Name: name}},
 	})

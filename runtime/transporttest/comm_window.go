@@ -20,16 +20,17 @@ func dup(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c
 
 // joinSets is join. It also reports whether any two of the ranks share windows of further
 // communicators.
-func joinSets(t *testing.T, with Make, size int) (comms []*runtime.Comm, shared bool) {
-	comms = join(t, func(t testing.TB, size int) []wire.Transport {
-		list := with(t, size)
+func joinSets(t *testing.T, with network, size int) (comms []*runtime.Comm, shared bool) {
+	bare := with.make
+	with.make = func(t testing.TB, size int) []wire.Transport {
+		list := bare(t, size)
 		w, sets := list[0].Windows().(wire.Sets)
 		for rank := range size {
 			shared = shared || sets && w.Reaches(rank)
 		}
 		return list
-	}, size, byWindows)
-	return comms, shared
+	}
+	return join(t, with, size, byWindows), shared
 }
 
 // flagged reports whether operations of comms write flags.
@@ -55,7 +56,7 @@ func flagged(t *testing.T, comms []*runtime.Comm) bool {
 
 // testWindowsApart: as many communicators as there are sets have windows, and further ones use
 // frames. Another communicator can use a set once all members have closed it.
-func testWindowsApart(t *testing.T, with Make) {
+func testWindowsApart(t *testing.T, with network) {
 	comms, shared := joinSets(t, with, 3)
 	var twins [][]*runtime.Comm
 	for i := 1; i <= wire.WindowSets; i++ {
@@ -75,10 +76,10 @@ func testWindowsApart(t *testing.T, with Make) {
 
 // testWindowsOfHeirs: the successor of a communicator that has lost ranks has windows too, again
 // and again. No other communicator gets them.
-func testWindowsOfHeirs(t *testing.T, with Make) {
+func testWindowsOfHeirs(t *testing.T, with network) {
 	const ranks = 5
 	dead := []int{4, 3}
-	comms, shared := joinSets(t, mortals(with, dead), ranks)
+	comms, shared := joinSets(t, mortals(with, dead...), ranks)
 	for _, lost := range dead {
 		twins := derive(t, comms, dup)
 		require.Equal(t, shared, flagged(t, twins))
@@ -104,7 +105,7 @@ func testWindowsOfHeirs(t *testing.T, with Make) {
 
 // testWindowsAgain makes communicators follow each other in the same windows and make different
 // calls under the same numbers. The contents that one has left do not matter to the next.
-func testWindowsAgain(t *testing.T, with Make) {
+func testWindowsAgain(t *testing.T, with network) {
 	comms, _ := joinSets(t, with, 4)
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		for round := range 12 {
@@ -136,10 +137,10 @@ func testWindowsAgain(t *testing.T, with Make) {
 
 // testWindowsMismatch: ranks that make different calls in a further communicator find out, and the
 // first communicator continues.
-func testWindowsMismatch(t *testing.T, with Make) {
+func testWindowsMismatch(t *testing.T, with network) {
 	const size, odd = 3, 2
 	for _, m := range otherOperation(odd) {
-		t.Run(m.name, func(t *testing.T) {
+		with.run(t, m.name, func(t *testing.T) {
 			cfg := m.cfg(false)
 			cfg.Stall = 20 * time.Millisecond
 			comms := join(t, with, size, cfg)
@@ -153,7 +154,7 @@ func testWindowsMismatch(t *testing.T, with Make) {
 }
 
 // testWindowsLent sends long messages of several communicators at once, and cancels calls.
-func testWindowsLent(t *testing.T, with Make) {
+func testWindowsLent(t *testing.T, with network) {
 	comms, _ := joinSets(t, with, 3)
 	twins, halves := derive(t, comms, dup), divide(t, comms, parity, identity)
 	long := func(c *runtime.Comm) func(ctx context.Context) error {

@@ -1,48 +1,22 @@
 package transporttest
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Frames tests how a transport handles single frames, as [wire.Transport] and [wire.Sink] promise
 // it.
 func Frames(t *testing.T, with Make) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Make)
-	}{
-		{"Order", testOrder},
-		{"Large", testLargeBody},
-		{"Empty", testEmptyBody},
-		{"Hold", testHold},
-		{"HeldSender", testHeldSender},
-		{"Drop", testDrop},
-		{"DropWithinBody", testDropWithinBody},
-		{"Unsent", testUnsent},
-		{"Abandon", testAbandon},
-		{"NoAllocation", testNoAllocation},
-		{"Wake", testWake},
-		{"WaitTime", testWaitTime},
-		{"WaitArrival", testWaitArrival},
-		{"HeldWait", testHeldWait},
-		{"Mcast", testMcast},
-		{"McastHold", testMcastHold},
-		{"McastNoAllocation", testMcastNoAllocation},
-		{"Datagram", testDatagram},
-		{"DatagramNoAllocation", testDatagramNoAllocation},
-		{"Left", testLeft},
-		{"Lost", testLost},
-		{"CloseQueued", testCloseQueued},
-		{"CloseAll", testCloseAll},
-		{"Gone", testGone},
-		{"Alone", testAlone},
-	} {
+	for _, test := range slices.Concat(puts, datagrams) {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 	if hasWindows(t, with) {
@@ -54,6 +28,58 @@ func Frames(t *testing.T, with Make) {
 	if hasSets(t, with) {
 		t.Run("Sets", func(t *testing.T) { windowSets(t, with) })
 	}
+}
+
+// Datagrams is the part of Frames with multicasts and datagrams. A transport that has passed Frames
+// passes it again with another configuration that changes only these. In the stage
+// [heavy.Transports] it is Frames.
+func Datagrams(t *testing.T, with Make) {
+	if heavy.Transports.Runs() {
+		Frames(t, with)
+		return
+	}
+	for _, test := range datagrams {
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	}
+}
+
+// frameTest is a test of single frames.
+type frameTest struct {
+	name string
+	run  func(*testing.T, Make)
+}
+
+// puts are the tests of puts, and of the ends of ranks.
+var puts = []frameTest{
+	{"Order", testOrder},
+	{"Large", testLargeBody},
+	{"Empty", testEmptyBody},
+	{"Hold", testHold},
+	{"HeldSender", testHeldSender},
+	{"Drop", testDrop},
+	{"DropWithinBody", testDropWithinBody},
+	{"Unsent", testUnsent},
+	{"Abandon", testAbandon},
+	{"NoAllocation", testNoAllocation},
+	{"Wake", testWake},
+	{"WaitTime", testWaitTime},
+	{"WaitArrival", testWaitArrival},
+	{"HeldWait", testHeldWait},
+	{"Left", testLeft},
+	{"Lost", testLost},
+	{"CloseQueued", testCloseQueued},
+	{"CloseAll", testCloseAll},
+	{"Gone", testGone},
+	{"Alone", testAlone},
+}
+
+// datagrams are the tests of frames that may be lost.
+var datagrams = []frameTest{
+	{"Mcast", testMcast},
+	{"McastHold", testMcastHold},
+	{"McastNoAllocation", testMcastNoAllocation},
+	{"Datagram", testDatagram},
+	{"DatagramNoAllocation", testDatagramNoAllocation},
 }
 
 // net is a set of connected transports, each with a sink. One goroutine drives it.
@@ -166,16 +192,4 @@ func control(seq uint64, body []byte) *wire.Frame {
 }
 
 // pattern returns n bytes that depend on seed and on their index.
-func pattern(seed, n int) []byte {
-	b := make([]byte, n)
-	x := uint64(seed)*0x9E3779B97F4A7C15 + 1
-	for i := range b {
-		if i%8 == 0 {
-			x ^= x << 13
-			x ^= x >> 7
-			x ^= x << 17
-		}
-		b[i] = byte(x >> (i % 8 * 8))
-	}
-	return b
-}
+func pattern(seed, n int) []byte { return bytes.Clone(content(uint64(seed), n)) }

@@ -24,16 +24,23 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// The suite of communicators, run by generated code.
+// The suite of communicators, run by generated code. With windows, signals of barriers are flags, in
+// the places that generated code has.
 func TestCommMem(t *testing.T) {
-	transporttest.CommSample(t, transporttest.Using(func(t testing.TB, size int) []wire.Transport {
-		ts, err := mem.New(size, mem.Options{Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2})
-		require.NoError(t, err)
-		return mem.Transports(ts)
-	}, find))
+	for name, o := range map[string]mem.Options{
+		"lossy":   {Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2},
+		"windows": {Windows: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transporttest.CommSampleVirtual(t, transporttest.Using(func(t testing.TB, size int) []wire.Transport {
+				ts, err := mem.New(size, o)
+				require.NoError(t, err)
+				return mem.Transports(ts)
+			}, find))
+		})
+	}
 }
 
-// Signals of barriers are flags here, in the places that generated code has.
 func TestCommWindows(t *testing.T) {
 	transporttest.CommSample(t, transporttest.Using(connectWindows, find))
 }

@@ -89,6 +89,7 @@ type port struct {
 	scratch [GRHLen + biggestGram]byte
 	one     [1]*port
 	looks   int
+	busy    bool // the subnet manager answers no join
 }
 
 const (
@@ -204,7 +205,7 @@ func (a *port) Join(number int, g Group) error {
 // Joined is true at every second call, because a subnet manager takes time.
 func (a *port) Joined(int) (bool, error) {
 	a.looks++
-	return a.looks%2 == 0, nil
+	return a.looks%2 == 0 && !a.busy, nil
 }
 
 func (a *port) Leave(number int) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -59,4 +60,36 @@ func TestGroupNumbers(t *testing.T) {
 	require.Equal(t, uint64(3), tr.Stats().GroupsRefused)
 	require.NoError(t, errors.Join(tr.Close(false, 0), trs[1].Close(false, 0)))
 	require.Empty(t, n.members)
+}
+
+// A group that takes too long to join is given up, and for a while no other is drawn.
+func TestSlowGroups(t *testing.T) {
+	n := NewFabric()
+	trs, errs := JoinAll(t, 2, func(_ int, c *Config) { c.Open = n.Open(1024, true) })
+	require.NoError(t, errors.Join(errs...))
+	tr := trs[0]
+	var now clock.Manual
+	tr.clock = &now
+	tr.adapter.(*port).busy = true
+	name, err := tr.DrawGroup()
+	require.NoError(t, err)
+	g, err := tr.JoinGroup(name, []int{0, 1})
+	require.NoError(t, err)
+	now.Advance(joinTime - 1)
+	ok, err := g.Ready()
+	require.NoError(t, err)
+	require.False(t, ok)
+	now.Advance(1)
+	for range 2 {
+		_, err = g.Ready()
+		require.ErrorIs(t, err, errSlow)
+	}
+	g.Leave()
+	now.Advance(refusedTime - 1)
+	_, err = tr.DrawGroup()
+	require.ErrorIs(t, err, errSlow)
+	now.Advance(1)
+	_, err = tr.DrawGroup()
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(tr.Close(false, 0), trs[1].Close(false, 0)))
 }

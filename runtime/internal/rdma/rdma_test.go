@@ -26,13 +26,11 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(rd
 func TestComm(t *testing.T) { transporttest.CommDaily(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
 
 func TestCommQuiet(t *testing.T) {
-	if !heavy.Tests() {
-		t.Skip("as TestComm, but for the losses: needs SCHEDGEN_HEAVY=1")
-	}
+	heavy.Needs(t, heavy.Transports) // otherwise as TestComm, but for the losses
 	transporttest.CommSample(t, connect(rdma.Config{}))
 }
 
-func TestSplit(t *testing.T) { transporttest.Split(t, connect(rdma.Config{})) }
+func TestSplit(t *testing.T) { transporttest.SplitDaily(t, connect(rdma.Config{})) }
 
 // connect returns a function that makes transports over a fabric.
 func connect(base rdma.Config) transporttest.Make {

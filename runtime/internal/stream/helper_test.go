@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -24,9 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
 
 func TestCommunicatorsBetweenHosts(t *testing.T) {
-	if transporttest.Brief() {
-		t.Skip("so are those of package tcp, but for the hosts")
-	}
+	heavy.Needs(t, heavy.Transports) // otherwise as those of package tcp, but for the hosts
 	transporttest.Communicators(t, connectFar)
 }
 
@@ -35,11 +34,11 @@ func TestFramesSealed(t *testing.T) { sealed(t, transporttest.Frames) }
 
 func TestCommunicatorsSealed(t *testing.T) { sealed(t, transporttest.Communicators) }
 
-// sealed runs a suite. If tests are brief, it only runs with encryption: authenticated traffic
-// takes the same way.
+// sealed runs a suite with encryption, and in the stage of all transports also without it:
+// authenticated traffic takes the same way.
 func sealed(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	for name, connect := range sealings {
-		if name == "encrypted" || !transporttest.Brief() {
+		if name == "encrypted" || heavy.Transports.Runs() {
 			t.Run(name, func(t *testing.T) { suite(t, connect) })
 		}
 	}
@@ -47,6 +46,7 @@ func sealed(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 
 // A shared listener keeps all guarantees of a transport.
 func TestFramesShared(t *testing.T) {
+	heavy.Needs(t, heavy.Transports) // otherwise TestSharedTree shows how its ranks connect
 	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
 		trs, _ := stream.JoinShared(t, size, nil)
 		for _, tr := range trs {

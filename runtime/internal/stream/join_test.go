@@ -130,6 +130,7 @@ func requireAll(t *testing.T, trs []*stream.Transport, errs []error, want string
 }
 
 func TestMisfitsFailAll(t *testing.T) {
+	t.Parallel()
 	t.Run("size", func(t *testing.T) {
 		trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) { c.Size += rank / 2 })
 		requireAll(t, trs, errs, "rank 2 at 127.0.0.1")
@@ -171,6 +172,7 @@ func (errReader) Read([]byte) (int, error) { return 0, errors.New("no dice") }
 
 // TestAbsentRanksAreNamed ends the context of rank 0 while two ranks are missing.
 func TestAbsentRanksAreNamed(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -213,6 +215,7 @@ func (w watched) Accept() (net.Conn, error) {
 }
 
 func TestNoCoordinator(t *testing.T) {
+	t.Parallel()
 	addr := porttest.Hold(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -225,6 +228,7 @@ func TestNoCoordinator(t *testing.T) {
 // TestSilentCoordinator connects to a process that accepts and says nothing, and to a process that
 // sends nonsense.
 func TestSilentCoordinator(t *testing.T) {
+	t.Parallel()
 	for want, say := range map[string]string{"deadline exceeded": "", "coordinator": "HTTP/1.1 400 Bad Request\r\n\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -251,6 +255,7 @@ func TestSilentCoordinator(t *testing.T) {
 // TestStrangersAtTheRendezvous lets all sorts of strangers connect to the coordinator; the ranks
 // still meet.
 func TestStrangersAtTheRendezvous(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr := l.Addr().String()
@@ -288,6 +293,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 
 // A rank with another version gets an error; rank 0 goes on waiting, and reports it at the end.
 func TestWrongVersionIsToldToBoth(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c, err := net.Dial("tcp", l.Addr().String())
@@ -330,6 +336,7 @@ func TestTurnedAwayAreCounted(t *testing.T) {
 
 // TestMemberThatGoes hangs up after its hello.
 func TestMemberThatGoes(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
