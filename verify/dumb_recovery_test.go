@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -152,7 +153,7 @@ func flag(b bool) int {
 func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 	good := tiny(t)
 	refuted, total := 0, 0
-	for seed := range uint64(20000) {
+	for seed := range heavy.Seeds(20000) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		s := good[rnd.IntN(len(good))]
 		if !s.Rooted() { // reports are for the root

@@ -159,7 +159,7 @@ func TestRunAheadAgreesWithUnrolling(t *testing.T) {
 		require.False(t, refuted)
 	}
 	refuted, bounds := 0, map[int]int{}
-	for seed := range heavy.Or[uint64](4000, 10000) {
+	for seed := range heavy.Seeds(heavy.Or(4000, 10000)) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		s, changes := mutate(withReplies(good[rnd.IntN(len(good))], rnd), rnd)
 		if ir.Validate(s) != nil || s.Ranks > 4 {

@@ -167,7 +167,7 @@ func TestBothCheckersAgreeOnMutantsThatFold(t *testing.T) {
 // of the checks must refute some.
 func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string][]*ir.Schedule, checks ...string) {
 	killed, by, total := 0, map[string]int{}, 0
-	for seed := range uint64(mutants) {
+	for seed := range heavy.Seeds(mutants) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		group := groups[names[rnd.IntN(len(names))]]
 		good := group[rnd.IntN(len(group))]
@@ -197,7 +197,7 @@ func agreeOnMutants(t *testing.T, mutants int, names []string, groups map[string
 // does not apply. A part that a schedule lacks is never a reason.
 func TestMutantsKeepTheirChecks(t *testing.T) {
 	good := tiny(t)
-	for seed := range heavy.Or[uint64](5000, 20000) {
+	for seed := range heavy.Seeds(heavy.Or(5000, 20000)) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		s := good[rnd.IntN(len(good))]
 		mutated, changes := mutate(s, rnd)

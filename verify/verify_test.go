@@ -162,7 +162,7 @@ func TestAtAThousandRanks(t *testing.T) {
 
 // TestNothingPanics runs schedules that no reader would accept.
 func TestNothingPanics(t *testing.T) {
-	for seed := range uint64(5000) {
+	for seed := range heavy.Seeds(5000) {
 		s := garbage(rand.New(rand.NewPCG(seed, 0)))
 		report, err := verify.Run(s)
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 
 // Seeds as "schedgen soak" draws them.
 func TestSeeds(t *testing.T) {
-	for seed := range heavy.Or[uint64](100, 1000) {
+	for seed := range heavy.Seeds(heavy.Or(100, 1000)) {
 		r, err := Check(Draw(seed, 16))
 		require.NoError(t, err)
 		require.NoError(t, r.Violation, "seed %d", seed)
