@@ -139,6 +139,11 @@ func TestSize(t *testing.T) {
 			}
 			gotRules, gotActs := s.Size()
 			require.Equal(t, []int64{rules, acts}, []int64{gotRules, gotActs}, s.label())
+			if most := max(rules, acts); most > 0 {
+				gotRules, gotActs = s.SizeUpTo(most)
+				require.Equal(t, []int64{rules, acts}, []int64{gotRules, gotActs}, s.label())
+				require.Greater(t, max(s.SizeUpTo(most-1)), most-1, s.label())
+			}
 		}
 	}
 }

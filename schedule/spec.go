@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"math"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // Spec is an algorithm whose parameters are checked and complete. It is immutable and safe for
 // concurrent use.
@@ -116,8 +120,12 @@ func (s *Spec) Schedule() *ir.Schedule {
 
 // Size returns the numbers of rules and actions of the schedule over all ranks. It does not build
 // the schedule, and takes time in proportion to the number of ranks.
-func (s *Spec) Size() (rules, actions int64) {
-	for rank := range s.params.Ranks {
+func (s *Spec) Size() (rules, actions int64) { return s.SizeUpTo(math.MaxInt64) }
+
+// SizeUpTo is like Size, but stops counting at the first rank with which one of the numbers exceeds
+// most. So it takes little time also where a schedule is far too large.
+func (s *Spec) SizeUpTo(most int64) (rules, actions int64) {
+	for rank := 0; rank < s.params.Ranks && max(rules, actions) <= most; rank++ {
 		z := s.sizeOf(s.node(rank))
 		rules += int64(z.rules)
 		actions += int64(z.acts)

@@ -27,17 +27,18 @@ const (
 	exitInterrupted = 130
 )
 
-// cli is the command line: one verb a line, each in a file of its own.
+// cli is the command line: one verb a line, each in a file of its own. A verb with the tag computes
+// starts nothing that it must end, so an interrupt abandons it at once.
 type cli struct {
 	aboutFlags
 
-	List    listCmd    `cmd:"" group:"schedules" help:"List the algorithms, their parameters and message counts."`
-	Show    showCmd    `cmd:"" group:"schedules" help:"Draw the rounds of a schedule in the terminal."`
-	Emit    emitCmd    `cmd:"" group:"schedules" help:"Print a schedule as one of ${formats}."`
-	Verify  verifyCmd  `cmd:"" group:"schedules" help:"Prove that a schedule does what its collective says."`
-	Explain explainCmd `cmd:"" group:"schedules" help:"Tell which algorithm is chosen, by which rule, and what each one would cost."`
-	Cost    costCmd    `cmd:"" group:"schedules" help:"Count rounds, messages, bytes and time of a schedule."`
-	Sim     simCmd     `cmd:"" group:"schedules" help:"Run a schedule on a modelled machine and print how long it takes."`
+	List    listCmd    `cmd:"" computes:"" group:"schedules" help:"List the algorithms, their parameters and message counts."`
+	Show    showCmd    `cmd:"" computes:"" group:"schedules" help:"Draw the rounds of a schedule in the terminal."`
+	Emit    emitCmd    `cmd:"" computes:"" group:"schedules" help:"Print a schedule as one of ${formats}."`
+	Verify  verifyCmd  `cmd:"" computes:"" group:"schedules" help:"Prove that a schedule does what its collective says."`
+	Explain explainCmd `cmd:"" computes:"" group:"schedules" help:"Tell which algorithm is chosen, by which rule, and what each one would cost."`
+	Cost    costCmd    `cmd:"" computes:"" group:"schedules" help:"Count rounds, messages, bytes and time of a schedule."`
+	Sim     simCmd     `cmd:"" computes:"" group:"schedules" help:"Run a schedule on a modelled machine and print how long it takes."`
 
 	Run   runCmd     `cmd:"" group:"run" help:"Start local ranks and run a collective operation for real."`
 	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`
@@ -264,7 +265,11 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 		return usageError(inWhole(args, err))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return parsed.Run(std)
+	if at := parsed.Selected(); at == nil || !at.Tag.Has("computes") {
+		return parsed.Run(std)
+	}
+	_, err = await(ctx, func() (any, error) { return nil, parsed.Run(std) })
+	return err
 }
 
 // inWhole returns the parsing error of args on the whole command line, given the error err of a

@@ -29,12 +29,14 @@ func (j *jobs) check() error {
 		if err != nil {
 			return flagError(err)
 		}
-		if rules, actions := spec.Size(); mayRotate(spec) && max(rules, actions) > maxSize {
-			if max(rules, actions) > maxCompared {
-				return fmt.Errorf("--ranks=%d: %s has %d rules and %d transfers; at most %d are compared",
-					j.params.Ranks, j.name, rules, actions, int64(maxCompared))
+		if mayRotate(spec) {
+			switch rules, actions := spec.SizeUpTo(maxCompared); {
+			case max(rules, actions) > maxCompared:
+				return fmt.Errorf("--ranks=%d: %s has more than %d rules or transfers; at most so many are compared",
+					j.params.Ranks, j.name, int64(maxCompared))
+			case max(rules, actions) > maxSize:
+				continue
 			}
-			continue
 		}
 		if _, err := newSpec(j.name, j.params); err != nil {
 			return err

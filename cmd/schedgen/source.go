@@ -82,11 +82,11 @@ func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
 	if err != nil {
 		return nil, flagError(err)
 	}
-	rules, actions := spec.Size()
 	full := spec.Params()
-	if slots := int64(full.Ranks) * int64(full.Chunks); max(rules, actions, slots/2) > maxSize {
-		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has %d rules and %d transfers; at most %d are built",
-			full.Ranks, name, full.Chunks, rules, actions, maxSize)
+	slots := int64(full.Ranks) * int64(full.Chunks)
+	if rules, actions := spec.SizeUpTo(maxSize); max(rules, actions, slots/2) > maxSize {
+		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has more than %d rules or transfers; at most so many are built",
+			full.Ranks, name, full.Chunks, maxSize)
 	}
 	return spec, nil
 }
