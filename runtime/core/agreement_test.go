@@ -6,8 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core/agree"
+	"github.com/schedgen/schedgen/runtime/core/loss"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // carrier is the network of agreements.
@@ -116,7 +119,7 @@ func callOf(size int, ballot uint64, gone, lost []int) *wire.Frame {
 	a.Open(f)
 	a.Update(f, false)
 	for _, m := range a.Messages() {
-		if m.Ballot == ballot && m.To == 0 {
+		if m.Ballot == ballot && (m.To == 0 || f.gone.Has(0)) { // a rank that has gone is not told
 			return &wire.Frame{Header: wire.Header{
 				Kind: wire.FrameAgree, Lane: wire.LaneControl, Epoch: 1, Seq: m.Ballot, Arg: uint32(m.Kind), Len: len(m.Body), From: 1,
 			}, Body: m.Body}
@@ -221,6 +224,8 @@ func TestMessagesOfADeadRank(t *testing.T) {
 		var lost *LostError
 		require.ErrorAs(t, c.Err(), &lost)
 		require.Equal(t, []int{size - 1}, lost.Ranks)
+		require.Empty(t, lost.Silent)
+		require.ErrorContains(t, lost, "rank 3: rank lost: away")
 		require.Equal(t, []Came{{Rank: size - 1, Least: 3, Most: 5}}, lost.Came, "rank %d", rank)
 		require.ErrorContains(t, lost, "the remaining ranks do not all have the same messages of rank 3: from 3 to 5 of them")
 	}
@@ -268,4 +273,75 @@ func TestConfirmed(t *testing.T) {
 			require.True(t, !c.Confirmed() || !slices.ContainsFunc(l.cores, func(c *Core) bool { return !knows(c) }), "rank %d", rank)
 		}
 	}
+}
+
+// A rank that may hear of a failure only by the agreement hears the reason first.
+func TestReasonComesBeforeTheAgreement(t *testing.T) {
+	net := &recorder{}
+	c := New(Config{Rank: 3, Size: 8, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+	c.Ended(5, wire.Broken, errAway)
+	agrees := 0
+	for i, f := range net.puts {
+		if f.head.Kind == wire.FrameAgree {
+			agrees++
+			require.True(t, slices.ContainsFunc(net.puts[:i], func(g sent) bool { return g.to == f.to && g.head.Kind == wire.FrameAbort }), "rank %d", f.to)
+		}
+	}
+	require.NotZero(t, agrees)
+}
+
+// A rank that others have gone on without fails, says that it is lost itself, and agrees on nothing
+// any more, unless only a rank that is lost says so.
+func TestGoneWithout(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		var told []int
+		c := New(Config{Rank: 0, Size: many, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}, Lost: func(rank int, err error) {
+			require.ErrorIs(t, err, ErrPeerLost)
+			told = append(told, rank)
+		}}, &discard{})
+		if lost {
+			c.members.Lose(1, false)
+		}
+		f := callOf(many, 0, []int{0}, []int{0})
+		c.Arrived(&f.Header, f.Body)
+		require.Equal(t, lost, c.Excluded() == nil)
+		require.Equal(t, lost, c.Err() == nil)
+		require.Equal(t, lost, len(told) == 0)
+		if !lost {
+			require.Equal(t, []int{0}, told)
+			require.ErrorContains(t, c.Err(), "rank 0: rank lost: rank 1 and others have gone on without this one")
+		}
+	}
+}
+
+// A rank that closes while others still agree on who is lost does not wait for them.
+func TestCloseEndsTheWait(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
+	c.Ended(2, wire.Broken, errAway)
+	require.NoError(t, c.Err(), "the others have not voted")
+	require.True(t, c.Failed())
+	require.False(t, c.Close(errAway))
+	require.ErrorIs(t, c.Err(), ErrPeerLost)
+}
+
+// While losses are seen, a rank that repeats its last signals must not close.
+func TestRepeatedSignalsAreUnconfirmed(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, &discard{})
+	c.Begin(planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0), InPlace(make([]byte, 8)))
+	c.End(1)
+	c.ops.loss.Double(loss.Double{Seq: 1, Slot: ir.Signal(0), To: 1})
+	require.True(t, c.Confirmed())
+	c.ops.loss.Lost()
+	require.False(t, c.Confirmed())
+	c.ops.loss.Confirmed(1, 1, ir.Signal(0))
+	require.True(t, c.Confirmed())
+}
+
+// A rank that says that it is lost itself, as it has heard in another communicator, is lost.
+func TestRankThatKnowsThatItIsLost(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
+	h := wire.Header{Kind: wire.FrameAbort, Lane: wire.LaneControl, Epoch: 1, Print: 4, Arg: 2, Slot: 2, From: 2}
+	require.Equal(t, ErrPeerLost, c.env.kindOf(cause(h.Print)))
+	c.take(h)
+	require.True(t, c.members.Lost(2))
 }

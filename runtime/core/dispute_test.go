@@ -181,3 +181,76 @@ func TestDatagramsOfOtherCalls(t *testing.T) {
 		})
 	}
 }
+
+// A frame or a datagram of another version of the membership counts for nothing, and neither does a
+// multicast of a rank that does not hold the chunk.
+func TestFramesOfOtherMemberships(t *testing.T) {
+	c, plan := differing(t)
+	c.Begin(plan, InPlace(make([]byte, 8)))
+	before := c.AppendState(nil)
+	for i, h := range []wire.Header{
+		{Kind: wire.FrameSlot, Slot: ir.Chunk(1), Len: 4},
+		{Kind: wire.FrameSlot, Slot: ir.Signal(0), From: 3},
+		{Kind: wire.FrameLeave, Lane: wire.LaneControl, From: 3},
+		{Kind: wire.FrameAbort, Lane: wire.LaneControl, From: 3},
+		{Kind: wire.FramePublish, Lane: wire.LaneControl, From: 3},
+	} {
+		h.Epoch, h.Seq, h.Print = 2, 1, plan.print(8)
+		_, v := c.Body(&h)
+		require.Equal(t, wire.Drop, v)
+		require.Equal(t, wire.Drop, c.Fragment(&h, 0, make([]byte, h.Len)))
+		require.Equal(t, before, c.AppendState(nil), "frame %d", i)
+	}
+	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 1, Print: plan.print(8), Slot: ir.Chunk(1), Len: 4, From: 3}
+	require.Equal(t, wire.Drop, c.Fragment(&h, 0, make([]byte, 4)), "only the root multicasts")
+	h.From = 0
+	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 4)))
+}
+
+// If the first difference is older than the frame that shows it, the ranks find it, and all of them
+// have the same words.
+func TestFirstDifference(t *testing.T) {
+	l := newLanes(2)
+	for rank := range l.cores {
+		c := New(Config{Rank: rank, Size: 2, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, l.net(rank))
+		l.cores[rank] = c
+		c.Begin(planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: rank, Chunks: 1}, rank), InPlace(make([]byte, 8)))
+		c.End(1)
+	}
+	for rank, c := range l.cores {
+		l.lose(rank, 1-rank) // the chunks
+		c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 2}, rank), InPlace(nil))
+	}
+	l.deliverAll(t)
+	for _, c := range l.cores {
+		require.ErrorIs(t, c.Err(), ErrMismatch)
+		require.ErrorContains(t, c.Err(), "operation 1: rank 0 called bcast of 8 bytes from root 0 by bcast/linear")
+		require.ErrorContains(t, c.Err(), "rank 1 called bcast of 8 bytes from root 1 by bcast/linear")
+	}
+}
+
+// A rank that knows both sides of a mismatch tells the lowest rank that has not left.
+func TestJudge(t *testing.T) {
+	for _, left := range []int{0, 1} {
+		net := &probed{}
+		c := New(Config{Rank: 2, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+		for rank := range left {
+			c.Ended(rank, wire.Closed, nil)
+		}
+		c.fate.propose(3, "words")
+		require.Equal(t, []int{left}, net.to)
+		require.NoError(t, c.Err(), "the judge answers")
+	}
+}
+
+// A rank that waits for the words of another rank waits no longer when that rank leaves.
+func TestWordsOfARankThatLeaves(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &spy{})
+	c.Begin(planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0), InPlace(make([]byte, 8)))
+	c.Noted(3, 1, c.ops.print^2)
+	require.True(t, c.fate.disputes())
+	c.Ended(2, wire.Closed, nil)
+	require.NoError(t, c.Err())
+	c.Ended(3, wire.Closed, nil)
+	require.ErrorIs(t, c.Err(), ErrMismatch)
+}

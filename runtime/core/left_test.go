@@ -37,6 +37,7 @@ func TestDoubtsReportsOfOthers(t *testing.T) {
 	c.Arrived(&f.Header, f.Body)
 	require.ErrorIs(t, c.fate.err, ErrPeerLost)
 	require.True(t, c.members.Gone(51), "it need not have heard that")
+	require.False(t, c.members.Gone(50), "that it is lost is for the agreement to say")
 	require.Equal(t, []int{3}, c.agree.Doubted((*facts)(c)))
 	goOn(c, 1, 3e9, func() { c.Tick(1) })
 	require.Contains(t, net.asks(), 3)
@@ -151,5 +152,88 @@ func TestGoodbyeBringsMessages(t *testing.T) {
 			require.True(t, rank == leaver || c.Err() == nil, "rank %d: %v", rank, c.Err())
 		}
 		require.Equal(t, 1, l.cores[2].Mail(), "multicast: %t", spread)
+		if !spread {
+			l.cores[0].Publish([]byte("y"))
+			require.ErrorIs(t, l.cores[0].Err(), ErrPeerLeft, "rank 1 passes nothing on any more")
+		}
 	}
+}
+
+// The goodbye of a rank that closes inside an operation names the last one that has ended there. The
+// reason comes before it, so that no rank must ask a rank that has gone.
+func TestGoodbyeInsideAnOperation(t *testing.T) {
+	net := &recorder{}
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+	bcast := planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0)
+	c.Begin(bcast, InPlace(make([]byte, 8)))
+	first := c.ops.print
+	c.End(1)
+	c.Begin(bcast, InPlace(make([]byte, 8)))
+	require.False(t, c.Close(errAway))
+	c.Goodbye(false)
+	for rank := 1; rank < 4; rank++ {
+		var kinds []wire.FrameKind
+		for _, f := range net.puts {
+			if f.to == rank && f.head.Lane == wire.LaneControl {
+				kinds = append(kinds, f.head.Kind)
+			}
+			if h := f.head; h.Kind == wire.FrameLeave {
+				require.Equal(t, []any{uint64(1), first, uint32(failed)}, []any{h.Seq, h.Print, h.Arg})
+			}
+		}
+		require.Contains(t, kinds, wire.FrameAbort, "rank %d", rank)
+		require.Equal(t, wire.FrameLeave, kinds[len(kinds)-1], "rank %d", rank)
+	}
+	c = New(Config{Rank: 1, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+	leave := control(0, wire.FrameLeave)
+	leave.Arg = failed
+	c.Arrived(leave, nil)
+	require.ErrorIs(t, c.Err(), ErrPeerLeft, "although no reason has come")
+}
+
+// A rank says goodbye to all ranks with which it exchanges rootless messages or questions, however
+// far they are.
+func TestGoodbyeToNeighbours(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"nobody":     {Overlay: nowhere{}},
+		"messages":   {Overlay: star(many), AskOverlay: nowhere{}},
+		"multicasts": {Overlay: star(many), AskOverlay: nowhere{}, Spread: true},
+		"questions":  {Overlay: nowhere{}, AskOverlay: star(many)},
+	} {
+		cfg.Size, cfg.Epoch, cfg.PublishWindow = many, 1, 1
+		net := &questioner{}
+		c := New(cfg, net)
+		require.True(t, c.Close(errAway))
+		c.Goodbye(true)
+		if name == "nobody" {
+			require.Less(t, len(net.to), 40)
+		} else {
+			require.Len(t, net.to, many-1, name)
+		}
+	}
+}
+
+// A rank that has failed tells the reason, once, to a rank that asks it, and a rank that has closed
+// hears of no deaths.
+func TestAfterTheEnd(t *testing.T) {
+	for _, kind := range []wire.FrameKind{wire.FrameProbe, wire.FrameListen, wire.FrameFlush, wire.FrameWatch} {
+		net := &questioner{}
+		c := New(Config{Size: many, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+		c.Fail("bcast", 1, errAway)
+		const asker = 51 // not a child of rank 0
+		for range 2 {
+			c.take(*control(asker, kind))
+		}
+		told := 0
+		for i, to := range net.to {
+			told += count(to == asker && net.kinds[i] == wire.FrameAbort)
+		}
+		require.Equal(t, 1, told, "frame kind %d", kind)
+	}
+	lost := 0
+	c := New(Config{Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}, Lost: func(int, error) { lost++ }}, &questioner{})
+	require.True(t, c.Close(errAway))
+	c.Ended(2, wire.Broken, errAway)
+	require.Zero(t, lost)
+	require.False(t, c.members.Lost(2))
 }

@@ -28,6 +28,26 @@ func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
 	require.Equal(t, []int{3, 0, 1}, net.to, "nobody is asked when all have left")
 }
 
+// A rank that has returned from an operation passes the question on to the next one, as often as the
+// question says: a rank behind it may never have entered.
+func TestProbeIsPassedOn(t *testing.T) {
+	for reach := range uint32(3) {
+		net := &recorder{}
+		c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, net)
+		c.Begin(planOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, 0), InPlace(make([]byte, 8)))
+		c.End(1)
+		net.puts = nil
+		h := wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: c.ops.print, Arg: reach, From: 3}
+		c.take(h)
+		if reach == 0 {
+			require.Empty(t, net.puts)
+			continue
+		}
+		h.From, h.Arg = 0, reach-1
+		require.Equal(t, []sent{{1, h, ""}}, net.puts)
+	}
+}
+
 // probed records the ranks that a core has put something to.
 type probed struct {
 	discard

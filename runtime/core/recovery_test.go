@@ -37,7 +37,7 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 }
 
 // A repair puts the chunks that its rank has not been given, each once, however often it is made:
-// puts are reliable. Rank 2 has asked for the second of five chunks.
+// puts are reliable. Rank 1 has all five chunks, and rank 2 has asked for the second one.
 func TestRepairPutsEachChunkOnce(t *testing.T) {
 	const base, chunks = Time(20e6), 5
 	net := &recorder{}
@@ -49,6 +49,7 @@ func TestRepairPutsEachChunkOnce(t *testing.T) {
 	c.Tick(1)
 	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: c.ops.print, Len: 8, From: 2}
 	c.Arrived(&h, []byte{0, 0, 0, 1, 0, 0, 0, 1})
+	c.take(wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: c.ops.print, Arg: chunks, From: 1})
 	goOn(c, 1, 300*base, func() {})
 	times := map[int][]int{1: make([]int, chunks), 2: make([]int, chunks)}
 	for _, f := range net.puts {
@@ -56,9 +57,7 @@ func TestRepairPutsEachChunkOnce(t *testing.T) {
 			times[f.to][f.head.Slot.Index()]++
 		}
 	}
-	for rank, n := range times {
-		require.Equal(t, slices.Repeat([]int{1}, chunks), n, "rank %d", rank)
-	}
+	require.Equal(t, map[int][]int{1: slices.Repeat([]int{0}, chunks), 2: slices.Repeat([]int{1}, chunks)}, times)
 	require.Greater(t, c.Counters().Repairs, uint64(2), "they are made again")
 }
 
@@ -101,4 +100,20 @@ func TestRuleAndRequestPutOnce(t *testing.T) {
 			require.Equal(t, 1, puts)
 		})
 	}
+}
+
+// A repair of a long message puts a part of it, and the rest when that part has left.
+func TestRepairOfALongMessage(t *testing.T) {
+	const base, chunks, bytes = Time(20e6), 500, 500 << 10
+	net := &recorder{}
+	c := New(Config{
+		Rank: 0, Size: 2, Epoch: 1, Repair: base, Stall: 250e6, Overlay: nowhere{}, PublishWindow: 1,
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1024},
+	}, net)
+	c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: chunks}, 0), InPlace(make([]byte, bytes)))
+	now := goOn(c, 1, base+2, func() {})
+	some := len(net.puts)
+	require.Equal(t, 256, some)
+	goOn(c, now, now+base/4+1, func() {})
+	require.Len(t, net.puts, chunks)
 }
