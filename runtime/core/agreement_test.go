@@ -345,3 +345,63 @@ func TestRankThatKnowsThatItIsLost(t *testing.T) {
 	c.take(h)
 	require.True(t, c.members.Lost(2))
 }
+
+// A rank reports each rank that it learns to be lost once, also if only the agreement says so, or if
+// no agreement comes and another rank has said why it failed.
+func TestLostRanksAreReported(t *testing.T) {
+	const size = 4
+	l := newLanes(size)
+	lost := make([]map[int]error, size)
+	for rank := range size {
+		lost[rank] = map[int]error{}
+		l.cores[rank] = New(Config{Rank: rank, Size: size, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}, Lost: func(of int, err error) {
+			require.NotContains(t, lost[rank], of)
+			lost[rank][of] = err
+		}}, l.net(rank))
+	}
+	l.cores[0].Ended(2, wire.Broken, errAway)
+	l.cores[1].Ended(3, wire.Broken, errAway)
+	l.deliverAll(t)
+	for rank := range 2 {
+		l.cores[rank].Tick(1)
+		require.ErrorIs(t, lost[rank][2], ErrPeerLost, "rank %d", rank)
+		require.ErrorIs(t, lost[rank][3], ErrPeerLost, "rank %d", rank)
+		var all *LostError
+		require.ErrorAs(t, l.cores[rank].Err(), &all)
+		require.Equal(t, []int{2, 3}, all.Ranks)
+	}
+
+	var silent []int
+	c := New(Config{Rank: 1, Size: size, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}, Lost: func(of int, err error) {
+		require.ErrorIs(t, err, ErrPeerSilent)
+		silent = append(silent, of)
+	}}, &discard{})
+	c.take(wire.Header{Kind: wire.FrameAbort, Lane: wire.LaneControl, Epoch: 1, Print: 3, Arg: 0, Slot: 2, From: 0})
+	c.Tick(1)
+	require.NoError(t, c.Err())
+	c.Tick(1 + longest)
+	require.ErrorIs(t, c.Err(), ErrPeerSilent)
+	require.Equal(t, []int{2}, silent)
+}
+
+// Failed calls wait for silent ranks anew whenever another rank is found to have gone.
+func TestPatienceBeginsAnew(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 5, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
+	c.Ended(2, wire.Broken, errAway)
+	c.Tick(1)
+	c.Tick(longest)
+	c.Ended(3, wire.Broken, errAway)
+	c.Tick(longest + 1)
+	c.Tick(2 * longest)
+	require.NoError(t, c.Err())
+	c.Tick(2*longest + 1)
+	require.ErrorIs(t, c.Err(), ErrPeerLost)
+}
+
+// An error says how many messages of a dead rank have come only if they are not the same everywhere.
+func TestTextOfLostRanks(t *testing.T) {
+	e := &LostError{Ranks: []int{2}, Came: []Came{{Rank: 2, Least: 3, Most: 3}}, Err: errAway}
+	require.EqualError(t, e, "away")
+	e.Ranks, e.Came[0].Most = []int{2, 4}, 5
+	require.EqualError(t, e, "ranks 2, 4 are lost: away; the remaining ranks do not all have the same messages of rank 2: from 3 to 5 of them")
+}

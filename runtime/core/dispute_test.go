@@ -254,3 +254,25 @@ func TestWordsOfARankThatLeaves(t *testing.T) {
 	c.Ended(3, wire.Closed, nil)
 	require.ErrorIs(t, c.Err(), ErrMismatch)
 }
+
+// The same holds for multicast messages. A rank that has failed takes no datagrams, since it may have
+// told others what it has.
+func TestMessagesOfOtherMemberships(t *testing.T) {
+	c := New(Config{
+		Rank: 1, Size: 3, Epoch: 1, PublishWindow: 4, PublishBytes: 100, MaxMessage: 10, Overlay: star(3), Spread: true,
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 10},
+	}, &discard{})
+	c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 3, Chunks: 1}, 1), InPlace(make([]byte, 8)))
+	h := wire.Header{Kind: wire.FramePublish, Epoch: 2, Len: 1}
+	require.Equal(t, wire.Drop, c.Fragment(&h, 0, []byte("x")))
+	require.Zero(t, c.Came(0))
+	h.Epoch = 1
+	require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("x")))
+	require.EqualValues(t, 1, c.Came(0))
+	chunk := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 1, Print: c.ops.print, Slot: ir.Chunk(0), Len: 8}
+	c.Ended(2, wire.Broken, errAway)
+	h.Seq = 1
+	require.Equal(t, wire.Drop, c.Fragment(&h, 0, []byte("y")))
+	require.EqualValues(t, 1, c.Came(0))
+	require.Equal(t, wire.Drop, c.Fragment(&chunk, 0, make([]byte, 8)))
+}

@@ -237,3 +237,14 @@ func TestAfterTheEnd(t *testing.T) {
 	require.Zero(t, lost)
 	require.False(t, c.members.Lost(2))
 }
+
+// A rank that waits for messages may still get some from a rank that is only suspected to be lost.
+func TestListenToASuspectedRank(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 3, Epoch: 1, PublishWindow: 1, Overlay: star(3)}, &questioner{})
+	c.Ended(1, wire.Closed, nil)
+	require.NoError(t, c.Listen())
+	c.Ended(2, wire.Refused, errAway)
+	require.NoError(t, c.Listen())
+	c.Arrived(control(2, wire.FrameLeave), nil)
+	require.ErrorIs(t, c.Listen(), ErrPeerLeft)
+}
