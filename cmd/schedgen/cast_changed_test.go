@@ -102,7 +102,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 
 // A receiver that comes again continues with the same file, or fails.
 func TestCastChangedMeanwhile(t *testing.T) {
-	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
+	for name, resume := range heavy.Or(map[string]bool{"resumed": true}, map[string]bool{"anew": false, "resumed": true}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, text := randomFile(t, 12<<20)

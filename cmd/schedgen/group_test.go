@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
@@ -51,16 +54,20 @@ type groupLine struct {
 	From       string `json:"from"`
 }
 
-// managers returns functions that make a value of --manager, by the kind of manager. Nobody listens
-// at the addresses of embedded.
-func managers() map[string]func(t *testing.T) string {
-	return map[string]func(t *testing.T) string{
+// managers returns functions that make a value of --manager, by the kind of manager. Only heavy tests
+// of a verb use all kinds, and not the daily ones alone. Nobody listens at the addresses of embedded.
+func managers(daily ...string) map[string]func(t *testing.T) string {
+	all := map[string]func(t *testing.T) string{
 		"embedded": func(t *testing.T) string {
 			return fmt.Sprintf("embedded://%s,%s,%s", porttest.Hold(t), porttest.Hold(t), porttest.Hold(t))
 		},
 		"etcd": func(t *testing.T) string { return "etcd://" + strings.TrimPrefix(etcdtest.Start(t).URL(), "http://") },
 		"file": func(t *testing.T) string { return "file://" + t.TempDir() },
 	}
+	maps.DeleteFunc(all, func(kind string, _ func(t *testing.T) string) bool {
+		return !heavy.Tests() && !slices.Contains(daily, kind)
+	})
+	return all
 }
 
 func newParty(t *testing.T, verb, manager string, flags ...string) *party {
@@ -207,10 +214,10 @@ func (l *groupLine) of(label string) heardFrom {
 // TestGroupAnycast runs processes that publish while others join, die and leave. All members
 // receive the same messages.
 func TestGroupAnycast(t *testing.T) {
-	for name, manager := range managers() {
+	for name, manager := range managers("embedded", "file") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newParty(t, "anycast", manager(t), "--every", "2ms", "--size", "100B", "--verbose")
+			p := newParty(t, "anycast", manager(t), "--every", "10ms", "--size", "100B", "--verbose")
 			ann := p.enter("ann")
 			ann.sees("ann")
 			bob := p.enter("bob")
@@ -244,10 +251,10 @@ func TestGroupAnycast(t *testing.T) {
 
 // TestGroupBcast runs processes that broadcast while the root dies and others come and go.
 func TestGroupBcast(t *testing.T) {
-	for name, manager := range managers() {
+	for name, manager := range managers("etcd") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newParty(t, "bcast", manager(t), "--every", "1ms", "--size", "20kB", "--verbose")
+			p := newParty(t, "bcast", manager(t), "--every", "10ms", "--size", "20kB", "--verbose")
 			ann := p.enter("ann", "--members", "3")
 			ann.sees("ann")
 			bob := p.enter("bob", "--members", "3")
@@ -287,7 +294,7 @@ func TestGroupKey(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))
-	p := newParty(t, "bcast", "file://"+dir, "--every", "1ms", "--transport", "tcp", "--key-file", key, "--encrypt", "--verbose")
+	p := newParty(t, "bcast", "file://"+dir, "--every", "10ms", "--transport", "tcp", "--key-file", key, "--encrypt", "--verbose")
 	ann := p.enter("ann")
 	p.enter("bob").broadcasts(2, 5)
 	ann.end()
