@@ -29,6 +29,7 @@ type Lobby struct {
 	l           *net.TCPListener
 	credentials contact.Credentials
 	clock       clock.Clock
+	sent        func(*visitor) (again int, rate float64) // sentTo, except in tests
 	strangers   contact.Strangers
 	over        context.Context
 	close       context.CancelFunc
@@ -72,7 +73,7 @@ func Open(l *net.TCPListener, c Config) (*Lobby, error) {
 		return nil, wrap(err)
 	}
 	tcpopt.Of(l, tcpopt.Unpaced)
-	h := &Lobby{l: l, credentials: credentials, clock: clock.OrSystem(c.Clock), changed: make(chan struct{})}
+	h := &Lobby{l: l, credentials: credentials, clock: clock.OrSystem(c.Clock), sent: sentTo, changed: make(chan struct{})}
 	h.strangers.Most = maxStrangers
 	h.over, h.close = context.WithCancel(context.Background())
 	return h, nil

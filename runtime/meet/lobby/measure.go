@@ -50,7 +50,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 		over := m.turn()
 		measuring.Go(func() {
 			h.setRate(v, m.probe(ctx, v, n, over))
-			again, _ := v.sent()
+			again, _ := h.sent(v)
 			v.lossy = again > 0
 		})
 	}
@@ -58,8 +58,8 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	h.settleDoubts(ctx, m, all)
 }
 
-// sent returns the system's data about what it has sent to a guest; see [tcpopt.Sent].
-func (v *visitor) sent() (again int, rate float64) {
+// sentTo returns the system's data about what it has sent to a guest; see [tcpopt.Sent].
+func sentTo(v *visitor) (again int, rate float64) {
 	if v.tcp != nil {
 		tcpopt.Of(v.tcp, func(fd int) { again, rate = tcpopt.Sent(fd) })
 	}

@@ -66,6 +66,7 @@ func measured(t *testing.T, l *net.TCPListener, c lobby.Config, probe int, over 
 	})
 	asked := 0
 	in := open(t, l, c)
+	lobby.Lossless(in)
 	hosted := make(chan error, 1)
 	go func() {
 		_, err := in.Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(names)), Choose: choose, Probe: func(guests int) int {

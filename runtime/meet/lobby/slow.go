@@ -71,9 +71,9 @@ func (h *Lobby) measureAgain(ctx context.Context, m *measurement, v *visitor, li
 		if v.late && !m.hearLate(ctx, v) {
 			return
 		}
-		before, _ := v.sent()
+		before, _ := h.sent(v)
 		again := m.probe(ctx, v, maxProbe, m.turn())
-		resent, window := v.sent()
+		resent, window := h.sent(v)
 		if again == 0 {
 			if d.n+d.lossy < doubts {
 				h.setRate(v, 0)
