@@ -47,6 +47,7 @@ func TestSurvivors(t *testing.T) {
 			if _, err := exec.LookPath(args[0]); err != nil {
 				t.Skip("not installed")
 			}
+			t.Parallel() // it waits
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
