@@ -1,12 +1,15 @@
 package stream_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/meet"
 )
@@ -176,11 +180,12 @@ func TestAbsentRanksAreNamed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	greeted := watched{l, make(chan struct{}, 8)}
+	var now clock.Manual // of rank 0
+	var news told
 	errs := make([]error, 3)
 	var wg sync.WaitGroup
 	for i, cfg := range []stream.Config{
-		{Options: stream.Options{Rank: 0, Size: 5, Listener: greeted}},
+		{Options: stream.Options{Rank: 0, Size: 5, Listener: l, Clock: &now, Log: slog.New(slog.NewTextHandler(&news, nil))}},
 		{Options: stream.Options{Rank: 2, Size: 5, Coordinator: l.Addr().String()}},
 		{Options: stream.Options{Rank: 3, Size: 5, Coordinator: l.Addr().String()}},
 	} {
@@ -190,16 +195,47 @@ func TestAbsentRanksAreNamed(t *testing.T) {
 		}
 		wg.Go(func() { _, errs[i] = stream.Join(c, cfg) })
 	}
-	<-greeted.closed
-	<-greeted.closed
-	time.Sleep(100 * time.Millisecond) // until both hellos are read; otherwise more ranks are named
+	const absent = "ranks 1 and 4 have not come"
+	until := func(met func() bool) {
+		for !met() {
+			now.Advance(time.Minute)
+			time.Sleep(time.Millisecond) // the other ranks take their own time
+		}
+	}
+	until(func() bool { return news.contain(absent) })
 	cancel(errors.New("lunch"))
-	wg.Wait()
-	require.ErrorContains(t, errs[0], "have not come")
+	over := make(chan struct{})
+	go func() { defer close(over); wg.Wait() }()
+	until(func() bool {
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
+	require.ErrorContains(t, errs[0], absent)
 	require.ErrorContains(t, errs[0], "lunch")
-	require.ErrorContains(t, errs[0], "4")
 	require.ErrorContains(t, errs[1], "the coordinator says")
 	require.ErrorContains(t, errs[2], "lunch")
+}
+
+// told keeps what is logged.
+type told struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *told) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(b)
+}
+
+func (l *told) contain(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.all.String(), text)
 }
 
 // watched is a listener that reports every connection.
@@ -217,7 +253,7 @@ func (w watched) Accept() (net.Conn, error) {
 func TestNoCoordinator(t *testing.T) {
 	t.Parallel()
 	addr := porttest.Hold(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err := stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 2, Coordinator: addr}})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
