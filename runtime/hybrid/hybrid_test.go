@@ -37,18 +37,18 @@ func threeEach(rank, _ int) int   { return rank / 3 }
 
 func TestFrames(t *testing.T) {
 	all := map[string]hosts{"one host": oneHost, "one each": oneEach, "two each": twoEach, "taking turns": takingTurns}
-	if transporttest.Brief() || !heavy.Tests() { // with one host, or one rank on each host, it is the transport below
+	if !heavy.Transports.Runs() { // with one host, or one rank on each host, it is the transport below
 		all = map[string]hosts{"taking turns": takingTurns}
 	}
 	for name, host := range all {
 		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connector(host, false)) })
 	}
-	t.Run("multicast", func(t *testing.T) { transporttest.Frames(t, connector(twoEach, true)) })
+	t.Run("multicast", func(t *testing.T) { transporttest.Datagrams(t, connector(twoEach, true)) })
 }
 
 // Between hosts, puts and multicasts are sealed.
 func TestFramesSealed(t *testing.T) {
-	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
+	transporttest.Datagrams(t, func(t testing.TB, size int) (list []wire.Transport) {
 		for _, tr := range joinAll(t, size, func(rank int, c *hybrid.Config) {
 			c.Host = fmt.Sprintf("%s host %d", t.Name(), twoEach(rank, size))
 			c.TCP.Key, c.TCP.Encrypt = bytes.Repeat([]byte("k"), tcp.MinKey), true
@@ -61,7 +61,7 @@ func TestFramesSealed(t *testing.T) {
 }
 
 func TestCommunicators(t *testing.T) {
-	if heavy.Tests() && !transporttest.Brief() { // with multicasts there are these, too
+	if heavy.Transports.Runs() { // with multicasts there are these, too
 		for name, host := range map[string]hosts{"one host": oneHost, "two each": twoEach} {
 			t.Run(name, func(t *testing.T) { transporttest.Communicators(t, connector(host, false)) })
 		}

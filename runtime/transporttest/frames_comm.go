@@ -212,7 +212,7 @@ func testCommMcastAbandon(t *testing.T, with Make) {
 
 // testCommAbandon abandons the queued frames of one communicator while its receiver holds frames.
 func testCommAbandon(t *testing.T, with Make) {
-	const frames, bytes = 50, 1 << 20
+	const frames, bytes = 30, 1 << 20
 	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.verdict = func(h *wire.Header) wire.Verdict {
@@ -255,7 +255,7 @@ func testCommAbandon(t *testing.T, with Make) {
 
 // testCommCut abandons a frame after its receiver has taken a part.
 func testCommCut(t *testing.T, with Make) {
-	const bytes = 64<<20 + 5
+	const bytes = 24<<20 + 5
 	n := connect(t, with, 2)
 	s, body := n.sinks[1], pattern(1, bytes)
 	for round := range 3 {
@@ -388,7 +388,7 @@ func testCommLost(t *testing.T, with Make) {
 // testCommNoAllocation checks that a frame of a further communicator allocates nothing.
 func testCommNoAllocation(t *testing.T, with Make) {
 	n := connect(t, with, 2)
-	into := pattern(1, 1000)
+	into := buffer(1000)
 	s := n.sinks[1]
 	s.buffer = func(*wire.Header) []byte { return into }
 	f := of(9, slot(1, pattern(3, 1000)))

@@ -52,7 +52,7 @@ func testLost(t *testing.T, with Make) {
 
 // testCloseQueued closes with queued frames while the receiver is slow.
 func testCloseQueued(t *testing.T, with Make) {
-	const frames = 40
+	const frames = 24
 	n := connect(t, with, 2)
 	unsent := frames
 	for i := range frames {

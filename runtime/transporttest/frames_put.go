@@ -1,6 +1,7 @@
 package transporttest
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,7 +63,7 @@ func checkOrder(t *testing.T, s *sink, from, to, frames int) {
 
 func testLargeBody(t *testing.T, with Make) {
 	n := connect(t, with, 2)
-	body, unsent := pattern(1, 64<<20+3), 2
+	body, unsent := pattern(1, 24<<20+3), 2
 	big := slot(1, body)
 	big.Unsent = &unsent
 	n.put(0, 1, big)
@@ -130,7 +131,7 @@ func testHold(t *testing.T, with Make) {
 // testHeldSender checks that a receiver that holds frames stops the sender too, instead of
 // buffering without limit.
 func testHeldSender(t *testing.T, with Make) {
-	const frames, bytes = 256, 256 << 10
+	const frames, bytes = 128, 256 << 10
 	n := connect(t, with, 2)
 	n.sinks[1].holdFrom(0)
 	unsent, body := frames, pattern(5, bytes)
@@ -192,7 +193,7 @@ func testDropWithinBody(t *testing.T, with Make) {
 		}
 		return wire.Accept
 	}
-	n.put(0, 1, slot(1, pattern(1, 32<<20)))
+	n.put(0, 1, slot(1, pattern(1, 16<<20)))
 	n.put(0, 1, slot(2, pattern(2, 1000)))
 	last := func() bool { return len(s.got) > 0 && s.got[len(s.got)-1].Seq == 2 }
 	n.until(last, "the next frame has arrived")
@@ -206,7 +207,7 @@ func testDropWithinBody(t *testing.T, with Make) {
 // testUnsent checks that a body may be changed as soon as it is no longer referred to.
 func testUnsent(t *testing.T, with Make) {
 	n := connect(t, with, 2)
-	body := pattern(0, 3000)
+	body := bytes.Clone(pattern(0, 3000))
 	for i := range 300 {
 		unsent := 1
 		f := slot(uint64(i), body)
@@ -232,8 +233,8 @@ func testAbandon(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	n.greet()
 	n.sinks[1].holdFrom(0)
-	unsent := 100
-	for i := range 100 {
+	unsent := 40
+	for i := range unsent {
 		f := slot(uint64(i), pattern(i, 1<<20))
 		f.Unsent = &unsent
 		n.put(0, 1, f)
@@ -249,7 +250,7 @@ func testAbandon(t *testing.T, with Make) {
 func testNoAllocation(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	n.greet()
-	into, back := pattern(1, 1000), pattern(2, 1000)
+	into, back := buffer(1000), buffer(1000)
 	for rank, buf := range [][]byte{into, back} {
 		s := n.sinks[rank]
 		s.buffer = func(*wire.Header) []byte { return buf }

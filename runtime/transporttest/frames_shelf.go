@@ -179,7 +179,7 @@ func testLayStream(t *testing.T, with Make) {
 					return true
 				}
 				for i := 1; i <= rounds; i++ {
-					line, body := wire.ChunkLine+i%wire.ChunkLines, pattern(i, length(i))
+					line, body := wire.ChunkLine+i%wire.ChunkLines, bytes.Clone(pattern(i, length(i)))
 					wait(0, func() bool { return all(i - wire.ChunkLines) })
 					lent, ok := n.shelf(0).Lay(line, to, wire.Flag{Seq: uint64(i)}, body, 1<<20)
 					if !ok {
