@@ -488,3 +488,45 @@ func TestCloneIsApart(t *testing.T) {
 	a.Update(more, true)
 	require.Equal(t, d.AppendState(nil), a.AppendState(nil))
 }
+
+// A rank that others have taken for lost, and that still votes, is told so.
+func TestLostRankThatVotesIsTold(t *testing.T) {
+	c := newClub(3)
+	c.vote(2, Vote{})
+	c.facts[0].lose(2, false)
+	c.vote(0, Vote{})
+	c.vote(1, Vote{})
+	vote := slices.IndexFunc(c.way, func(l letter) bool { return l.from == 2 && l.To == 0 })
+	own := c.way[vote]
+	c.way = nil
+	require.Equal(t, Heard, c.ranks[0].Hear(own.from, own.Message, c.facts[0]))
+	c.send(0)
+	told := slices.IndexFunc(c.way, func(l letter) bool { return l.To == 2 })
+	require.GreaterOrEqual(t, told, 0)
+	require.Equal(t, Excluded, c.deliver(told))
+}
+
+// A rank that has sent its votes up reminds its parent, which may be dead.
+func TestParentIsReminded(t *testing.T) {
+	c := newClub(2)
+	c.vote(1, Vote{})
+	c.way = nil
+	c.ranks[1].Remind(nil)
+	c.send(1)
+	require.Len(t, c.way, 1)
+	require.Equal(t, 0, c.way[0].To)
+}
+
+// A ballot begins without the ranks that any other ballot knows to have gone, although this rank
+// knows of them only from there.
+func TestNewBallotKnowsWhoHasGone(t *testing.T) {
+	c := newClub(3)
+	c.facts[1].lose(2, true)
+	c.vote(1, Vote{})
+	c.dead[2] = true
+	c.deliverAll(t)
+	c.ranks[0].Open(newFacts(3))
+	gone, losses := c.ranks[0].Said(0)
+	require.Equal(t, []int{2}, gone.List())
+	require.Equal(t, []int{2}, losses.Silent.List())
+}
