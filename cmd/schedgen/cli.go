@@ -275,6 +275,9 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 // inWhole returns the parsing error of args on the whole command line, given the error err of a
 // part of it. Only the whole knows which flags belong to other verbs.
 func inWhole(args []string, err error) error {
+	if !strings.HasPrefix(err.Error(), "unknown flag") {
+		return err
+	}
 	parser, failed := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	if failed != nil {
 		return err
