@@ -216,7 +216,7 @@ func TestFileArrives(t *testing.T) {
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	all := transports(t)
-	for i, args := range []string{"-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB", "-p 2 --size 0", "-p 1 --size 5", "-p 2 --size 1", "-p 3 --size 3 --chunks 7"} {
+	for i, args := range []string{"-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB --iterations 5", "-p 2 --size 0", "-p 1 --size 5", "-p 2 --size 1", "-p 3 --size 3 --chunks 7"} {
 		for _, transport := range inTurn(all, i) {
 			object(t, "run bcast --transport "+transport+" "+args)
 		}
