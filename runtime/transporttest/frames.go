@@ -65,6 +65,7 @@ var puts = []frameTest{
 	{"WaitArrival", testWaitArrival},
 	{"HeldWait", testHeldWait},
 	{"Left", testLeft},
+	{"LeftUnmet", testLeftUnmet},
 	{"Lost", testLost},
 	{"CloseQueued", testCloseQueued},
 	{"CloseAll", testCloseAll},

@@ -29,6 +29,35 @@ func testLeft(t *testing.T, with Make) {
 	n.noneLost()
 }
 
+// testLeftUnmet checks that everything sent before a goodbye arrives before the goodbye is reported,
+// even if the receiver had nothing from the sender before, in any communicator.
+func testLeftUnmet(t *testing.T, with Make) {
+	const comms = 100
+	n := connect(t, with, 2)
+	for comm := range uint8(comms) {
+		n.put(0, 1, of(comm, slot(1, pattern(int(comm), 1000))))
+	}
+	done := signal()
+	var err error
+	go func() { defer close(done); err = n.ranks[0].Close(true, patience) }()
+	select {
+	case <-done:
+	case <-time.After(50 * time.Millisecond): // a transport whose ranks connect only if both poll
+	}
+	s := n.sinks[1]
+	within(t, func() {
+		for len(s.ended) == 0 {
+			if !n.ranks[1].Poll(s) {
+				n.ranks[1].Wait(10 * time.Millisecond)
+			}
+		}
+		<-done
+	})
+	require.NoError(t, err)
+	require.Equal(t, comms, len(s.got))
+	n.noneLost()
+}
+
 func (n *net) noneLost() {
 	n.t.Helper()
 	for _, s := range n.sinks {
