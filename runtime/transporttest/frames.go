@@ -144,8 +144,11 @@ func (n *net) until(cond func() bool, what string) {
 }
 
 // quiesce polls until nothing has moved for a few rounds.
-func (n *net) quiesce() {
-	for quiet := 0; quiet < 20; quiet++ {
+func (n *net) quiesce() { n.settle(func() bool { return false }) }
+
+// settle polls until enough has arrived, or until nothing has moved for a few rounds.
+func (n *net) settle(enough func() bool) {
+	for quiet := 0; quiet < 20 && !enough(); quiet++ {
 		if n.poll() {
 			quiet = 0
 		}

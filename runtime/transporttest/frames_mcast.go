@@ -38,6 +38,11 @@ func (c *collector) collect(h *wire.Header, offset int, payload []byte) wire.Ver
 	return wire.Accept
 }
 
+// has reports whether chunk seq of n bytes has come whole.
+func (c *collector) has(seq uint64, n int) bool {
+	return c.chunks[seq] != nil && c.seen[seq] == n
+}
+
 func multicastOnly(t *testing.T, n *net) {
 	if !n.ranks[0].Caps().Multicast {
 		t.Skip("no multicast")
@@ -65,6 +70,7 @@ func testMcast(t *testing.T, with Make) {
 	for i, length := range []int{0, 1, size - 1, size, size + 1, 3*size + 17} {
 		checkMcast(n, got, uint64(i)*1000, length)
 	}
+	n.quiesce()
 	require.Empty(t, got[1].chunks, "own datagrams have come back")
 	require.Positive(t, n.ranks[1].Stats().McastFrames)
 	require.Positive(t, n.ranks[0].Stats().GotDatagrams)
@@ -81,13 +87,12 @@ func checkMcast(n *net, got []*collector, seq uint64, length int) {
 		f.Slot, f.Print, f.Epoch, f.Unsent = ir.Chunk(length), 77, 5, &unsent
 		n.ranks[1].Mcast(f)
 		n.until(func() bool { return unsent == 0 }, "the chunk is sent")
-		n.quiesce()
+		n.settle(func() bool { return got[0].has(try, length) && got[2].has(try, length) })
 		for _, rank := range []int{0, 2} {
-			head, ok := got[rank].heads[try]
-			if ok && got[rank].seen[try] == length {
+			if got[rank].has(try, length) {
 				want := f.Header
 				want.From = 1
-				require.Equal(n.t, want, head)
+				require.Equal(n.t, want, got[rank].heads[try])
 				require.True(n.t, bytes.Equal(body, got[rank].chunks[try]))
 				whole[rank] = true
 			}
@@ -166,15 +171,15 @@ func testDatagram(t *testing.T, with Make) {
 	size := n.ranks[0].Caps().Datagram
 	for i, length := range []int{0, 1, size, 2*size + 17} {
 		body, seq := pattern(i, length), uint64(i)*1000
-		for try := seq; got[2].heads[try].Kind == 0 || got[2].seen[try] < length; try++ {
+		for try := seq; !got[2].has(try, length); try++ {
 			require.Less(t, try, seq+1000, "no body of %d bytes has arrived whole", length)
 			unsent, seq = 1, try
 			f := slot(try, body)
 			f.Kind, f.Arg, f.Unsent = wire.FrameWant, 9, &unsent
 			n.ranks[1].Datagram(2, f)
 			n.until(func() bool { return unsent == 0 }, "it is sent")
-			n.quiesce()
-			if got[2].seen[try] == length && got[2].heads[try].Kind != 0 {
+			n.settle(func() bool { return got[2].has(try, length) })
+			if got[2].has(try, length) {
 				want := f.Header
 				want.From, want.Lane = 1, got[2].heads[try].Lane
 				require.Equal(t, want, got[2].heads[try])
@@ -183,6 +188,7 @@ func testDatagram(t *testing.T, with Make) {
 			}
 		}
 	}
+	n.quiesce()
 	require.Empty(t, got[0].chunks)
 	require.Empty(t, got[1].chunks)
 	require.Positive(t, n.ranks[1].Stats().DatagramFrames)
