@@ -20,7 +20,7 @@ func testAnycast(t *testing.T, with network) {
 			continue
 		}
 		for _, ranks := range with.anycast {
-			for _, window := range []int{1, 3, 64} {
+			for _, window := range first(with.variants, 3, 1, 64) {
 				with.run(t, fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
 						Algorithms: runtime.Algorithms{"anycast": {Name: name}}, PublishWindow: window, PublishBytes: 4000, MaxMessage: 9000,
