@@ -56,9 +56,41 @@ type foreignCheck struct {
 }
 
 // RunForeign checks a schedule that another program has made. It checks that sends and receives
-// match, that nothing waits in a cycle, and that the schedule does what the claim says. The error
-// is about the claim. The report says what does not hold.
+// match, that nothing waits in a cycle, and that the schedule does what the claim says. If the
+// schedule also works with input and output apart, RunForeign checks both readings, and says which
+// one a failure is about. The error is about the claim. The report says what does not hold.
 func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
+	report, err := runForeign(g, c)
+	if err != nil || g.Apart == nil {
+		return report, err
+	}
+	if report.Err() != nil {
+		report.locate("in place")
+		return report, nil
+	}
+	if report, err = runForeign(g.Apart, c); err == nil && report.Err() != nil {
+		report.locate("out of place")
+	} else if err == nil {
+		for i := range report.Results {
+			if res := &report.Results[i]; res.Check == "coverage" {
+				res.Note = "in place, and out of place"
+			}
+		}
+	}
+	return report, err
+}
+
+// locate says where input and output lie in what the failures of r are about.
+func (r *Report) locate(where string) {
+	for i := range r.Results {
+		var f *Failure
+		if errors.As(r.Results[i].Err, &f) {
+			f.Text = where + ": " + f.Text
+		}
+	}
+}
+
+func runForeign(g *dag.Graph, c Claim) (*Report, error) {
 	f := &foreign{Graph: g, Claim: c, index: dag.NewIndex(g)}
 	f.header = ir.Header{Collective: c.Collective, Algorithm: "imported", Ranks: len(g.Ranks), Root: c.Root}
 	if err := f.check(); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -42,6 +43,10 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 	const enough = 4 << 10
 	head, _ := r.Peek(enough) // reading the file finds the error again
 	file := forms.Look(head)
+	if at := bytes.Index(head, []byte("\n<algo ")); at >= 0 && file.Form == forms.Unknown {
+		return nil, placed(name, fmt.Errorf("the file begins with other lines, such as those of a log: MSCCL XML begins with <algo, here in line %d",
+			2+bytes.Count(head[:at], []byte("\n"))))
+	}
 	for _, f := range foreignForms() {
 		if file.Form == f.form || file.Form == forms.Unknown && filepath.Ext(name) == f.extension {
 			return &f, nil
@@ -144,11 +149,8 @@ func (c *verifyCmd) needsAs(form *foreignForm) error {
 func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error) {
 	claim := verify.Claim{Collective: cmp.Or(c.As, g.As)}
 	h := ir.Header{Collective: claim.Collective, Ranks: len(g.Ranks)}
-	switch {
-	case claim.Collective == "":
+	if claim.Collective == "" {
 		return claim, c.needsAs(form)
-	case g.As != "" && h.HasMessage() && form.form == forms.MSCCL && msccl.Word(g.As) != msccl.Word(c.As) && c.As != "":
-		return claim, fmt.Errorf("--as=%s: %s says that it is coll=%q", c.As, c.Source, msccl.Word(g.As))
 	}
 	if err := c.checkClaim(form, &h); err != nil {
 		return claim, err

@@ -62,6 +62,10 @@ type Graph struct {
 	// Message is the size that the file gives for one block, such as the message of a broadcast. It
 	// is 0 if the file gives none.
 	Message int
+
+	// Apart is the same schedule with the input and the output of each rank apart, if the file says
+	// that it works both so and in place. This graph is then in place. nil: there is one reading.
+	Apart *Graph
 }
 
 // Cells describes the memory of every rank: where a rank's own blocks are at first, and where the

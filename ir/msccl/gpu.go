@@ -3,6 +3,7 @@ package msccl
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
@@ -14,6 +15,7 @@ type gpu struct {
 	layout
 	id     int
 	ops    []dag.Op
+	copies []int32 // the operations before all blocks
 	blocks map[int]block
 	used   map[connection]int // the block that sends or receives there
 	waits  []wait
@@ -36,6 +38,34 @@ type connection struct {
 type wait struct {
 	op, block, step int
 	line, col       int
+}
+
+func (g *gpu) child(e xml.StartElement) {
+	if e.Name.Local == "copy" {
+		g.copy(e)
+		return
+	}
+	g.block(e)
+}
+
+// copy reads a copy from the input to the output, which TACCL puts before the blocks.
+func (g *gpu) copy(e xml.StartElement) {
+	a := g.open(e, "copy", []string{"i_off", "o_off"}, nil)
+	if len(g.blocks) > 0 {
+		g.fail("<copy> behind <tb> in gpu %d", g.id)
+	}
+	from, to := a.int("i_off", 0, g.in-1), a.int("o_off", 0, g.out-1)
+	if g.moved++; g.moved > maxMoved {
+		g.fail("more than %d chunks are moved", maxMoved)
+	}
+	if read, write := g.inAt+from, g.outAt+to; g.err == nil && read != write {
+		g.copies = append(g.copies, int32(len(g.ops)))
+		g.ops = append(g.ops, dag.Op{
+			Name: fmt.Sprintf("copy %d", len(g.copies)-1), Line: g.line,
+			Move: dag.Move{Read: dag.Span{From: read, Len: 1}, Write: dag.Span{From: write, Len: 1}},
+		})
+	}
+	g.children("copy", func(e xml.StartElement) { g.fail("<%s> within <copy>", e.Name.Local) })
 }
 
 func (g *gpu) block(e xml.StartElement) {
@@ -107,13 +137,15 @@ func (g *gpu) step(id int, b *block, e xml.StartElement) {
 }
 
 // append adds an operation of block b. first says that it is the first operation of its step. It
-// comes after the block's previous operation.
+// comes after the block's previous operation, and the first of a block after all copies.
 func (g *gpu) append(b *block, op dag.Op, first bool) {
 	switch {
 	case !first:
 		op.After = []int32{int32(len(g.ops) - 1)}
 	case len(b.last) > 0:
 		op.After = []int32{b.last[len(b.last)-1]}
+	default:
+		op.After = slices.Clone(g.copies)
 	}
 	g.ops = append(g.ops, op)
 }

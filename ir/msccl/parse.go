@@ -1,6 +1,8 @@
 package msccl
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -21,8 +23,14 @@ const (
 // fault. It reads a stream and needs memory in proportion to the input read, whatever numbers the
 // file claims.
 func Parse(r io.Reader) (*dag.Graph, error) {
-	p := &parser{document: newDocument(r)}
+	var text bytes.Buffer
+	p := &parser{document: newDocument(io.TeeReader(r, &text))}
 	p.file()
+	if p.err == nil && p.inPlace && p.apart {
+		q := &parser{document: newDocument(&text), onlyApart: true}
+		q.file()
+		p.graph.Apart, p.err = &q.graph, q.err
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -34,11 +42,14 @@ type parser struct {
 	graph    dag.Graph
 	gpus     int
 	channels int
-	inPlace  bool
+	inPlace  bool      // input and output share memory
+	apart    bool      // the file says that it works with both apart, too
 	header   ir.Header // the collective and ranks that the file claims
 	layouts  []layout  // by GPU
-	steps    int       // so far
-	moved    int       // chunks, so far
+
+	onlyApart bool // read the file as if it did not say that it works in place
+	steps     int  // so far
+	moved     int  // chunks, so far
 }
 
 // layout holds the number of cells of each buffer of a GPU, and the first cell of each. In an
@@ -61,9 +72,9 @@ func (p *parser) file() {
 }
 
 func (p *parser) algo(e xml.StartElement) {
-	a := p.open(e, "algo", []string{"name", "coll", "ngpus", "nchunksperloop"},
-		[]string{"proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads", "maxcount", "nthreadblocks"})
-	coll := a.value["coll"]
+	a := p.open(e, "algo", []string{"name", "ngpus", "nchunksperloop"},
+		[]string{"coll", "proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads", "maxcount", "nthreadblocks"})
+	coll := cmp.Or(a.value["coll"], custom)
 	as, ok := collectiveOf(coll)
 	if !ok {
 		p.fail("<algo>: unknown coll=%q; known are %s, and %s, which does not say what the file does", coll, known(), custom)
@@ -72,8 +83,8 @@ func (p *parser) algo(e xml.StartElement) {
 	p.gpus = a.int("ngpus", 1, ir.MaxRanks)
 	a.int("nchunksperloop", 1, maxChunks)
 	p.channels = a.optional("nchannels", maxBlocks, 1, maxBlocks)
-	p.inPlace = a.optional("inplace", 0, 0, 1) == 1
-	a.optional("outofplace", 0, 0, 1)
+	p.inPlace = a.optional("inplace", 0, 0, 1) == 1 && !p.onlyApart
+	p.apart = a.optional("outofplace", 0, 0, 1) == 1
 	p.header = ir.Header{Collective: as, Ranks: p.gpus}
 	if blocks := p.header.Blocks(); p.inPlace && p.header.Rooted() && blocks > 1 {
 		p.fail("<algo>: inplace=\"1\" with coll=%q: only the root has both buffers in one, and the file does not say which GPU that is", coll)
@@ -106,7 +117,7 @@ func (p *parser) gpu(e xml.StartElement) {
 	}
 	p.layouts = append(p.layouts, l)
 	g := gpu{parser: p, layout: l, id: id, blocks: make(map[int]block)}
-	p.children("gpu", g.block)
+	p.children("gpu", g.child)
 	p.graph.Ranks = append(p.graph.Ranks, g.finish())
 }
 
