@@ -101,6 +101,23 @@ func TestInnerRankReports(t *testing.T) {
 	require.Equal(t, Nothing, w.End())
 }
 
+// A report that came before the operation counts only for the same call, and a report that another
+// has overtaken does not count.
+func TestReportsThatDoNotCount(t *testing.T) {
+	p := NewPeers(Config{Repair: base, Room: 80, Datagram: 10, Ahead: 8})
+	var w Window
+	p.NoteReached(3, 1, 9, 4)
+	p.OpenWindow(&w, innerOf(1, 11, 3), 0)
+	require.Equal(t, Nothing, w.Reached(4), "rank 3 has called something else")
+	s, _ := w.Take(3, 8)
+	require.Equal(t, Report, s)
+	require.Equal(t, 4, w.Progress())
+	s, _ = w.Take(3, 5)
+	require.Equal(t, Nothing, s)
+	require.Equal(t, Report, w.Reached(8))
+	require.Equal(t, 8, w.Progress())
+}
+
 // A message needs no window if receivers have room for it, or if no rank of its schedule reports.
 func TestNoWindow(t *testing.T) {
 	for what, m := range map[string]*Message{"short": rootOf(1, 4, 1), "without reports": rootOf(1, 100)} {

@@ -125,6 +125,19 @@ func TestLateChunksAreExcused(t *testing.T) {
 	require.True(t, l.debtTo(3).parts.Remove(1), "a fragment is asked for when it is lost")
 }
 
+// A multicast that was only late excuses this rank from giving the chunk.
+func TestLateMulticastIsNotGiven(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		r, l, f := opened(Message{Chunks: 2, Bytes: 2000})
+		r.Serve(l, 3, runsOf(0), false, late, f)
+		require.True(t, r.TakePart(l, 0, 0, false))
+		f.has[0] = true
+		r.Repay(l, 0, f)
+		_, others := taken(r)
+		require.Equal(t, late, len(others) == 0)
+	}
+}
+
 // Whatever ranks ask for and in whatever order chunks arrive, each gets each chunk that it has
 // asked for by put exactly once, in the end.
 func TestAllAreServed(t *testing.T) {
