@@ -64,6 +64,20 @@ func TestChunksTakeLines(t *testing.T) {
 	}
 }
 
+// The end of an operation leaves the flags of others, which may end later.
+func TestEndLeavesOthers(t *testing.T) {
+	var l Ledger
+	for seq := range uint64(3) {
+		l.BeginChunks(seq, 9, &bcast)
+	}
+	l.End(1)
+	var left []uint64
+	for _, at := range l.Awaits().Flags {
+		left = append(left, at.Seq)
+	}
+	require.Equal(t, []uint64{0, 0, 2, 2}, left)
+}
+
 // The others are told what has ended each time that a quarter of the lines have been used.
 func TestShouldTell(t *testing.T) {
 	var l Ledger
