@@ -16,6 +16,7 @@ import (
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/emit/engine"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/mpitest"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir/term"
@@ -118,6 +119,7 @@ func mpirun(t *testing.T, mpi string, flags []string, ranks int, program string)
 	defer cancel()
 	args := append(append([]string{}, flags...), "-n", fmt.Sprint(ranks), program)
 	cmd := exec.CommandContext(ctx, "mpirun."+mpi, args...)
+	cmd.Env = append(os.Environ(), mpitest.Env(t)...)
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	out, err := cmd.CombinedOutput()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/mpitest"
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
@@ -66,7 +67,6 @@ func TestByHand(t *testing.T) {
 // openmpi-bin and mpich. The daily tests choose a transport with the first launcher only.
 func TestLaunchers(t *testing.T) {
 	t.Parallel() // it waits
-	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 	hello := buildtest.Program(t, ".")
 	for i, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
 		all := i == 0 || heavy.Tests()
@@ -82,7 +82,7 @@ func TestLaunchers(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/%d", transport, size), func(t *testing.T) {
 						t.Parallel()
 						args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello, transport})
-						require.Equal(t, want(size, "hello "+transport), run(t, append(root, "SCHEDGEN_TRANSPORT="+transport), args...))
+						require.Equal(t, want(size, "hello "+transport), run(t, append(mpitest.Env(t), "SCHEDGEN_TRANSPORT="+transport), args...))
 					})
 				}
 			}
@@ -92,7 +92,7 @@ func TestLaunchers(t *testing.T) {
 				}
 				t.Parallel()
 				args := slices.Concat(launcher, []string{"-n", "3", buildtest.Program(t, "../../cmd/schedgen"), "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
-				require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
+				require.Contains(t, strings.Join(run(t, mpitest.Env(t), args...), "\n"), "at every rank")
 			})
 		})
 	}

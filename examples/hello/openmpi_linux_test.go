@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/mpitest"
 )
 
 // host is a simulated host: a network namespace and a host name, which end with a process.
@@ -81,7 +82,7 @@ func TestOpenMPIOnSeveralHosts(t *testing.T) {
 	script := fmt.Sprintf("#!/bin/sh\nhost=$1\nshift\ncase $host in\nb) pid=%d;;\nc) pid=%d;;\nesac\nexec nsenter --net --uts --target $pid sh -c \"$*\"\n", b.pid, c.pid)
 	require.NoError(t, os.WriteFile(agent, []byte(script), 0o700))
 	hello := buildtest.Program(t, ".")
-	env := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+	env := mpitest.Env(t)
 	mpirun := a.on("mpirun.openmpi", "--oversubscribe", "--mca", "plm_rsh_agent", agent)
 
 	for _, hosts := range []string{"a:2,b:2", "b:3,a:1"} {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/mpitest"
 )
 
 // TestSurvivors checks what each installed launcher does to the other ranks when one is killed.
@@ -51,7 +53,7 @@ func TestSurvivors(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-			cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+			cmd.Env = append(os.Environ(), mpitest.Env(t)...)
 			var out, said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &said
 			cmd.WaitDelay = time.Second

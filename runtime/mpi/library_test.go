@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/mpitest"
 )
 
 // mpis are the implementations of MPI in Debian.
@@ -151,6 +152,7 @@ func (w *world) run(t *testing.T, ranks int, env []string, program ...string) (s
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "mpirun."+w.mpi, append(append(args, "-n", fmt.Sprint(ranks)), program...)...)
+	cmd.Env = append(os.Environ(), mpitest.Env(t)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
