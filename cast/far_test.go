@@ -86,6 +86,7 @@ func TestSlowNetworkIsLeftOut(t *testing.T) {
 			if testing.Short() && len(c.behind) == 0 {
 				t.Skip("the others have the same goroutines")
 			}
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o := mem.Options{Rates: append([]float64{0}, c.rates...), Queue: c.room}
 				pieces := 60
@@ -122,6 +123,7 @@ func TestNetworkBecomesSlow(t *testing.T) {
 			if testing.Short() && len(c.behind) == 0 {
 				t.Skip("the others have the same goroutines")
 			}
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o := mem.Options{Rates: make([]float64, len(c.then)+1), Later: later, Then: append([]float64{0}, c.then...)}
 				for i := range c.then {
