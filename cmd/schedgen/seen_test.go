@@ -103,7 +103,7 @@ func TestTraceOfAnInterruptedRun(t *testing.T) {
 			}
 		}
 	}()
-	code, _, said := invoke(ctx, nil, strings.Fields("run barrier -p 3 --iterations 1000000000 --transport tcp --trace "+name)...)
+	code, _, said := invoke(ctx, nil, strings.Fields("run bcast -p 3 --size 4MiB --iterations 1000000000 --transport tcp --trace "+name)...)
 	require.Equal(t, exitInterrupted, code, said)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
