@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -69,9 +70,7 @@ func wide(t testing.TB, size int) []wire.Transport {
 // A network takes a while until multicasts to a group reach a rank that has joined. Split waits
 // that long, so that no first multicast is lost.
 func TestSlowJoins(t *testing.T) {
-	ts, err := mem.New(6, mem.Options{JoinDelay: 3 * time.Millisecond})
-	require.NoError(t, err)
-	splits(t, ts, 20, func(c *runtime.Comm) {
+	splits(t, 6, mem.Options{JoinDelay: 3 * time.Millisecond}, 20, func(t *testing.T, c *runtime.Comm) {
 		require.NotEmpty(t, c.State().Group)
 		require.Zero(t, c.Totals().PutChunks, "chunks that were put as their multicasts were lost")
 	})
@@ -80,10 +79,8 @@ func TestSlowJoins(t *testing.T) {
 // If ranks can join few groups, further communicators share the group of all ranks.
 func TestFewGroups(t *testing.T) {
 	for groups, want := range map[int]int{1: 1, -1: 0} {
-		ts, err := mem.New(4, mem.Options{Groups: groups})
-		require.NoError(t, err)
 		apart := 0
-		splits(t, ts, 3, func(c *runtime.Comm) {
+		splits(t, 4, mem.Options{Groups: groups}, 3, func(t *testing.T, c *runtime.Comm) {
 			s := c.State()
 			require.NotEqual(t, s.Group == "", s.Shared == "", "%q, %q", s.Group, s.Shared)
 			if s.Group != "" {
@@ -95,38 +92,42 @@ func TestFewGroups(t *testing.T) {
 }
 
 // splits splits a communicator by parity times times, broadcasts in each half, and calls look with
-// each new communicator.
-func splits(t *testing.T, ts []*mem.Transport, times int, look func(*runtime.Comm)) {
-	comms := make([]*runtime.Comm, len(ts))
-	children := make([][]*runtime.Comm, len(ts))
-	var wg sync.WaitGroup
-	for rank, tr := range ts {
-		wg.Go(func() {
-			var err error
-			cfg := runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}, Repair: 100 * time.Millisecond}
-			comms[rank], err = runtime.Join(t.Context(), cfg)
-			for range times {
-				var c *runtime.Comm
-				if err == nil {
-					c, err = comms[rank].Split(t.Context(), rank%2, 0)
+// each new communicator. Time is virtual: no repair comes before its time.
+func splits(t *testing.T, size int, o mem.Options, times int, look func(t *testing.T, c *runtime.Comm)) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, err := mem.New(size, o)
+		require.NoError(t, err)
+		comms := make([]*runtime.Comm, len(ts))
+		children := make([][]*runtime.Comm, len(ts))
+		var wg sync.WaitGroup
+		for rank, tr := range ts {
+			wg.Go(func() {
+				var err error
+				cfg := runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}, Repair: 100 * time.Millisecond}
+				comms[rank], err = runtime.Join(t.Context(), cfg)
+				for range times {
+					var c *runtime.Comm
+					if err == nil {
+						c, err = comms[rank].Split(t.Context(), rank%2, 0)
+					}
+					if err == nil {
+						err = c.Bcast(t.Context(), make([]byte, 20_000), 0)
+					}
+					children[rank] = append(children[rank], c)
 				}
-				if err == nil {
-					err = c.Bcast(t.Context(), make([]byte, 20_000), 0)
-				}
-				children[rank] = append(children[rank], c)
+				assert.NoError(t, err)
+			})
+		}
+		wg.Wait()
+		require.False(t, t.Failed())
+		for rank, c := range comms {
+			for _, child := range children[rank] {
+				look(t, child)
 			}
-			assert.NoError(t, err)
-		})
-	}
-	wg.Wait()
-	require.False(t, t.Failed())
-	for rank, c := range comms {
-		for _, child := range children[rank] {
-			look(child)
+			defer c.Close()
+			for _, child := range children[rank] {
+				defer child.Close()
+			}
 		}
-		defer c.Close()
-		for _, child := range children[rank] {
-			defer child.Close()
-		}
-	}
+	})
 }
