@@ -140,7 +140,7 @@ func TestCastChangedOverSSH(t *testing.T) {
 	// The command also ends when the test has ended and its directory is gone.
 	wrapped(t, late, `until [ -e `+now+` ] || [ ! -e `+dir+` ]; do sleep 0.02; done; exec "$@"`)
 	s := sshdtest.Start(t, early, late)
-	path, text := randomFile(t, 2<<20)
+	path, text := randomFile(t, 8<<20)
 	require.NoError(t, os.WriteFile(path+".new", text[1:], 0o644))
 	for _, h := range s.Hosts {
 		require.NoError(t, os.Mkdir(filepath.Join(h.Home, "data"), 0o755))

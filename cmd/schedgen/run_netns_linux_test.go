@@ -93,7 +93,7 @@ func TestVanishedHostMadeUp(t *testing.T) {
 	for _, transport := range []string{overTCP, overMcast} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel() // it waits
-			p := startCommand(t, "run barrier -p 4 --netns 4 -v --iterations 1000000000 --silence 3s --transport "+transport)
+			p := startCommand(t, "run barrier -p 4 --netns 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
 			out, err := exec.CommandContext(t.Context(), "nsenter", "-t", strconv.Itoa(p.ranks[2]), "-n", "ip", "link", "set", "eth0", "down").CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			code, said := p.end()
