@@ -1,0 +1,13 @@
+package runtime_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/schedgen/schedgen/internal/heavy"
+)
+
+func TestMain(m *testing.M) {
+	heavy.Rapid("40")
+	os.Exit(m.Run())
+}
