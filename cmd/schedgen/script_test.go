@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,8 +34,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	if filepath.Base(os.Args[0]) == "schedgen" || slices.Equal(os.Args[1:], []string{"run", "rank"}) {
-		main() // a test has started the command, or a command in this process has started a rank
+	if filepath.Base(os.Args[0]) == "schedgen" || len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		main() // a test has started the command, or a command in this process has started itself with a verb
 	}
 	// The race detector would otherwise make each process sleep for a second when it exits.
 	if err := os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0"); err != nil {
