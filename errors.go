@@ -106,8 +106,8 @@ func (e *RankError) Unwrap() error { return e.Err }
 type LostError struct {
 	Ranks  []int // ascending
 	Silent []int // the lost ranks that have given no sign of life and may still live
-	// Came says how many published messages of lost ranks have come. It lists the first few ranks
-	// that have published.
+	// Came says how many published messages of lost ranks have come. It covers the four lowest
+	// ranks that are lost or have left, and lists those of them that are lost and have published.
 	Came []Came
 	// Answers says whose answers to questions of Ask have come, for the questions that were open.
 	// It lists at most 32, of the lowest ranks.

@@ -333,7 +333,7 @@ func (c *Core) Settle() {
 type LostError struct {
 	Ranks  []int  // all lost ranks, ascending
 	Silent []int  // the Ranks that have given no sign of life, and may still be alive
-	Came   []Came // for the first few of Ranks that have published
+	Came   []Came // for those of Ranks that have published and are among the four lowest that have gone
 
 	// Answers says for each open question which answers the remaining ranks have. If many questions
 	// were open, it lists the questions of the lowest ranks.
