@@ -77,7 +77,8 @@ func ExactDot[T ~float32 | ~float64](ctx context.Context, comm *Comm, x, y []T) 
 }
 
 // allreduceExact returns the rounded sum of one Exact of each rank. ops are the operations of fn for
-// float32 and float64, so ranks that call different functions, or for different types, are noticed.
+// float32 and float64. They differ, so ranks notice that they call different functions or have
+// different types.
 func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn string, ops [2]Op, own []Exact) (T, error) {
 	op := ops[0]
 	if sizeOf[T]() == 8 {

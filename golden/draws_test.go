@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// generators are the names that files of tests may use of packages that draw. What else these
-// packages export draws something else in every run.
+// generators are the names that files of tests may use of packages that draw. All other names that
+// these packages export draw something else in every run.
 var generators = map[string][]string{
 	"math/rand":    {"New", "NewSource", "NewZipf", "Rand", "Source"},
 	"math/rand/v2": {"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source"},

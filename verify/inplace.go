@@ -122,7 +122,7 @@ func findSecondWay(sub *subject) *overlap {
 }
 
 // brings returns a rank that puts or multicasts the chunk p to another rank in a world, and the
-// slots upon which it does.
+// slots for which it waits before.
 func (sub *subject) brings(res *fixpoint.Result, p Place) (from int, upon []ir.Slot, ok bool) {
 	for rank := range sub.s.Programs {
 		for i, rule := range sub.s.Programs[rank].Rules {

@@ -143,7 +143,7 @@ func (c *club) inOrder() (next []int) {
 
 // In every order of messages and for all deaths meanwhile, a rank gets the outcome of the ranks that
 // are still alive. Once a living rank has confirmed an agreement or taken the next one, its outcome
-// is fixed for all ranks, also for those that die later. Until then, a rank that is dead may have
+// is fixed for all ranks, even if they die later. Until then, a rank that is dead may have
 // had another outcome.
 func TestAgreementsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// What the system has taken grows with puts of operations, and not with others.
+// Taken counts puts of operations, and no other frames.
 func TestTaken(t *testing.T) {
 	a, b := pair(t)
 	s := &log{}

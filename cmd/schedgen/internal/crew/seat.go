@@ -69,7 +69,8 @@ func (w *worker) account(ctx context.Context, mine *account, joined func(context
 	if err := w.batch.flush(); err != nil {
 		return nil, err
 	}
-	apart, err := w.comm.Dup(ctx) // it does not have the schedule of a file, which may be for broadcasts of one length
+	// A Dup does not have the schedule of a file, which may be for broadcasts of one length.
+	apart, err := w.comm.Dup(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func (w *worker) account(ctx context.Context, mine *account, joined func(context
 // pieceLen is the longest part of an account that one broadcast carries, in bytes.
 const pieceLen = 256 << 10
 
-// gather returns the accounts of all ranks of c at rank 0. The other ranks broadcast theirs in turn, in
-// pieces, because an account grows with the iterations. They do not publish them: a rank that
+// gather returns the accounts of all ranks of c at rank 0. The other ranks broadcast theirs in turn,
+// in pieces, because an account grows with the iterations. They do not publish them: a rank that
 // publishes much depends on the others to take its messages.
 func gather(ctx context.Context, c *runtime.Comm, mine *account) ([]*account, error) {
 	all := []*account{mine}
