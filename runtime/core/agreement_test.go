@@ -314,7 +314,7 @@ func TestGoneWithout(t *testing.T) {
 	}
 }
 
-// A rank that closes while others still agree on who is lost does not wait for them.
+// A rank that closes does not wait until the others have agreed on the lost ranks.
 func TestCloseEndsTheWait(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 4, Epoch: 1, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
 	c.Ended(2, wire.Broken, errAway)

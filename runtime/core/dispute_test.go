@@ -77,8 +77,8 @@ func (c *Core) take(h wire.Header) {
 	}
 }
 
-// Whatever rank 3 says about an operation that it has called otherwise shows the mismatch. What it
-// says about the same call does not.
+// Every kind of frame shows the mismatch if rank 3 has called another operation, and none does if it
+// has made the same call.
 func TestFramesOfOtherCalls(t *testing.T) {
 	frame := func(h wire.Header, lane wire.Lane) func(c *Core, fingerprint uint32) {
 		return func(c *Core, fingerprint uint32) {
