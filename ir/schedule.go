@@ -169,12 +169,10 @@ func McastOf(s Slot) Action { return Action{Op: Mcast, Slot: s} }
 // given number of chunks (paper 004, equation 3, counted from 0). It requires n ≥ 0, 1 ≤ chunks ≤
 // MaxChunks and 0 ≤ k < chunks. It does not overflow for any n.
 func ChunkBounds(n, chunks, k int) (lo, hi int) {
-	return scale(n, chunks, k), scale(n, chunks, k+1)
-}
-
-// scale returns ⌊k·n/f⌋ without computing k·n, which may overflow. With n = q·f + r the result is
-// k·q + ⌊k·r/f⌋. Both k·q ≤ n and k·r < f² fit an int.
-func scale(n, f, k int) int {
-	q, r := n/f, n%f
-	return k*q + k*r/f
+	// With n = q·f + r, ⌊k·n/f⌋ is k·q + ⌊k·r/f⌋. Both k·q ≤ n and k·r < f² fit an int; k·n may not.
+	q, r := n/chunks, n%chunks
+	if lo, hi = k*q, (k+1)*q; r == 0 {
+		return lo, hi
+	}
+	return lo + k*r/chunks, hi + (k+1)*r/chunks
 }

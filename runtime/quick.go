@@ -41,12 +41,12 @@ func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f
 		}
 	}
 	q.Own(p, mem)
-	if !c.through(q, p, mem, looks, yields) {
+	if !c.through(q, p, looks, yields) {
 		if err := q.Broken(); err != nil {
 			begun, _ := c.core.Seq()
 			c.core.Fail(p.Name, begun+1, err)
 		}
-		q.Undo(mem)
+		q.Undo()
 		return false
 	}
 	c.started++
@@ -56,20 +56,20 @@ func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f
 }
 
 // through makes the steps of an operation, and reports whether it has made all.
-func (c *Comm) through(q *core.Quick, p *core.Plan, mem *core.Buffers, looks, yields int) bool {
+func (c *Comm) through(q *core.Quick, p *core.Plan, looks, yields int) bool {
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
 			c.core.Note(p, q)
 			var dst []byte
 			if s.Chunk {
-				dst = q.Into(s, mem)
+				dst = q.Into(s)
 			}
 			if !c.awaitLine(q, s, looks, yields, dst) {
 				return false
 			}
 		}
-		if !c.core.Write(q, s, mem) {
+		if !c.core.Write(q, s) {
 			return false
 		}
 	}

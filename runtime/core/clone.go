@@ -37,22 +37,26 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 
 // copyFrom makes o, a plain copy of src, independent of src.
 func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
-	o.keep, o.relayed = nil, slices.Clone(src.relayed)
-	o.spans.in, o.spans.out, o.spans.relayed = slices.Clone(src.spans.in), slices.Clone(src.spans.out), slices.Clone(src.spans.relayed)
+	areas := &o.memory.areas
+	for i := range areas {
+		areas[i].at = slices.Clone(areas[i].at)
+	}
+	areas[areaRelay].bytes, areas[areaCells].bytes = slices.Clone(areas[areaRelay].bytes), slices.Clone(areas[areaCells].bytes)
+	o.keep = nil
 	switch {
 	case src.gone || src.state == opFree:
 	case src.state == opActive:
-		o.mem = mem(o.seq)
+		b := mem(o.seq)
+		if areas[areaOut].bytes, areas[areaIn].bytes = b.Out, b.In; o.memory.apart > 0 {
+			cells := areas[areaCells].bytes
+			areas[areaIn].bytes = cells[len(cells)-o.memory.apart:]
+		}
 	default:
 		o.keep = slices.Clone(src.keep)
-		o.mem.Out, o.mem.In = o.keep[:len(src.mem.Out)], o.keep[len(src.mem.Out):]
+		out := len(areas[areaOut].bytes)
+		areas[areaOut].bytes, areas[areaIn].bytes = o.keep[:out], o.keep[out:]
 	}
-	f := &o.folds
-	f.memory, f.bounds, f.made = slices.Clone(src.folds.memory), slices.Clone(src.folds.bounds), nil
-	f.later = slices.Clone(src.folds.later)
-	if f.copied > 0 && src.state == opActive {
-		o.mem.In = f.memory[len(f.memory)-f.copied:]
-	}
+	o.folds.made, o.folds.later = nil, slices.Clone(src.folds.later)
 	o.machine = machine.Machine{}
 	if o.state != opFree {
 		o.machine.CopyFrom(&src.machine)

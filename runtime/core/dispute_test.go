@@ -174,7 +174,7 @@ func TestDatagramsOfOtherCalls(t *testing.T) {
 			require.Equal(t, wire.Drop, core.Fragment(&h, 0, []byte(c.body)))
 			require.Equal(t, stale+1, core.ops.totals.Stale)
 			require.Equal(t, before, core.AppendState(nil))
-			require.Equal(t, make([]byte, 8), core.ops.open(1).mem.Out)
+			require.Equal(t, make([]byte, 8), core.ops.open(1).memory.areas[areaOut].bytes)
 			h.Print = plan.print(8)
 			require.Equal(t, wire.Accept, core.Fragment(&h, 0, []byte(c.body)))
 			require.NotEqual(t, before, core.AppendState(nil), "it counts from a rank that has called the same")

@@ -43,7 +43,7 @@
 //	runtime  driver.Body                finds the communicator
 //	core     Core.Body                  a sign of life; the lane and kind select the part
 //	         operations.buffer          the operation, its fingerprint and the slot are right
-//	         op.chunk                   a part of the caller's buffer
+//	         op.run                     a part of the caller's buffer
 //	stream   Transport.landed           the body is complete
 //	runtime  driver.Arrived
 //	core     Core.Arrived
@@ -51,7 +51,7 @@
 //	         operations.set
 //	machine  Machine.Set                counts down the rules that wait for the slot
 //	core     operations.act             does the actions of rules that fire
-//	         operations.putSlot         makes a wire.Frame of a put
+//	         operations.putJoined       makes a wire.Frame of a put
 //	         env.put
 //	runtime  members.Put                the rank in the transport, if not all are members
 //	stream   Transport.Put              queues the frame

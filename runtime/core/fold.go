@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Contributions lie in the caller's In, and results in its Out, like blocks of other collectives.
@@ -29,7 +28,6 @@ type Fold struct {
 
 // cells say where the partial results of a rank lie.
 type cells struct {
-	per   int     // chunks of a block
 	of    []int32 // by partial result: its cell
 	parts []int32 // by cell: it is as long as this part of the contributions
 	late  bool    // a fold reads a contribution after it has begun to write its result
@@ -37,8 +35,7 @@ type cells struct {
 
 // cellsOf returns the cells of a rank with the given program outline. parts are the parts of its
 // partial results.
-func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
-	c := cells{per: h.BlockChunks()}
+func cellsOf(outline *ir.Program, parts []int32) (c cells) {
 	for i := range outline.Rules {
 		for do := outline.Rules[i].Do; len(do) > 0; {
 			fold := ir.MessageOf(do)
@@ -94,96 +91,18 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 
 // folding is the state of an operation that folds.
 type folding struct {
-	with   Fold        // its Element is 1 if the operation does not fold; chunks are cut at elements
-	memory []byte      // partial results, and the copy of In if there is one
-	bounds []int       // start of each cell in memory, and the end of the last one
-	made   []ir.Slot   // slots that folds have made and whose rules have not fired yet
-	copied int         // bytes of the copy of In, at the end of memory
-	later  []ir.Action // long folds still to do, in order
-	done   int         // bytes of the first of later that are done
+	with  Fold        // its Element is 1 if the operation does not fold; chunks are cut at elements
+	made  []ir.Slot   // slots that folds have made and whose rules have not fired yet
+	later []ir.Action // long folds still to do, in order
+	done  int         // bytes of the first of later that are done
 }
 
 // openFolds prepares o to fold. It may use memory. If results would overwrite contributions, it
 // copies the contributions, since later folds may read them.
 func (o *op) openFolds(memory []byte) {
-	f := &o.folds
+	f, c := &o.folds, &o.plan.places.cells
 	f.made, f.later, f.done = f.made[:0], f.later[:0], 0
-	f.bounds = append(f.bounds[:0], 0)
-	end, per := 0, o.plan.cells.per
-	for _, part := range o.plan.cells.parts {
-		_, n := o.inputBlock(int(part) / per)
-		lo, hi := o.bounds(n, int(part)%per)
-		end += hi - lo
-		f.bounds = append(f.bounds, end)
-	}
-	if f.copied = 0; o.mem.isInPlace() && (!o.plan.InPlace || o.plan.cells.late) {
-		f.copied = len(o.mem.In)
-	}
-	f.memory = grown(memory, end+f.copied)
-	if f.copied > 0 {
-		copy(f.memory[end:], o.mem.In)
-		o.mem.In = f.memory[end:]
-	}
-}
-
-// bounds returns the start and end of chunk k in a block of n bytes.
-func (o *op) bounds(n, k int) (lo, hi int) {
-	per := o.plan.places.per
-	if o.folds.with.Element <= 1 {
-		return ir.ChunkBounds(n, per, k)
-	}
-	lo, hi = ir.ChunkBounds(n/o.folds.with.Element, per, k)
-	return lo * o.folds.with.Element, hi * o.folds.with.Element
-}
-
-// inputBlock returns the start of a block of the contribution in In, and its length in bytes.
-func (o *op) inputBlock(block int) (at, n int) {
-	if o.spans.on {
-		return o.spans.in[block], o.spans.in[block+1] - o.spans.in[block]
-	}
-	return block * o.n, o.n
-}
-
-// locate returns the memory for the bytes of a slot, with start and end.
-func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
-	switch s.Kind() {
-	case ir.KindValue:
-		f, cell := &o.folds, o.plan.cells.of[s.Index()]
-		return f.memory, f.bounds[cell], f.bounds[cell+1]
-	case ir.KindInput:
-		at, n := o.inputBlock(s.Index() / o.plan.cells.per)
-		lo, hi = o.bounds(n, s.Index()%o.plan.cells.per)
-		return o.mem.In, at + lo, at + hi
-	}
-	return o.locateChunk(s.Index())
-}
-
-// bytesOf returns the memory for the bytes of a slot.
-func (o *op) bytesOf(s ir.Slot) []byte {
-	if o.n == 0 {
-		return nil
-	}
-	mem, lo, hi := o.locate(s)
-	return mem[lo:hi:hi]
-}
-
-// valuesFrom returns the memory for n partial results from number first on, and their length in
-// bytes. all is nil if they do not lie one behind the other.
-func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
-	if o.n == 0 {
-		return nil, 0
-	}
-	f, of := &o.folds, o.plan.cells.of[first:first+n]
-	together := true
-	for i, cell := range of {
-		bytes += f.bounds[cell+1] - f.bounds[cell]
-		together = together && cell == of[0]+int32(i)
-	}
-	if !together {
-		return nil, bytes
-	}
-	lo := f.bounds[of[0]]
-	return f.memory[lo : lo+bytes : lo+bytes], bytes
+	o.memory.openCells(c, memory, o.memory.inPlace() && (!o.plan.InPlace || c.late))
 }
 
 // fold makes a slot of o from operands: now, or later if they are longer than ops.FoldAtOnce bytes.
@@ -267,83 +186,6 @@ func (ops *operations) work(o *op) {
 	ops.set(o, made)
 }
 
-// runOf returns how many of the first actions of a message go in one frame, and the frame's body.
-// Their slots lie one behind the other here, and become partial results with consecutive numbers at
-// the destination.
-func (o *op) runOf(message []ir.Action) (n int, body []byte) {
-	if o.n == 0 {
-		for n = 1; n < len(message) && follows(message, n); n++ {
-		}
-		return n, nil
-	}
-	mem, lo, end := o.locate(message[0].Slot)
-	for n = 1; n < len(message) && follows(message, n); n++ {
-		other, from, to := o.locate(message[n].Slot)
-		if from != end || len(other) != len(mem) || len(mem) > 0 && &other[0] != &mem[0] || to-lo > wire.MaxBody {
-			break
-		}
-		end = to
-	}
-	return n, mem[lo:end:end]
-}
-
-// follows reports whether actions n-1 and n of a message make consecutive partial results.
-func follows(message []ir.Action, n int) bool {
-	a, before := &message[n], &message[n-1]
-	return a.Joins && a.As != ir.None && a.As == before.As+1
-}
-
-// putValues puts as many of the first actions of a message as go in one frame, and returns how
-// many. The actions make partial results at the destination.
-func (ops *operations) putValues(o *op, message []ir.Action) (n int) {
-	n, body := o.runOf(message)
-	f, as, to := ops.fill(o, message[0].As), message[0].As, int(message[0].To)
-	f.Body, f.Len, f.Arg = body, len(body), uint32(n-1)
-	o.unsent++
-	for i := range n {
-		ops.trace(EventPut, o.seq, as+ir.Slot(i), to)
-	}
-	ops.put(to, f)
-	return n
-}
-
-// bufferValues decides where the body of a frame of partial results goes.
-func (ops *operations) bufferValues(o *op, h *wire.Header) ([]byte, wire.Verdict) {
-	first, n := h.Slot.Index(), int(h.Arg)+1
-	if n < 1 || n > len(o.plan.cells.of)-first {
-		ops.fate.violation(h, "%d partial results from %v on do not exist here", n, h.Slot)
-		return nil, wire.Drop
-	}
-	if o.state != opActive || o.machine.Has(h.Slot) {
-		return nil, wire.Drop
-	}
-	dst, want := o.valuesFrom(first, n)
-	switch {
-	case want != h.Len:
-		ops.misfit(o, h, n, want)
-		return nil, wire.Drop
-	case dst == nil && want > 0:
-		return ops.apart.buffer(h), wire.Accept
-	}
-	return dst, wire.Accept
-}
-
-// valuesArrived takes the partial results of one frame.
-func (ops *operations) valuesArrived(o *op, h *wire.Header, body []byte) {
-	first, n := h.Slot.Index(), int(h.Arg)+1
-	if dst, bytes := o.valuesFrom(first, n); dst == nil && bytes > 0 {
-		for i := range n {
-			body = body[copy(o.bytesOf(ir.Value(first+i)), body):]
-		}
-		ops.apart.drop(h)
-	}
-	for i := range n {
-		s := ir.Value(first + i)
-		ops.traceNew(EventArrived, o, s, h.From)
-		ops.set(o, s)
-	}
-}
-
 // foldMemory returns memory for partial results; foldDone takes it back.
 func (ops *operations) foldMemory() []byte {
 	last := len(ops.spare) - 1
@@ -357,11 +199,11 @@ func (ops *operations) foldMemory() []byte {
 
 // foldDone takes back the memory for partial results of an operation that has ended.
 func (ops *operations) foldDone(o *op) {
-	if cap(o.folds.memory) > 0 {
-		ops.spare = append(ops.spare, o.folds.memory)
-		o.folds.memory = nil
+	if cells := &o.memory.areas[areaCells]; cap(cells.bytes) > 0 {
+		ops.spare = append(ops.spare, cells.bytes)
+		cells.bytes = nil
 	}
-	if o.plan.folds {
-		o.mem.In = nil // no rank asks for contributions
+	if o.plan.places.folds {
+		o.memory.areas[areaIn].bytes = nil // no rank asks for contributions
 	}
 }

@@ -76,7 +76,7 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 // if every rank gets each of them at most once and nothing else is sent: see [lines.Chunks].
 // programs are the programs of the schedule. Either all ranks call Shelve, or no rank does.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
-	layout, ok := lines.Chunks(&p.header, p.folds, rank, reaches, programs)
+	layout, ok := lines.Chunks(&p.header, p.places.folds, rank, reaches, programs)
 	if !ok {
 		return
 	}

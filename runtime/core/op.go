@@ -39,15 +39,15 @@ type op struct {
 	plan    *Plan
 	machine machine.Machine // runs the operation
 	chunks  int
-	n       int     // bytes of a block, or of the longest that this rank knows
-	key     int     // what the fingerprint covers of lengths; see Buffers.key
-	spans   spans   // for blocks with lengths of their own
-	mem     Buffers // the caller's while active, then copies in keep
-	gone    bool    // the bytes are gone
-	relayed []byte  // blocks that the rank relays but neither holds nor wants
-	keep    []byte  // memory for the copies
-	unsent  int     // frames that refer to the bytes or have not left
-	turn    uint64  // for a barrier with flags, its number among such barriers; for chunks in windows, one more than the lines used before; else 0
+	n       int    // bytes of a block, or of the longest that this rank knows
+	key     int    // what the fingerprint covers of lengths; see Buffers.key
+	unit    int    // of the lengths of blocks in bytes, if blocks have lengths of their own; else 0
+	shared  bool   // every rank knows all lengths
+	memory  memory // with the caller's buffers while active, then with copies in keep
+	gone    bool   // the bytes are gone
+	keep    []byte // memory for the copies
+	unsent  int    // frames that refer to the bytes or have not left
+	turn    uint64 // for a barrier with flags, its number among such barriers; for chunks in windows, one more than the lines used before; else 0
 	waits   waits
 	gate    gate
 	pulse   flow.Pulse
@@ -62,102 +62,47 @@ type op struct {
 func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
 	o.state, o.quick = opActive, false
-	o.mem, o.n, o.key, o.chunks, o.turn, o.gone = mem, mem.Block, mem.key(), p.Chunks, 0, false
-	relayed := len(p.places.relayed) * o.n
-	if o.spans.on = mem.Counts != nil; o.spans.on {
-		relayed = o.spans.set(mem.Counts, &p.places, p.folds)
+	o.n, o.key, o.chunks, o.turn, o.gone = mem.Block, mem.key(), p.Chunks, 0, false
+	o.unit, o.shared = 0, false
+	if c := mem.Counts; c != nil {
+		o.unit, o.shared = max(1, c.Element), c.Shared
 	}
-	o.mem.Counts = nil // from now on they are the caller's again
-	if f := mem.Fold; f != nil {
-		o.folds.with = *f
-		o.mem.Fold = nil
-	} else {
-		o.folds.with = Fold{Element: 1}
+	o.folds.with = Fold{Element: 1}
+	if mem.Fold != nil {
+		o.folds.with = *mem.Fold
 	}
-	o.copyOwn()
-	o.relayed = grown(o.relayed, relayed)
+	o.memory.set(&p.places, &mem)
+	o.memory.copyOwn(&p.places)
 	o.machine.Reset(p.program)
 	o.pulse.Begin()
 	o.waits.reset()
 }
 
-// chunk returns the memory of chunk slot s, or nil if it is gone.
-func (o *op) chunk(s ir.Slot) []byte {
-	if o.gone || o.n == 0 {
+// bytesOf returns the memory of a slot, or nil if it is gone.
+func (o *op) bytesOf(s ir.Slot) []byte {
+	if o.gone {
 		return nil
 	}
-	pl := &o.plan.places
-	if pl.whole {
-		if pl.per == 1 {
-			return o.mem.Out[:o.n:o.n]
-		}
-		lo, hi := o.bounds(o.n, s.Index())
-		return o.mem.Out[lo:hi:hi]
-	}
-	if pl.per == 1 {
-		mem, at, end := o.place(s.Index())
-		return mem[at:end:end]
-	}
-	mem, lo, hi := o.locateChunk(s.Index())
-	return mem[lo:hi:hi]
+	return o.memory.bytes(o.plan.places.of(s))
 }
 
-// locateChunk returns the memory of chunk k, with start and end.
-func (o *op) locateChunk(k int) (mem []byte, lo, hi int) {
-	per := o.plan.places.per
-	mem, at, end := o.place(k / per)
-	lo, hi = o.bounds(end-at, k%per)
-	return mem, at + lo, at + hi
-}
-
-// place returns the memory of a block, with start and end.
-func (o *op) place(block int) (mem []byte, at, end int) {
-	if o.spans.on {
-		return o.spans.place(o, block)
+// run returns the memory of n slots from s on, and their bytes in total. all is nil if they do not
+// lie one behind the other.
+func (o *op) run(s ir.Slot, n int) (all []byte, bytes int) {
+	first := o.plan.places.of(s)
+	lo, end := o.memory.bounds(first)
+	bytes, together := end-lo, true
+	for i := 1; i < n; i++ {
+		p := o.plan.places.of(s + ir.Slot(i))
+		from, to := o.memory.bounds(p)
+		bytes += to - from
+		together = together && p.area == first.area && from == end
+		end = to
 	}
-	mem, i := o.plan.places.memoryOf(o, block)
-	return mem, i * o.n, (i + 1) * o.n
-}
-
-// chunksFrom returns the memory of n chunks from number first on; ok is false if they do not lie
-// one behind the other.
-func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
-	if o.gone || o.n == 0 {
-		return nil, true
+	if !together {
+		return nil, bytes
 	}
-	pl := &o.plan.places
-	from, to := first/pl.per, (first+n-1)/pl.per
-	for block := from; block < to; block++ {
-		if !pl.adjacent(block, block+1) {
-			return nil, false
-		}
-	}
-	mem, at, end := o.place(from)
-	lo, _ := o.bounds(end-at, first%pl.per)
-	lo += at
-	if to != from {
-		_, at, end = o.place(to)
-	}
-	_, hi := o.bounds(end-at, (first+n-1)%pl.per)
-	hi += at
-	return mem[lo:hi:hi], true
-}
-
-// lengthFrom returns the length in bytes of n chunks from number first on.
-func (o *op) lengthFrom(first, n int) int {
-	per := o.plan.places.per
-	if per == 0 {
-		return 0
-	}
-	if o.spans.on {
-		return o.spans.lengthFrom(o, first, n)
-	}
-	if per == 1 {
-		return n * o.n
-	}
-	lo, _ := o.bounds(o.n, first%per)
-	_, hi := o.bounds(o.n, (first+n-1)%per)
-	return ((first+n-1)/per-first/per)*o.n + hi - lo
+	return o.memory.span(first.area, lo, end), bytes
 }
 
 // castBy reports whether rank is the one that may multicast chunk k: the root, or without a root
@@ -174,7 +119,10 @@ func (o *op) castBy(rank, k int) bool {
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 
 // empty reports whether no chunk of o has bytes at any rank.
-func (o *op) empty() bool { return o.n == 0 && !(o.spans.on && !o.spans.shared) }
+func (o *op) empty() bool { return o.n == 0 && (o.shared || !o.counted()) }
+
+// counted reports whether blocks have lengths of their own.
+func (o *op) counted() bool { return o.unit > 0 }
 
 // bytes returns an upper limit of the bytes of all blocks.
 func (o *op) bytes() int { return o.n * o.plan.places.blocks }
@@ -207,16 +155,17 @@ func (o *op) ready() bool {
 // copy of up to limit bytes. Without a copy, ranks that are still inside the operation must repair.
 func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
-	mem := o.mem
-	o.mem = Buffers{}
-	if mem.isInPlace() {
-		mem.In = nil
+	m := &o.memory
+	out, in := m.areas[areaOut].bytes, m.areas[areaIn].bytes
+	if m.inPlace() {
+		in = nil
 	}
-	if o.gone = o.n == 0 || !asked || len(mem.Out)+len(mem.In) > limit; o.gone {
+	m.areas[areaOut].bytes, m.areas[areaIn].bytes = nil, nil
+	if o.gone = o.n == 0 || !asked || len(out)+len(in) > limit; o.gone {
 		return
 	}
-	o.keep = append(append(o.keep[:0], mem.Out...), mem.In...)
-	o.mem.Out, o.mem.In = o.keep[:len(mem.Out)], o.keep[len(mem.Out):]
+	o.keep = append(append(o.keep[:0], out...), in...)
+	m.areas[areaOut].bytes, m.areas[areaIn].bytes = o.keep[:len(out)], o.keep[len(out):]
 }
 
 // isInPlace reports whether In and Out share their memory.
@@ -225,4 +174,7 @@ func (b *Buffers) isInPlace() bool {
 }
 
 // free forgets an operation that could not be completed.
-func (o *op) free() { o.state, o.mem, o.gone = opFree, Buffers{}, true }
+func (o *op) free() {
+	o.state, o.gone = opFree, true
+	o.memory.areas[areaOut].bytes, o.memory.areas[areaIn].bytes = nil, nil
+}

@@ -93,7 +93,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, ops.print, p, mem)
-	if p.folds {
+	if p.places.folds {
 		o.openFolds(ops.foldMemory())
 	}
 	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)

@@ -130,11 +130,8 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 		}
 		o.unsent--
 		ops.overlap.waiting--
-		if a.As != ir.None {
-			a.Joins = false
-			ops.putValues(o, []ir.Action{a})
-		} else if !o.yields.On() || !ops.yield(o, a) {
-			ops.putSlot(o, a.Slot, int(a.To))
+		if !o.yields.On() || !ops.yield(o, a) {
+			ops.putJoined(o, []ir.Action{a})
 		}
 	}
 	o.waits.list = kept

@@ -118,7 +118,7 @@ func (c *crew) want(i, rank int) []byte {
 func (c *crew) buffers(i, rank int) Buffers {
 	pl := &c.plans[i][rank].places
 	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
-	if c.plans[i][rank].folds {
+	if c.plans[i][rank].places.folds {
 		return Buffers{In: append(c.own(i, rank), held...), Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: 1})), Fold: sum}
 	}
 	if pl.whole {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // places says where the chunks of an operation lie at one rank. The collective's row determines it.
@@ -19,6 +19,8 @@ type places struct {
 	whole        bool   // there is one block, and the rank wants it
 	relayed      []int  // blocks that the rank relays, ascending
 	kept         []both // blocks that the rank both holds and wants
+	folds        bool   // there are contributions or partial results
+	cells        cells
 	wantedBy     func(rank int) ir.Chunks
 	heldBy       func(rank int) ir.Chunks
 }
@@ -26,9 +28,12 @@ type places struct {
 // both holds the indices of a block in the input and in the output.
 type both struct{ held, wanted int }
 
-// placesOf returns the places of a rank with the given program outline.
-func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
-	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
+// placesOf returns the places of a rank with the given program.
+func placesOf(h *ir.Header, program *machine.Plan) places {
+	outline := program.Outline()
+	rank := outline.Rank
+	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank), cells: cellsOf(&outline, program.Parts())}
+	pl.folds = h.Folds() || len(pl.cells.of) > 0
 	pl.inputs = h.Row().InputBlocks(h.Ranks)
 	header := *h
 	pl.wantedBy, pl.heldBy = header.Wanted, header.Held
@@ -54,137 +59,31 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	return pl
 }
 
-// memoryOf returns the memory of o with a block, and the block's index there.
-func (pl *places) memoryOf(o *op, block int) (mem []byte, at int) {
+// of returns the place of a slot.
+func (pl *places) of(s ir.Slot) place {
+	k := s.Index()
+	switch {
+	case s.Kind() == ir.KindValue:
+		return place{areaCells, int(pl.cells.of[k]), 0}
+	case pl.whole && s.Kind() == ir.KindChunk:
+		return place{areaOut, 0, k}
+	}
+	block, part := k, 0
+	if pl.per > 1 {
+		block, part = k/pl.per, k%pl.per
+	}
+	if s.Kind() == ir.KindInput {
+		return place{areaIn, block, part}
+	}
 	if i := pl.wanted.Index(block); i >= 0 {
-		return o.mem.Out, i
+		return place{areaOut, i, part}
 	}
 	if i := pl.held.Index(block); i >= 0 {
-		return o.mem.In, pl.inputs + i
+		return place{areaIn, pl.inputs + i, part}
 	}
 	i, found := slices.BinarySearch(pl.relayed, block)
-	if !found {
-		// The schedule brings the rank a block that it does not use. All such blocks share a place.
+	if !found { // the schedule brings the rank a block that it does not use
 		i = len(pl.relayed)
-		o.relayed = grown(o.relayed, (i+1)*o.n)
 	}
-	return o.relayed, i
-}
-
-// where is the memory of a block, or of a partial result of the same length.
-type where struct {
-	memory memory
-	at     int // index among the blocks there
-}
-
-type memory uint8
-
-const (
-	ofOut   memory = iota // Buffers.Out
-	ofIn                  // Buffers.In
-	ofCells               // see cells
-)
-
-// where returns the memory of a block that the rank wants or holds.
-func (pl *places) where(block int) where {
-	if i := pl.wanted.Index(block); i >= 0 {
-		return where{at: i}
-	}
-	return where{ofIn, pl.inputs + pl.held.Index(block)}
-}
-
-// whereIs returns the memory of a slot in an operation whose blocks are whole chunks.
-func (p *Plan) whereIs(s ir.Slot) where {
-	switch s.Kind() {
-	case ir.KindInput:
-		return where{ofIn, s.Index()}
-	case ir.KindValue:
-		return where{ofCells, int(p.cells.of[s.Index()])}
-	}
-	return p.places.where(s.Index())
-}
-
-// bytesIn returns the bytes. Blocks have one length, which may be 0.
-func (w where) bytesIn(mem *Buffers, cells []byte) []byte {
-	all := mem.Out
-	switch w.memory {
-	case ofIn:
-		all = mem.In
-	case ofCells:
-		all = cells
-	}
-	n := mem.Block
-	return all[w.at*n : (w.at+1)*n : (w.at+1)*n]
-}
-
-// shortBlock is the greatest length in bytes of a block that its receiver copies to its place; a
-// longer block gets a frame of its own.
-const shortBlock = 1 << 10
-
-// countInFrame returns how many of the first actions of a message go in one frame, for blocks of the given
-// length: chunks with consecutive numbers that lie one behind the other here. If the destination
-// wants one longer block and relays the next, they go in two frames, so that both are received in
-// their places.
-func (pl *places) countInFrame(message []ir.Action, bytes int) int {
-	n, theirs := 1, ir.Chunks{}
-	if len(message) < 2 || !message[1].Joins {
-		return 1
-	}
-	most := wire.MaxBody / ((bytes+pl.per-1)/pl.per + 1) // in chunks
-	if bytes > shortBlock {
-		theirs = pl.wantedBy(int(message[0].To))
-	}
-	for ; n < min(len(message), most) && message[n].Joins && message[n].As == ir.None && message[n].Slot == message[n-1].Slot+1; n++ {
-		block, before := message[n].Slot.Index()/pl.per, message[n-1].Slot.Index()/pl.per
-		if block != before && (!pl.adjacent(before, block) || (theirs.Index(block) < 0) != (theirs.Index(before) < 0)) {
-			break
-		}
-	}
-	return n
-}
-
-// adjacent reports whether block b lies behind block a in the same memory.
-func (pl *places) adjacent(a, b int) bool {
-	if i, k := pl.wanted.Index(a), pl.wanted.Index(b); i >= 0 || k >= 0 {
-		return i >= 0 && k == i+1
-	}
-	if i, k := pl.held.Index(a), pl.held.Index(b); i >= 0 || k >= 0 {
-		return i >= 0 && k == i+1
-	}
-	i, found := slices.BinarySearch(pl.relayed, a)
-	return found && i+1 < len(pl.relayed) && pl.relayed[i+1] == b
-}
-
-// copyOwn copies the blocks that the rank both holds and wants to their places in the output. All
-// have the length Buffers.Block.
-func (pl *places) copyOwn(mem *Buffers) {
-	if len(pl.kept) == 0 || mem.isInPlace() {
-		return
-	}
-	n := mem.Block
-	for _, k := range pl.kept {
-		copy(mem.Out[k.wanted*n:(k.wanted+1)*n], mem.In[k.held*n:(k.held+1)*n])
-	}
-}
-
-// copyOwn is places.copyOwn, also for blocks with lengths of their own.
-func (o *op) copyOwn() {
-	s := &o.spans
-	if !s.on {
-		o.plan.places.copyOwn(&o.mem)
-		return
-	}
-	for _, k := range o.plan.places.kept {
-		copy(o.mem.Out[s.out[k.wanted]:s.out[k.wanted+1]], o.mem.In[s.in[k.held]:s.in[k.held+1]])
-	}
-}
-
-// grown returns b with n bytes and its content, in its memory if there is room.
-func grown(b []byte, n int) []byte {
-	if n <= cap(b) {
-		return b[:n]
-	}
-	more := make([]byte, n)
-	copy(more, b[:cap(b)])
-	return more
+	return place{areaRelay, i, part}
 }

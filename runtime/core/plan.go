@@ -35,8 +35,6 @@ type Plan struct {
 	steps      [lines.Turns][]Step // the steps of the quick path, by turn; nil: there is none
 	printed    printed
 	places     places
-	cells      cells
-	folds      bool  // there are contributions or partial results
 	counted    bool  // blocks have lengths of their own: see counts.go
 	shared     bool  // every rank knows all lengths
 	answers    []int // ranks that may ask this rank for chunks of a barrier
@@ -48,12 +46,10 @@ type Plan struct {
 func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
 	p := &Plan{
-		places: placesOf(h, outline.Rank, &outline),
-		cells:  cellsOf(h, &outline, program.Parts()),
+		places: placesOf(h, program),
 		Name:   h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
 		multicasts: multicasts(root), manyCast: manyHold(h), answers: answersOf(h, outline),
 	}
-	p.folds = h.Folds() || len(p.cells.of) > 0
 	if !p.manyCast {
 		p.recovers, p.yields, p.recovery = h.Recovers, root.Yields(), program.Recovery()
 	}

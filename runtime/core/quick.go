@@ -28,9 +28,11 @@ type Quick struct {
 	root   int
 	turn   uint64 // as op.turn
 	noted  bool
-	cells  []byte // memory of partial results
+	mem    memory
+	cells  []byte // memory for partial results
 	given  []byte // the caller's contribution, if it is copied because the result overwrites it
-	broken error  // the panic of the kernel; the core then fails
+	fold   *Fold
+	broken error // the panic of the kernel; the core then fails
 }
 
 // Step waits for at most one line, and then writes lines and folds.
@@ -39,7 +41,7 @@ type Step struct {
 	Line  int // line of a signal; for a chunk, the index among the posts of its writer, see ChunkLine
 	Chunk bool
 	slot  ir.Slot // the slot in the line
-	where where   // destination of a chunk
+	into  place   // destination of a chunk
 	acts  []act
 }
 
@@ -49,11 +51,11 @@ type act struct {
 	to   []int // readers of the line
 	own  bool  // the line is in this rank's window
 	line int   // for a chunk, as Step.Line
-	from where // source of a chunk
+	from place // source of a chunk
 
 	made ir.Slot
-	into where
-	of   []where // operands
+	into place
+	of   []place // operands
 }
 
 // quickChunks returns the steps of an operation that moves blocks, or nil if it must Begin. The
@@ -61,7 +63,7 @@ type act struct {
 // in the caller's memory.
 func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
-	if p.folds {
+	if p.places.folds {
 		return p.quickFolds()
 	}
 	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.Posts)+len(g.Chunks) == 0 {
@@ -76,7 +78,7 @@ func (p *Plan) quickChunks() (steps []Step) {
 		if at < 0 {
 			return nil
 		}
-		step.acts = append(step.acts, act{slot: do[0].Slot, to: g.Posts[at].Near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
+		step.acts = append(step.acts, act{slot: do[0].Slot, to: g.Posts[at].Near, own: true, line: at, from: p.places.of(do[0].Slot)})
 		do = do[len(g.Posts[at].Near):]
 	}
 	if len(step.acts) != len(g.Posts) {
@@ -89,7 +91,7 @@ func (p *Plan) quickChunks() (steps []Step) {
 		if do, _ := e.Set(at.Slot); len(do) > 0 || p.places.wanted.Index(at.Slot.Index()) < 0 {
 			return nil // the rank relays the chunk, perhaps by frame
 		}
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, where: p.places.where(at.Slot.Index())})
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, into: p.places.of(at.Slot)})
 	}
 	if !e.Done() {
 		return nil // the rank receives something by frame
@@ -119,7 +121,7 @@ func (p *Plan) quickFolds() (steps []Step) {
 	for _, at := range awaited {
 		acts, fits := p.actsOn(&e, at.Slot)
 		ok = ok && fits
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, where: p.whereIs(at.Slot), acts: acts})
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, into: p.places.of(at.Slot), acts: acts})
 	}
 	if !ok || !e.Done() {
 		return nil // something goes by frame
@@ -135,9 +137,9 @@ func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 		for do = slices.Clone(do); len(do) > 0; {
 			a := do[0]
 			if a.Op == ir.Fold {
-				f := act{made: a.As, into: p.whereIs(a.As)}
+				f := act{made: a.As, into: p.places.of(a.As)}
 				for _, x := range ir.MessageOf(do) {
-					f.of = append(f.of, p.whereIs(x.Slot))
+					f.of = append(f.of, p.places.of(x.Slot))
 				}
 				acts, set, do = append(acts, f), append(set, a.As), do[len(f.of):]
 				continue
@@ -147,7 +149,7 @@ func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
 				return nil, false
 			}
 			post := &p.lines.Posts[at]
-			acts = append(acts, act{slot: a.Slot, to: post.Near, own: true, line: at, from: p.whereIs(a.Slot)})
+			acts = append(acts, act{slot: a.Slot, to: post.Near, own: true, line: at, from: p.places.of(a.Slot)})
 			do = do[len(post.Near):]
 		}
 	}
@@ -238,37 +240,31 @@ func (ops *operations) alone() bool {
 // ChunkLine returns the line of a step that waits for a chunk.
 func (q *Quick) ChunkLine(s *Step) int { return lines.OfChunk(q.turn, s.Line) }
 
-// Own copies the blocks that the rank both holds and wants to their places in the output. Call it
-// before the steps. Until Undo or Through, mem.In may be a copy.
+// Own takes the caller's memory, and copies the blocks that the rank both holds and wants to their
+// places in the output. Call it before the steps.
 func (q *Quick) Own(p *Plan, mem *Buffers) {
-	p.places.copyOwn(mem)
-	if q.given = nil; !p.folds {
+	q.fold, q.given = mem.Fold, nil
+	q.mem.set(&p.places, mem)
+	q.mem.copyOwn(&p.places)
+	if !p.places.folds {
 		return
 	}
-	partial := len(p.cells.parts) * mem.Block
-	if !mem.isInPlace() {
-		q.cells = grown(q.cells, partial)
-		return
+	apart := q.mem.inPlace()
+	q.mem.openCells(&p.places.cells, q.cells, apart)
+	if q.cells = q.mem.areas[areaCells].bytes; apart {
+		q.given = mem.In
 	}
-	q.cells = grown(q.cells, partial+len(mem.In))
-	copy(q.cells[partial:], mem.In)
-	q.given, mem.In = mem.In, q.cells[partial:]
 }
 
 // Broken returns the panic of the kernel, or nil. The caller then fails the core, whose next
 // operation has not begun.
 func (q *Quick) Broken() error { return q.broken }
 
-// Undo restores mem as before Own, for an operation that must Begin after all.
-func (q *Quick) Undo(mem *Buffers) {
-	if q.given != nil {
-		copy(q.given, mem.In)
-		mem.In = q.given
-	}
-}
+// Undo restores the caller's contribution, for an operation that must Begin after all.
+func (q *Quick) Undo() { copy(q.given, q.mem.areas[areaIn].bytes) }
 
 // Into returns the destination of the chunk that a step waits for.
-func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.bytesIn(mem, q.cells) }
+func (q *Quick) Into(s *Step) []byte { return q.mem.bytes(s.into) }
 
 // Note shows the operation's fingerprint to other ranks. Call it before the rank waits: after the
 // wait, it would delay the rank.
@@ -281,16 +277,16 @@ func (c *Core) Note(p *Plan, q *Quick) {
 
 // Write writes the lines of a step and folds. It returns false if the operation must Begin, or if
 // the kernel has panicked: see Broken.
-func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
+func (c *Core) Write(q *Quick, s *Step) bool {
 	net := c.ops.ledger.shelf
 	for i := range s.acts {
 		switch w := &s.acts[i]; {
 		case w.made != ir.None:
-			if q.broken = q.fold(w, mem); q.broken != nil {
+			if q.broken = q.make(w); q.broken != nil {
 				return false
 			}
 		case s.Chunk:
-			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, w.from.bytesIn(mem, q.cells), mem.Block); !ok {
+			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, q.mem.bytes(w.from), q.mem.areas[areaOut].n); !ok {
 				return false
 			}
 		case w.own:
@@ -302,18 +298,18 @@ func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	return true
 }
 
-// fold returns an error if the kernel panics.
-func (q *Quick) fold(w *act, mem *Buffers) error {
-	if mem.Block == 0 {
+// make folds, and returns an error if the kernel panics.
+func (q *Quick) make(w *act) error {
+	into, left := q.mem.bytes(w.into), q.mem.bytes(w.of[0])
+	switch {
+	case len(into) == 0:
 		return nil
-	}
-	into, left := w.into.bytesIn(mem, q.cells), w.of[0].bytesIn(mem, q.cells)
-	if len(w.of) == 1 {
+	case len(w.of) == 1:
 		copy(into, left)
 		return nil
 	}
 	for _, x := range w.of[1:] {
-		if err := mem.Fold.apply(into, left, x.bytesIn(mem, q.cells)); err != nil {
+		if err := q.fold.apply(into, left, q.mem.bytes(x)); err != nil {
 			return err
 		}
 		left = into

@@ -118,7 +118,7 @@ func (ops *operations) fillRequest(o *op, out *loss.Output) *wire.Frame {
 
 // giveParts sends fragments of a chunk to a rank as one datagram frame.
 func (ops *operations) giveParts(o *op, out *loss.Output) {
-	f := ops.fill(o, ir.Chunk(out.Chunk))
+	f := ops.fill(o, ir.Chunk(out.Chunk), o.bytesOf(ir.Chunk(out.Chunk)))
 	from, to := o.lost.Parts.Span(out.Chunk, out.Lo, out.Hi, len(f.Body))
 	f.Arg, f.Offset, f.Body = isAnswer, from, f.Body[from:to]
 	o.unsent++
@@ -217,7 +217,7 @@ func (ops *operations) datagram(o *op, h *wire.Header, offset int, payload []byt
 // fragment takes a fragment of a chunk. It returns false if the fragment is invalid.
 func (ops *operations) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
 	ops.layout(o)
-	dst, k := o.chunk(h.Slot), h.Slot.Index()
+	dst, k := o.bytesOf(h.Slot), h.Slot.Index()
 	if len(dst) != h.Len || !o.lost.Parts.Fits(len(dst), offset, len(payload)) {
 		return false
 	}
@@ -250,15 +250,8 @@ func (ops *operations) layout(o *op) {
 	if o.lost.Parts.LaidOut() {
 		return
 	}
-	per := max(o.plan.places.per, 1)
 	o.lost.Parts.Layout(ops.Caps.Datagram, o.chunks, func(k int) int {
-		switch {
-		case o.spans.on:
-			return o.lengthFrom(k, 1)
-		case o.n == 0:
-			return 0
-		}
-		lo, hi := o.bounds(o.n, k%per)
+		lo, hi := o.memory.bounds(o.plan.places.of(ir.Chunk(k)))
 		return hi - lo
 	})
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core/lines"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -31,10 +33,7 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		}
 		return nil, wire.Accept
 	}
-	if h.Slot.Kind() == ir.KindValue {
-		return ops.bufferValues(o, h)
-	}
-	return ops.bufferChunk(o, h)
+	return ops.bufferBytes(o, h)
 }
 
 // acceptEarly takes signals of the next few operations. Anything else waits with its sender until
@@ -46,63 +45,78 @@ func (ops *operations) acceptEarly(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Accept
 }
 
-func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) {
-	if h.Slot.Kind() != ir.KindChunk || !o.machine.Valid(h.Slot) {
-		ops.fate.violation(h, "slot %v does not exist here", h.Slot)
+// bufferBytes decides where the body of a frame of chunks or partial results goes.
+func (ops *operations) bufferBytes(o *op, h *wire.Header) ([]byte, wire.Verdict) {
+	n := int(h.Arg) + 1
+	if !o.exist(h.Slot, n) {
+		ops.fate.violation(h, "%v does not exist here", slots{h.Slot, n})
 		return nil, wire.Drop
 	}
-	if h.Arg > 0 {
-		return ops.bufferRun(o, h)
-	}
-	if o.state != opActive || o.machine.Has(h.Slot) {
+	if o.state != opActive || o.hasAll(h.Slot, n) {
 		return nil, wire.Drop
 	}
-	dst := o.chunk(h.Slot)
-	if len(dst) != h.Len {
-		ops.misfit(o, h, 1, len(dst))
+	dst, want := o.run(h.Slot, n)
+	switch {
+	case want != h.Len:
+		ops.misfit(o, h, n, want)
 		return nil, wire.Drop
+	case dst == nil && want > 0:
+		return ops.apart.buffer(h), wire.Accept
 	}
 	return dst, wire.Accept
 }
 
-// bufferRun decides where the body of a frame of several chunks goes.
-func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
-	first, n := h.Slot.Index(), int(h.Arg)+1
-	if n < 0 || n > o.chunks-first || !o.machine.Valid(ir.Chunk(first+n-1)) {
-		ops.fate.violation(h, "%d slots from %v on do not exist here", n, h.Slot)
-		return nil, wire.Drop
-	}
-	missing := false
-	for k := first; k < first+n && !missing; k++ {
-		missing = !o.machine.Has(ir.Chunk(k))
-	}
-	if o.state != opActive || !missing {
-		return nil, wire.Drop
-	}
-	if want := o.lengthFrom(first, n); want != h.Len {
-		ops.misfit(o, h, n, want)
-		return nil, wire.Drop
-	}
-	if dst, ok := o.chunksFrom(first, n); ok {
-		return dst, wire.Accept
-	}
-	return ops.apart.buffer(h), wire.Accept
+// slots are n slots from the first on, in the words of errors.
+type slots struct {
+	first ir.Slot
+	n     int
 }
 
-// part copies the chunks of a frame with several chunks to their places, unless they have been
-// received there.
-func (ops *operations) part(o *op, h *wire.Header, body []byte) {
-	first, n := h.Slot.Index(), int(h.Arg)+1
-	if _, there := o.chunksFrom(first, n); there {
+func (s slots) String() string {
+	if s.n == 1 {
+		return fmt.Sprintf("slot %v", s.first)
+	}
+	return fmt.Sprintf("a run of %d slots from %v on", s.n, s.first)
+}
+
+// exist reports whether this rank has n chunks or partial results from s on.
+func (o *op) exist(s ir.Slot, n int) bool {
+	count := 0
+	switch s.Kind() {
+	case ir.KindChunk:
+		count = o.chunks
+	case ir.KindValue:
+		count = len(o.plan.places.cells.of)
+	}
+	return n > 0 && n <= count-s.Index() && o.machine.Valid(s) && o.machine.Valid(s+ir.Slot(n-1))
+}
+
+// hasAll reports whether n slots from s on are set.
+func (o *op) hasAll(s ir.Slot, n int) bool {
+	for i := range n {
+		if !o.machine.Has(s + ir.Slot(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// spread copies the slots of a frame to their places, unless they have been received there.
+func (ops *operations) spread(o *op, h *wire.Header, body []byte) {
+	n := int(h.Arg) + 1
+	if n == 1 {
 		return
 	}
-	for k := first; k < first+n; k++ {
-		body = body[copy(o.chunk(ir.Chunk(k)), body):]
+	if dst, bytes := o.run(h.Slot, n); dst != nil || bytes == 0 {
+		return
+	}
+	for i := range n {
+		body = body[copy(o.bytesOf(h.Slot+ir.Slot(i)), body):]
 	}
 	ops.apart.drop(h)
 }
 
-// arrived takes a slot whose body is in its buffer.
+// arrived takes slots whose bytes are in their buffer.
 func (ops *operations) arrived(h *wire.Header, body []byte) {
 	if h.Seq > ops.seq {
 		ops.earlies[h.Seq%Remembered].add(h)
@@ -119,19 +133,14 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		ops.set(o, h.Slot)
 		return
 	}
-	if h.Slot.Kind() == ir.KindValue {
-		if o.state == opActive {
-			ops.valuesArrived(o, h, body)
-		}
+	if o.state != opActive {
 		return
 	}
-	if h.Arg > 0 && o.state == opActive {
-		ops.part(o, h, body)
-	}
-	for k := h.Slot.Index(); k <= h.Slot.Index()+int(h.Arg); k++ {
-		s := ir.Chunk(k)
+	ops.spread(o, h, body)
+	for i := range int(h.Arg) + 1 {
+		s := h.Slot + ir.Slot(i)
 		ops.traceNew(EventArrived, o, s, h.From)
-		if !o.machine.Has(s) {
+		if s.Kind() == ir.KindChunk && !o.machine.Has(s) {
 			o.lost.TakePut(o.yields.On()) // the chain brings the message: it is not silent
 		}
 		ops.set(o, s)
@@ -188,14 +197,9 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.loss.Lost()
 			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
-		case a.As != ir.None:
-			n = ops.putValues(o, actions)
 		case o.yields.On() && ops.yield(o, a):
-		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
-			n = o.plan.places.countInFrame(actions, o.n)
-			ops.putRun(o, a.Slot, n, int(a.To))
 		case a.Op == ir.Put:
-			ops.putSlot(o, a.Slot, int(a.To))
+			n = ops.putJoined(o, actions)
 		case o.window.Postpone(a.Slot):
 			o.unsent++ // the call must not return before it is sent
 		default:
@@ -204,39 +208,72 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 	}
 }
 
+// putSlot puts one slot.
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
-	f := ops.fill(o, s)
-	o.unsent++
-	ops.double(o, to)
-	ops.trace(EventPut, o.seq, s, to)
-	ops.put(to, f)
+	ops.putJoined(o, []ir.Action{{Op: ir.Put, Slot: s, To: int32(to)}})
 }
 
-// putRun puts n chunks, from s on, in one frame.
-func (ops *operations) putRun(o *op, s ir.Slot, n, to int) {
-	f := ops.fill(o, s)
-	if n > 1 {
-		f.Body, _ = o.chunksFrom(s.Index(), n)
-		f.Len, f.Arg = len(f.Body), uint32(n-1)
-	}
+// putJoined puts as many of the first actions of a message as go in one frame, and returns how
+// many.
+func (ops *operations) putJoined(o *op, message []ir.Action) (n int) {
+	n, body := o.joined(message)
+	s, to := setBy(&message[0]), int(message[0].To)
+	f := ops.fill(o, s, body)
+	f.Arg = uint32(n - 1)
 	o.unsent++
 	ops.double(o, to)
-	for k := range n {
-		ops.trace(EventPut, o.seq, ir.Chunk(s.Index()+k), to)
+	for i := range n {
+		ops.trace(EventPut, o.seq, s+ir.Slot(i), to)
 	}
 	ops.put(to, f)
+	return n
 }
 
-// fill sets the scratch frame to carry slot s of o.
-func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
+// setBy returns the slot that a put sets at its destination.
+func setBy(a *ir.Action) ir.Slot {
+	if a.As != ir.None {
+		return a.As
+	}
+	return a.Slot
+}
+
+// shortBlock is the greatest length in bytes of a block that its receiver copies to its place; a
+// longer block gets a frame of its own.
+const shortBlock = 1 << 10
+
+// joined returns how many of the first actions of a message go in one frame, and the frame's body.
+// Their slots lie one behind the other here, and have consecutive numbers at the destination. If the
+// destination wants one longer block and relays the next, they go in two frames, so that both are
+// received in their places.
+func (o *op) joined(message []ir.Action) (n int, body []byte) {
+	if message[0].Slot.Kind() == ir.KindSignal || o.gone {
+		return 1, nil
+	}
+	pl := &o.plan.places
+	at := pl.of(message[0].Slot)
+	lo, end := o.memory.bounds(at)
+	for n = 1; n < len(message) && message[n].Joins; n++ {
+		a, before := &message[n], &message[n-1]
+		next := pl.of(a.Slot)
+		from, to := o.memory.bounds(next)
+		if setBy(a) != setBy(before)+1 || next.area != at.area || from != end || to-lo > wire.MaxBody {
+			break
+		}
+		if o.n > shortBlock && a.As == ir.None {
+			if theirs := pl.wantedBy(int(a.To)); theirs.Has(a.Slot.Index()) != theirs.Has(before.Slot.Index()) {
+				break
+			}
+		}
+		end = to
+	}
+	return n, o.memory.span(at.area, lo, end)
+}
+
+// fill sets the scratch frame to carry slot s of o, with its bytes.
+func (ops *operations) fill(o *op, s ir.Slot, body []byte) *wire.Frame {
 	f := &ops.frame
-	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: ops.Rank}
-	f.Body = nil
-	if s.Kind() == ir.KindChunk {
-		f.Body = o.chunk(s)
-		f.Len = len(f.Body)
-	}
-	f.Unsent = &o.unsent
+	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: ops.Rank, Len: len(body)}
+	f.Body, f.Unsent = body, &o.unsent
 	return f
 }
 
@@ -246,7 +283,7 @@ func (ops *operations) mcast(o *op, s ir.Slot) {
 	if o.plan.manyCast && ops.peers.Config().Floods(o.bytes()) {
 		return
 	}
-	f := ops.fill(o, s)
+	f := ops.fill(o, s, o.bytesOf(s))
 	ops.trace(EventMcast, o.seq, s, -1)
 	for range 1 + o.lost.Repeats(s.Index()) {
 		ops.queued = true

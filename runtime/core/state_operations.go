@@ -72,14 +72,15 @@ func (s *state) op(ops *operations, o *op) {
 	s.Num(int(o.print))
 	s.Text(o.plan.Name)
 	s.Num(o.chunks)
-	s.Bytes(o.mem.Out)
-	if !o.mem.isInPlace() {
-		s.Bytes(o.mem.In)
+	m := &o.memory
+	s.Bytes(m.areas[areaOut].bytes)
+	if !m.inPlace() {
+		s.Bytes(m.areas[areaIn].bytes)
 	}
-	s.Bytes(o.relayed)
+	s.Bytes(m.areas[areaRelay].bytes)
 	s.Num(len(o.folds.later))
 	s.Num(o.folds.done)
-	for v := range o.plan.cells.of {
+	for v := range o.plan.places.cells.of {
 		if o.state == opActive && o.machine.Has(ir.Value(v)) {
 			s.Bytes(o.bytesOf(ir.Value(v)))
 		}

@@ -20,7 +20,7 @@ func (c *Core) Usage() Usage {
 		_, _, debtors := o.lost.Usage()
 		u.Debtors += debtors
 		if o.state == opReturned {
-			u.Kept += len(o.mem.Out) + len(o.mem.In)
+			u.Kept += len(o.memory.areas[areaOut].bytes) + len(o.memory.areas[areaIn].bytes)
 		}
 	}
 	return u
