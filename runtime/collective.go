@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -136,14 +137,14 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	}
 	p := &d.Rule.Params
 	given.Name = d.Rule.Algorithm
-	orElse(&given.Params.Degree, p.Degree)
-	orElse(&given.Params.FanIn, p.FanIn)
-	orElse(&given.Params.FanOut, p.FanOut)
-	orElse(&given.Params.Hosts, d.Hosts)
+	given.Params.Degree = cmp.Or(given.Params.Degree, p.Degree)
+	given.Params.FanIn = cmp.Or(given.Params.FanIn, p.FanIn)
+	given.Params.FanOut = cmp.Or(given.Params.FanOut, p.FanOut)
+	given.Params.Hosts = cmp.Or(given.Params.Hosts, d.Hosts)
 	if c.cfg.Chunk > 0 {
 		return chosen{given, c.cfg.Chunk}, nil
 	}
-	orElse(&given.Params.Chunks, p.Chunks)
+	given.Params.Chunks = cmp.Or(given.Params.Chunks, p.Chunks)
 	return chosen{given, p.Chunk}, nil
 }
 

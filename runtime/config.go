@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -209,18 +210,18 @@ func (cfg *Config) check() error {
 // becomes the greatest int and a negative Waiting.Idle stays negative.
 func (cfg *Config) fill() {
 	cfg.Algorithms = maps.Clone(cfg.Algorithms) // the caller may change its map later
-	orElse(&cfg.MaxBcast, 1<<30)
-	orElse(&cfg.Repair, 20*time.Millisecond)
-	orElse(&cfg.Stall, 250*time.Millisecond)
-	orElse(&cfg.Silence, 30*time.Second)
-	orElse(&cfg.Retain, 8<<20)
-	orElse(&cfg.PublishWindow, 64)
-	orElse(&cfg.PublishBytes, 256<<10)
-	orElse(&cfg.MaxMessage, 1<<20)
-	orElse(&cfg.Epoch, 1)
-	orElse(&cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
-	orElse(&cfg.Waiting.Idle, 200*time.Microsecond)
-	orElse(&cfg.Waiting.Linger, 2*time.Second)
+	cfg.MaxBcast = cmp.Or(cfg.MaxBcast, 1<<30)
+	cfg.Repair = cmp.Or(cfg.Repair, 20*time.Millisecond)
+	cfg.Stall = cmp.Or(cfg.Stall, 250*time.Millisecond)
+	cfg.Silence = cmp.Or(cfg.Silence, 30*time.Second)
+	cfg.Retain = cmp.Or(cfg.Retain, 8<<20)
+	cfg.PublishWindow = cmp.Or(cfg.PublishWindow, 64)
+	cfg.PublishBytes = cmp.Or(cfg.PublishBytes, 256<<10)
+	cfg.MaxMessage = cmp.Or(cfg.MaxMessage, 1<<20)
+	cfg.Epoch = cmp.Or(cfg.Epoch, 1)
+	cfg.Waiting.Spin = cmp.Or(cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
+	cfg.Waiting.Idle = cmp.Or(cfg.Waiting.Idle, 200*time.Microsecond)
+	cfg.Waiting.Linger = cmp.Or(cfg.Waiting.Linger, 2*time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System{}
 	}
@@ -239,11 +240,4 @@ func spin(caps wire.Caps, cores int) int {
 		return 500
 	}
 	return 200
-}
-
-func orElse[T comparable](v *T, other T) {
-	var zero T
-	if *v == zero {
-		*v = other
-	}
 }

@@ -29,9 +29,7 @@ func (s *sent) Caps() wire.Caps     { return wire.Caps{} }
 func (s *sent) Put(_ int, f *wire.Frame) {
 	s.frames++
 	s.last = f.Header
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 // still returns a communicator of a rank whose driver does not run.

@@ -16,9 +16,7 @@ type discard struct{ frames int }
 
 func (d *discard) drop(f *wire.Frame) {
 	d.frames++
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 func (d *discard) Put(_ int, f *wire.Frame)      { d.drop(f) }

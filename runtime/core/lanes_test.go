@@ -43,9 +43,7 @@ func (n laneNet) Mcast(f *wire.Frame)           { gone(f) }
 func (n laneNet) Datagram(_ int, f *wire.Frame) { gone(f) }
 
 func gone(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 // deliver delivers the first frame of one lane, unless it is held, and reports whether it has.

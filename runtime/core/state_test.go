@@ -202,9 +202,7 @@ type spy struct{ sent []string }
 
 func (s *spy) note(kind string, to int, f *wire.Frame) {
 	s.sent = append(s.sent, kind+string(rune('0'+to))+f.Slot.String()+string(f.Body))
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 func (s *spy) Put(to int, f *wire.Frame)      { s.note("put", to, f) }

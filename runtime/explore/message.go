@@ -72,7 +72,5 @@ func (b *outbox) keep(to uint8, loose bool, f *wire.Frame, offset int, body []by
 
 // left records that a frame has left its rank.
 func left(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }

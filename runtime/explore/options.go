@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -87,10 +88,10 @@ const (
 )
 
 func (o *Options) fill() error {
-	orElse(&o.Open, 1)
-	orElse(&o.Pieces, 1)
-	orElse(&o.PublishWindow, 1)
-	orElse(&o.States, DefaultStates)
+	o.Open = cmp.Or(o.Open, 1)
+	o.Pieces = cmp.Or(o.Pieces, 1)
+	o.PublishWindow = cmp.Or(o.PublishWindow, 1)
+	o.States = cmp.Or(o.States, DefaultStates)
 	for _, v := range []struct {
 		what      string
 		v, lo, hi int
@@ -131,10 +132,4 @@ func (c *Call) check(ranks int) error {
 		return fmt.Errorf("%s: %d chunks, must be 1 … %d", s.Name(), s.Chunks, MaxChunks)
 	}
 	return nil
-}
-
-func orElse(v *int, other int) {
-	if *v == 0 {
-		*v = other
-	}
 }

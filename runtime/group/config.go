@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +78,11 @@ func (cfg *Config) fill() error {
 	case cfg.Comm.Transport != nil:
 		return errors.New("Config.Comm.Transport is given: each view has its own, by Config.Connect")
 	}
-	orElse(&cfg.Grace, 5*time.Second)
-	orElse(&cfg.Patience, 2*time.Minute)
-	orElse(&cfg.Comm.PublishWindow, 64) // as package runtime does
-	orElse(&cfg.Comm.PublishBytes, 256<<10)
-	orElse(&cfg.Comm.MaxMessage, 1<<20)
+	cfg.Grace = cmp.Or(cfg.Grace, 5*time.Second)
+	cfg.Patience = cmp.Or(cfg.Patience, 2*time.Minute)
+	cfg.Comm.PublishWindow = cmp.Or(cfg.Comm.PublishWindow, 64) // as package runtime does
+	cfg.Comm.PublishBytes = cmp.Or(cfg.Comm.PublishBytes, 256<<10)
+	cfg.Comm.MaxMessage = cmp.Or(cfg.Comm.MaxMessage, 1<<20)
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	cfg.Comm.Clock = cfg.Clock
 	cfg.Comm.Algorithms = maps.Clone(cfg.Comm.Algorithms) // later views need it, and the caller may change its map
@@ -94,11 +95,4 @@ func (cfg *Config) checkBounds() error {
 		return fmt.Errorf("Config.Comm: PublishWindow %d, PublishBytes %d or MaxMessage %d is out of range", c.PublishWindow, c.PublishBytes, c.MaxMessage)
 	}
 	return nil
-}
-
-func orElse[T comparable](v *T, other T) {
-	var zero T
-	if *v == zero {
-		*v = other
-	}
 }

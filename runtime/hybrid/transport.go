@@ -75,7 +75,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	case t.net != nil:
 		t.net.Put(to, f)
 	default:
-		discard(f)
+		f.Release()
 	}
 }
 
@@ -118,16 +118,10 @@ func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, e
 // in memory are never lost.
 func (t *Transport) Datagram(to int, f *wire.Frame) {
 	if t.net == nil {
-		discard(f)
+		f.Release()
 		return
 	}
 	t.net.Datagram(to, f)
-}
-
-func discard(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
 }
 
 // Poll sends and receives what is possible now, in memory first.

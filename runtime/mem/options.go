@@ -4,6 +4,7 @@
 package mem
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -75,10 +76,10 @@ func (o *Options) fill() error {
 			return fmt.Errorf("mem: Options.%s is negative: %d", name, n)
 		}
 	}
-	orElse(&o.Datagram, 8<<10)
-	orElse(&o.Link, 64)
-	orElse(&o.LinkBytes, 1<<20)
-	orElse(&o.Queue, 256)
+	o.Datagram = cmp.Or(o.Datagram, 8<<10)
+	o.Link = cmp.Or(o.Link, 64)
+	o.LinkBytes = cmp.Or(o.LinkBytes, 1<<20)
+	o.Queue = cmp.Or(o.Queue, 256)
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
@@ -101,10 +102,4 @@ func (o *Options) takes(rank, bytes int) time.Duration {
 		return 0
 	}
 	return time.Duration(float64(bytes) / rates[rank] * float64(time.Second))
-}
-
-func orElse(v *int, other int) {
-	if *v == 0 {
-		*v = other
-	}
 }

@@ -21,9 +21,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 }
 
 func sent(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 	*f = wire.Frame{}
 }
 
@@ -123,9 +121,7 @@ func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 			break
 		}
 	}
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 // throw sends one datagram to one receiver, if it is in the group to, with the network's faults.

@@ -1,5 +1,6 @@
 package simnet
 
+import "cmp"
 import "slices"
 
 // bound returns the time by which everything must have ended.
@@ -11,7 +12,7 @@ func (w *world) bound() Time {
 	for i := range w.sc.Script {
 		at += w.sc.Script[i].Time
 	}
-	return at + orElse(w.sc.Limit, 600*Second)
+	return at + cmp.Or(w.sc.Limit, 600*Second)
 }
 
 // over reports whether all processes have ended.

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -52,7 +53,7 @@ func (s *Scenario) drawSilences(r *random) {
 	f.Until = f.From + pick(r, 8*s.Comm.Silence, 15*s.Comm.Silence) + r.upTo(Second)
 	group, side := s.drawGroup(r), uint64(0)
 	for _, rank := range group {
-		side |= 1 << (rank * orElse(s.Hosts, s.Ranks) / s.Ranks)
+		side |= 1 << (rank * cmp.Or(s.Hosts, s.Ranks) / s.Ranks)
 	}
 	if f.Kind == FaultPartition {
 		f.Side = side
@@ -90,8 +91,8 @@ func drawNet(r *random) Net {
 		Resend: pick(r, 0, 5*Millisecond, 40*Millisecond),
 	}
 	if l.Queue > 0 {
-		n.Segment = min(orElse(n.Segment, 1448), l.Queue/4)
-		n.Datagram = min(orElse(n.Datagram, datagramBytes), l.Queue/4)
+		n.Segment = min(cmp.Or(n.Segment, 1448), l.Queue/4)
+		n.Datagram = min(cmp.Or(n.Datagram, datagramBytes), l.Queue/4)
 	}
 	if r.chance(300) {
 		n.Cost = pick(r, 200, Microsecond, 10*Microsecond)

@@ -54,9 +54,7 @@ type outgoing struct {
 
 // sent tells the sender that nothing refers to the frame's body any more.
 func (o *outgoing) sent() {
-	if o.frame.Unsent != nil {
-		*o.frame.Unsent--
-	}
+	o.frame.Release()
 }
 
 // hand passes as many bytes to the system as it has room for, and reports whether there were any.

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -141,7 +142,7 @@ func (w *world) build() error {
 
 // spread distributes the ranks over the hosts.
 func (w *world) spread() {
-	hosts := orElse(w.sc.Hosts, w.sc.Ranks)
+	hosts := cmp.Or(w.sc.Hosts, w.sc.Ranks)
 	w.hosts = make([]host, hosts)
 	w.hostOf = make([]int, w.sc.Ranks)
 	for rank := range w.sc.Ranks {

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,21 +239,13 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 func (s *Scenario) chunks(o *Op) int {
 	row := o.row()
 	m := selection.Message{
-		Blocks: row.Blocks(s.Ranks), Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
-		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
+		Blocks: row.Blocks(s.Ranks), Algorithm: o.Algorithm, Ranks: cmp.Or(o.Hosts, s.Ranks), Bytes: o.Bytes,
+		Links: cmp.Or(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
 	}
 	if s.Net.Multicast {
-		m.Datagram = orElse(s.Net.Datagram, datagramBytes)
+		m.Datagram = cmp.Or(s.Net.Datagram, datagramBytes)
 	}
 	return selection.Chunks(m)
-}
-
-func orElse[T comparable](v, other T) T {
-	var zero T
-	if v == zero {
-		return other
-	}
-	return v
 }
 
 // datagramBytes is the payload of a datagram that fills an Ethernet frame.
@@ -260,29 +253,29 @@ const datagramBytes = 1424
 
 // filled returns the network with its defaults.
 func (n Net) filled() Net {
-	n.Loop = orElse(n.Loop, 5*Microsecond)
-	n.Datagram = orElse(n.Datagram, datagramBytes)
-	n.Room = orElse(n.Room, 4<<20)
-	n.SendRoom = orElse(n.SendRoom, 32<<10)
-	n.Segment = orElse(n.Segment, 1448)
-	n.Flight = orElse(n.Flight, 64<<10)
-	n.Buffer = orElse(n.Buffer, 128<<10)
-	n.Resend = orElse(n.Resend, 12*Millisecond)
-	n.First = orElse(n.First, n.Flight)
-	n.GiveUp = orElse(n.GiveUp, 10*Second)
+	n.Loop = cmp.Or(n.Loop, 5*Microsecond)
+	n.Datagram = cmp.Or(n.Datagram, datagramBytes)
+	n.Room = cmp.Or(n.Room, 4<<20)
+	n.SendRoom = cmp.Or(n.SendRoom, 32<<10)
+	n.Segment = cmp.Or(n.Segment, 1448)
+	n.Flight = cmp.Or(n.Flight, 64<<10)
+	n.Buffer = cmp.Or(n.Buffer, 128<<10)
+	n.Resend = cmp.Or(n.Resend, 12*Millisecond)
+	n.First = cmp.Or(n.First, n.Flight)
+	n.GiveUp = cmp.Or(n.GiveUp, 10*Second)
 	return n
 }
 
 // filled returns the communicator with its defaults.
 func (c Comm) filled() Comm {
-	c.Anycast = orElse(c.Anycast, "anycast/skip-ring")
-	c.Anyreduce = orElse(c.Anyreduce, "anyreduce/skip-ring")
-	c.Repair = orElse(c.Repair, 20*Millisecond)
-	c.Stall = orElse(c.Stall, 250*Millisecond)
-	c.Retain = orElse(c.Retain, 8<<20)
-	c.PublishWindow = orElse(c.PublishWindow, 64)
-	c.PublishBytes = orElse(c.PublishBytes, 256<<10)
-	c.MaxMessage = orElse(c.MaxMessage, 1<<20)
-	c.Idle = orElse(c.Idle, 200*Microsecond)
+	c.Anycast = cmp.Or(c.Anycast, "anycast/skip-ring")
+	c.Anyreduce = cmp.Or(c.Anyreduce, "anyreduce/skip-ring")
+	c.Repair = cmp.Or(c.Repair, 20*Millisecond)
+	c.Stall = cmp.Or(c.Stall, 250*Millisecond)
+	c.Retain = cmp.Or(c.Retain, 8<<20)
+	c.PublishWindow = cmp.Or(c.PublishWindow, 64)
+	c.PublishBytes = cmp.Or(c.PublishBytes, 256<<10)
+	c.MaxMessage = cmp.Or(c.MaxMessage, 1<<20)
+	c.Idle = cmp.Or(c.Idle, 200*Microsecond)
 	return c
 }

@@ -197,6 +197,13 @@ type Frame struct {
 // Whole returns the length of the whole body. f.Body may be a part of it.
 func (f *Frame) Whole() int { return max(f.Len, f.Offset+len(f.Body)) }
 
+// Release says that nothing refers to Body any more: the frame has left, or does not leave.
+func (f *Frame) Release() {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
 // Verdict is a sink's answer to a frame.
 type Verdict uint8
 
@@ -228,6 +235,21 @@ type Sink interface {
 	// still carry puts.
 	Ended(rank int, how End, err error)
 }
+
+// Nobody is a Sink that takes nothing.
+type Nobody struct{}
+
+// Body implements [Sink].
+func (Nobody) Body(*Header) ([]byte, Verdict) { return nil, Drop }
+
+// Arrived implements [Sink].
+func (Nobody) Arrived(*Header, []byte) {}
+
+// Fragment implements [Sink].
+func (Nobody) Fragment(*Header, int, []byte) Verdict { return Drop }
+
+// Ended implements [Sink].
+func (Nobody) Ended(int, End, error) {}
 
 // End is how the connections with a peer have ended.
 type End uint8

@@ -51,9 +51,7 @@ type member struct {
 func keep(f *wire.Frame) mailed {
 	m := mailed{f.Header, bytes.Clone(f.Body)}
 	m.h.Len = f.Whole()
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 	return m
 }
 
@@ -517,9 +515,7 @@ type sink struct{ member }
 func (s *sink) Put(_ int, f *wire.Frame) { s.Mcast(f) }
 
 func (s *sink) Mcast(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
+	f.Release()
 }
 
 // Arrivals and acknowledgements allocate only the messages that the process takes.

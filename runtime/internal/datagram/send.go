@@ -41,9 +41,7 @@ func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(&t.direct, to, f
 
 func (t *Transport) enqueue(o *outlet, to int, f *wire.Frame) {
 	if t.closed || t.size == 1 || len(f.Body) > fragment.MaxChunk || to >= t.size {
-		if f.Unsent != nil {
-			*f.Unsent--
-		}
+		f.Release()
 		return
 	}
 	o.queue.Push(to, f)

@@ -87,7 +87,7 @@ func (t *Transport) each(f func(*pair)) {
 func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 	patience := clock.Patience{Limit: linger}
 	for {
-		moved := t.Poll(nobody{})
+		moved := t.Poll(wire.Nobody{})
 		sum := 0
 		t.each(func(p *pair) { sum += left(p) })
 		rest := patience.Rest(t.clock.Now(), sum)
@@ -111,11 +111,3 @@ func (t *Transport) release() error {
 	t.park.pending.Store(false)
 	return t.adapter.Close()
 }
-
-// nobody is the sink of a closing transport.
-type nobody struct{}
-
-func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
-func (nobody) Arrived(*wire.Header, []byte)                    {}
-func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (nobody) Ended(int, wire.End, error)                      {}

@@ -52,11 +52,11 @@ func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(to, f) }
 
 func (t *Transport) enqueue(to int, f *wire.Frame) {
 	if t.closed || t.grams.dead || t.size == 1 || !t.grams.casts || to >= t.size || to == t.rank || len(f.Body) > fragment.MaxChunk {
-		discard(f)
+		f.Release()
 		return
 	}
 	if to >= 0 && !t.reach(to) {
-		discard(f)
+		f.Release()
 		return
 	}
 	t.grams.queue.Push(to, f)

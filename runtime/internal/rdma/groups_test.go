@@ -47,7 +47,7 @@ func TestGroupNumbers(t *testing.T) {
 	full, err = join()
 	require.ErrorIs(t, err, errGroups, "a multicast is queued for the only one that has been left")
 	full.Leave()
-	tr.Poll(nobody{})
+	tr.Poll(wire.Nobody{})
 	again, err := join()
 	require.NoError(t, err)
 	require.Equal(t, 5, again.(*group).number)

@@ -25,7 +25,7 @@ func (q *frames) push(f *wire.Frame) {
 
 // pop removes the first frame and releases its body.
 func (q *frames) pop() {
-	discard(q.first())
+	q.first().Release()
 	*q.first() = wire.Frame{}
 	q.head = (q.head + 1) & (len(q.list) - 1)
 	q.n--
@@ -34,11 +34,5 @@ func (q *frames) pop() {
 func (q *frames) clear() {
 	for q.n > 0 {
 		q.pop()
-	}
-}
-
-func discard(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
 	}
 }

@@ -185,12 +185,12 @@ func (t *Transport) Forget(comm uint8) {
 // Put queues f for rank to.
 func (t *Transport) Put(to int, f *wire.Frame) {
 	if t.closed || to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.peers[to].end.how != 0 {
-		discard(f)
+		f.Release()
 		return
 	}
 	p := &t.peers[to]
 	if len(f.Body) > wire.MaxBody {
-		discard(f)
+		f.Release()
 		t.fail(to, errTooLong)
 		return
 	}
@@ -199,7 +199,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		return
 	}
 	if t.Open(to); p.end.how != 0 {
-		discard(f)
+		f.Release()
 		return
 	}
 	o := p.lane(f)

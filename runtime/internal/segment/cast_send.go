@@ -39,7 +39,7 @@ type caster struct {
 // Mcast implements [wire.Transport]. It writes at once if there is room.
 func (t *Transport) Mcast(f *wire.Frame) {
 	if t.closed || t.size == 1 || len(f.Body) > MaxBody {
-		discard(f)
+		f.Release()
 		return
 	}
 	t.mine.queue.push(f)
@@ -47,7 +47,7 @@ func (t *Transport) Mcast(f *wire.Frame) {
 }
 
 // Datagram implements [wire.Transport]. It drops f, since puts are never lost in shared memory.
-func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
+func (t *Transport) Datagram(_ int, f *wire.Frame) { f.Release() }
 
 // cast writes queued frames as far as the readers have advanced, and reports whether it has written
 // anything.

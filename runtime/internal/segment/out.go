@@ -29,25 +29,25 @@ type outbound struct {
 // Put implements [wire.Transport]. It writes at once if there is room.
 func (t *Transport) Put(to int, f *wire.Frame) {
 	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed || t.peers[to].gone {
-		discard(f)
+		f.Release()
 		return
 	}
 	p := &t.peers[to]
 	if len(f.Body) > MaxBody {
-		discard(f)
+		f.Release()
 		t.loseLater(p, fmt.Errorf("put %d bytes in a frame, at most %d fit", len(f.Body), MaxBody))
 		return
 	}
 	o, err := t.lane(p, f)
 	if err != nil {
-		discard(f)
+		f.Release()
 		t.loseLater(p, err)
 		return
 	}
 	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // without queueing
 		o.write(f, n, &t.stats)
 		o.offset = 0
-		discard(f)
+		f.Release()
 		t.announce(p.rank)
 		return
 	}

@@ -30,7 +30,7 @@ func (q *queue) push(f *wire.Frame) {
 
 // pop returns the first frame's body to its owner.
 func (q *queue) pop() {
-	discard(q.first())
+	q.first().Release()
 	q.drop()
 }
 
@@ -56,11 +56,5 @@ func (q *queue) abandon(comm uint8) {
 		}
 		q.drop()
 		q.push(&f)
-	}
-}
-
-func discard(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
 	}
 }

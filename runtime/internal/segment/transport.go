@@ -200,7 +200,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 func (t *Transport) drain(linger time.Duration) {
 	patience := clock.Patience{Limit: linger}
 	for {
-		moved := t.Poll(nobody{})
+		moved := t.Poll(wire.Nobody{})
 		left := t.unwritten()
 		rest := patience.Rest(t.clock.Now(), left)
 		if left == 0 || rest <= 0 {
@@ -246,11 +246,3 @@ func (t *Transport) release() error {
 	defer t.park.life.Unlock()
 	return errors.Join(t.annex.unmap(), t.windows.unmap(), t.unmap())
 }
-
-// nobody is the sink of a transport that is being closed.
-type nobody struct{}
-
-func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
-func (nobody) Arrived(*wire.Header, []byte)                    {}
-func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (nobody) Ended(int, wire.End, error)                      {}

@@ -89,7 +89,7 @@ func TestRankThatCannotDialIsToBlame(t *testing.T) {
 
 // ends is a sink that records the ranks whose connections have ended.
 type ends struct {
-	nobody
+	wire.Nobody
 	of  []int
 	err error
 }

@@ -54,7 +54,7 @@ func (t *Transport) part(linger time.Duration) error {
 	late := t.giveUp()
 	t.eachConn(func(c *conn) { unix.Shutdown(c.fd, unix.SHUT_WR) })
 	t.work(linger, ackPause, (*conn).unconfirmed)
-	t.Poll(nobody{}) // takes connections that have arrived meanwhile
+	t.Poll(wire.Nobody{}) // takes connections that have arrived meanwhile
 	if len(late) > 0 {
 		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", meet.RankList(late))
 	}
@@ -77,7 +77,7 @@ func (t *Transport) leave(o *outbound) {
 func (t *Transport) work(linger, pause time.Duration, left func(*conn) int) {
 	patience := clock.Patience{Limit: linger}
 	for {
-		t.Poll(nobody{})
+		t.Poll(wire.Nobody{})
 		sum := 0
 		t.eachConn(func(c *conn) { sum += left(c) })
 		rest := patience.Rest(t.clock.Now(), sum)
@@ -171,11 +171,3 @@ func (t *Transport) release() {
 	t.sender.pending.Store(false)
 	t.reactor.Close()
 }
-
-// nobody is the sink of a transport that is being closed.
-type nobody struct{}
-
-func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
-func (nobody) Arrived(*wire.Header, []byte)                    {}
-func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (nobody) Ended(int, wire.End, error)                      {}

@@ -23,7 +23,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 		a.Put(1, &wire.Frame{Header: wire.Header{Kind: kind, Lane: lane}})
 	}
 	put(wire.LaneOps, wire.FrameSlot)
-	until(t, b, s, func() bool { a.Poll(nobody{}); return s.frames == 1 })
+	until(t, b, s, func() bool { a.Poll(wire.Nobody{}); return s.frames == 1 })
 
 	slow, err := a.newOutbound(&a.peers[1], int(wire.LaneControl))
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestConnectToLeavingRank(t *testing.T) {
 			if strings.HasSuffix(name, "written to") {
 				a.Put(1, slot)
 			}
-			until(t, a, s, func() bool { b.Poll(nobody{}); return s.how != 0 })
+			until(t, a, s, func() bool { b.Poll(wire.Nobody{}); return s.how != 0 })
 			if taken {
 				require.Equal(t, wire.Closed, s.how)
 			} else {
@@ -112,12 +112,12 @@ func TestResetAfterGoodbye(t *testing.T) {
 	a, b := pair(t)
 	s := &log{}
 	b.Put(0, slot)
-	until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == 1 })
+	until(t, a, s, func() bool { b.Poll(wire.Nobody{}); return s.frames == 1 })
 	a.Put(1, slot)
 	until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
 	b.parting = parting{true, true}
 	b.leave(b.peers[0].out[wire.LaneOps])
-	b.flushAll(nobody{})
+	b.flushAll(wire.Nobody{})
 	b.release() // a's connection was not accepted: the system resets it
 	a.Put(1, slot)
 	until(t, a, s, func() bool { return s.how != 0 })

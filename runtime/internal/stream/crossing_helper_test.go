@@ -27,7 +27,7 @@ type crossing struct {
 
 // ledger is a sink that keeps all arrivals by lane, and may hold its operations.
 type ledger struct {
-	nobody
+	wire.Nobody
 	hold bool
 	got  map[int][]uint64
 	open map[int][]byte // the current frame

@@ -59,7 +59,7 @@ func TestCrossingDoesNotWait(t *testing.T) {
 	for rank := range 2 {
 		x.connect(rank)
 		x.ranks[rank].adopt()
-		x.ranks[rank].flushAll(nobody{})
+		x.ranks[rank].flushAll(wire.Nobody{})
 		require.True(t, x.ranks[rank].peers[1-rank].out[0].idle())
 	}
 	x.settle(t, x.allCome)

@@ -32,7 +32,7 @@ func script(t testing.TB, s *seal.Session, turn uint64, frames int) (records [][
 
 // scribe records arriving frames.
 type scribe struct {
-	nobody
+	wire.Nobody
 	buf   [100]byte
 	seqs  []uint64
 	wrong bool

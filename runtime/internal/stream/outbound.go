@@ -43,16 +43,16 @@ func (o *outbound) speaks() bool { return o.begun && !o.dead && !(o.ended && o.i
 // dropped.
 func (t *Transport) Put(to int, f *wire.Frame) {
 	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed {
-		discard(f)
+		f.Release()
 		return
 	}
 	p := &t.peers[to]
 	if p.end.how != 0 || p.end.told {
-		discard(f)
+		f.Release()
 		return
 	}
 	if len(f.Body) > MaxBody {
-		discard(f)
+		f.Release()
 		t.lose(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
 		return
 	}
@@ -61,7 +61,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	if o == nil {
 		var err error
 		if o, err = t.begin(p, i); err != nil {
-			discard(f)
+			f.Release()
 			t.fault(err)
 			return
 		}

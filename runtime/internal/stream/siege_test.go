@@ -67,5 +67,5 @@ func TestStrangersTakeABoundedShare(t *testing.T) {
 		now.Advance(strangerSpan)
 	}
 	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl}}) // over another connection
-	until(t, a, s, func() bool { b.Poll(nobody{}); now.Advance(strangerSpan); return s.frames == 1 })
+	until(t, a, s, func() bool { b.Poll(wire.Nobody{}); now.Advance(strangerSpan); return s.frames == 1 })
 }

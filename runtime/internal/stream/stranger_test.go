@@ -47,7 +47,7 @@ func pair(t testing.TB, edits ...func(*Options)) (a, b *Transport) {
 
 // log is a sink that counts.
 type log struct {
-	nobody
+	wire.Nobody
 	frames int
 	how    wire.End // 0: the peer is there
 	lost   error    // the reason, unless it has closed
@@ -125,7 +125,7 @@ func TestStrangersAreRejected(t *testing.T) {
 func requireWorks(t *testing.T, a, b *Transport) {
 	s := &log{}
 	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: []byte("well")})
-	until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == 1 })
+	until(t, a, s, func() bool { b.Poll(wire.Nobody{}); return s.frames == 1 })
 	require.NoError(t, s.lost)
 }
 

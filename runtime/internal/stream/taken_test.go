@@ -15,7 +15,7 @@ func TestTaken(t *testing.T) {
 	put := func(lane wire.Lane) (taken uint64) {
 		before, frames := a.Taken(1), s.frames
 		a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: lane, Len: 100}, Body: make([]byte, 100)})
-		until(t, b, s, func() bool { a.Poll(nobody{}); return s.frames > frames })
+		until(t, b, s, func() bool { a.Poll(wire.Nobody{}); return s.frames > frames })
 		return a.Taken(1) - before
 	}
 	require.Zero(t, put(wire.LaneControl))

@@ -112,16 +112,10 @@ func (t *Transport) Stats() wire.Stats { return t.stats }
 func (t *Transport) Wake() { t.reactor.Wake() }
 
 // Mcast drops f.
-func (t *Transport) Mcast(f *wire.Frame) { discard(f) }
+func (t *Transport) Mcast(f *wire.Frame) { f.Release() }
 
 // Datagram drops f.
-func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
-
-func discard(f *wire.Frame) {
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
-}
+func (t *Transport) Datagram(_ int, f *wire.Frame) { f.Release() }
 
 // Windows implements [wire.Transport]: there are none.
 func (t *Transport) Windows() wire.Windows { return nil }

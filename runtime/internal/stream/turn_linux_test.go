@@ -53,7 +53,7 @@ func (s *stage) put(rank, bytes int) {
 
 // flying sends what may be sent and returns the bytes then under way, by rank.
 func (s *stage) flying() (bytes []int) {
-	s.flushAll(nobody{})
+	s.flushAll(wire.Nobody{})
 	for _, o := range s.outs {
 		bytes = append(bytes, s.sender.turns.ask(o.fd))
 	}

@@ -16,9 +16,9 @@ func TestMoreTurnsThanAGreetingCounts(t *testing.T) {
 			s := &log{}
 			for i := range 300 {
 				b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Comm: 3}})
-				until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == i+1 })
+				until(t, a, s, func() bool { b.Poll(wire.Nobody{}); return s.frames == i+1 })
 				b.Forget(3)
-				until(t, b, nobody{}, func() bool { return b.peers[0].outbound(laneIndex(wire.LaneOps, 3)) == nil })
+				until(t, b, wire.Nobody{}, func() bool { return b.peers[0].outbound(laneIndex(wire.LaneOps, 3)) == nil })
 			}
 			require.NoError(t, s.lost)
 			require.EqualValues(t, 300, b.peers[0].outTurn[laneIndex(wire.LaneOps, 3)])
