@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
+	"github.com/schedgen/schedgen/runtime/transport"
 )
 
 func main() {
@@ -103,8 +104,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	o.transports, o.works = strings.Split(*transports, ","), strings.Split(*works, ",")
 	for _, name := range o.transports {
-		if !slices.Contains(transportNames(), name) {
-			return o, fmt.Errorf("no transport %q, only %s", name, strings.Join(transportNames(), ", "))
+		if !slices.Contains(transport.Names(), name) {
+			return o, fmt.Errorf("no transport %q, only %s", name, strings.Join(transport.Names(), ", "))
 		}
 	}
 	for _, name := range o.works {

@@ -16,10 +16,9 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
-	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/transport"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -45,57 +44,33 @@ type job struct {
 // listener of rank 0.
 const inherited = 3
 
-var transports = []struct {
-	name string
-	join func(ctx context.Context, j *job) (wire.Transport, error)
-}{
-	{"tcp", func(ctx context.Context, j *job) (wire.Transport, error) {
-		cfg, err := j.tcp()
-		if err != nil {
-			return nil, err
-		}
-		return tcp.Join(ctx, cfg)
-	}},
-	{"mcast", func(ctx context.Context, j *job) (wire.Transport, error) {
-		cfg, err := j.tcp()
-		if err != nil {
-			return nil, err
-		}
-		return mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: j.device()})
-	}},
-	{"shm", func(ctx context.Context, j *job) (wire.Transport, error) {
-		return shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Size, File: os.NewFile(inherited, "segment")})
-	}},
-	{"hybrid", func(ctx context.Context, j *job) (wire.Transport, error) {
-		cfg, err := j.tcp()
-		if err != nil {
-			return nil, err
-		}
-		return hybrid.Join(ctx, hybrid.Config{TCP: cfg, Mcast: &mcast.Config{}, Host: fmt.Sprint("host ", j.Rank*3/j.Size)})
-	}},
-	{overVerbs, func(ctx context.Context, j *job) (wire.Transport, error) {
-		cfg, err := j.tcp()
-		if err != nil {
-			return nil, err
-		}
-		return verbs.Join(ctx, verbs.Config{TCP: cfg})
-	}},
-}
-
 const overVerbs = "verbs"
 
 // usualNames returns the transports that work on this host.
 func usualNames() []string {
-	return slices.DeleteFunc(transportNames(), func(name string) bool {
+	return slices.DeleteFunc(transport.Names(), func(name string) bool {
 		return name == overVerbs && verbs.Check(verbs.Config{}) != nil
 	})
 }
 
-func transportNames() (names []string) {
-	for _, t := range transports {
-		names = append(names, t.name)
+// open connects the rank with the others.
+func (j *job) open(ctx context.Context) (wire.Transport, error) {
+	cfg := transport.Config{TCP: tcp.Config{Rank: j.Rank, Size: j.Size}, Mcast: &mcast.Config{}}
+	switch j.Transport {
+	case "shm":
+		cfg.Segment = os.NewFile(inherited, "segment")
+		return transport.Open(ctx, j.Transport, cfg)
+	case "mcast":
+		cfg.Mcast.Interface = j.device()
+	case "hybrid":
+		cfg.Host = fmt.Sprint("host ", j.Rank*3/j.Size)
 	}
-	return names
+	puts, err := j.tcp()
+	if err != nil {
+		return nil, err
+	}
+	cfg.TCP = puts
+	return transport.Open(ctx, j.Transport, cfg)
 }
 
 // tcp returns the configuration by which the rank meets the others.
@@ -254,17 +229,11 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 }
 
 func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
-	for _, t := range transports {
-		if t.name != j.Transport {
-			continue
-		}
-		tr, err := t.join(ctx, j)
-		if err != nil {
-			return nil, err
-		}
-		return runtime.Join(ctx, runtime.Config{Transport: tr, Silence: j.Silence})
+	t, err := j.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no transport %q", j.Transport)
+	return runtime.Join(ctx, runtime.Config{Transport: t, Silence: j.Silence})
 }
 
 // outlive works until a call fails, and then continues without the lost ranks. It returns the

@@ -1,34 +1,25 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/transport"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// transports are the values of SCHEDGEN_TRANSPORT, and the variable, if any, that names their
-// interface or device.
-var transports = []struct {
-	name  string
-	join  func(ctx context.Context, puts tcp.Config, where string) (wire.Transport, error)
-	where string
-}{
-	{"auto", overHybrid, multicastOn},
-	{"hybrid", overHybrid, multicastOn},
-	{"tcp", overTCP, ""},
-	{"mcast", overMcast, multicastOn},
-	{"shm", overShm, ""},
-	{"verbs", overVerbs, adapter},
-}
+// places are the variables that name the interface or device of a transport, by its name.
+var places = map[string]string{transport.Auto: multicastOn, "hybrid": multicastOn, "mcast": multicastOn, "verbs": adapter}
 
 const (
 	multicastOn = "SCHEDGEN_INTERFACE"
@@ -59,33 +50,30 @@ func Connect(ctx context.Context, getenv func(string) string, c clock.Clock, log
 }
 
 func connect(ctx context.Context, p *Position) (wire.Transport, error) {
-	name := p.getenv("SCHEDGEN_TRANSPORT")
-	if name == "" {
-		name = "auto"
+	name := cmp.Or(p.getenv("SCHEDGEN_TRANSPORT"), transport.Auto)
+	if known := append(transport.Names(), transport.Auto); !slices.Contains(known, name) {
+		return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want one of %s", name, words.List(known))
 	}
-	for _, t := range transports {
-		if t.name != name {
-			continue
+	for _, v := range []string{multicastOn, adapter} {
+		if where := p.getenv(v); where != "" && v != places[name] {
+			return nil, fmt.Errorf("%s is %q, but %s, which SCHEDGEN_TRANSPORT asks for, has no use for it", v, where, name)
 		}
-		for _, v := range []string{multicastOn, adapter} {
-			if where := p.getenv(v); where != "" && v != t.where {
-				return nil, fmt.Errorf("%s is %q, but %s, which SCHEDGEN_TRANSPORT asks for, has no use for it", v, where, name)
-			}
-		}
-		key, encrypt, err := Key(p.getenv)
-		if err != nil {
-			return nil, err
-		}
-		m, err := p.Meet(ctx)
-		if err != nil {
-			return nil, err
-		}
-		cfg := m.Config(p)
-		cfg.Key, cfg.Encrypt = key, encrypt
-		joined, err := t.join(ctx, cfg, p.getenv(t.where))
-		return joined, p.blameCoordinator(err)
 	}
-	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast, shm or verbs", name)
+	key, encrypt, err := Key(p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.Meet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := transport.Config{TCP: m.Config(p), Verbs: verbs.Config{Device: p.getenv(adapter)}}
+	cfg.TCP.Key, cfg.TCP.Encrypt = key, encrypt
+	if iface := p.getenv(multicastOn); iface != "" {
+		cfg.Mcast = &mcast.Config{Interface: iface}
+	}
+	t, err := transport.Open(ctx, name, cfg)
+	return t, p.blameCoordinator(err)
 }
 
 // blameCoordinator adds SCHEDGEN_COORDINATOR to the error of a rank 0 that cannot listen there.
@@ -117,44 +105,4 @@ func Key(getenv func(string) string) (key []byte, encrypt bool, err error) {
 		}
 	}
 	return key, encrypt, nil
-}
-
-func overHybrid(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error) {
-	cfg := hybrid.Config{TCP: puts}
-	if iface != "" {
-		cfg.Mcast = &mcast.Config{Interface: iface}
-	}
-	return opened(hybrid.Join(ctx, cfg))
-}
-
-func overTCP(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, error) {
-	return opened(tcp.Join(ctx, puts))
-}
-
-func overMcast(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error) {
-	return opened(mcast.Join(ctx, mcast.Config{TCP: puts, Interface: iface}))
-}
-
-func overShm(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, error) {
-	t, err := hybrid.Join(ctx, hybrid.Config{TCP: puts})
-	if err != nil || puts.Size == 1 || t.Shared() {
-		return opened(t, err)
-	}
-	err = errors.New("SCHEDGEN_TRANSPORT is shm, but not all ranks share memory")
-	if why := t.Reason(); why != "" {
-		err = fmt.Errorf("%w: %s", err, why)
-	}
-	return nil, errors.Join(err, t.Close(false, 0))
-}
-
-func overVerbs(ctx context.Context, puts tcp.Config, device string) (wire.Transport, error) {
-	return opened(verbs.Join(ctx, verbs.Config{TCP: puts, Device: device}))
-}
-
-// opened returns a nil interface with an error, not an interface that holds a nil pointer.
-func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }

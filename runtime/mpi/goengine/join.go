@@ -14,12 +14,12 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/mpi"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/runtime/transport"
+	"github.com/schedgen/schedgen/runtime/verbs"
 )
 
 // patience is how long ranks may take to meet. All ranks call join at about the same time.
@@ -96,32 +96,19 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	late := fmt.Errorf("the ranks have not met within %v: %w", patience, context.DeadlineExceeded)
 	ctx, stop := clock.WithTimeoutCause(ctx, clock.System{}, patience, late)
 	defer stop()
-	transport, err := connect(ctx, cfg, m.network)
+	to := transport.Config{TCP: cfg, Verbs: verbs.Config{Device: os.Getenv("SCHEDGEN_DEVICE")}}
+	if m.network != "" {
+		to.Mcast = &mcast.Config{Interface: m.network}
+	}
+	t, err := transport.Open(ctx, os.Getenv("SCHEDGEN_TRANSPORT"), to)
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
 	return runtime.Join(ctx, runtime.Config{
-		Transport: transport,
+		Transport: t,
 		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile: m.meanwhile,
 	})
-}
-
-// connect creates the transport: shared memory within a host and TCP between hosts, or the one that
-// SCHEDGEN_TRANSPORT selects.
-func connect(ctx context.Context, cfg tcp.Config, network string) (wire.Transport, error) {
-	switch name := os.Getenv("SCHEDGEN_TRANSPORT"); name {
-	case "tcp":
-		return tcp.Join(ctx, cfg)
-	case "", "auto", "hybrid":
-		h := hybrid.Config{TCP: cfg}
-		if network != "" {
-			h.Mcast = &mcast.Config{Interface: network}
-		}
-		return hybrid.Join(ctx, h)
-	default:
-		return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid or tcp", name)
-	}
 }
 
 // addressesOf returns the addresses of one network interface, or of all, by which other hosts may

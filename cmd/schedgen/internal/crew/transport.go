@@ -10,6 +10,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/transport"
+	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -24,57 +26,37 @@ const (
 )
 
 // OpenTransport connects a rank that is a process with the others.
-func OpenTransport(ctx context.Context, j *Job) (wire.Transport, error) {
-	if j.Link.Transport == Shm {
-		return j.openShared(ctx)
+func OpenTransport(ctx context.Context, j *Job) (t wire.Transport, err error) {
+	cfg := tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Log: j.Log}
+	if j.Link.Transport != Shm {
+		if cfg.Listener, err = j.listener(ctx); err != nil {
+			return nil, err
+		}
+		return j.Link.Open(ctx, cfg)
 	}
-	l, err := j.listener(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return j.Link.Open(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l, Log: j.Log})
-}
-
-// Open connects a rank with the others, which meet as cfg says.
-func (l *Link) Open(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
-	cfg.Key, cfg.Encrypt = l.Key, l.Encrypt
-	switch l.Transport {
-	case TCP:
-		return connected(tcp.Join(ctx, cfg))
-	case Mcast:
-		return connected(mcast.Join(ctx, l.mcast(cfg)))
-	case Hybrid:
-		return connected(l.openHybrid(ctx, cfg))
-	case Verbs:
-		return connected(l.openVerbs(ctx, cfg))
-	}
-	return nil, fmt.Errorf("no transport %q", l.Transport)
-}
-
-// openShared connects a rank with the others through the shared memory that all have inherited.
-func (j *Job) openShared(ctx context.Context) (t wire.Transport, err error) {
 	f := os.NewFile(uintptr(j.SegmentFD), "segment")
 	if f == nil {
 		return nil, errors.New("no shared memory was inherited")
 	}
-	t, err = connected(shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Params.Ranks, File: f}))
+	t, err = transport.Open(ctx, Shm, transport.Config{TCP: cfg, Segment: f})
 	if e := f.Close(); e != nil && err == nil { // the memory stays mapped
 		return nil, errors.Join(e, t.Close(false, 0))
 	}
 	return t, err
 }
 
-// openHybrid connects a rank by the transport hybrid. It prints a line if the ranks of this host
-// cannot share memory.
-func (l *Link) openHybrid(ctx context.Context, puts tcp.Config) (*hybrid.Transport, error) {
-	cfg := hybrid.Config{TCP: puts}
+// Open connects a rank with the others, which meet as cfg says. It prints a line if the ranks of
+// this host cannot share memory.
+func (l *Link) Open(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
+	cfg.Key, cfg.Encrypt = l.Key, l.Encrypt
+	to := transport.Config{TCP: cfg, Verbs: verbs.Config{Device: l.Device, Loss: l.Loss, Seed: l.Seed}}
 	if l.Multicasts() {
 		m := l.mcast(tcp.Config{})
-		cfg.Mcast = &m
+		to.Mcast = &m
 	}
-	t, err := hybrid.Join(ctx, cfg)
-	if err == nil && t.Reason() != "" {
-		fmt.Fprintf(os.Stderr, "no shared memory on this host: %s\n", t.Reason())
+	t, err := transport.Open(ctx, l.Transport, to)
+	if h, ok := t.(*hybrid.Transport); ok && h.Reason() != "" {
+		fmt.Fprintf(os.Stderr, "no shared memory on this host: %s\n", h.Reason())
 	}
 	return t, err
 }
@@ -108,10 +90,16 @@ func (l *Link) TryMulticast(ctx context.Context) (datagram int, err error) {
 	return t.Caps().Datagram, t.Close(true, 0)
 }
 
-// connected returns a nil interface with an error, and not an interface that holds a nil pointer.
-func connected[T wire.Transport](t T, err error) (wire.Transport, error) {
-	if err != nil {
-		return nil, err
+// TryVerbs tests the port with a single rank. It returns the number of bytes of a message that fit
+// into a datagram, or 0 if the device does not multicast. The error for a missing port does not
+// mention ranks.
+func (l *Link) TryVerbs(ctx context.Context) (datagram int, err error) {
+	if err := verbs.Check(verbs.Config{Device: l.Device}); err != nil {
+		return 0, err
 	}
-	return t, nil
+	t, err := l.Open(ctx, tcp.Config{Size: 1})
+	if err != nil {
+		return 0, err
+	}
+	return t.Caps().Datagram, t.Close(true, 0)
 }
