@@ -10,6 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/explore"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // exploreCmd is the verb explore.
@@ -30,9 +31,11 @@ type exploreCmd struct {
 	Windows     int   `default:"0" placeholder:"N" help:"Let the first N ranks share memory: signals of barriers among them are flags, and puts of chunks go through windows."`
 	Remote      bool  `help:"Let network adapters write the memory of --windows: flags take time."`
 
-	Pieces int    `default:"1" placeholder:"N" help:"Number of datagrams of a chunk."`
-	Window int    `default:"0" placeholder:"N" help:"Number of unread chunks that a receiver can hold; 0: any number."`
-	Delay  string `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+	Pieces  int    `default:"1" placeholder:"N" help:"Number of datagrams of a chunk."`
+	Parts   bool   `help:"Let a rank fold a chunk piece by piece, and the first piece of a put chunk arrive before the others. Needs --pieces."`
+	InPlace bool   `help:"Let each rank write its result over its contribution. Ranks copy the contribution unless verify proves in-place."`
+	Window  int    `default:"0" placeholder:"N" help:"Number of unread chunks that a receiver can hold; 0: any number."`
+	Delay   string `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 
 	States int  `default:"5000000" placeholder:"MAX" help:"Most distinct states to visit."`
 	Full   bool `help:"Also try every moment of messages that change nothing. The result is the same."`
@@ -128,12 +131,14 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 		return explore.Options{}, errors.New("--remote: needs --windows")
 	case c.Pieces < 1:
 		return explore.Options{}, fmt.Errorf("--pieces=%d: must be at least 1", c.Pieces)
+	case c.Parts && c.Pieces == 1:
+		return explore.Options{}, errors.New("--parts: needs --pieces of at least 2")
 	}
 	return explore.Options{
 		Ranks: ranks, Calls: calls, Open: c.Open,
 		Losses: int(c.Losses), Duplicates: c.Duplicates, Early: c.Early,
 		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: explore.Windows{Ranks: c.Windows, Remote: c.Remote},
-		Pieces: c.Pieces, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,
+		Pieces: c.Pieces, Parts: c.Parts, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,
 	}, nil
 }
 
@@ -181,7 +186,30 @@ func (c *exploreCmd) calls(ctx context.Context, std stdio) ([]explore.Call, *ir.
 		}
 		all = append(all, callOf(spec))
 	}
+	if c.InPlace {
+		return all, &h, inPlace(all, std)
+	}
 	return all, &h, nil
+}
+
+// inPlace makes the calls that fold write results over contributions.
+func inPlace(calls []explore.Call, std stdio) error {
+	some := false
+	for i := range calls {
+		c := &calls[i]
+		if c.Schedule == nil || !c.Schedule.Folds() {
+			continue
+		}
+		report, err := verify.Run(c.Schedule)
+		if err != nil {
+			return err
+		}
+		some, c.InPlace, c.NoCopy = true, true, report.Terms.InPlace
+	}
+	if !some {
+		std.idle("in-place", "no call folds contributions")
+	}
+	return nil
 }
 
 // spec returns the algorithm that the arguments name.

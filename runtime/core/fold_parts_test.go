@@ -51,3 +51,40 @@ rank 1
 	require.Equal(t, "the contents", string(out))
 	require.True(t, c.ops.lookup(1).ready())
 }
+
+// Two ranks whose unfinished folds differ, in their order or in how far they are, have different
+// states.
+func TestUnfinishedFoldsAreState(t *testing.T) {
+	s, err := ir.ParseText(strings.NewReader(`schedule allreduce/mine ranks=2 chunks=2
+rank 0
+  enter -> put x0 @1 as v0, put x1 @1 as v1
+  enter v0 -> fold c0 = x0 v0
+  enter v1 -> fold c1 = x1 v1
+  done c0 c1
+rank 1
+  enter -> put x0 @0 as v0, put x1 @0 as v1
+  enter v0 -> fold c0 = v0 x0
+  enter v1 -> fold c1 = v1 x1
+  done c0 c1
+`))
+	require.NoError(t, err)
+	of, err := machine.Of(s)
+	require.NoError(t, err)
+	states := make(map[string]bool)
+	for _, first := range []int{0, 1} {
+		compiled, err := of.Compile(1)
+		require.NoError(t, err)
+		c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: 4, PublishWindow: 1, Overlay: nowhere{}}, &discard{})
+		c.Begin(NewPlan(&s.Header, compiled, of.Program(0), 0), Buffers{In: make([]byte, 24), Out: make([]byte, 24), Block: 24, Fold: sum})
+		for _, v := range []int{first, 1 - first} {
+			h := &wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Slot: ir.Value(v), Print: c.ops.lookup(1).print, Len: 12}
+			dst, verdict := c.Body(h)
+			require.Equal(t, wire.Accept, verdict)
+			c.Arrived(h, dst)
+		}
+		states[string(c.AppendState(nil))] = true
+		require.True(t, c.Work())
+		states[string(c.AppendState(nil))] = true
+	}
+	require.Len(t, states, 4)
+}

@@ -79,7 +79,13 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.Bytes(m.areas[areaRelay].bytes)
 	s.Num(len(o.folds.later))
-	s.Num(o.folds.done)
+	for _, a := range o.folds.later {
+		s.Num(int(a.As))
+		s.Num(int(a.Slot))
+	}
+	if s.Num(o.folds.done); o.folds.done > 0 {
+		s.Bytes(o.bytesOf(o.folds.later[0].As)[:o.folds.done])
+	}
 	for v := range o.plan.places.cells.of {
 		if o.state == opActive && o.machine.Has(ir.Value(v)) {
 			s.Bytes(o.bytesOf(ir.Value(v)))

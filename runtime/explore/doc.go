@@ -26,7 +26,10 @@
 //   - A process cancels a call; this happens at most once. A process closes after a call has
 //     failed, if Options.Quit says so. One rank may make other calls than all others (Options.Odd).
 //
-// The body of a frame arrives at once, and a frame has left its rank as soon as it is sent.
+// A rank folds a chunk at once, and the body of a frame arrives at once. With Options.Parts, a fold
+// of a chunk of several pieces is an event for each piece, and the first piece of a chunk that is
+// put may arrive before the others; anything may happen in between. A frame has left its rank as
+// soon as it is sent: the search does not find that a rank overwrites what it still sends.
 //
 // # Time
 //
@@ -47,6 +50,8 @@
 //     not leave an acknowledged broadcast before all ranks have the message, and no receiver
 //     returns before it has every byte. Every piece of every message has distinct bytes.
 //   - No buffer is written to after its call has returned.
+//   - No chunk comes into a contribution that a rank still folds, if the two share memory
+//     (Call.InPlace) and the core makes no copy (Call.NoCopy).
 //   - No rank puts a chunk to another rank twice.
 //   - No rank fails without a fault. After a death, the error of every rank names the rank that
 //     died, or a rank that closed because of the death, and no error calls a frame a violation of

@@ -32,6 +32,9 @@ func (s *system) arrivals(w *world, will []event) []event {
 			for lane := range wire.Lanes {
 				if l := w.lanes[s.lane(from, to, lane)]; len(l) > 0 {
 					will = s.unlessHeld(w, will, newEvent(evPut, to, l[0]))
+					if s.comesInParts(&s.messages[l[0]]) {
+						will = s.unlessHeld(w, will, newEvent(evBegin, to, l[0]))
+					}
 				}
 			}
 			if l := w.lanes[s.lane(from, to, flagWay)]; len(l) > 0 {
@@ -98,6 +101,9 @@ func (s *system) processes(w *world, will []event, eager bool) []event {
 			case l.canFail && l.isOpen(call):
 				will = append(will, newEvent(evFail, rank, uint32(call)))
 			}
+		}
+		if work := newEvent(evWork, rank, 0); s.Parts && !l.gone() && !s.step(w.ranks[rank], work).idle {
+			will = append(will, work)
 		}
 		if l.canAnswer {
 			will = append(will, newEvent(evAnswer, rank, 0))

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -11,6 +12,16 @@ type message struct {
 	offset int
 	body   string
 }
+
+// comesInParts reports whether the first piece of m can arrive before the others: m is put and
+// carries a chunk of several pieces.
+func (s *system) comesInParts(m *message) bool {
+	h := &m.header
+	return s.Parts && m.offset == 0 && len(m.body) > pieceBytes && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindChunk && h.Arg == 0
+}
+
+// rest returns what is under way of m, which is put, when its first piece has arrived.
+func (m *message) rest() message { return message{m.header, m.loose, pieceBytes, m.body[pieceBytes:]} }
 
 // everybody is the receiver of a multicast.
 const everybody = 0xff

@@ -32,6 +32,10 @@ type Call struct {
 	Flush bool
 	// Acked says that the root may return only after every rank has the message.
 	Acked bool
+	// InPlace says that a rank whose contribution is one block, and whose result is one, passes the
+	// same memory for both. NoCopy says that the schedule is proved for that, so that the core copies
+	// no contribution: see core.Plan.InPlace.
+	InPlace, NoCopy bool
 }
 
 // Options configure an exploration.
@@ -59,6 +63,7 @@ type Options struct {
 	NoMulticast   bool             // the network loses all datagrams
 	Windows       Windows          // ranks whose signals of barriers are flags and whose chunks stand in windows
 	Pieces        int              // datagrams of a chunk; default 1
+	Parts         bool             // a rank folds a chunk piece by piece, and the first piece of a chunk that is put may arrive before the others
 	Window        int              // chunks of a multicast that receivers can buffer; 0: any number
 	Delay         core.DelayPolicy // when the root of a multicast starts
 	PublishWindow int              // rootless messages that one origin may have under way; default 1

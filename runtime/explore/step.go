@@ -32,6 +32,8 @@ const (
 	evLook                         // the rank finds a flag; of: the message
 	evPlace                        // a flag arrives in its line of the rank's window; of: the message
 	evAnswer                       // the process takes a question or a result, or answers the question that it has taken
+	evWork                         // the rank does a part of a fold
+	evBegin                        // the first piece of the first message of a lane arrives; of: the message
 )
 
 const (
@@ -149,6 +151,10 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 		l.closed = true
 	case evPut:
 		return s.deliver(l, &s.messages[e.index()], out)
+	case evBegin:
+		s.deliverBeginning(l, &s.messages[e.index()], out)
+	case evWork:
+		l.core.Work()
 	case evDatagram:
 		m := &s.messages[e.index()]
 		h := m.header
@@ -317,13 +323,22 @@ func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 	case wire.Hold:
 		out.held = true
 	case wire.Accept:
-		if len(dst) != len(m.body) {
-			return fmt.Sprintf("rank %d has a buffer of %d bytes for a body of %d", l.rank, len(dst), len(m.body))
+		if len(dst) != m.offset+len(m.body) {
+			return fmt.Sprintf("rank %d has a buffer of %d bytes for a body of %d", l.rank, len(dst), m.offset+len(m.body))
 		}
-		copy(dst, m.body)
+		copy(dst[m.offset:], m.body)
 		l.core.Arrived(&h, dst)
 	}
 	return ""
+}
+
+// deliverBeginning offers the first piece of m, the first message of a lane, to l. Nothing happens
+// if l does not want the message.
+func (s *system) deliverBeginning(l *local, m *message, out *outcome) {
+	h := m.header
+	dst, verdict := l.core.Body(&h)
+	out.held = verdict != wire.Accept
+	copy(dst, m.body[:pieceBytes])
 }
 
 // misread makes l take a message for another one, if a test has set mistake.

@@ -41,6 +41,10 @@ func (s *system) sentence(w *world, e event) string {
 		return fmt.Sprintf("rank %d closes", rank)
 	case evPut, evDatagram:
 		return fmt.Sprintf("%s arrives", s.thing(e))
+	case evBegin:
+		return fmt.Sprintf("the beginning of %s arrives", s.thing(e))
+	case evWork:
+		return fmt.Sprintf("rank %d folds a part", rank)
 	case evAnswer:
 		return l.taskWords()
 	case evLook:
@@ -105,7 +109,10 @@ func (s *system) alarmWords(a core.Alarm) string {
 func (s *system) thing(e event) string {
 	m := &s.messages[e.index()]
 	how := "datagram "
-	if e.kind() == evPut {
+	switch {
+	case e.kind() == evPut && m.offset > 0:
+		how = "the rest of "
+	case e.kind() == evPut, e.kind() == evBegin:
 		how = ""
 	}
 	return fmt.Sprintf("%s%s from %d to %d", how, s.content(m), m.header.From, e.rank())
@@ -121,10 +128,10 @@ func (s *system) content(m *message) string {
 	switch h.Kind {
 	case wire.FrameSlot:
 		piece := ""
-		if h.Len > pieceBytes && len(m.body) < h.Len {
-			piece = fmt.Sprintf(", piece %d,", m.offset/pieceBytes)
+		if m.loose && h.Len > pieceBytes && len(m.body) < h.Len {
+			piece = fmt.Sprintf("piece %d of ", m.offset/pieceBytes)
 		}
-		return h.Slot.String() + piece + operation
+		return piece + h.Slot.String() + operation
 	case wire.FrameWant:
 		unit := "c"
 		if m.loose && s.Pieces > 1 {

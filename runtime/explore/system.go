@@ -186,6 +186,7 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			return nil, err
 		}
 		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
+		plan.InPlace = c.NoCopy
 		s.stand(plan, rank, c.Schedule)
 		r.plans = append(r.plans, plan)
 	}
@@ -241,7 +242,9 @@ func (c *call) buffers(rank int, memory []byte) core.Buffers {
 	mem := core.Buffers{Out: memory[:out:out], In: memory[out:], Block: c.block}
 	switch {
 	case c.contributions != nil:
-		mem.Fold = &tree
+		if mem.Fold = &tree; c.InPlace && out == c.block && len(mem.In) == out {
+			mem.In = mem.Out
+		}
 	case c.Schedule.Blocks() == 1:
 		return core.InPlace(memory)
 	}
@@ -277,6 +280,9 @@ func (s *system) newLocal(rank int) *local {
 		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,
 		Repair: base, Stall: stall, Retain: 1 << 20,
 		Overlay: s.overlay(), Spread: s.multicasts(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
+	}
+	if s.Parts {
+		cfg.FoldAtOnce = pieceBytes
 	}
 	l := &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 	if slices.ContainsFunc(l.script, func(c *call) bool { return c.Asks != nil }) {

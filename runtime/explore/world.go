@@ -120,6 +120,9 @@ func (s *system) consume(w *world, e event) {
 		m := &s.messages[e.index()].header
 		lane := &w.lanes[s.lane(m.From, rank, m.Lane)]
 		*lane = slices.Delete(*lane, 0, 1)
+	case evBegin:
+		m := &s.messages[e.index()]
+		w.lanes[s.lane(m.header.From, rank, m.header.Lane)][0] = s.intern(m.rest())
 	case evPlace:
 		way := &w.lanes[s.lane(s.messages[e.index()].header.From, rank, flagWay)]
 		*way = slices.Delete(*way, 0, 1)
