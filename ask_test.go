@@ -192,17 +192,17 @@ func TestAskErrorsAreOfBothPackages(t *testing.T) {
 	closeAll(t, comms)
 }
 
-// The error of a question names all ranks without a usable answer, and says what is wrong with that
+// The error of a question names all ranks whose answers are not in, and says what is wrong with that
 // of the first.
 func TestAskErrorNamesAllRanksAtFault(t *testing.T) {
-	for size, others := range map[int]string{3: "rank 2 has none either", 4: "ranks 2, 3 have none either"} {
+	for size, others := range map[int]string{3: "answer of rank 2", 4: "answers of ranks 2, 3"} {
 		comms := group(t, size, schedgen.Config{})
 		for rank, c := range comms[:2] {
 			require.NoError(t, schedgen.Answer(c, schedgen.Sum, func(schedgen.Message) []int32 { return make([]int32, 2-rank) }))
 		}
 		_, err := schedgen.Ask[int32](t.Context(), comms[0], []byte("all?"))
 		require.ErrorIs(t, err, schedgen.ErrUnanswered)
-		require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; "+others)
+		require.EqualError(t, err, "ask: question 0 of rank 0, with 1 answer: rank 1: no usable answer: its answer has 1 element, and that of rank 0 has 2; the fold also lacks the "+others)
 		closeAll(t, comms)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/core/agree"
@@ -272,24 +273,19 @@ func (sv *surveys) refusal(origin int, q *inquiry, r *survey.Refusal) error {
 	default:
 		err = fmt.Errorf("%w: %w: it has closed its communicator", ErrUnanswered, ErrPeerLeft)
 	}
-	switch others := sv.otherMissing(r); {
-	case len(others) == 1:
-		err = fmt.Errorf("%w; rank %d has none either", err, others[0])
-	case len(others) > 1:
-		err = fmt.Errorf("%w; ranks %s have none either", err, words.List(others))
+	in := sv.without(r.Missing)
+	var others []string // they may have answered: an answer of another length is not folded
+	for _, rank := range sv.without(append(slices.Clone(in), r.Rank)) {
+		others = append(others, strconv.Itoa(rank))
 	}
-	return &AskError{Origin: origin, Seq: q.seq, Answered: sv.without(r.Missing), Err: &RankError{Rank: r.Rank, Err: err}}
-}
-
-// mostNamed is how many ranks without an answer an error names.
-const mostNamed = 8
-
-// otherMissing returns the first ranks, ascending, whose answers are missing beside that of r.Rank.
-func (sv *surveys) otherMissing(r *survey.Refusal) []int {
-	others := slices.DeleteFunc(slices.Clone(r.Missing), func(rank int) bool { return rank == r.Rank })
-	slices.Sort(others)
-	others = slices.Compact(others)
-	return others[:min(len(others), mostNamed)]
+	switch len(others) {
+	case 0:
+	case 1:
+		err = fmt.Errorf("%w; the fold also lacks the answer of rank %s", err, others[0])
+	default:
+		err = fmt.Errorf("%w; the fold also lacks the answers of ranks %s", err, words.Some(others))
+	}
+	return &AskError{Origin: origin, Seq: q.seq, Answered: in, Err: &RankError{Rank: r.Rank, Err: err}}
 }
 
 // element returns the length of an element in bytes, or 0 if it is not known.

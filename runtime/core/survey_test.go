@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/survey"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -499,6 +500,70 @@ func TestCloneOfQuestions(t *testing.T) {
 	c.Answer(0, task.Question.Seq, reply(0, 1, nil))
 	c.TakeTask()
 	require.Equal(t, c.AppendState(nil), d.AppendState(nil))
+}
+
+// Whatever ranks answer, the error blames a rank that cannot answer, or whose answer has another
+// length than that of the rank that asks. It counts each other rank either among the answers or
+// among those that the fold lacks, and says of no rank both that it has answered and that it has
+// not.
+func TestErrorsOfAllAnswers(t *testing.T) {
+	const size, origin, mute = 4, 1, 3 // kinds of answers: that many elements, or none because the rank has no handler
+	for _, name := range surveyNames {
+		for code := range 1 << (2 * size) {
+			kind := func(rank int) int { return code >> (2 * rank) & 3 }
+			var mutes []int
+			for r := range size {
+				if kind(r) == mute {
+					mutes = append(mutes, r)
+				}
+			}
+			if kind(origin) == mute {
+				continue // it cannot ask
+			}
+			l := surveyed(t, name, size, 1, mutes...)
+			seq := l.cores[origin].Ask([]byte{2})
+			l.settle(t, func(rank int, q Message) []byte { return reply(rank, kind(rank), q.Data) }, nil)
+			_, err, ok := l.cores[origin].Result(seq)
+			require.True(t, ok)
+			var of *AskError
+			if !errors.As(err, &of) {
+				require.NoError(t, err)
+				require.Equal(t, kind(origin)*0b01010101, code)
+				continue
+			}
+			var about *RankError
+			require.ErrorAs(t, err, &about)
+			odd := about.Rank
+			require.True(t, kind(odd) == mute || kind(odd) != kind(origin), "%b: %v", code, err)
+			why := "it has no handler for questions"
+			if kind(odd) != mute {
+				var of string
+				for r := range size {
+					if s := fmt.Sprintf("and that of rank %d has %d", r, kind(r)); kind(r) != mute && kind(r) != kind(odd) && strings.Contains(err.Error(), s) {
+						of = s
+					}
+				}
+				require.NotEmpty(t, of, "%b: %v", code, err)
+				why = fmt.Sprintf("its answer has %s, %s", words.Count(int64(kind(odd)), "element", "elements"), of)
+			}
+			var others []int
+			for r := range size {
+				if r != odd && !slices.Contains(of.Answered, r) {
+					others = append(others, r)
+				}
+			}
+			lacks := ""
+			switch len(others) {
+			case 0:
+			case 1:
+				lacks = fmt.Sprintf("; the fold also lacks the answer of rank %d", others[0])
+			default:
+				lacks = "; the fold also lacks the answers of ranks " + words.List(others)
+			}
+			in := words.Count(int64(len(of.Answered)), "answer", "answers")
+			require.EqualError(t, err, fmt.Sprintf("ask: question 0 of rank 1, with %s: rank %d: no usable answer: %s%s", in, odd, why, lacks))
+		}
+	}
 }
 
 func TestAskErrorSaysHowManyHaveAnswered(t *testing.T) {
