@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // waitsOf returns the lines of one rank about long waits, without what is the same in all of them.
@@ -243,6 +247,86 @@ func TestLongWaitForASilentRank(t *testing.T) {
 		require.Contains(t, lines[0], "it has not sent what this rank lacks")
 		require.Contains(t, lines[3], "it has given no sign of life for 16s")
 	})
+}
+
+// The network cuts one rank off. Every warning names ranks, also of a rank that lacks only what it
+// folds itself. The names lead to the rank that is cut off: each rank that a warning names is that
+// rank, or warns itself. Without SCHEDGEN_HEAVY, each algorithm loses one of the ranks.
+func TestLongWaitBesideACut(t *testing.T) {
+	const size = 3
+	for i, a := range schedule.Algorithms() {
+		row := a.Row()
+		for cut := range size {
+			if row.Published || cut != i%size && !heavy.Tests() {
+				continue
+			}
+			t.Run(fmt.Sprint(a.Name, " ", cut), func(t *testing.T) {
+				j := besideACut(t, size, cut, &row, runtime.Algorithms{a.Collective: {Name: a.Name}})
+				waits := make([][]string, size) // by rank: the lines, a list of names each
+				for rank := range size {
+					for _, line := range j.waitsOf(rank) {
+						_, names, ok := strings.Cut(line, "waits_for=")
+						require.True(t, ok, line)
+						names, _, _ = strings.Cut(strings.Trim(names, `"[`), "]")
+						waits[rank] = append(waits[rank], names)
+					}
+				}
+				for rank := range size {
+					if cut == rank {
+						continue
+					}
+					for n := range waits[rank] {
+						require.True(t, leads(waits, rank, cut, n, 0), "rank %d, warning %d: %q", rank, n, waits)
+					}
+				}
+			})
+		}
+	}
+}
+
+// leads reports whether the names of warning n at a rank lead to another rank, over the names of
+// warning n at those ranks.
+func leads(waits [][]string, rank, to, n, passed int) bool {
+	if rank == to {
+		return true
+	}
+	if passed>>rank&1 == 1 || n >= len(waits[rank]) {
+		return false
+	}
+	for _, name := range strings.Fields(waits[rank][n]) {
+		if next, err := strconv.Atoi(name); err == nil && leads(waits, next, to, n, passed|1<<rank) {
+			return true
+		}
+	}
+	return false
+}
+
+// besideACut lets all ranks call a collective while one of them is cut off, for 20 seconds. It
+// returns their log.
+func besideACut(t *testing.T, size, cut int, row *ir.Collective, by runtime.Algorithms) *journal {
+	j := new(journal)
+	synctest.Test(t, func(t *testing.T) {
+		ts, err := mem.New(size, mem.Options{})
+		require.NoError(t, err)
+		ps, comms := make([]*process, size), make([]*runtime.Comm, size)
+		for r := range comms {
+			ps[r] = &process{Transport: ts[r]}
+			comms[r], err = runtime.Join(t.Context(), runtime.Config{Transport: ps[r], Algorithms: by, Observe: runtime.Observe{Log: j.logger()}})
+			require.NoError(t, err)
+		}
+		for r, p := range ps {
+			if p.beyond.Store(1 << cut); r == cut {
+				p.beyond.Store(1<<size - 1)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_ = each(comms, func(c *runtime.Comm) error { return c.Do(ctx, callOf(row, size, 0, c.Rank(), 40)) }) // some do not wait for the rank
+		for _, c := range comms {
+			require.NoError(t, c.Close())
+		}
+	})
+	return j
 }
 
 // A handler that does not return gets no further warnings, and holds up no operation.
