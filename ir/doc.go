@@ -97,7 +97,8 @@
 // Slot x<k> is part k of a rank's contribution. A rule that uses it waits for enter, and in an
 // anyreduce also for every chunk of the question. Slot v<i> is a partial result, numbered by its
 // rank. It has one writer. "fold D = A B …" makes D, a v or a c, of ((A·B)·C)…, from left to right,
-// or copies A if there is no B. It takes no round. Chunk k is folded from x<k> in a reduce-scatter,
-// and chunk f of a block from x<f> in other collectives. x and v are never multicast, asked for or
-// repaired.
+// or copies A if there is no B. It takes no round. A rule does not use what it folds itself: another
+// rule, which waits for D, puts D or folds it further. Package verify refuses anything else. Chunk k
+// is folded from x<k> in a reduce-scatter, and chunk f of a block from x<f> in other collectives. x
+// and v are never multicast, asked for or repaired.
 package ir

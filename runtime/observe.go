@@ -16,7 +16,8 @@ import (
 // Split, Dup and Shrink inherit it.
 type Observe struct {
 	// Log gets an event when ranks have joined, when a rank is lost, when the communicator fails,
-	// and when it is closed. If Log is nil, these events are dropped. Its handler may be slow, and
+	// and when it is closed. The first says how a key protects what goes over the network: sealed is
+	// no, signed or encrypted. If Log is nil, these events are dropped. Its handler may be slow, and
 	// may call any method of the communicator except Close and Shrink, which wait for the handler.
 	//
 	// Log also gets a warning when a caller has waited for two seconds in a collective or in
@@ -76,6 +77,9 @@ func (c *Comm) logLater(f func()) {
 // logJoin logs a new communicator. by is join, split, dup or shrink, which has taken the time took.
 func (c *Comm) logJoin(by string, took time.Duration) {
 	attrs := []slog.Attr{slog.String("by", by), slog.String("transport", transportName(c.drv.tr)), slog.Int("hosts", c.hosts()), slog.Duration("took", took)}
+	if sealed := c.drv.tr.Caps().Sealed; sealed != "" {
+		attrs = append(attrs, slog.String("sealed", sealed))
+	}
 	if of, ok := c.drv.tr.(wire.Copier); ok {
 		n, why := of.Copies()
 		if attrs = append(attrs, slog.Int("copies", n)); why != nil {

@@ -87,6 +87,7 @@ func TestStatusOfRanksStartedByHand(t *testing.T) {
 	line, err := ranks[0].errs.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "level=INFO msg=joined rank=0 size=3 comm=0 epoch=1 by=join transport=tcp")
+	require.Contains(t, line, " sealed=no")
 	require.NoError(t, ranks[2].cmd.Process.Kill())
 	for rank, p := range ranks {
 		code, said := p.end()

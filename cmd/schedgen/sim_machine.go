@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -139,6 +140,8 @@ func (c *simCmd) rootWait() (sim.Delay, error) {
 		return sim.Delay{}, nil
 	case "peer":
 		return sim.Delay{Peer: true}, nil
+	case "adaptive":
+		return sim.Delay{}, errors.New("--root-delay=adaptive: a communicator adapts the delay from one operation to the next, at run time, and a model runs one operation; must be none, peer, barrier or a time, such as 20us")
 	}
 	var d duration
 	if err := d.UnmarshalText([]byte(c.RootDelay)); err != nil {

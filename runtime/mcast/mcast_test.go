@@ -57,6 +57,16 @@ func TestFramesSigned(t *testing.T) { transporttest.Datagrams(t, connect(sealed(
 
 func TestFramesEncrypted(t *testing.T) { transporttest.Datagrams(t, connect(sealed(true))) }
 
+// A transport says how its key protects what it sends.
+func TestSealedIsSaid(t *testing.T) {
+	for want, base := range map[string]mcast.Config{"no": {Family: 4}, "signed": sealed(false), "encrypted": sealed(true)} {
+		for _, tr := range joinAll(t, 2, base) {
+			require.Equal(t, want, tr.Caps().Sealed)
+			require.NoError(t, tr.Close(false, 0))
+		}
+	}
+}
+
 func TestCommEncrypted(t *testing.T) {
 	heavy.Needs(t, heavy.Transports) // otherwise as TestCommCollected
 	transporttest.CommSample(t, connect(sealed(true)))

@@ -98,6 +98,10 @@ type Caps struct {
 	Hosts     int  // number of hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or it is unknown
 	Rings     bool // receivers copy a long chunk from the sender's memory more slowly than from a shared-memory multicast; set only if all ranks share memory, and agreed by all
 
+	// Sealed says how a key protects what goes over the network: "no", "signed" or "encrypted". It is
+	// empty if nothing goes over a network.
+	Sealed string
+
 	// Host is the host of each rank, by rank: ranks on one host have the same number. It is the
 	// same list at all ranks. nil: unknown, unless Local counts all ranks.
 	Host []int

@@ -55,6 +55,17 @@ func ModeOf(key []byte, encrypt bool) (Mode, error) {
 	return Signed, nil
 }
 
+// Sealed says how traffic is protected, in one word: see wire.Caps.
+func (m Mode) Sealed() string {
+	switch m {
+	case Signed:
+		return "signed"
+	case Encrypted:
+		return "encrypted"
+	}
+	return "no"
+}
+
 // String describes the mode.
 func (m Mode) String() string {
 	switch m {
