@@ -173,12 +173,15 @@ func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, 
 	if c.Tune {
 		env = append(env, "SCHEDGEN_MPI_TUNE=30")
 	}
+	if after, ok := os.LookupEnv("SCHEDGEN_MPI_JOIN"); ok {
+		env = append(env, "SCHEDGEN_MPI_JOIN="+after)
+	}
 	if goLibrary != "" {
 		env = append(env, "SCHEDGEN_MPI_GO="+goLibrary)
 		if c.Interface != "" {
 			env = append(env, "SCHEDGEN_MPI_INTERFACE="+c.Interface)
 		}
-		for _, name := range []string{"SCHEDGEN_TRANSPORT", "SCHEDGEN_KEY_FILE", "SCHEDGEN_ENCRYPT", "SCHEDGEN_MPI_JOIN"} {
+		for _, name := range []string{"SCHEDGEN_TRANSPORT", "SCHEDGEN_KEY_FILE", "SCHEDGEN_ENCRYPT"} {
 			if value, ok := os.LookupEnv(name); ok {
 				env = append(env, name+"="+value)
 			}

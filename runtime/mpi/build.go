@@ -67,13 +67,23 @@ func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
 	// The library is loaded with the program, so its thread-local variables may be found without a
 	// call.
 	compile := exec.CommandContext(ctx, cc, "-std=gnu11", "-O2", "-fvisibility=hidden", "-shared", "-fPIC", "-ftls-model=initial-exec",
-		"-DSCHEDGEN_TABLES="+literal(l.Tables), "-DSCHEDGEN_COMMAND="+literal(command), "-o", "libschedgen.so", "library.c", "-ldl", "-lpthread")
+		"-DSCHEDGEN_TABLES="+literal(l.Tables), "-DSCHEDGEN_COMMAND="+literal(command), "-DSCHEDGEN_CHOICES="+choicesInC(), "-o", "libschedgen.so", "library.c", "-ldl", "-lpthread")
 	compile.Dir = work
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", cc, err, firstLine(out))
 	}
 	// Several processes may build at once. Each renames its own result.
 	return l, os.Rename(filepath.Join(work, "libschedgen.so"), l.Path)
+}
+
+// choicesInC returns, for the rules of engine auto where nothing was measured, the elements of an
+// array in C: operation, least length and greatest number of ranks.
+func choicesInC() string {
+	var b strings.Builder
+	for _, c := range Choices() {
+		fmt.Fprintf(&b, "{%d,%d,%d},", c.Operation, c.Least, c.Auto)
+	}
+	return b.String()
 }
 
 // findCompiler returns the path of a C compiler.

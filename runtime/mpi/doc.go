@@ -10,8 +10,7 @@
 //
 // A library in C cannot compute schedules, and a program may split communicators into any number of
 // ranks. So there is a file of tables for each number of ranks, in a folder of the user's cache. A
-// communicator gets its tables at its first collective operation: rank 0 reads the file and
-// broadcasts it, unless all ranks have the tables from another communicator. If there is no file,
+// communicator gets its tables after some operations: rank 0 reads the file and broadcasts it, unless all ranks have the tables from another communicator. If there is no file,
 // rank 0 runs schedgen, which writes it. If that fails too, all ranks of the communicator leave its
 // operations to the MPI. So only MaxRanks limits the number of ranks, only rank 0 needs files, and
 // schedgen makes a file only when it is needed.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,8 @@ import (
 // mpis are the implementations of MPI in Debian.
 var mpis = []string{"openmpi", "mpich"}
 
-// world starts programs under one MPI with the library.
+// world starts programs under one MPI with the library, which serves a communicator from its first
+// operation on.
 type world struct {
 	mpi     string
 	library *Library
@@ -79,12 +81,12 @@ func compiled(t *testing.T, compiler string, args ...string) string {
 	return path
 }
 
-// withGo makes the ranks use the engine go, from the first operation of a communicator on.
+// withGo makes the ranks use the engine go.
 func (w *world) withGo(t *testing.T) {
 	t.Helper()
 	path, err := goEngine()
 	require.NoError(t, err)
-	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path, "SCHEDGEN_MPI_JOIN=0")
+	w.env = append(w.env, "SCHEDGEN_MPI=go", "SCHEDGEN_MPI_GO="+path)
 }
 
 // newWorld returns a world of an MPI. It skips the test if the stage does not run, or the MPI is
@@ -99,7 +101,7 @@ func newWorld(t *testing.T, mpi string) *world {
 	}
 	library, err := library()
 	require.NoError(t, err)
-	w := &world{mpi: mpi, library: library, preload: library.Path, env: []string{"SCHEDGEN_MPI=c", "SCHEDGEN_MPI_REPORT=1"}}
+	w := &world{mpi: mpi, library: library, preload: library.Path, env: []string{"SCHEDGEN_MPI=c", "SCHEDGEN_MPI_REPORT=1", "SCHEDGEN_MPI_JOIN=0"}}
 	if mpi == "mpich" {
 		// Without this, waiting ranks keep their cores; and version 4.0.2 crashes in its own
 		// MPI_Reduce.
@@ -317,8 +319,78 @@ func TestHazards(t *testing.T) {
 				out, err := w.run(t, ranks, nil, program, name)
 				require.NoError(t, err, out)
 				require.Regexp(t, `among [24] ranks`, out)
+				if name == "many" {
+					require.Contains(t, out, "schedgen: set-up: communicators made: 64 in ", "of 300 at a time")
+					require.Contains(t, out, "schedgen: allreduce: 236 by MPI, on a communicator for which there is no place")
+				}
 			})
 		}
+	})
+}
+
+// The library takes hardly any of the MPI's communicators from a program that has as many as it can.
+// Open MPI has more than a test can make.
+func TestCommunicatorsAtATime(t *testing.T) {
+	w := newWorld(t, "mpich")
+	program := w.hazards(t)
+	var counts []string
+	for _, engine := range []string{"off", "auto", "c"} {
+		out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine, "SCHEDGEN_MPI_JOIN=32"}, program, "alive")
+		require.NoError(t, err, out)
+		require.NotContains(t, out, "communicators made")
+		counts = append(counts, regexp.MustCompile(`alive: \d+\n`).FindString(out))
+	}
+	require.NotEmpty(t, counts[0])
+	require.Equal(t, []string{counts[0], counts[0], counts[0]}, counts)
+}
+
+// Nothing is made for a communicator, and its ranks agree on nothing, before it has had some
+// operations. Then it waits, with engine auto, for one that an engine performs.
+func TestNewCommunicators(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.hazards(t)
+		rules := filepath.Join(w.ownTables(t, 2), "2-"+w.mpi+"-one-host.rules")
+		run := func(engine, name string) string {
+			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine, "SCHEDGEN_MPI_JOIN=32"}, program, name)
+			require.NoError(t, err, out)
+			return out
+		}
+		out := run("auto", "long-lived")
+		require.Contains(t, out, "set-up: communicators whose ranks looked for rules: 1 in ")
+		require.Contains(t, out, "set-up: communicators made: 1 in ")
+		require.Contains(t, out, "barrier: 32 by MPI, on a communicator with few operations before, ")
+		require.Contains(t, out, "barrier: 8 by MPI, left to MPI by rules, ")
+		require.Contains(t, out, "allgather: 1 by allgather/linear among 2 ranks, ")
+
+		require.NoError(t, os.WriteFile(rules, []byte("schedgen rules 1\nbarrier 0 c\n"), 0o666))
+		out = run("auto", "long-lived")
+		require.Contains(t, out, "set-up: communicators made: 1 in ")
+		require.Contains(t, out, "barrier: 8 by barrier/dissemination among 2 ranks, ")
+		require.Contains(t, out, "allgather: 1 by MPI, left to MPI by rules, ")
+
+		require.NoError(t, os.WriteFile(rules, []byte("schedgen rules 1\nallreduce 0 c\nscan 0 go\n"), 0o666))
+		require.NotContains(t, run("auto", "long-lived"), "communicators made", "no rule is for an operation of the program")
+
+		require.NoError(t, os.WriteFile(rules, []byte("schedgen rules 1\nbarrier 0 c\n"), 0o666))
+		require.Contains(t, run("auto", "not-for-long"), "set-up: communicators made: 4 in ", "of ten, because the first ones did not live long")
+
+		for _, engine := range []string{"auto", "c"} {
+			require.NotContains(t, run(engine, "short-lived"), "set-up", "%s: each has 32 operations", engine)
+		}
+	})
+}
+
+// Calls that MPI defines as local do not wait for other ranks.
+func TestLocalCalls(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "local.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow")
+		out, err := w.run(t, 3, nil, program)
+		require.NoError(t, err, out)
+		w.withGo(t)
+		out, err = w.run(t, 3, nil, program)
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: ibarrier: 30 by engine go")
+		require.Regexp(t, `communicators that joined engine go: 2\d `, out, "freed ones have left it")
 	})
 }
 

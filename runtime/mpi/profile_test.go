@@ -2,12 +2,35 @@ package mpi
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// profile is a profile as the library writes it.
+type profile struct {
+	Ranks      int     `json:"ranks"`
+	Seconds    float64 `json:"seconds"`
+	SetUp      timed   `json:"set_up"`
+	Operations []struct {
+		Operation string `json:"operation"`
+		From      int    `json:"from_bytes"`
+		timed
+	} `json:"operations"`
+}
+
+type timed struct {
+	Calls      int     `json:"calls"`
+	Bytes      int     `json:"bytes"`
+	Seconds    float64 `json:"seconds"`
+	SecondsOf0 float64 `json:"rank_0_seconds"`
+}
 
 // A profile counts the calls of the ranks, whichever engine performs them.
 func TestProfile(t *testing.T) {
@@ -20,17 +43,7 @@ func TestProfile(t *testing.T) {
 			require.NoError(t, err, out)
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			var got struct {
-				Ranks      int     `json:"ranks"`
-				Seconds    float64 `json:"seconds"`
-				Operations []struct {
-					Operation string  `json:"operation"`
-					From      int     `json:"from_bytes"`
-					Calls     int     `json:"calls"`
-					Bytes     int     `json:"bytes"`
-					Seconds   float64 `json:"seconds"`
-				} `json:"operations"`
-			}
+			var got profile
 			require.NoError(t, json.Unmarshal(text, &got), "%s", text)
 			require.Equal(t, ranks, got.Ranks)
 			require.Positive(t, got.Seconds)
@@ -62,6 +75,43 @@ func TestProfile(t *testing.T) {
 		out, err = w.run(t, ranks, []string{"SCHEDGEN_MPI_PROFILE=" + missing}, program)
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: "+missing+": No such file or directory")
+	})
+}
+
+// reportLine is a line of a report: what, how often, and how long.
+var reportLine = regexp.MustCompile(`(?m)^schedgen: (set-up|[a-z-]+): (?:[a-z -]+: )?(\d+) .*\bin ([\d.]+) s$`)
+
+// The report and the profile have the same times of rank 0, whatever performs an operation, and the
+// set-up is in neither.
+func TestReportAndProfile(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "profile.c", "-Wall", "-Wextra", "-Werror")
+		goEngine, err := goEngine()
+		require.NoError(t, err)
+		for _, engine := range []string{"c", "go", "auto"} {
+			file := filepath.Join(t.TempDir(), "profile.json")
+			out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=" + engine, "SCHEDGEN_MPI_GO=" + goEngine, "SCHEDGEN_MPI_PROFILE=" + file}, program, "self")
+			require.NoError(t, err, out)
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var got profile
+			require.NoError(t, json.Unmarshal(text, &got), "%s", text)
+			profiled := map[string]float64{"set-up": got.SetUp.SecondsOf0}
+			for _, o := range got.Operations {
+				profiled[o.Operation] += o.SecondsOf0
+			}
+			reported := make(map[string]float64)
+			for _, line := range reportLine.FindAllStringSubmatch(out, -1) {
+				seconds, err := strconv.ParseFloat(line[3], 64)
+				require.NoError(t, err)
+				reported[line[1]] += seconds
+			}
+			require.ElementsMatch(t, slices.Collect(maps.Keys(profiled)), slices.Collect(maps.Keys(reported)), out)
+			for name, seconds := range profiled {
+				require.InDelta(t, seconds, reported[name], 5e-6, "%s: %s\n%s", engine, name, out)
+			}
+			require.Positive(t, profiled["set-up"])
+		}
 	})
 }
 

@@ -21,11 +21,8 @@ const (
 	MaxRanks = 4096
 )
 
-// Flags of an entry.
-const (
-	flagOrdered = 1 << iota
-	flagAuto
-)
+// flagOrdered is a flag of an entry.
+const flagOrdered = 1
 
 // Tables returns the tables of the library for a number of ranks, from 2 to MaxRanks: the words of
 // tables.h in the byte order of this machine.
@@ -97,11 +94,7 @@ func (t *tables) entry(c Choice, ranks, head int) ([]int32, error) {
 		}
 		t.plans[key] = rest
 	}
-	entry := append([]int32{int32(c.Operation), int32(c.Least)}, rest...)
-	if ranks <= c.Auto {
-		entry[2] |= flagAuto
-	}
-	return entry, nil
+	return append([]int32{int32(c.Operation), int32(c.Least)}, rest...), nil
 }
 
 // nameOf returns a name as words, truncated if it is too long.

@@ -3,6 +3,85 @@
  * which the first blocking collective operation on the communicator sets. So split, dup, create and
  * free need no special treatment: the attribute is not copied, and its deletion frees its data.
  */
+
+/* Frees what the library has for a communicator. */
+static void drop(struct communicator *c)
+{
+    if (c->stage == MADE) {
+        P_Comm_free(&c->inner);
+        __atomic_fetch_sub(&made, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&freed_soon, c->operations < LONG * after ? freed_soon + 1 : 0, __ATOMIC_RELAXED);
+    }
+    free(c->rules);
+    free(c);
+}
+
+/*
+ * A communicator leaves the engine go when all its ranks have ended all its operations. The program
+ * may have freed it long before, because MPI_Comm_free does not wait for other ranks, nor for
+ * operations that have begun. So the communicator becomes a leaver: when its operations have ended
+ * at this rank, the rank begins a barrier of MPI, and later calls look whether the barrier has
+ * ended.
+ */
+static struct communicator *leavers;
+
+static void begin_to_leave(struct communicator *c)
+{
+    c->leaves = P_Ibarrier(c->inner, c->request) ? -1 : 1; /* after an error there is nothing to wait for */
+}
+
+/* Lets those leave that can. */
+static void let_leave(void)
+{
+    struct communicator *c, *next, *left = NULL, **end = &left;
+    int ended;
+    pthread_mutex_lock(&go_lock);
+    c = leavers;
+    leavers = NULL;
+    pthread_mutex_unlock(&go_lock);
+    inside++;
+    for (; c; c = next) {
+        next = c->next;
+        if (!c->leaves && !has_pending(c->go))
+            begin_to_leave(c);
+        ended = c->leaves < 0;
+        if (c->leaves > 0 && P_Test(c->request, &ended, mpi.status_ignore))
+            ended = 1;
+        if (ended) {
+            leave(c);
+            drop(c);
+        } else {
+            *end = c;
+            end = &c->next;
+        }
+    }
+    inside--;
+    if (!left)
+        return;
+    pthread_mutex_lock(&go_lock);
+    *end = leavers;
+    leavers = left;
+    pthread_mutex_unlock(&go_lock);
+}
+
+/* Makes all communicators leave, and waits for it. */
+static void leave_all(void)
+{
+    struct communicator *c, **end = &leavers;
+    while (*end)
+        end = &(*end)->next;
+    *end = joined;
+    joined = NULL;
+    for (c = leavers; c; c = c->next)
+        if (!c->leaves)
+            begin_to_leave(c);
+    for (; (c = leavers); leave(c)) {
+        leavers = c->next;
+        if (c->leaves > 0)
+            P_Wait(c->request, mpi.status_ignore);
+    }
+}
+
 /* The attribute is not copied: a duplicate has its own. */
 static int copy_attribute(handle comm, int k, void *extra, void *in, void *out, int *flag)
 {
@@ -14,21 +93,19 @@ static int copy_attribute(handle comm, int k, void *extra, void *in, void *out, 
 static int delete_attribute(handle comm, int k, void *value, void *extra)
 {
     struct communicator *c = value;
-    int err = 0;
     (void)comm, (void)k, (void)extra;
     __atomic_fetch_add(&deletions, 1, __ATOMIC_RELEASE);
     if (is_passed(c) || finished)
         return 0;
     inside++;
     if (c->go >= 0) {
-        wait_for_ends(c->go);
-        leave_one(c);
+        become_leaver(c, &leavers);
+        let_leave();
+    } else {
+        drop(c);
     }
-    err = P_Comm_free(&c->inner);
     inside--;
-    free(c->rules);
-    free(c);
-    return err;
+    return 0;
 }
 
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works. */
@@ -36,7 +113,7 @@ static int finalize(handle comm, int k, void *value, void *extra)
 {
     (void)comm, (void)k, (void)value, (void)extra;
     inside++;
-    wait_for_ends(-1);
+    wait_for_ends();
     leave_all();
     inside--;
     finished = 1;
@@ -50,13 +127,12 @@ static void start(void)
 {
     pthread_mutex_lock(&start_lock);
     if (!started) {
-        const char *mode = getenv("SCHEDGEN_MPI"), *missing;
+        const char *mode = getenv("SCHEDGEN_MPI"), *join_after = getenv("SCHEDGEN_MPI_JOIN"), *missing;
         engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : !strcmp(mode, "go") ? GO_ENGINE : OFF;
-        reports = getenv("SCHEDGEN_MPI_REPORT") != NULL;
         if (engine == AUTO_ENGINE && getenv("SCHEDGEN_MPI_TUNE"))
             tune_seconds = atof(getenv("SCHEDGEN_MPI_TUNE"));
-        if (getenv("SCHEDGEN_MPI_JOIN"))
-            go_after = (unsigned)atoi(getenv("SCHEDGEN_MPI_JOIN"));
+        if (join_after && *join_after)
+            after = (unsigned)atoi(join_after);
         if (engine != OFF || getenv("SCHEDGEN_MPI_PROFILE")) {
             if ((missing = resolve())) {
                 fprintf(stderr, "schedgen: MPI serves all operations itself: there is no %s\n", missing);
@@ -80,41 +156,55 @@ static void start(void)
     pthread_mutex_unlock(&start_lock);
 }
 
-/* Creates the attribute of a communicator. All its ranks do so in the same operation. */
-static struct communicator *make(handle comm)
+/* Creates the attribute of a communicator. That concerns this rank only. */
+static struct communicator *know(handle comm)
 {
-    struct communicator *c = &passed[NO_TABLES], *new;
+    struct communicator *c = &passed[NO_TABLES], *new = NULL;
     int inter, size, rank;
-    handle inner = 0;
     if (P_Comm_test_inter(comm, &inter) || P_Comm_size(comm, &size) || P_Comm_rank(comm, &rank)) {
         return c;
     } else if (inter) {
         c = &passed[INTER];
     } else if (size == 1) {
         c = &passed[ONE_RANK];
-    } else if (!split(comm, rank, &inner)) {
-        new = calloc(1, sizeof *new);
-        if (all_say(new != NULL, inner) && ((new->tables = agree_on_tables(inner, rank, size)) || engine == GO_ENGINE)) {
-            new->go = GO_LATER;
-            new->inner = inner;
-            new->rank = rank;
-            new->size = size;
-            new->together = on_one_host(inner);
-            if (engine == AUTO_ENGINE)
-                set_rules(new, agree_on_rules(inner, rank, size, new->together));
-            c = new;
-        } else {
-            P_Comm_free(&inner);
-            free(new);
-        }
+    } else if ((new = calloc(1, sizeof *new))) {
+        new->program = comm;
+        new->rank = rank;
+        new->size = size;
+        new->go = GO_LATER;
+        new->after = after;
+        leave_to_mpi(new, NEW, FEW);
+        c = new;
     }
-    if (P_Comm_set_attr(comm, key, c))
+    if ((!new && c == &passed[NO_TABLES]) || P_Comm_set_attr(comm, key, c)) { /* the other ranks will miss this one */
+        free(new);
+        P_Comm_call_errhandler(comm, mpi.err_no_mem);
         c = &passed[NO_TABLES];
+    }
     return c;
 }
 
 /* Measures engines by operations, which reach their communicator too. */
 static void tune(struct communicator *c, double seconds);
+
+/* Makes a communicator that is still new ready, in an operation that all its ranks begin. */
+static void settle(struct communicator *c)
+{
+    const int world = c->program == mpi.comm_world;
+    if (tune_seconds > 0 && world) {
+        double seconds = tune_seconds;
+        if (make(c)) {
+            tune_seconds = 0;
+            tune(c, seconds);
+        }
+    } else if (engine == AUTO_ENGINE) {
+        if (c->operations >= c->after)
+            look(c);
+    } else if (world || c->operations >= c->after) {
+        if (make(c) && engine == GO_ENGINE)
+            join(c);
+    }
+}
 
 /*
  * The attribute of a communicator, which the first blocking operation creates. NULL if the library
@@ -132,6 +222,8 @@ static struct communicator *reach(handle comm)
         start();
     if (inside || finished || engine == OFF || comm == mpi.comm_null)
         return NULL;
+    if (__atomic_load_n(&leavers, __ATOMIC_RELAXED))
+        let_leave();
     now = __atomic_load_n(&deletions, __ATOMIC_ACQUIRE);
     if (comm == last && now == last_deletions && last_found) {
         c = last_found;
@@ -140,23 +232,16 @@ static struct communicator *reach(handle comm)
         if (P_Comm_get_attr(comm, key, &c, &found))
             c = &passed[NO_TABLES];
         else if (!found)
-            c = make(comm);
+            c = know(comm);
         inside--;
         last = comm;
         last_found = c;
         last_deletions = now;
     }
-    if (tune_seconds > 0 && comm == mpi.comm_world && !is_passed(c)) {
-        double seconds = tune_seconds;
-        tune_seconds = 0;
-        tune(c, seconds);
-    }
-    if (c->go == GO_LATER && !is_passed(c) && (engine == GO_ENGINE || (c->rules && c->rules->go)) &&
-        (comm == mpi.comm_world || c->operations++ >= go_after)) {
-        inside++;
-        join(c);
-        inside--;
-    }
+    if (c->stage == NEW)
+        settle(c);
+    if (c->stage != LEFT)
+        c->operations++;
     return c;
 }
 
@@ -185,6 +270,8 @@ static struct communicator *enter_nonblocking(enum operation op, handle comm)
         start();
     if (inside || finished || engine == OFF || comm == mpi.comm_null)
         return NULL;
+    if (__atomic_load_n(&leavers, __ATOMIC_RELAXED))
+        let_leave();
     if (engine == GO_ENGINE) {
         inside++;
         if (P_Comm_get_attr(comm, key, &c, &found) || !found)

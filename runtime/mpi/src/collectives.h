@@ -33,8 +33,20 @@ static int is_left(enum operation op, const struct communicator *c, long long by
 {
     if (bytes >= c->from[op] || measured != NOT_MEASURED)
         return 0;
-    note_passed(op, NO_ENTRY);
+    note_passed(op, c->why);
     return 1;
+}
+
+/*
+ * Makes a communicator ready for the engine that the rules select for an operation. All ranks do so
+ * in that operation.
+ */
+static void prepare(struct communicator *c, enum engine by)
+{
+    if (by == GO_ENGINE && c->go == GO_LATER)
+        join(c);
+    else if (by == C_ENGINE && c->stage == RULED)
+        make(c);
 }
 
 /*
@@ -49,7 +61,9 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     int any = 0;
     if (is_left(op, c, bytes))
         return NULL;
-    by = measured != NOT_MEASURED ? (enum engine)measured : c->rules ? rule_for(c->rules, op, bytes) : engine;
+    by = measured != NOT_MEASURED ? (enum engine)measured : engine == AUTO_ENGINE ? rule_for(c->rules, op, bytes, c->size) : engine;
+    if (by != OFF && engine == AUTO_ENGINE && measured == NOT_MEASURED)
+        prepare((struct communicator *)c, by);
     if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX)
         return &go_entries[op];
     if (by == OFF || (by == GO_ENGINE && engine == AUTO_ENGINE)) { /* engine c was not found to be better */
@@ -57,7 +71,7 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
         return NULL;
     }
     if (!c->tables) {
-        note_passed(op, NO_TABLES);
+        note_passed(op, c->stage == LEFT ? c->why : NO_TABLES);
         return NULL;
     }
     e = c->tables->of[op];
@@ -71,8 +85,6 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
         note_passed(op, TOO_LONG);
     else if (!best)
         note_passed(op, any ? ORDER : NO_ENTRY);
-    else if (by == AUTO_ENGINE && !(best->flags & AUTO))
-        note_passed(op, NO_ENTRY);
     else
         return best;
     return NULL;
@@ -95,11 +107,11 @@ static int run(struct entry *e, struct sg_call *call, struct use *u, long long b
 {
     const struct communicator *c = u->comm;
     struct sg_plan plan = plan_of(c->tables, e, (c->rank - u->shift + c->size) % c->size);
-    unsigned long long begin = reports ? nanoseconds() : 0;
     char few[64 * sizeof(handle)];
     long double lent[128]; /* aligned like elements */
     size_t size;
     int err;
+    taken_by(&e->taken, bytes);
     u->slots = plan.receives < SG_POSTED ? plan.receives : SG_POSTED;
     size = (size_t)(u->slots + plan.sends) * mpi.handle_size;
     u->requests = size <= sizeof few ? few : malloc(size);
@@ -112,19 +124,14 @@ static int run(struct entry *e, struct sg_call *call, struct use *u, long long b
     err = sg_run(call);
     if (!err && u->requests != few)
         free(u->requests);
-    if (!err && reports) {
-        __atomic_fetch_add(&e->taken, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&e->bytes, (unsigned long long)bytes, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&e->nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
-    }
     return err;
 }
 
 /* Runs an operation in the engine go. */
 static int run_go(struct entry *e, const struct communicator *c, struct sg_go_call *call, long long bytes)
 {
-    unsigned long long begin = reports ? nanoseconds() : 0;
     int err;
+    taken_by(&e->taken, bytes);
     call->operation = (int)(e - go_entries);
     if (e == &go_entries[BARRIER])
         GO(err, go_barrier(c->go));
@@ -132,11 +139,6 @@ static int run_go(struct entry *e, const struct communicator *c, struct sg_go_ca
         GO(err, go_bcast(c->go, call->dst, call->dst_bytes, call->root));
     else
         GO(err, go_run(c->go, call));
-    if (reports) {
-        __atomic_fetch_add(&e->taken, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&e->bytes, (unsigned long long)bytes, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&e->nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
-    }
     return err ? mpi.err_other : 0;
 }
 

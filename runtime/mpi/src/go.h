@@ -132,20 +132,10 @@ static int reserve(void)
     return ok;
 }
 
-static void keep(struct communicator *c, int add)
+static void give_up_place(void)
 {
-    struct communicator **p;
     pthread_mutex_lock(&go_lock);
-    if (add) {
-        c->next = joined;
-        joined = c;
-    } else {
-        for (p = &joined; *p && *p != c; p = &(*p)->next)
-            ;
-        if (*p)
-            *p = c->next;
-        joins--;
-    }
+    joins--;
     pthread_mutex_unlock(&go_lock);
 }
 
@@ -175,7 +165,7 @@ static int all_can(struct communicator *c, int reserved)
     const char *wrong = open_go();
     int can = reserved && !wrong && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED);
     int mine = can ? INT_MAX : c->rank, first = 0;
-    if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->inner))
+    if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->program))
         return 0;
     if (first == c->rank && wrong)
         fprintf(stderr, "schedgen: rank %d: %s in place of engine go: %s\n", world_rank, engine == AUTO_ENGINE ? "MPI" : "engine c", wrong);
@@ -228,15 +218,16 @@ static int all_joined(struct communicator *c, int id, char *requests)
 /* Makes a communicator join. All its ranks do so in the same operation. */
 static void join(struct communicator *c)
 {
+    struct part part = begin_part();
     const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
     char where[ADDRESS] = "";
     int reserved = reserve(), id = GO_STOPPED, level = 0, ok;
-    unsigned long long begin = nanoseconds();
     char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and the numbers that ranks send */
     c->go = GO_NEVER;
     if (!network)
         network = "";
-    if (all_can(c, reserved && requests)) {
+    inside++;
+    if (all_can(c, reserved && requests) && (c->stage == MADE || make(c))) {
         P_Query_thread(&level);
         if (c->rank == 0) {
             GO(ok, go_listen(c->together, network, where, sizeof where));
@@ -249,21 +240,33 @@ static void join(struct communicator *c)
             __atomic_store_n(&gave_up, 1, __ATOMIC_RELAXED);
         if (all_joined(c, id, requests)) {
             c->go = id;
-            keep(c, 1);
-            free(requests);
-            __atomic_fetch_add(&joins_done, 1, __ATOMIC_RELAXED);
-            __atomic_fetch_add(&joins_nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
-            return;
-        }
-        if (id >= 0)
+            pthread_mutex_lock(&go_lock);
+            c->next = joined;
+            joined = c;
+            pthread_mutex_unlock(&go_lock);
+        } else if (id >= 0) {
             GO(ok, go_close(id));
+        }
     }
+    if (reserved && c->go < 0)
+        give_up_place();
     free(requests);
-    if (reserved) {
-        pthread_mutex_lock(&go_lock);
-        joins--;
-        pthread_mutex_unlock(&go_lock);
-    }
+    inside--;
+    end_part(&part, JOINING, c->go >= 0);
+}
+
+/* Moves a communicator to the list of those that are to leave. */
+static void become_leaver(struct communicator *c, struct communicator **leavers)
+{
+    struct communicator **p;
+    pthread_mutex_lock(&go_lock);
+    for (p = &joined; *p && *p != c; p = &(*p)->next)
+        ;
+    if (*p)
+        *p = c->next;
+    c->next = *leavers;
+    *leavers = c;
+    pthread_mutex_unlock(&go_lock);
 }
 
 /* Leaves the engine when all ranks have ended all operations. */
@@ -272,31 +275,5 @@ static void leave(struct communicator *c)
     int ok;
     GO(ok, go_close(c->go));
     (void)ok;
-    keep(c, 0);
-}
-
-/*
- * Begins a barrier of MPI before it waits for it, because ranks need not leave several
- * communicators in the same order.
- */
-static void leave_one(struct communicator *c)
-{
-    char request[sizeof(handle)];
-    if (!P_Ibarrier(c->inner, request))
-        P_Wait(request, mpi.status_ignore);
-    leave(c);
-}
-
-static void leave_all(void)
-{
-    static char requests[MOST_GO][sizeof(handle)];
-    struct communicator *c;
-    int n = 0, i;
-    for (c = joined; c && n < MOST_GO; c = c->next)
-        if (!P_Ibarrier(c->inner, requests[n]))
-            n++;
-    for (i = 0; i < n; i++)
-        P_Wait(requests[i], mpi.status_ignore);
-    while (joined)
-        leave(joined);
+    give_up_place();
 }

@@ -73,6 +73,7 @@ static struct constants mpi;
     F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
     F(Status_set_cancelled, (void *, int)) \
     F(Status_set_elements, (void *, handle, int)) \
+    F(Test, (void *, int *, void *)) \
     F(Testany, (int, void *, int *, int *, void *)) \
     F(Testsome, (int, void *, int *, int *, void *)) \
     F(Type_commit, (void *)) \

@@ -2,7 +2,8 @@
  * This library performs collective operations of an MPI program in place of MPI, without a change
  * to the program or to MPI. It is loaded before them (LD_PRELOAD), does nothing until the program's
  * first collective operation (with SCHEDGEN_MPI=go, until the end of MPI_Init), and leaves to MPI
- * every operation that it does not know.
+ * every operation that it does not know. It creates nothing for a communicator before that has had
+ * some operations, because then most of its operations are still to come.
  *
  * It is a single file for the compiler: the included files are in the same folder.
  */
@@ -29,6 +30,7 @@
 #include "types.h"
 #include "tables.h"
 #include "rules.h"
+#include "times.h"
 #include "communicators.h"
 #include "signals.h"
 #include "go.h"

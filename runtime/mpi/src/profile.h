@@ -7,48 +7,21 @@
  * counts the bytes of the message, of a rank's contribution, or of one block; for operations with
  * blocks of different lengths, it counts the bytes that this rank sends, or, in a scatterv,
  * receives. It is 0 for an alltoallw and where that side is in place. Times are summed over the
- * ranks. The time of a nonblocking operation ends when the call returns.
+ * ranks.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
 
-enum {
-    PROFILED_ALLTOALLW = OPERATIONS, PROFILED_NONBLOCKING, PROFILED = 2 * PROFILED_NONBLOCKING
-};
+static struct profile {
+    struct tally of[FORMS][LENGTHS], setup;
+    unsigned long long wall; /* nanoseconds since the process began */
+} profile;
 
-struct profile_line {
-    unsigned long long calls, bytes, nanoseconds;
-};
-
-static struct profile_line profile[PROFILED][LENGTHS];
-static const char *profile_file; /* NULL: nothing is measured; without a slash: a table */
-static struct timespec profile_start;
-static __thread int profile_depth; /* an operation of MPI may call others */
-
-static unsigned long long since(const struct timespec *from)
+static void profile_add(int form, long long bytes, unsigned long long time)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (unsigned long long)(now.tv_sec - from->tv_sec) * 1000000000ull + (unsigned long long)now.tv_nsec - (unsigned long long)from->tv_nsec;
-}
-
-__attribute__((constructor)) static void profile_begin(void)
-{
-    profile_file = getenv("SCHEDGEN_MPI_PROFILE");
-    if (profile_file && !*profile_file)
-        profile_file = NULL;
-    clock_gettime(CLOCK_MONOTONIC, &profile_start);
-}
-
-static void profile_add(int operation, long long bytes, unsigned long long nanoseconds)
-{
-    struct profile_line *line;
     int i = 0;
     while (i < LENGTHS - 1 && bytes >> i > 0)
         i++;
-    line = &profile[operation][i];
-    __atomic_fetch_add(&line->calls, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&line->bytes, (unsigned long long)(bytes > 0 ? bytes : 0), __ATOMIC_RELAXED);
-    __atomic_fetch_add(&line->nanoseconds, nanoseconds, __ATOMIC_RELAXED);
+    add_to(&profile.of[form][i], 1, bytes, time);
 }
 
 /* The number of bytes of elements, or 0 if it cannot be determined; MPI then reports the error. */
@@ -73,125 +46,138 @@ static long long profiled_sum(const int *counts, handle comm)
 }
 
 /* Begins to time an operation. The result says whether the operation counts. */
-static int profile_enter(struct timespec *from)
+static int begin_operation(unsigned long long *begin)
 {
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) && !inside)
         start();
-    if (!resolved || profile_depth > 0 || inside)
+    if (!resolved || current.depth > 0 || inside)
         return 0;
-    profile_depth++;
-    clock_gettime(CLOCK_MONOTONIC, from);
+    current.depth++;
+    current.setup = 0;
+    taken_by(NULL, -1);
+    *begin = nanoseconds();
     return 1;
 }
 
-static const char *profiled_name(int operation, char *text, size_t size)
+/* Adds an operation to the report and to the profile. length is that of the profile. */
+static void end_operation(int form, unsigned long long time, long long length)
 {
-    int i = operation % PROFILED_NONBLOCKING;
-    snprintf(text, size, "%s%s", operation < PROFILED_NONBLOCKING ? "" : "i", i == PROFILED_ALLTOALLW ? "alltoallw" : operation_names[i]);
-    return text;
+    time -= current.setup;
+    current.depth--;
+    if (!current.taker)
+        note_passed(form, OTHER);
+    add_to(current.taker, 1, current.bytes < 0 ? length : current.bytes, time);
+    if (profile_file)
+        profile_add(form, length, time);
 }
 
-/*
- * Sums over all ranks to rank 0, by a binomial tree. wall is the time since each rank's process
- * began.
- */
-static int profile_sum(handle comm, int rank, int size, unsigned long long *wall)
+static void sum_tally(struct tally *t, const struct tally *theirs)
 {
-    static struct profile_line theirs[PROFILED][LENGTHS];
-    unsigned long long their_wall;
+    t->calls += theirs->calls;
+    t->bytes += theirs->bytes;
+    t->nanoseconds += theirs->nanoseconds;
+}
+
+/* Sums over all ranks to rank 0, by a binomial tree. */
+static int profile_sum(handle comm, int rank, int size)
+{
+    static struct profile theirs;
     int bit, i, k, err;
     for (bit = 1; bit < size; bit *= 2) {
-        if (rank & bit) {
-            if ((err = P_Send(profile, sizeof profile, mpi.type_byte, rank - bit, 1, comm)))
-                return err;
-            return P_Send(wall, sizeof *wall, mpi.type_byte, rank - bit, 1, comm);
-        }
+        if (rank & bit)
+            return P_Send(&profile, sizeof profile, mpi.type_byte, rank - bit, 1, comm);
         if (rank + bit >= size)
             continue;
-        if ((err = P_Recv(theirs, sizeof theirs, mpi.type_byte, rank + bit, 1, comm, mpi.status_ignore)) ||
-            (err = P_Recv(&their_wall, sizeof their_wall, mpi.type_byte, rank + bit, 1, comm, mpi.status_ignore)))
+        if ((err = P_Recv(&theirs, sizeof theirs, mpi.type_byte, rank + bit, 1, comm, mpi.status_ignore)))
             return err;
-        *wall += their_wall;
-        for (i = 0; i < PROFILED; i++)
-            for (k = 0; k < LENGTHS; k++) {
-                profile[i][k].calls += theirs[i][k].calls;
-                profile[i][k].bytes += theirs[i][k].bytes;
-                profile[i][k].nanoseconds += theirs[i][k].nanoseconds;
-            }
+        profile.wall += theirs.wall;
+        sum_tally(&profile.setup, &theirs.setup);
+        for (i = 0; i < FORMS; i++)
+            for (k = 0; k < LENGTHS; k++)
+                sum_tally(&profile.of[i][k], &theirs.of[i][k]);
     }
     return 0;
 }
 
-static void profile_json(FILE *f, int ranks, double wall)
+/* own is the profile of rank 0. */
+static void profile_json(FILE *f, int ranks, const struct profile *own)
 {
     const char *comma = "";
     char name[32];
     int i, k;
-    fprintf(f, "{\"ranks\": %d, \"seconds\": %.6f, \"operations\": [", ranks, wall / ranks);
-    for (i = 0; i < PROFILED; i++)
+    fprintf(f, "{\"ranks\": %d, \"seconds\": %.6f, \"set_up\": {\"calls\": %llu, \"seconds\": %.9f, \"rank_0_seconds\": %.9f}, \"operations\": [", ranks,
+            (double)profile.wall * 1e-9 / ranks, profile.setup.calls, (double)profile.setup.nanoseconds * 1e-9, (double)own->setup.nanoseconds * 1e-9);
+    for (i = 0; i < FORMS; i++)
         for (k = 0; k < LENGTHS; k++)
-            if (profile[i][k].calls) {
-                fprintf(f, "%s\n  {\"operation\": \"%s\", \"from_bytes\": %llu, \"calls\": %llu, \"bytes\": %llu, \"seconds\": %.9f}", comma,
-                        profiled_name(i, name, sizeof name), k ? 1ull << (k - 1) : 0, profile[i][k].calls, profile[i][k].bytes,
-                        (double)profile[i][k].nanoseconds * 1e-9);
+            if (profile.of[i][k].calls) {
+                const struct tally *t = &profile.of[i][k];
+                fprintf(f, "%s\n  {\"operation\": \"%s\", \"from_bytes\": %llu, \"calls\": %llu, \"bytes\": %llu, \"seconds\": %.9f, "
+                        "\"rank_0_seconds\": %.9f}", comma, form_name(i, name, sizeof name), k ? 1ull << (k - 1) : 0, t->calls, t->bytes,
+                        (double)t->nanoseconds * 1e-9, (double)own->of[i][k].nanoseconds * 1e-9);
                 comma = ",";
             }
     fprintf(f, "\n]}\n");
 }
 
 /* A line of the table: calls and times of one rank on average. */
-static void profile_print(const char *name, const char *length, const struct profile_line *line, int ranks, double wall)
+static void profile_print(const char *name, const char *length, const struct tally *line, int ranks)
 {
     double seconds = (double)line->nanoseconds * 1e-9;
     fprintf(stderr, "%-22s %10s %12.1f %12.6f %10.2f %7.2f %%\n", name, length, (double)line->calls / ranks, seconds / ranks,
-            line->calls ? seconds * 1e6 / (double)line->calls : 0, wall > 0 ? 100 * seconds / wall : 0);
+            line->calls ? seconds * 1e6 / (double)line->calls : 0, profile.wall ? 100 * (double)line->nanoseconds / (double)profile.wall : 0);
 }
 
-static void profile_table(int ranks, double wall)
+static void profile_table(int ranks)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    struct profile_line all = {0, 0, 0};
+    struct tally all = {0, 0, 0};
     char name[32], length[32];
     int i, k;
-    fprintf(stderr, "schedgen: %d ranks, %.3f s from their start to MPI_Finalize; calls and seconds are of one rank in the mean\n", ranks, wall / ranks);
+    fprintf(stderr, "schedgen: %d ranks, %.3f s from their start to MPI_Finalize; calls and seconds are of one rank in the mean\n", ranks,
+            (double)profile.wall * 1e-9 / ranks);
     fprintf(stderr, "%-22s %10s %12s %12s %10s %9s\n", "operation", "from", "calls", "seconds", "us a call", "share");
-    for (i = 0; i < PROFILED; i++)
+    for (i = 0; i < FORMS; i++)
         for (k = 0; k < LENGTHS; k++) {
-            const struct profile_line *line = &profile[i][k];
+            const struct tally *line = &profile.of[i][k];
             if (!line->calls)
                 continue;
-            all.calls += line->calls;
-            all.nanoseconds += line->nanoseconds;
+            sum_tally(&all, line);
             if (k == 0)
                 snprintf(length, sizeof length, "0 B");
             else
                 snprintf(length, sizeof length, "%d %s", 1 << (k - 1) % 10, units[(k - 1) / 10]);
-            profile_print(profiled_name(i, name, sizeof name), length, line, ranks, wall);
+            profile_print(form_name(i, name, sizeof name), length, line, ranks);
         }
-    profile_print("all", "", &all, ranks, wall);
+    profile_print("all", "", &all, ranks);
+    if (profile.setup.nanoseconds)
+        profile_print("set-up", "", &profile.setup, ranks);
 }
 
 /* All ranks call this function before MPI ends. */
 static void profile_end(void)
 {
-    unsigned long long wall = since(&profile_start);
-    int rank, size, err;
+    static struct profile own;
+    int rank, size, err, i;
     handle comm = 0;
     FILE *f;
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
         start();
     if (!resolved)
         return;
+    profile.wall = nanoseconds() - process_start;
+    for (i = 0; i < SETUPS; i++)
+        sum_tally(&profile.setup, &setups[i]);
+    own = profile;
     inside++;
     if (!P_Comm_rank(mpi.comm_world, &rank) && !P_Comm_size(mpi.comm_world, &size) && !split(mpi.comm_world, rank, &comm)) {
-        err = profile_sum(comm, rank, size, &wall);
+        err = profile_sum(comm, rank, size);
         P_Comm_free(&comm);
         if (err) {
             fprintf(stderr, "schedgen: rank %d: the profile is lost: error %d of MPI\n", rank, err);
         } else if (rank == 0 && !strchr(profile_file, '/')) {
-            profile_table(size, (double)wall * 1e-9);
+            profile_table(size);
         } else if (rank == 0 && (f = fopen(profile_file, "w"))) {
-            profile_json(f, size, (double)wall * 1e-9);
+            profile_json(f, size, &own);
             if (fclose(f))
                 fprintf(stderr, "schedgen: %s: %s\n", profile_file, strerror(errno));
         } else if (rank == 0) {
@@ -205,15 +191,13 @@ static void profile_end(void)
 #define PROFILE(name, operation, bytes, arguments, values) \
     __attribute__((visibility("default"))) int MPI_##name arguments \
     { \
-        struct timespec from; \
-        long long length; \
+        unsigned long long begin, end; \
         int err; \
-        if (!profile_file || !profile_enter(&from)) \
+        if (!timed || !begin_operation(&begin)) \
             return take_##name values; \
         err = take_##name values; \
-        length = (bytes); \
-        profile_add(operation, length, since(&from)); \
-        profile_depth--; \
+        end = nanoseconds(); \
+        end_operation(operation, end - begin, (bytes)); \
         return err; \
     }
 
@@ -248,9 +232,9 @@ PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_s
 #define PASSED(name, operation, bytes, arguments, values) \
     static int take_##name arguments { PASS(name, arguments, values); } \
     PROFILE(name, operation, bytes, arguments, values)
-#define STARTED(name, operation, bytes, arguments, values) PROFILE(name, PROFILED_NONBLOCKING + operation, bytes, arguments, values)
+#define STARTED(name, operation, bytes, arguments, values) PROFILE(name, NONBLOCKING + operation, bytes, arguments, values)
 
-PASSED(Alltoallw, PROFILED_ALLTOALLW, 0,
+PASSED(Alltoallw, ALLTOALLW, 0,
        (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
        (in, n, d, t, out, m, e, s, comm))
 STARTED(Ibarrier, BARRIER, 0, (handle comm, void *q), (comm, q))

@@ -8,9 +8,6 @@ struct pending {
     struct sg_go_note note; /* first, because Go knows its address */
     handle request;
     int go;                 /* number of the communicator */
-    struct entry *entry;
-    long long bytes;
-    unsigned long long begin;
     char *memory[2];        /* of packed blocks; freed at the end */
     const char *from;       /* what is unpacked at the end, or NULL: count elements of a type */
     void *to;
@@ -79,11 +76,6 @@ static void complete(struct pending *p)
     if (p->line.memory && !p->stays && !p->note.err && put_back(mpi.comm_self, &p->line, &p->side))
         p->note.err = -1;
     release_pending(p);
-    if (reports) {
-        __atomic_fetch_add(&p->entry->taken, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&p->entry->bytes, (unsigned long long)p->bytes, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&p->entry->nanoseconds, nanoseconds() - p->begin, __ATOMIC_RELAXED);
-    }
     P_Grequest_complete(p->request);
     pthread_mutex_lock(&pending_lock);
     for (at = bucket(p->request); *at != p; at = &(*at)->next)
@@ -117,10 +109,8 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
     struct pending **at;
     int err;
     p->users = 2;
-    p->entry = e;
     p->go = c->go;
-    p->bytes = bytes;
-    p->begin = reports ? nanoseconds() : 0;
+    taken_by(&e->taken, bytes);
     p->note.token = __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED);
     if ((err = P_Grequest_start((void *)query_pending, (void *)free_pending, (void *)cancel_pending, p, request))) {
         release_pending(p);
@@ -128,7 +118,7 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
         return err;
     }
     p->request = read_handle(request);
-    call->operation = (int)(e - go_entries) % OPERATIONS;
+    call->operation = (int)(e - go_entries) % NONBLOCKING;
     pthread_mutex_lock(&pending_lock);
     at = bucket(p->request);
     p->next = *at;
@@ -227,33 +217,43 @@ static void pause_after(int rounds)
     nanosleep(&t, NULL);
 }
 
-/*
- * Waits until the operations of a communicator, or of all for -1, have ended. All ranks have begun
- * them, or will.
- */
-static void wait_for_ends(int go)
+/* An operation of a communicator, or for -1 of any, that is not complete. */
+static int find_pending(int go, struct mine *m)
 {
-    struct pending *p;
+    struct pending *p = NULL;
+    int i;
+    if (!__atomic_load_n(&under_way, __ATOMIC_ACQUIRE))
+        return 0;
+    pthread_mutex_lock(&pending_lock);
+    for (i = 0; i < BUCKETS && !p; i++)
+        for (p = buckets[i]; p && go >= 0 && p->go != go; p = p->next)
+            ;
+    if (p) {
+        m->go = p->go;
+        m->token = p->note.token;
+    }
+    pthread_mutex_unlock(&pending_lock);
+    return p != NULL;
+}
+
+/* Reports whether operations of a communicator have not ended at this rank. */
+static int has_pending(int go)
+{
     struct mine m;
-    int i, ok, found;
-    do {
-        complete_ended();
-        found = 0;
-        pthread_mutex_lock(&pending_lock);
-        for (i = 0; i < BUCKETS && !found; i++)
-            for (p = buckets[i]; p && !found; p = p->next)
-                if (go < 0 || p->go == go) {
-                    m.go = p->go;
-                    m.token = p->note.token;
-                    found = 1;
-                }
-        pthread_mutex_unlock(&pending_lock);
-        if (found) {
-            GO(ok, go_wait(m.go, m.token));
-            if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
-                sched_yield(); /* another thread completes it */
-        }
-    } while (found);
+    complete_ended();
+    return find_pending(go, &m);
+}
+
+/* Waits until all operations have ended. All ranks have begun them, or will. */
+static void wait_for_ends(void)
+{
+    struct mine m;
+    int ok;
+    for (complete_ended(); find_pending(-1, &m); complete_ended()) {
+        GO(ok, go_wait(m.go, m.token));
+        if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+            sched_yield(); /* another thread completes it */
+    }
     (void)ok;
 }
 

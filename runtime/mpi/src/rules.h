@@ -10,7 +10,16 @@
  * A line applies from its number of bytes on, up to the next line of that operation. If no line
  * applies, MPI performs the operation. The number is the length of a block, or of a contribution
  * for operations that fold.
+ *
+ * Where there is no file, engine auto uses the engine c for the choices of package mpi that were
+ * never slower than MPI, up to a number of ranks. The compiler gets these choices as a macro.
  */
+#ifndef SCHEDGEN_CHOICES
+#define SCHEDGEN_CHOICES
+#endif
+static const struct {
+    int operation, least, ranks;
+} usual[] = {SCHEDGEN_CHOICES{OPERATIONS, 0, 0}};
 
 /* The engines. */
 enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
@@ -20,7 +29,7 @@ static const char *const rule_words[] = {"mpi", "c", "go"};
 enum { MOST_RULES = 16 };
 
 struct rules {
-    int go; /* a rule selects the engine go */
+    int found; /* there is a file */
     int count[OPERATIONS];
     struct {
         int least;
@@ -28,13 +37,32 @@ struct rules {
     } of[OPERATIONS][MOST_RULES];
 };
 
-static enum engine rule_for(const struct rules *r, enum operation op, long long bytes)
+/* The engine for an operation. r is NULL if nothing was measured. */
+static enum engine rule_for(const struct rules *r, enum operation op, long long bytes, int ranks)
 {
     enum engine found = OFF;
     int i;
+    if (!r) {
+        for (i = 0; usual[i].operation != OPERATIONS; i++)
+            if (usual[i].operation == (int)op && usual[i].least <= bytes)
+                found = ranks <= usual[i].ranks ? C_ENGINE : OFF;
+        return found;
+    }
     for (i = 0; i < r->count[op] && r->of[op][i].least <= bytes; i++)
         found = r->of[op][i].engine;
     return found;
+}
+
+/* MPI performs each operation that is shorter than this number of bytes. */
+static long long least_for(const struct rules *r, enum operation op, int ranks)
+{
+    int i;
+    if (r)
+        return r->count[op] ? r->of[op][0].least : LLONG_MAX;
+    for (i = 0; usual[i].operation != OPERATIONS; i++)
+        if (usual[i].operation == (int)op && ranks <= usual[i].ranks)
+            return usual[i].least;
+    return LLONG_MAX;
 }
 
 static void add_rule(struct rules *r, enum operation op, int least, enum engine by)
@@ -45,23 +73,19 @@ static void add_rule(struct rules *r, enum operation op, int least, enum engine 
     r->of[op][n].least = least;
     r->of[op][n].engine = by;
     r->count[op]++;
-    r->go |= by == GO_ENGINE;
 }
 
-/*
- * Reads rules. Returns 0 if the file exists and is a file of rules. Lines with unknown content are
- * ignored.
- */
-static int read_rules(const char *path, struct rules *r)
+/* Reads rules, if the file exists and is a file of rules. Lines with unknown content are ignored. */
+static void read_rules(const char *path, struct rules *r)
 {
     FILE *f = fopen(path, "re");
     char line[128], name[32], word[8];
-    int version, least, op, by, found;
+    int version, least, op, by;
     memset(r, 0, sizeof *r);
     if (!f)
-        return -1;
-    found = fgets(line, sizeof line, f) && sscanf(line, "schedgen rules %d", &version) == 1 && version == 1;
-    while (found && fgets(line, sizeof line, f)) {
+        return;
+    r->found = fgets(line, sizeof line, f) && sscanf(line, "schedgen rules %d", &version) == 1 && version == 1;
+    while (r->found && fgets(line, sizeof line, f)) {
         if (sscanf(line, "%31s %d %7s", name, &least, word) != 3 || least < 0)
             continue;
         for (op = 0; op < OPERATIONS && strcmp(name, operation_names[op]); op++)
@@ -72,7 +96,6 @@ static int read_rules(const char *path, struct rules *r)
             add_rule(r, (enum operation)op, least, (enum engine)by);
     }
     fclose(f);
-    return found ? 0 : -1;
 }
 
 /* Writes rules, completely or not at all. Returns 0, or an error number. */

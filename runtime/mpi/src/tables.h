@@ -11,31 +11,38 @@
  */
 enum { MAGIC = 0x73636867, VERSION = 1, HEAD = 5, NAME = 8, ENTRY = 4 + NAME, PLAN = 13 };
 
-/* Flags of an entry. */
-enum {
-    ORDERED = 1, /* contributions are folded in the order of ranks */
-    AUTO = 2     /* engine auto takes it */
-};
+/* A flag of an entry: contributions are folded in the order of ranks. */
+enum { ORDERED = 1 };
 
 enum operation {
     BARRIER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER, SCAN, EXSCAN, ALLGATHER, GATHER, SCATTER, ALLTOALL,
     ALLGATHERV, GATHERV, SCATTERV, ALLTOALLV, OPERATIONS
 };
 
-static const char *const operation_names[OPERATIONS] = {
+/*
+ * Forms of operations, for the report and the profile: the blocking ones, which have the numbers of
+ * the operations, then the nonblocking ones. The library never performs an alltoallw.
+ */
+enum { ALLTOALLW = OPERATIONS, NONBLOCKING, FORMS = 2 * NONBLOCKING };
+
+static const char *const operation_names[NONBLOCKING] = {
     "barrier", "bcast", "reduce", "allreduce", "reduce-scatter", "scan", "exscan", "allgather", "gather", "scatter", "alltoall",
-    "allgatherv", "gatherv", "scatterv", "alltoallv",
+    "allgatherv", "gatherv", "scatterv", "alltoallv", "alltoallw",
 };
 
-/* A schedule for a number of ranks, with its statistics at this rank. */
+/* How often something was done, with how many bytes, and how long it took. */
+struct tally {
+    unsigned long long calls, bytes, nanoseconds;
+};
+
+/* A schedule for a number of ranks. */
 struct entry {
     enum operation operation;
     int least; /* least length in bytes */
     int flags;
     char name[4 * NAME + 1];
     const int *first; /* by rank: the word at which its plan begins */
-    unsigned long taken; /* number of operations, for the report */
-    unsigned long long bytes, nanoseconds;
+    struct tally taken; /* by operations of this rank, for the report */
 };
 
 /* The tables for one number of ranks. Several communicators share them; they are never freed. */

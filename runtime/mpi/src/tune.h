@@ -171,8 +171,8 @@ static void tune(struct communicator *c, double seconds)
     size_t room = (size_t)(16 << 20);
     char *in = calloc(1, room), *out = calloc(1, room);
     char path[4096];
-    int op, i, n, cells = 0, done = 0, err = 0, reported = reports;
-    reports = 0;
+    int op, i, n, cells = 0, done = 0, err = 0;
+    struct part part = begin_part();
     inside++;
     if (all_say(getenv("SCHEDGEN_MPI_GO") != NULL, c->inner))
         join(c);
@@ -202,7 +202,7 @@ static void tune(struct communicator *c, double seconds)
             tune_rules(rules, of, results, n);
     }
     measured = NOT_MEASURED;
-    reports = reported;
+    taken_by(NULL, -1);
     inside++;
     if (err || P_Bcast(rules, sizeof *rules, mpi.type_byte, 0, c->inner)) {
         free(rules);
@@ -221,4 +221,5 @@ static void tune(struct communicator *c, double seconds)
     inside--;
     free(in);
     free(out);
+    end_part(&part, MEASURING, 1);
 }

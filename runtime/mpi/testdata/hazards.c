@@ -146,6 +146,58 @@ static void exhausted(void)
         MPI_Comm_free(&comm[i]);
 }
 
+/* As many communicators as MPI allows, up to some number, all of them used. */
+static void alive(void)
+{
+    enum { MOST = 2100 };
+    static MPI_Comm comm[MOST];
+    int n = 0, sum;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (n < MOST && MPI_Comm_dup(MPI_COMM_WORLD, &comm[n]) == MPI_SUCCESS) {
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm[n++]);
+        if (sum != ranks * (ranks - 1) / 2)
+            fail("a sum");
+    }
+    if (rank == 0)
+        fprintf(stderr, "alive: %d\n", n);
+    while (n > 0)
+        MPI_Comm_free(&comm[--n]);
+}
+
+/* Communicators that are freed soon, and one that is not. */
+static void one_after_another(int communicators, int operations)
+{
+    MPI_Comm comm;
+    int i;
+    for (; communicators > 0; communicators--) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (i = 0; i < operations; i++)
+            MPI_Barrier(comm);
+        MPI_Comm_free(&comm);
+    }
+}
+
+static void short_lived(void) { one_after_another(5, 32); }
+static void not_for_long(void) { one_after_another(10, 40); }
+
+static void long_lived(void)
+{
+    enum { BLOCK = 64 << 10 };
+    char *in = calloc(1, BLOCK), *out = malloc((size_t)(BLOCK * ranks));
+    MPI_Comm comm;
+    int i;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (i = 0; i < 40; i++)
+        MPI_Barrier(comm);
+    in[BLOCK - 1] = 1;
+    MPI_Allgather(in, BLOCK, MPI_BYTE, out, BLOCK, MPI_BYTE, comm);
+    if (!out[BLOCK * ranks - 1])
+        fail("a byte of an allgather");
+    MPI_Comm_free(&comm);
+    free(in);
+    free(out);
+}
+
 /* Child processes of the program do not use MPI. */
 static void children(void)
 {
@@ -385,7 +437,8 @@ static void slack(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } all[] = {
-        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"few", few}, {"exhausted", exhausted}, {"children", children}, {"mismatch", mismatch},
+        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"few", few}, {"exhausted", exhausted}, {"alive", alive},
+        {"short-lived", short_lived}, {"not-for-long", not_for_long}, {"long-lived", long_lived}, {"children", children}, {"mismatch", mismatch},
         {"profiled", profiled}, {"profiled-before", profiled_before}, {"profiled-on-stack", profiled_on_stack}, {"fork", forks}, {"order", order},
         {"mismatch-begun", mismatch_begun}, {"threads-begin", threads_begin}, {"slack", slack},
     };
