@@ -22,8 +22,8 @@ type succession struct {
 
 	// The driver's lock guards the fields below.
 	old     *Comm // the previous communicator, until it is closed
-	heir    *Comm // the next communicator, until it has begun
-	offered uint8 // sets of windows offered to the heir, as bits, until the ranks have agreed on one
+	shrunk  *Comm // the next communicator, until it has begun
+	offered uint8 // sets of windows offered to the next communicator, as bits, until the ranks have agreed on one
 }
 
 // before returns the communicator that takes a frame of another epoch: the previous one if there is
@@ -103,12 +103,12 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 		return nil, noContext("shrink")
 	}
 	since := c.drv.clock.Now()
-	heir, err := c.shrinkOnce(ctx)
-	if heir != nil {
+	next, err := c.shrinkOnce(ctx)
+	if next != nil {
 		c.logClose(err)
-		heir.logJoin("shrink", c.drv.clock.Now().Sub(since))
+		next.logJoin("shrink", c.drv.clock.Now().Sub(since))
 	}
-	return heir, err
+	return next, err
 }
 
 // shrinkOnce shrinks and closes c. No other goroutine may be inside Agree or Shrink.
@@ -120,15 +120,15 @@ func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	d := c.drv
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	heir, err := c.shrink(ctx)
+	next, err := c.shrink(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("shrink: rank %d, epoch %d: %w", c.rank, c.cfg.Epoch, err)
 	}
 	c.settle() // a rank that hears goodbye before it knows the result takes the sender for gone
-	c.heir = nil
+	c.shrunk = nil
 	err = c.close()
 	c.core.Supersede(ErrClosed)
-	return heir, err
+	return next, err
 }
 
 // errShrunk is the failure of a communicator that still worked when it was shrunk.
@@ -143,8 +143,8 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 		c.serve()
 		c.notice()
 	}
-	if c.heir == nil {
-		if err := c.conceive(ctx); err != nil {
+	if c.shrunk == nil {
+		if err := c.makeShrunk(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -152,13 +152,13 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.bereave(out.Gone)
-	return c.heir, nil
+	c.loseAbsent(out.Gone)
+	return c.shrunk, nil
 }
 
-// conceive agrees on the ranks that are left, and makes the heir. Each vote offers the sets of
-// windows that are free at its rank; the outcome holds the sets that all votes offer.
-func (c *Comm) conceive(ctx context.Context) error {
+// makeShrunk agrees on the ranks that are left, and makes the next communicator. Each vote offers
+// the sets of windows that are free at its rank; the outcome holds the sets that all votes offer.
+func (c *Comm) makeShrunk(ctx context.Context) error {
 	d := c.drv
 	if c.offered == 0 {
 		c.offered = d.offerSets()
@@ -168,26 +168,26 @@ func (c *Comm) conceive(ctx context.Context) error {
 		return err
 	}
 	d.windows.release(&c.offered)
-	d.tr.Abandon(c.number) // frames of c must not arrive after frames of the heir
-	c.heir, err = c.register(c.without(out.Gone), outcome{
+	d.tr.Abandon(c.number) // frames of c must not arrive after frames of the next
+	c.shrunk, err = c.register(c.without(out.Gone), outcome{
 		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
 	}, c.casting)
 	return err
 }
 
-// errNotBegun is why the heir loses a rank that was counted in and has not begun.
+// errNotBegun is why the next communicator loses a rank that was counted in and has not begun.
 var errNotBegun = errors.New("it has left while the ranks shrank")
 
-// bereave tells the heir which ranks were counted in by the first agreement and took no part in the
-// second. Such a rank has said goodbye to c and says nothing to the heir.
-func (c *Comm) bereave(gone []int) {
+// loseAbsent tells the next communicator which ranks were counted in by the first agreement and
+// took no part in the second. Such a rank has said goodbye to c and says nothing to the next.
+func (c *Comm) loseAbsent(gone []int) {
 	for _, rank := range gone {
-		if r, member := c.heir.rankOf(c.endpointOf(rank)); member {
-			c.heir.core.Ended(r, wire.Broken, errNotBegun)
+		if r, member := c.shrunk.rankOf(c.endpointOf(rank)); member {
+			c.shrunk.core.Ended(r, wire.Broken, errNotBegun)
 		}
 	}
-	c.heir.serve()
-	c.heir.notice()
+	c.shrunk.serve()
+	c.shrunk.notice()
 }
 
 // without returns the ranks of c that are not among gone.

@@ -258,8 +258,8 @@ func (c *Comm) close() error {
 		d.wakeAll()
 		d.cond.Wait()
 	}
-	if c.heir != nil {
-		c.heir.desert(ErrClosed)
+	if c.shrunk != nil {
+		c.shrunk.giveUp(ErrClosed)
 	}
 	d.remove(c, healthy)
 	if len(d.active) > 0 {
@@ -272,8 +272,8 @@ func (c *Comm) close() error {
 	return nil
 }
 
-// desert fails a new communicator that its caller does not get, and tells the other ranks why.
-func (c *Comm) desert(err error) {
+// giveUp fails a new communicator that its caller does not get, and tells the other ranks why.
+func (c *Comm) giveUp(err error) {
 	c.closing = true
 	c.core.Fail("split", 0, &foreignError{err})
 	c.notice()

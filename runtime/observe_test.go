@@ -304,16 +304,16 @@ func TestShrinkIsSeen(t *testing.T) {
 		if err := c.Barrier(t.Context()); !errors.Is(err, runtime.ErrPeerLost) {
 			return err
 		}
-		heir, err := c.Shrink(t.Context())
+		shrunk, err := c.Shrink(t.Context())
 		if err != nil {
 			return err
 		}
-		err = heir.Barrier(t.Context())
+		err = shrunk.Barrier(t.Context())
 		states := c.States()
 		require.Len(t, states, 1)
 		require.Equal(t, []int{c.Rank() - 1, 3, 1, c.Rank()}, []int{states[0].Rank, states[0].Size, states[0].First, states[0].Process})
 		require.EqualValues(t, 2, states[0].Epoch)
-		return errors.Join(err, heir.Close())
+		return errors.Join(err, shrunk.Close())
 	}))
 	lines := strings.Join(journals[2].lines(), "\n")
 	require.Regexp(t, `(?s)"rank lost" rank=2 size=4 comm=0 epoch=1 lost=0\n.*"communicator failed" rank=2.*\n`+

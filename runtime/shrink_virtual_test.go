@@ -29,34 +29,34 @@ func TestLeavingWhileOthersShrink(t *testing.T) {
 				var wg sync.WaitGroup
 				for _, c := range comms[:3] {
 					wg.Go(func() {
-						heir, err := c.Shrink(t.Context())
+						shrunk, err := c.Shrink(t.Context())
 						if !assert.NoError(t, err) {
 							return
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 						defer cancel()
-						if heir.Size() == 3 {
-							assert.NoError(t, heir.Barrier(ctx))
-						} else if err := heir.Barrier(ctx); err != nil { // it is a member, and gone
+						if shrunk.Size() == 3 {
+							assert.NoError(t, shrunk.Barrier(ctx))
+						} else if err := shrunk.Barrier(ctx); err != nil { // it is a member, and gone
 							assert.NoError(t, ctx.Err(), "%v", err)
-							if heir, err = heir.Shrink(ctx); !assert.NoError(t, err) {
+							if shrunk, err = shrunk.Shrink(ctx); !assert.NoError(t, err) {
 								return
 							}
-							assert.Equal(t, 3, heir.Size())
-							assert.NoError(t, heir.Barrier(ctx))
+							assert.Equal(t, 3, shrunk.Size())
+							assert.NoError(t, shrunk.Barrier(ctx))
 							again.Add(1)
 						}
-						assert.NoError(t, heir.Close())
+						assert.NoError(t, shrunk.Close())
 					})
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				defer cancel()
-				heir, err := comms[3].Shrink(ctx)
+				shrunk, err := comms[3].Shrink(ctx)
 				if err != nil {
 					assert.NoError(t, comms[3].Close())
 				} else {
-					assert.NoError(t, heir.Barrier(t.Context()))
-					assert.NoError(t, heir.Close())
+					assert.NoError(t, shrunk.Barrier(t.Context()))
+					assert.NoError(t, shrunk.Close())
 				}
 				wg.Wait()
 			})
@@ -79,11 +79,11 @@ func TestShrinkNamesWhoIsLate(t *testing.T) {
 				defer cancel()
 				_, again[c.Rank()] = c.Shrink(ctx)
 			}
-			heir, err := c.Shrink(context.Background())
+			shrunk, err := c.Shrink(context.Background())
 			if err != nil {
 				return err
 			}
-			return errors.Join(heir.Barrier(context.Background()), heir.Close())
+			return errors.Join(shrunk.Barrier(context.Background()), shrunk.Close())
 		}))
 		for rank, want := range []string{
 			"one of ranks [2 3] is late: its call of Shrink has not arrived",

@@ -232,11 +232,11 @@ func findSilent(t *testing.T, ps []*process, all []family, finder string, silent
 		}
 	}
 	require.NoError(t, atAll(left, func(rank int) error {
-		heir, err := all[rank]["world"].Shrink(ctx)
+		shrunk, err := all[rank]["world"].Shrink(ctx)
 		if err != nil {
 			return err
 		}
-		return errors.Join(heir.Barrier(ctx), heir.Close())
+		return errors.Join(shrunk.Barrier(ctx), shrunk.Close())
 	}), "those that are left go on")
 
 	for _, rank := range silent {
@@ -301,11 +301,11 @@ func silentInsideSplit(t *testing.T, ps []*process, all []family, frames int32, 
 		return namesAll(all[rank]["world"].Barrier(ctx), "world", rank, silent)
 	}))
 	require.NoError(t, atAll(left, func(rank int) error {
-		heir, err := all[rank]["world"].Shrink(ctx)
+		shrunk, err := all[rank]["world"].Shrink(ctx)
 		if err != nil {
 			return err
 		}
-		return errors.Join(heir.Barrier(ctx), heir.Close())
+		return errors.Join(shrunk.Barrier(ctx), shrunk.Close())
 	}), "those that are left go on")
 	for _, rank := range silent {
 		ps[rank].goOn()
@@ -346,11 +346,11 @@ func cut(t *testing.T, ps []*process, all []family, finder string, side uint32) 
 				if err := namesAll(m["world"].Barrier(ctx), "world", rank, others); err != nil {
 					return err
 				}
-				heir, err := m["world"].Shrink(ctx)
+				shrunk, err := m["world"].Shrink(ctx)
 				if err != nil {
 					return err
 				}
-				return errors.Join(heir.Barrier(ctx), heir.Close())
+				return errors.Join(shrunk.Barrier(ctx), shrunk.Close())
 			})
 		})
 	}

@@ -112,7 +112,7 @@ func (c *Comm) split(ctx context.Context, op string, color, key int) (*Comm, err
 		return child, nil
 	}
 	if child != nil {
-		child.desert(err)
+		child.giveUp(err)
 	}
 	return nil, err
 }

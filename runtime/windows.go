@@ -19,7 +19,7 @@ type windowSets struct {
 	sets    wire.Sets                // nil: no further communicator has windows
 	open    [wire.WindowSets]*window // by set
 	awaited uint8                    // sets, as bits, in which something is awaited; only these are looked at
-	offered uint8                    // sets, as bits, that are offered to heirs and not yet given to one
+	offered uint8                    // sets, as bits, that are offered to next communicators and not yet given to one
 }
 
 // first returns the window of the first communicator of tr, or nil if tr has no windows.
@@ -40,9 +40,9 @@ func (ws *windowSets) free() uint8 {
 	return ws.sets.FreeSets() &^ ws.offered
 }
 
-// offerSets returns the sets that this rank offers to an heir. No other communicator is offered
-// them before release. If a Split is using the numbers, it may have offered the sets already; the
-// heir is then offered none and does not wait.
+// offerSets returns the sets that this rank offers to the next communicator. No other communicator
+// is offered them before release. If a Split is using the numbers, it may have offered the sets
+// already; the next communicator is then offered none and does not wait.
 func (d *driver) offerSets() (sets uint8) {
 	if d.numbers.user != 0 {
 		return 0

@@ -116,12 +116,12 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // TestTally checks that violations are counted.
 func TestTally(t *testing.T) {
-	good := testament{Rank: 1, Lost: []int{0}}
-	for _, bad := range []testament{{Rank: 2, Lost: []int{3}}, {Rank: 2, Lost: []int{0}, After: "no"}, {Rank: 2, silent: true}} {
+	good := survivor{Rank: 1, Lost: []int{0}}
+	for _, bad := range []survivor{{Rank: 2, Lost: []int{3}}, {Rank: 2, Lost: []int{0}, After: "no"}, {Rank: 2, silent: true}} {
 		ta := tally{transport: "tcp"}
-		require.Empty(t, ta.addOutcome(&outcome{killed: []int{0}, survivors: []testament{good, good}}))
+		require.Empty(t, ta.addOutcome(&outcome{killed: []int{0}, survivors: []survivor{good, good}}))
 		require.False(t, ta.broken())
-		require.NotEmpty(t, ta.addOutcome(&outcome{killed: []int{0}, survivors: []testament{good, bad}}))
+		require.NotEmpty(t, ta.addOutcome(&outcome{killed: []int{0}, survivors: []survivor{good, bad}}))
 		require.True(t, ta.broken())
 	}
 }

@@ -216,7 +216,7 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(stdout, ready)
-	t := testament{Rank: j.Rank}
+	t := survivor{Rank: j.Rank}
 	c = j.outlive(ctx, c, &t)
 	if err := json.NewEncoder(stdout).Encode(t); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
 
 // outlive works until a call fails, and then continues without the lost ranks. It returns the
 // communicator of the survivors.
-func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runtime.Comm {
+func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *survivor) *runtime.Comm {
 	buf := make([]byte, 20_000)
 	err := j.work(ctx, c, buf)
 	t.At, t.Err = time.Now().UnixNano(), err.Error()

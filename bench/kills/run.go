@@ -25,12 +25,12 @@ import (
 type outcome struct {
 	killed    []int // killed or stopped ranks, ascending
 	at        time.Time
-	survivors []testament
-	back      []testament // reports of stopped ranks after they have continued
+	survivors []survivor
+	back      []survivor // reports of stopped ranks after they have continued
 }
 
-// testament is the report of a rank that has survived others, as a line of JSON.
-type testament struct {
+// survivor is the report of a rank that has survived others, as a line of JSON.
+type survivor struct {
 	Rank int
 	At   int64  // when its call failed, in ns since 1970
 	Lost []int  // ranks that it names
@@ -119,7 +119,7 @@ func (o *options) signal() syscall.Signal {
 }
 
 // readTestament returns the report of the rank at its end.
-func (m *member) readTestament(rank int) (t testament, err error) {
+func (m *member) readTestament(rank int) (t survivor, err error) {
 	t.Rank = rank
 	if !m.lines.Scan() {
 		t.silent = true

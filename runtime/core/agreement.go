@@ -192,7 +192,7 @@ func (c *Core) settle() {
 	ranks := lost.Lost.List()
 	for _, rank := range ranks {
 		if !c.members.Gone(rank) {
-			c.fate.mourn(rank, lossOf(lost, rank))
+			c.fate.recordLoss(rank, lossOf(lost, rank))
 		}
 	}
 	if known && len(ranks) > 0 {

@@ -154,7 +154,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameAlive: // it counts as a sign of life
 	case wire.FrameLeave:
 		if h.Arg == failed {
-			c.fate.deserted(h.From)
+			c.fate.closedEarly(h.From)
 		}
 		c.leave(h.From, h.Seq, h.Print)
 	}

@@ -67,9 +67,9 @@ func (ops *operations) stuck(now Time) bool {
 	return quiet >= ops.Silence
 }
 
-// forsaken fails the core because o needs a put of a rank that has left. All puts of that rank have
-// arrived.
-func (ops *operations) forsaken(o *op, rank int) {
+// leftEarly fails the core because o needs a put of a rank that has left. All puts of that rank
+// have arrived.
+func (ops *operations) leftEarly(o *op, rank int) {
 	ops.fate.broken(o.plan.Name, o.seq, &RankError{
 		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator without sending data that this operation needs", ErrPeerLeft),
 	})

@@ -177,7 +177,7 @@ func (c *Core) goodbye(to int, healthy bool) {
 	arg := uint32(0)
 	if !healthy {
 		c.fate.answer(to)
-		c.agree.Bequeath(to)
+		c.agree.TellLost(to)
 		c.sendAgreements()
 		arg = failed
 	}

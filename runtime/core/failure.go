@@ -99,7 +99,7 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	f.passed[h.Arg] = true
 	r.text = string(text)
 	if r.about == r.origin && f.isLoss(&r) && !f.members.Gone(r.about) {
-		f.mourn(r.about, f.kindOf(r.cause)) // that rank has been told in another communicator
+		f.recordLoss(r.about, f.kindOf(r.cause)) // that rank has been told in another communicator
 	}
 	if f.err == nil {
 		f.end(f.errorOf(&r), r, false)
@@ -129,12 +129,12 @@ func (f *failure) refused(err error) {
 func (f *failure) lost(rank int, err error) { f.lose(rank, fmt.Errorf("%w: %w", ErrPeerLost, err)) }
 
 func (f *failure) lose(rank int, err error) {
-	f.mourn(rank, err)
+	f.recordLoss(rank, err)
 	f.fail(&RankError{Rank: rank, Err: err}, true)
 }
 
-// mourn records that a rank is lost.
-func (f *failure) mourn(rank int, err error) {
+// recordLoss records that a rank is lost.
+func (f *failure) recordLoss(rank int, err error) {
 	known := f.members.Lost(rank)
 	f.members.Lose(rank, errors.Is(err, ErrPeerSilent))
 	if f.Lost != nil && !known {
@@ -162,9 +162,9 @@ func (f *failure) hearsay(from int, l agree.Losses, gone agree.Set) {
 	}
 }
 
-// deserted fails the core because a rank has closed its communicator, which had failed or was
+// closedEarly fails the core because a rank has closed its communicator, which had failed or was
 // inside an operation, and has not said why.
-func (f *failure) deserted(rank int) {
+func (f *failure) closedEarly(rank int) {
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, which had failed or was inside an operation", ErrPeerLeft)}, true)
 }
 

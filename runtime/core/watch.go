@@ -37,9 +37,9 @@ func (c *Core) tickWatch(now Time) {
 	for _, rank := range found.Silent {
 		c.fate.silent(rank, c.env.Silence)
 	}
-	if found.Forsaken {
-		o, _ := c.ops.awaits(found.Deserter)
-		c.ops.forsaken(o, found.Deserter)
+	if found.LeftEarly {
+		o, _ := c.ops.awaits(found.LeftRank)
+		c.ops.leftEarly(o, found.LeftRank)
 	}
 	for _, q := range found.Questions {
 		c.env.control(q.Rank, wire.FrameWatch, 0, 0, 0)

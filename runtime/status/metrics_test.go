@@ -98,9 +98,9 @@ func TestMetrics(t *testing.T) {
 
 // While a communicator is shrunk, two have the same number; no sample may appear twice.
 func TestMetricsOfACommunicatorThatIsShrunk(t *testing.T) {
-	old, heir := state(1, 4), state(1, 3)
-	heir.Epoch = 2
-	_, _, body := get(t, status.Handler(fixed([]status.Report{{Process: 1, States: []runtime.State{old, heir}}})), "/metrics")
+	old, shrunk := state(1, 4), state(1, 3)
+	shrunk.Epoch = 2
+	_, _, body := get(t, status.Handler(fixed([]status.Report{{Process: 1, States: []runtime.State{old, shrunk}}})), "/metrics")
 	require.InDelta(t, 3, parse(t, body)[`schedgen_ranks{process="1",comm="0",rank="1"}`], 0)
 }
 

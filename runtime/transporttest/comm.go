@@ -230,7 +230,7 @@ var once = []commTest{
 	{"Truth", testTruth},
 	{"Parted", testParted},
 	whole("Refused", testRefused),
-	{"Forsaken", putOrMulticast(testForsaken)},
+	{"LeftEarly", putOrMulticast(testLeftEarly)},
 	{"Bereft", putOrMulticast(testBereft)},
 }
 

@@ -181,12 +181,12 @@ func testGroupOfHeir(t *testing.T, with network) {
 	left, group := []*runtime.Comm{halves[0], halves[2]}, halves[gone].State().Group
 	require.NotEmpty(t, group)
 	require.NoError(t, halves[gone].Close())
-	heirs := derive(t, left, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Shrink(ctx) })
-	for _, c := range heirs {
+	shrunk := derive(t, left, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Shrink(ctx) })
+	for _, c := range shrunk {
 		require.Equal(t, group, c.State().Group)
 	}
-	net.silent(t, heirs, []*runtime.Comm{comms[1], comms[3], comms[gone], comms[5]})
-	exercise(t, heirs)
+	net.silent(t, shrunk, []*runtime.Comm{comms[1], comms[3], comms[gone], comms[5]})
+	exercise(t, shrunk)
 	exercise(t, comms)
 }
 

@@ -163,9 +163,9 @@ func together(ctx context.Context, fs ...func(ctx context.Context) error) error 
 	return first
 }
 
-// testForsaken: a rank that waits for messages gets an error when the others have left, whether
+// testLeftEarly: a rank that waits for messages gets an error when the others have left, whether
 // they left before or after it began to wait. It first gets the messages that they have published.
-func testForsaken(t *testing.T, with network, cfg runtime.Config) {
+func testLeftEarly(t *testing.T, with network, cfg runtime.Config) {
 	for _, ranks := range []int{2, 3, 6, 19} {
 		for _, early := range []bool{false, true} {
 			with.run(t, fmt.Sprintf("ranks=%d,early=%t", ranks, early), func(t *testing.T) {

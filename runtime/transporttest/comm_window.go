@@ -83,8 +83,8 @@ func testWindowsOfHeirs(t *testing.T, with network) {
 	for _, lost := range dead {
 		twins := derive(t, comms, dup)
 		require.Equal(t, shared, flagged(t, twins))
-		heirs := make([]*runtime.Comm, len(comms))
-		t.Cleanup(func() { closeAll(t, present(heirs)) })
+		shrunk := make([]*runtime.Comm, len(comms))
+		t.Cleanup(func() { closeAll(t, present(shrunk)) })
 		all(t, comms, func(ctx context.Context, c *runtime.Comm) (err error) {
 			if c.Rank() == lost {
 				return errors.Join(twins[lost].Close(), c.Close())
@@ -92,13 +92,13 @@ func testWindowsOfHeirs(t *testing.T, with network) {
 			if err := untilCallFails(ctx, c); !errors.Is(err, runtime.ErrPeerLost) {
 				return err
 			}
-			heirs[c.Rank()], err = c.Shrink(ctx)
+			shrunk[c.Rank()], err = c.Shrink(ctx)
 			return err
 		})
-		comms = present(heirs)
+		comms = present(shrunk)
 		require.Equal(t, shared, flagged(t, comms))
 		beside := derive(t, comms, dup)
-		require.Equal(t, shared, flagged(t, beside), "beside the heir")
+		require.Equal(t, shared, flagged(t, beside), "beside the shrunk one")
 		closeAll(t, append(beside, twins[:lost]...))
 	}
 }

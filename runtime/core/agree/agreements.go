@@ -137,9 +137,9 @@ func (a *Agreements) Doubted(f Facts) []int {
 	return b.doubted(f)
 }
 
-// Bequeath tells a rank which ranks are lost by agreement, if this rank knows. The other rank may
+// TellLost tells a rank which ranks are lost by agreement, if this rank knows. The other rank may
 // not know yet, and ranks that would tell it may leave, as this rank does.
-func (a *Agreements) Bequeath(to int) {
+func (a *Agreements) TellLost(to int) {
 	if b := a.find(0); b != nil && b.known && !b.gone.Has(to) {
 		b.send(to, b.outcome())
 		a.collect(b)

@@ -445,7 +445,7 @@ func TestRemind(t *testing.T) {
 // A rank that leaves tells another which ranks are lost by agreement.
 func TestBequeath(t *testing.T) {
 	c := newClub(3)
-	c.ranks[0].Bequeath(1)
+	c.ranks[0].TellLost(1)
 	require.Empty(t, c.ranks[0].Messages(), "nothing is known")
 	c.facts[0].lose(2, false)
 	c.dead[2], c.failed[0] = true, true
@@ -460,9 +460,9 @@ func TestBequeath(t *testing.T) {
 	}
 	require.True(t, c.ranks[0].LossesKnown())
 	require.False(t, c.ranks[1].LossesKnown())
-	c.ranks[0].Bequeath(2)
+	c.ranks[0].TellLost(2)
 	require.Empty(t, c.ranks[0].Messages(), "rank 2 is lost")
-	c.ranks[0].Bequeath(1)
+	c.ranks[0].TellLost(1)
 	c.send(0)
 	require.Equal(t, Heard, c.deliver(0))
 	require.True(t, c.ranks[1].LossesKnown())

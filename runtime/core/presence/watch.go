@@ -76,8 +76,8 @@ const (
 // Findings are what a tick has found, in the order in which a core acts on it.
 type Findings struct {
 	Silent    []int      // watched ranks that have been silent for too long
-	Forsaken  bool       // rank Deserter has left, and an operation waits for its missing put
-	Deserter  int        // if Forsaken
+	LeftEarly bool       // rank LeftRank has left, and an operation waits for its missing put
+	LeftRank  int        // if LeftEarly
 	Questions []Question // to ask for signs of life
 }
 
@@ -296,7 +296,7 @@ func (w *Watch) await(now moment.Time, r *Roster, f Facts, found *Findings) {
 		return
 	}
 	w.awaited = slices.DeleteFunc(w.awaited, func(t target) bool { return t.alive || r.Gone(t.rank) })
-	for n := min(w.cfg.Size, maxLooked); n > 0 && len(w.awaited) < maxAwaited && !found.Forsaken; n-- {
+	for n := min(w.cfg.Size, maxLooked); n > 0 && len(w.awaited) < maxAwaited && !found.LeftEarly; n-- {
 		rank := w.next
 		w.next = (w.next + 1) % w.cfg.Size
 		if rank == w.cfg.Rank || w.watches(rank) {
@@ -308,7 +308,7 @@ func (w *Watch) await(now moment.Time, r *Roster, f Facts, found *Findings) {
 		case a == nil:
 			w.awaited = append(w.awaited, target{rank: rank, took: f.Taken(rank), last: now})
 		case a.State == Left && a.Last == Unknown && how == WaitsMust:
-			found.Forsaken, found.Deserter = true, rank
+			found.LeftEarly, found.LeftRank = true, rank
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (w *watcher) tick() {
 			w.loose++
 		}
 	}
-	if f.Forsaken || len(f.Silent) > 0 {
+	if f.LeftEarly || len(f.Silent) > 0 {
 		w.found = append(w.found, f)
 	}
 }
@@ -273,7 +273,7 @@ func TestDeserter(t *testing.T) {
 		w.goOn(5*second, func() { w.Want(); w.Hear(1) })
 		require.Equal(t, c.want, len(w.found) > 0, "%+v", c)
 		if c.want {
-			require.Equal(t, 77, w.found[0].Deserter)
+			require.Equal(t, 77, w.found[0].LeftRank)
 		}
 		require.NotContains(t, w.asked, 77)
 	}

@@ -36,22 +36,22 @@ const (
 	joiningPause = time.Millisecond
 	// hearTime is how long a member waits for a call.
 	hearTime = 3 * time.Second
-	// deafTime is how long a rank that has waited in vain joins no further group, since each
+	// pauseTime is how long a rank that has waited in vain joins no further group, since each
 	// attempt would take as long again.
-	deafTime = time.Minute
+	pauseTime = time.Minute
 )
 
 // groups are the groups of communicators, current and future.
 type groups struct {
-	clock   clock.Clock
-	limit   int // greatest number at a time; 0: no limit, negative: no group at all
-	list    []*group
-	of      [1 << 8]*group // by communicator
-	slots   []*group       // by slot number: destination of queued multicasts
-	joining []*group       // groups that no communicator uses yet
-	ready   []*group       // groups whose sockets have datagrams
-	wakes   atomic.Bool    // len(joining) > 0, for Wait
-	deaf    time.Time      // until then no further group is joined
+	clock       clock.Clock
+	limit       int // greatest number at a time; 0: no limit, negative: no group at all
+	list        []*group
+	of          [1 << 8]*group // by communicator
+	slots       []*group       // by slot number: destination of queued multicasts
+	joining     []*group       // groups that no communicator uses yet
+	ready       []*group       // groups whose sockets have datagrams
+	wakes       atomic.Bool    // len(joining) > 0, for Wait
+	pausedUntil time.Time      // until then no further group is joined
 }
 
 // group is a [wire.Group].
@@ -90,8 +90,8 @@ func (gs *groups) refusal() error {
 		return errConnected
 	case gs.limit < 0 || gs.limit > 0 && len(gs.list) >= gs.limit:
 		return errGroups
-	case !gs.deaf.IsZero() && gs.clock.Now().Before(gs.deaf):
-		return fmt.Errorf("a group that was joined less than %v ago received nothing", deafTime)
+	case !gs.pausedUntil.IsZero() && gs.clock.Now().Before(gs.pausedUntil):
+		return fmt.Errorf("a group that was joined less than %v ago received nothing", pauseTime)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (g *group) Ready() (bool, error) {
 	case gs.clock.Now().Sub(g.since) < hearTime:
 		return false, nil
 	}
-	gs.deaf = gs.clock.Now().Add(deafTime)
+	gs.pausedUntil = gs.clock.Now().Add(pauseTime)
 	g.t.stats.GroupsRefused++
 	return false, fmt.Errorf("mcast: rank %d: no multicast of rank %d to %v has come to interface %s within %v", g.t.rank, g.hears, g.at, g.t.at.ifi.Name, hearTime)
 }

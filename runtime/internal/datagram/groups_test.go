@@ -72,7 +72,7 @@ func TestGroupThatIsNotHeard(t *testing.T) {
 		trs[1].Poll(&tally{})
 		trs[2].Poll(&tally{})
 	}
-	clocks.Advance(deafTime)
+	clocks.Advance(pauseTime)
 	_, err = trs[1].DrawGroup()
 	require.NoError(t, err)
 }

@@ -78,7 +78,7 @@ func (a *acceptor) rest(err error) {
 	if now.Sub(a.since) >= a.t.dialer.timeout {
 		a.t.fault(fmt.Errorf("tcp: accept connections: %w", err))
 	}
-	a.deaf(acceptPause)
+	a.stopFor(acceptPause)
 }
 
 // besieged stops listening until the span is over, if there were too many strangers in it.
@@ -88,7 +88,7 @@ func (a *acceptor) besieged() bool {
 		a.strangers = 0
 		return false
 	}
-	a.deaf(left)
+	a.stopFor(left)
 	return true
 }
 
@@ -100,10 +100,10 @@ func (a *acceptor) stranger() {
 	a.strangers++
 }
 
-// deaf stops listening for a while. New connections wait in the system's queue.
-func (a *acceptor) deaf(d time.Duration) {
+// stopFor stops listening for a while. New connections wait in the system's queue.
+func (a *acceptor) stopFor(d time.Duration) {
 	if a.token < 0 {
-		return // it is deaf already
+		return // it pauses already
 	}
 	a.t.reactor.Unwatch(a.fd, a.token)
 	a.token = -1
