@@ -253,9 +253,43 @@ func TestExplorer(t *testing.T) {
 	run("sizes", manySizes)
 	run("extracts", manyRanks)
 	run("lanes", chosenLanes)
+	run("narrow", narrowWindow)
 	run("folds", foldsTold)
 	run("words", sayings)
 	run("counterexamples", counterexamples)
+}
+
+// becomes waits until an expression on the page is true.
+func (b *browser) becomes(expression string) {
+	b.Helper()
+	look := `new Promise(done => { const look = () => (` + expression + `) ? done(true) : requestAnimationFrame(look); look(); })`
+	b.do(chromedp.Evaluate(look, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+}
+
+// narrowWindow shows that a window too narrow for all rounds says so, leads to the others, and
+// follows the round that is played.
+func narrowWindow(b *browser) {
+	s := made(b.T, "allreduce/halving", schedule.Params{Ranks: 8})
+	const hint, frame = `document.getElementById('more')`, `document.getElementById('scroll')`
+	b.do(chromedp.EmulateViewport(420, 900))
+	b.open(s, emit.Options{})
+	b.becomes(`!` + hint + `.hidden && document.getElementById('earlier').disabled`)
+	require.True(b, ask[bool](b, `document.documentElement.scrollWidth <= innerWidth`), "the page itself fits")
+	for turns := 0; !ask[bool](b, `document.getElementById('later').disabled`); turns++ {
+		require.Less(b, turns, 6)
+		at := ask[float64](b, frame+`.scrollLeft`)
+		b.do(chromedp.Click("#later"))
+		b.becomes(fmt.Sprintf(`%s.scrollLeft > %v && !document.getElementById('earlier').disabled`, frame, at))
+	}
+	inSight := `(() => { const f = ` + frame + `.getBoundingClientRect(), now = document.querySelector('.now').getBoundingClientRect();
+		return f.left <= now.left && now.right <= f.right; })()`
+	require.False(b, ask[bool](b, "%s", inSight), "round 0")
+	b.keys(kb.Home)
+	b.becomes(inSight)
+	b.keys(kb.End)
+	b.becomes(inSight + ` && document.getElementById('round').textContent === '6 of 6'`)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.becomes(hint + `.hidden`)
 }
 
 // solution is the result of the page's own fixpoint. The page numbers slots in its own way.

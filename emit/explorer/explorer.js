@@ -74,6 +74,29 @@ function refresh() {
   header();
   failure();
   paint();
+  edges();
+}
+
+// edges shows whether the picture goes on beyond the edges of its frame. The frame may have no
+// visible scroll bar.
+function edges() {
+  const s = $('scroll'), before = s.scrollLeft > 1, after = s.scrollLeft + s.clientWidth < s.scrollWidth - 1;
+  $('more').hidden = !before && !after;
+  $('earlier').disabled = !before;
+  $('later').disabled = !after;
+  s.classList.toggle('before', before);
+  s.classList.toggle('after', after);
+}
+
+function turn(pages) {
+  $('scroll').scrollLeft += pages * 0.7 * $('scroll').clientWidth;
+  edges();
+}
+
+// reveal scrolls to a round that the frame does not show.
+function reveal(round) {
+  const s = $('scroll'), at = view.x[round];
+  if (at < s.scrollLeft || at > s.scrollLeft + s.clientWidth - 24) s.scrollLeft = at - s.clientWidth / 2;
 }
 
 function casts() { return [...$('diagram').querySelectorAll('[data-key]')]; }
@@ -215,6 +238,7 @@ function go(round) {
   state.end = state.round === view.last; // stay at the end if the run changes
   if (state.end) pause();
   paint();
+  reveal(state.round);
   say(tellRound(view, state.round));
 }
 
@@ -370,6 +394,9 @@ function open() {
 function wire() {
   const click = {first: keys.Home, back: keys.ArrowLeft, play: keys[' '], step: keys.ArrowRight, end: keys.End, loseall: keys.a, restore: keys.n, helpkey: help};
   for (const [id, act] of Object.entries(click)) $(id).onclick = act;
+  $('earlier').onclick = () => turn(-1);
+  $('later').onclick = () => turn(1);
+  $('scroll').onscroll = edges;
   $('scrub').oninput = () => go(Number($('scrub').value));
   $('speed').onchange = () => { if (state.timer) pause(), play(); };
   $('root').onchange = () => changeRoot(Number($('root').value));
