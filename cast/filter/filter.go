@@ -18,6 +18,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -131,7 +132,7 @@ func compile(pattern string) (c compiled, err error) {
 		pattern, c.dirs = strings.CutSuffix(pattern, "/")
 	}
 	if pattern == "" {
-		return c, errors.New("it names nothing")
+		return c, errors.New("it names nothing; /*** is everything")
 	}
 	c.path = c.whole || c.tree || strings.Contains(pattern, "/") || strings.Contains(pattern, "**")
 	for rest := characters(pattern); len(rest) > 0; {
@@ -141,8 +142,34 @@ func compile(pattern string) (c compiled, err error) {
 		}
 		c.tokens = append(c.tokens, t)
 	}
-	return c, nil
+	return c, c.possible()
 }
+
+// possible returns an error if no path can match. rsync accepts such a pattern, and excludes nothing.
+func (c *compiled) possible() error {
+	name, plain := "", true
+	for _, t := range append(slices.Clip(c.tokens), slash) {
+		switch {
+		case t.kind == slash.kind && t.char == slash.char:
+			switch {
+			case !plain:
+			case name == "":
+				return errors.New("no entry has an empty name")
+			case name == "." || name == "..":
+				return fmt.Errorf("no path below the sent directory contains %q", name)
+			}
+			name, plain = "", true
+		case t.kind == literal:
+			name += string(t.char)
+		default:
+			plain = false
+		}
+	}
+	return nil
+}
+
+// slash ends a name.
+var slash = token{kind: literal, char: '/'}
 
 // nextToken reads a token from the front of a pattern.
 func nextToken(in []rune) (t token, rest []rune, err error) {

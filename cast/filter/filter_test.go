@@ -38,6 +38,8 @@ func TestExcludes(t *testing.T) {
 		{"-**/x", "x ax", "a/x a/b/x"},
 		{"-a*b", "a/b", "ab axxb"},
 		{"-/a**b", "xa/b", "ab a/b a/x/yb"},
+		{"-/***", "", "a a/ a/b"},
+		{"-.* -..?/[.]", "a b/x", ".a ..b/."},
 	} {
 		var rules []Rule
 		for _, r := range strings.Fields(c.rules) {
@@ -56,9 +58,11 @@ func TestExcludes(t *testing.T) {
 
 func TestBadPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"": "names nothing", "/": "names nothing", "[a": "a [ has no ]", `a\`: "nothing follows",
+		"": "names nothing", "/": "names nothing", "//": "names nothing", "[a": "a [ has no ]", `a\`: "nothing follows",
 		"[b-a]": "the range b-a is empty", "[[:alpha:]]": "not supported", "a\x00": "NUL",
 		strings.Repeat("a", MaxPattern+1): "at most 1024",
+		"///":                             "an empty name", "//x": "an empty name", "a//": "an empty name", "a//*": "an empty name", "a//***": "an empty name",
+		"./x": `contains "."`, ".": `contains "."`, "/.": `contains "."`, `x/\./*`: `contains "."`, "a/../b/***": `contains ".."`,
 	} {
 		_, err := New([]Rule{{Pattern: pattern}})
 		require.ErrorIs(t, err, ErrPattern, pattern)
