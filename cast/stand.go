@@ -46,6 +46,10 @@ const (
 // errNoKey says that receivers that are called need a key.
 var errNoKey = errors.New("receivers that are called need a key: without one anybody could write to the hosts")
 
+// errNoCall is the error of a connection that has hung up before it has said anything, such as one
+// that tries whether the port answers.
+var errNoCall = errors.New("no call")
+
 // Stand waits for calls at l, and receives the cast of each caller that knows the key of o. It does
 // not use o.From. At most four casts run at a time. Stand returns when ctx ends, which closes l, or
 // when l fails.
@@ -91,7 +95,10 @@ func answer(ctx context.Context, conn net.Conn, o JoinOptions, events *events) {
 	from := conn.RemoteAddr().String()
 	in := bufio.NewReaderSize(conn, maxCall)
 	port, name, err := readCall(conn, in)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoCall):
+		return
+	case err != nil:
 		events.notice(from, fmt.Sprintf("not a call: %v", err))
 		return
 	}
@@ -135,6 +142,9 @@ func readCall(conn net.Conn, in *bufio.Reader) (port, name string, err error) {
 		return "", "", err
 	}
 	line, err := in.ReadSlice('\n')
+	if err == io.EOF && len(line) == 0 {
+		err = errNoCall
+	}
 	if err != nil {
 		return "", "", err
 	}

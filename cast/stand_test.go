@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -100,7 +101,7 @@ func TestStandNeedsKey(t *testing.T) {
 
 // A stranger gets no answer.
 func TestNotACall(t *testing.T) {
-	for _, line := range []string{"GET / HTTP/1.1\n", callWord + "0 a\n", callWord + "70000 a\n", callWord + "1 \n", callWord + "1\n", callWord + "1 " + strings.Repeat("x", 999) + "\n", strings.Repeat("x", 5000)} {
+	for _, line := range []string{"GET / HTTP/1.1\n", callWord + "0 a\n", callWord + "70000 a\n", callWord + "1 \n", callWord + "1\n", callWord + "1 " + strings.Repeat("x", 999) + "\n", strings.Repeat("x", 5000), "", "x"} {
 		a, b := net.Pipe()
 		go func() {
 			_, _ = io.WriteString(a, line)
@@ -108,6 +109,7 @@ func TestNotACall(t *testing.T) {
 		}()
 		_, _, err := readCall(b, bufio.NewReaderSize(b, maxCall))
 		require.Error(t, err, line)
+		require.Equal(t, line == "", errors.Is(err, errNoCall), "only one that says nothing is none")
 		b.Close()
 	}
 }

@@ -50,7 +50,7 @@ func (n *node) absent() (why, besides string, last error) {
 	case last != nil:
 		besides = fmt.Sprintf(" (besides, %d connections were refused, one of them: %v)", refused, last)
 	case refused > 0:
-		besides = fmt.Sprintf(" (besides, %d connections that said nothing were refused)", refused)
+		besides = fmt.Sprintf(" (besides, %d connections were refused to make room for others)", refused)
 	}
 	return why, besides, last
 }

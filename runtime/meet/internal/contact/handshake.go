@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
@@ -48,6 +49,10 @@ func NewCredentials(key []byte, encrypt bool) (Credentials, error) {
 // ErrStranger is the error of a connection that does not speak the protocol. It gets no answer.
 var ErrStranger = errors.New("not a member's hello")
 
+// errLeft is the reason of a connection that has hung up before it has said anything, such as one
+// that tries whether the port answers. Nobody has refused it.
+var errLeft = errors.New("it has hung up")
+
 // ErrUnheard is the error of a host that has hung up before it has said anything. It may have made
 // room for others, or be restarting.
 var ErrUnheard = errors.New("it hung up")
@@ -67,7 +72,10 @@ func IsOpening(b []byte) bool {
 // readOpening returns the protection that a guest wants.
 func readOpening(r io.Reader) (seal.Mode, error) {
 	var b [openingLen]byte
-	if _, err := io.ReadFull(r, b[:6]); err != nil {
+	if n, err := io.ReadFull(r, b[:6]); err != nil {
+		if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+			err = errLeft
+		}
 		return 0, fmt.Errorf("%w: %w", ErrStranger, err)
 	}
 	if m := binary.BigEndian.Uint32(b[0:]); m != openingMagic {

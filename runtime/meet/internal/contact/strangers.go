@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -47,18 +48,19 @@ func (s *Strangers) Leave(conn net.Conn) bool {
 	return true
 }
 
-// Refuse counts conn, which is still here, and records why it is refused.
+// Refuse counts conn, which is still here, and records why it is refused. A connection that has hung
+// up before it has said anything does not count.
 func (s *Strangers) Refuse(conn net.Conn, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.list, conn) {
+	if slices.Contains(s.list, conn) && !errors.Is(why, errLeft) {
 		s.refused++
 		s.last = why
 	}
 }
 
-// Count returns the number of refusals, and the reason of the last one of a connection that had
-// said something.
+// Count returns the number of refusals, and the reason of the last one. It is nil if all have only
+// made room for others.
 func (s *Strangers) Count() (refused uint64, last error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
