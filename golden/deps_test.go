@@ -177,7 +177,7 @@ var layers = []struct {
 		"a writer of trees knows neither the sender nor the transport"},
 	{"cast", []string{"cast/block", "cast/pack", "cast/record", "cast/remote", "cast/unpack", "internal/words", "runtime", "runtime/clock", "runtime/meet/lobby", "runtime/mcast", "runtime/tcp", "runtime/wire"},
 		"a cast to hosts starts receivers, joins them by a transport and sends by broadcasts; the command adds flags and words"},
-	{"cast/remote", nil,
+	{"cast/remote", []string{"internal/words"},
 		"the start of a program on a host does not depend on the program's work"},
 	{"cast/remote/sshdtest", []string{"internal/porttest"},
 		"a server for tests does not depend on the tested code"},

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -128,20 +127,6 @@ func FuzzHosts(f *testing.F) {
 	})
 }
 
-// A shell reads quoted words unchanged.
-func TestQuote(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.StringMatching(`[ -~\n\té]{0,9}`), 1, 20).Draw(t, "words")
-		text := "printf '%s\\0'"
-		for _, w := range words {
-			text += " " + quote(w)
-		}
-		out, err := exec.Command("sh", "-c", text).Output()
-		require.NoError(t, err)
-		require.Equal(t, strings.Join(words, "\x00")+"\x00", string(out))
-	})
-}
-
 // Lines come complete, however they are written. Long ones come in parts. The last line that is not
 // blank is remembered.
 func TestLines(t *testing.T) {
@@ -178,11 +163,11 @@ func TestLines(t *testing.T) {
 
 // The reason tells an unknown key from a changed one, although ssh's last line is the same.
 func TestKeys(t *testing.T) {
-	l := new(lines)
+	l := &lines{login: (&Config{SSH: "-F 'my conf'"}).client() + " a"}
 	fmt.Fprint(l, "Host key verification failed.\r\n")
-	require.Equal(t, "its host key is not known here: connect once with ssh a and check the key", l.reason("a"))
+	require.Equal(t, "its host key is not known here: connect once with ssh -F 'my conf' a and check the key", l.reason())
 	fmt.Fprint(l, "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n")
-	require.Equal(t, "its host key has changed, so somebody may be in between (Offending ED25519 key in /root/.ssh/known_hosts:3); if it has a new key, run ssh-keygen -R for it", l.reason("a"))
+	require.Equal(t, "its host key has changed, so somebody may be in between (Offending ED25519 key in /root/.ssh/known_hosts:3); if it has a new key, run ssh-keygen -R for it", l.reason())
 	fmt.Fprint(l, "Permission denied\n")
-	require.Equal(t, "Permission denied", l.reason("a"))
+	require.Equal(t, "Permission denied", l.reason())
 }

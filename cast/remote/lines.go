@@ -10,7 +10,8 @@ import (
 // lines is a writer that passes on each line, and remembers the last one that is not blank. It
 // passes on a line of more than maxLine bytes in parts.
 type lines struct {
-	say func(line string) // may be nil
+	say   func(line string) // may be nil
+	login string            // command that connects to the host, as a shell reads it
 
 	mu   sync.Mutex
 	part []byte
@@ -64,7 +65,7 @@ const (
 
 // reason returns why ssh has ended, by its last line. ssh ends with the same line if a host's key
 // is unknown and if it has changed; reason tells the two apart. The caller writes no more.
-func (l *lines) reason(host string) string {
+func (l *lines) reason() string {
 	last := l.end()
 	switch {
 	case last != keyRefused:
@@ -72,7 +73,7 @@ func (l *lines) reason(host string) string {
 	case l.key != "":
 		return fmt.Sprintf("its host key has changed, so somebody may be in between (%s); if it has a new key, run ssh-keygen -R for it", l.key)
 	}
-	return fmt.Sprintf("its host key is not known here: connect once with ssh %s and check the key", host)
+	return fmt.Sprintf("its host key is not known here: connect once with %s and check the key", l.login)
 }
 
 // end returns the last line. The caller writes no more.

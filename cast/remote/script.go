@@ -3,6 +3,8 @@ package remote
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 //go:embed script.sh
@@ -15,13 +17,10 @@ const login = "exec sh"
 // the programs with blanks between them, and args their arguments.
 func scriptFor(names string, args []string) string {
 	var b strings.Builder
-	b.WriteString("set -- " + quote(names))
+	b.WriteString("set -- " + words.Shell(names))
 	for _, arg := range args {
-		b.WriteString(" " + quote(arg))
+		b.WriteString(" " + words.Shell(arg))
 	}
 	b.WriteString("\n" + script)
 	return b.String()
 }
-
-// quote quotes a word for a POSIX shell.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

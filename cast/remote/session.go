@@ -15,12 +15,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // Config says how hosts are reached. The zero value of a field means its default.
 type Config struct {
 	Connect  time.Duration     // time limit of connecting, in whole seconds; default 15 s
-	SSH      string            // ssh client with options, as a shell reads them; default "ssh"
+	SSH      string            // ssh client with options, or only the options of ssh, as a shell reads them; default "ssh"
 	Patience time.Duration     // how long a host may make no progress before its program runs; default 30 s; at least 2*Connect if that is set
 	Grace    time.Duration     // how long to wait for a closed session to end; default 5 s
 	Keep     bool              // a host that gets a copy keeps it, in ~/.local/bin
@@ -35,10 +37,18 @@ var options = []string{
 	"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
 }
 
-// command returns the command of the client. It does not get the Ctrl-C of the terminal, because
+// client returns the client with its options.
+func (c *Config) client() string {
+	if strings.HasPrefix(strings.TrimSpace(c.SSH), "-") {
+		return "ssh " + c.SSH
+	}
+	return cmp.Or(c.SSH, "ssh")
+}
+
+// command returns the command of the client. What a shell says about it begins with --ssh. It does not get the Ctrl-C of the terminal, because
 // the session must first end what runs on the host.
 func (c *Config) command(ctx context.Context, host string) *exec.Cmd {
-	args := []string{"-c", "trap '' INT; exec " + cmp.Or(c.SSH, "ssh") + ` "$@"`, "ssh"}
+	args := []string{"-c", "trap '' INT; exec " + c.client() + ` "$@"`, "--ssh"}
 	args = append(args, options...)
 	args = append(args, "-o", fmt.Sprintf("ConnectTimeout=%d", int(max(time.Second, cmp.Or(c.Connect, 15*time.Second)).Seconds())), host, login)
 	return exec.CommandContext(ctx, "/bin/sh", args...)
@@ -75,7 +85,7 @@ func Open(ctx context.Context, host string, p *Programs, c Config) (*Session, er
 	if err := CheckHost(host); err != nil {
 		return nil, err
 	}
-	s := &Session{host: host, programs: p, keep: c.Keep, said: &lines{say: c.Said}, grace: cmp.Or(c.Grace, 5*time.Second), ended: make(chan struct{})}
+	s := &Session{host: host, programs: p, keep: c.Keep, said: &lines{say: c.Said, login: c.client() + " " + words.Shell(host)}, grace: cmp.Or(c.Grace, 5*time.Second), ended: make(chan struct{})}
 	own, cancel := context.WithCancelCause(ctx)
 	s.cancel = cancel
 	s.watch = newWatch(max(cmp.Or(c.Patience, 30*time.Second), 2*c.Connect), cancel)
@@ -282,7 +292,7 @@ func (s *Session) failed(ctx context.Context, err error) error {
 		s.await(s.grace)
 	}
 	code := s.Close()
-	switch last := s.said.reason(s.host); {
+	switch last := s.said.reason(); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case s.watch.expired.Load():

@@ -28,7 +28,7 @@ type castHosts struct {
 
 // castStart holds the flags that say how receivers are started.
 type castStart struct {
-	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222'; default ssh."`
+	SSH            string        `name:"ssh" default:"ssh" placeholder:"COMMAND" help:"ssh client with its options, such as 'ssh -p 2222', or only the options of ssh; default ssh."`
 	ConnectTimeout time.Duration `default:"15s" placeholder:"TIME" help:"Time limit for the connection to a host; default 15s."`
 	Receiver       string        `placeholder:"FILE" complete:"file" help:"Program to copy to hosts: a schedgen-receive of the same release. Default: the one in the directory of schedgen, else schedgen itself."`
 	Install        bool          `help:"Install the copied program in ~/.local/bin of the host."`
@@ -166,7 +166,7 @@ func (h *castHosts) idle() string {
 // check checks the flags that say what receivers do with the data.
 func (h *castHosts) check(stream bool) error {
 	switch {
-	case h.SSH == "":
+	case strings.TrimSpace(h.SSH) == "":
 		return errors.New("--ssh: empty")
 	case h.ConnectTimeout < time.Second:
 		return fmt.Errorf("--connect-timeout=%v: must be at least 1s", h.ConnectTimeout)

@@ -158,15 +158,23 @@ func TestCastHostKeys(t *testing.T) {
 	t.Parallel()
 	s := sshdtest.Start(t, node(t, "one", false))
 	known := filepath.Join(t.TempDir(), "known")
-	strict := s.SSH + " -o StrictHostKeyChecking=yes -o UserKnownHostsFile=" + known
+	strict := s.SSH + " -o StrictHostKeyChecking=ask -o UserKnownHostsFile=" + known
 	path, _ := fileOf(t, 1<<10)
 	reason := func() string {
 		code, out, said := startCast(t, "cast", "--ssh", strict, path, "one", "--to", "data", "--json").wait()
 		require.Equal(t, exitNo, code, said)
 		return outcomeOf(t, out)["one"].Reason
 	}
-	require.Equal(t, "its host key is not known here: connect once with ssh one and check the key", reason())
-	require.Zero(t, exec.Command("sh", "-c", s.SSH+" -o UserKnownHostsFile="+known+" one true").Run())
+	unknown := reason()
+	require.Equal(t, "its host key is not known here: connect once with "+strict+" one and check the key", unknown)
+	_, connect, _ := strings.Cut(unknown, "connect once with ")
+	connect, _, _ = strings.Cut(connect, " and check")
+	yes := filepath.Join(t.TempDir(), "yes")
+	require.NoError(t, os.WriteFile(yes, []byte("#!/bin/sh\necho yes\n"), 0o700))
+	pasted := exec.Command("sh", "-c", connect+" true")
+	pasted.Env = append(os.Environ(), "SSH_ASKPASS_REQUIRE=force", "SSH_ASKPASS="+yes)
+	told, err := pasted.CombinedOutput()
+	require.NoError(t, err, "%s: %s", connect, told)
 	text, err := os.ReadFile(known)
 	require.NoError(t, err)
 	other, err := exec.Command("sh", "-c", "ssh-keygen -q -t ed25519 -N '' -f "+known+".key && cut -d' ' -f1,2 "+known+".key.pub").Output()

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // usageError rewrites an error of the parser in words of the command line and adds where to find
@@ -34,8 +37,6 @@ func spellings() []spelling {
 	return []spelling{
 		{regexp.MustCompile(`expected \S+ value but got "EOL" \(<EOL>\)`), `a value is missing`},
 		{regexp.MustCompile(`missing value, expecting ".*"`), `a value is missing`},
-		{regexp.MustCompile(`expected \S+ value but got ("-[^"]*") \(.*\); perhaps try (--[a-z0-9-]+)="(.*)"\?`),
-			`$1 looks like a flag; if it is the value, write $2=$3`},
 		{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is not a whole number`},
 		{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is not a whole number of at least 0`},
 		{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is not a number`},
@@ -79,10 +80,24 @@ func respell(text string, at *kong.Node) string {
 		}
 		return text
 	}
+	text = likeFlag.ReplaceAllStringFunc(text, likeAFlag)
 	for _, s := range spellings() {
 		text = s.pattern.ReplaceAllString(text, s.text)
 	}
 	return text
+}
+
+// likeFlag is the parser's error about a value that begins with "-".
+var likeFlag = regexp.MustCompile(`expected \S+ value but got ("-.*") \(.*\); perhaps try (--[a-z0-9-]+)=".*"\?`)
+
+// likeAFlag rewrites the text that likeFlag matches.
+func likeAFlag(text string) string {
+	m := likeFlag.FindStringSubmatch(text)
+	value, err := strconv.Unquote(m[1])
+	if err != nil {
+		return text
+	}
+	return fmt.Sprintf("%s looks like a flag; if it is the value, write %s=%s", m[1], m[2], words.Shell(value))
 }
 
 // unknownVerb returns the error text for a word that is not a verb below node.

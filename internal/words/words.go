@@ -1,4 +1,4 @@
-// Package words spells sizes, counts and lists for people.
+// Package words spells sizes, counts, lists and words of a shell for people.
 package words
 
 import (
@@ -38,6 +38,15 @@ func Some(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Shell spells a word as a POSIX shell reads it, with quotes if it needs them.
+func Shell(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // List spells all items, such as "1, 2, 5".
