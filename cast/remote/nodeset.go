@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ const (
 	// maxHosts is the greatest number of hosts in a set.
 	maxHosts = 1 << 16
 	// maxNamed is the greatest number of hosts in a set, counted with repetitions: n[1,1][1,1]
-	// counts as four.
+	// counts as four. An operator counts the hosts before it once more.
 	maxNamed = 1 << 20
 	// maxDigits is the greatest number of digits in a range.
 	maxDigits = 9
@@ -54,107 +55,177 @@ func ReadGroups(r io.Reader) (*Groups, error) {
 	return g, nil
 }
 
-// Expand returns the hosts of a set, each once: words with commas between them, such as
-// "node[01-40],rack[1-2]gw[1,3],@compute". A range keeps leading zeros and may have a step, as in
-// 1-9/2. A word that begins with @ is a group, and @all is all groups unless it is defined.
+// Expand returns the hosts of a set, each once, in the order in which the set names them:
+//
+//	n[01-40],m     hosts of either
+//	n[01-40]!n07   hosts of the first that are not in the second
+//	@gpu&n[01-20]  hosts of both
+//	@gpu^@old      hosts of one of the two, and not of both
+//
+// As in ClusterShell, all operators bind alike, and the set is read from the left. A range keeps
+// leading zeros and may have a step, as in 1-9/2. A word that begins with @ is a group, or several,
+// as in @rack[1-4]. @all is all groups unless it is defined.
 func (g *Groups) Expand(set string) ([]string, error) {
-	e := &expansion{groups: g, set: set, seen: map[string]bool{}, began: map[string]bool{}, done: map[string]bool{}}
-	if err := e.expand(set); err != nil {
-		return nil, err
-	}
-	return e.hosts, nil
+	e := &expansion{groups: g, set: set, began: map[string]bool{}, done: map[string][]string{}}
+	return e.expand(set)
 }
 
 // expansion is the work of Expand.
 type expansion struct {
-	groups      *Groups
-	set         string
-	hosts       []string
-	named       int             // hosts, with repetitions
-	seen        map[string]bool // hosts
-	began, done map[string]bool // groups: each is expanded once
+	groups *Groups
+	set    string
+	named  int                 // hosts of all words, and of all sets that an operator has changed
+	began  map[string]bool     // groups
+	done   map[string][]string // hosts of groups
 }
 
-func (e *expansion) add(host string) error {
+// expand returns the hosts of a set.
+func (e *expansion) expand(set string) ([]string, error) {
+	words, err := splitSet(set)
+	if err != nil {
+		return nil, err
+	}
+	all := &hostSet{has: map[string]bool{}}
+	for _, word := range words {
+		some := all
+		if word.op != ',' {
+			some = &hostSet{has: map[string]bool{}}
+			if err := e.count(len(all.list)); err != nil {
+				return nil, err
+			}
+		}
+		if err := e.word(word.text, some); err != nil {
+			return nil, err
+		}
+		all = all.combine(word.op, some)
+	}
+	return all.list, nil
+}
+
+// word adds the hosts of a word to a set.
+func (e *expansion) word(word string, to *hostSet) error {
+	names, group := strings.CutPrefix(word, "@")
+	if !group {
+		return expandWord(word, "", word, func(host string) error { return e.add(host, to) })
+	}
+	return expandWord(word, "", names, func(name string) error {
+		hosts, err := e.group(name)
+		for _, host := range hosts {
+			err = cmp.Or(err, e.add(host, to))
+		}
+		return err
+	})
+}
+
+// add adds a host to a set.
+func (e *expansion) add(host string, to *hostSet) error {
 	if err := CheckHost(host); err != nil {
 		return err
 	}
-	e.named++
-	if e.seen[host] && e.named < maxNamed {
-		return nil
-	}
-	if len(e.hosts) == maxHosts {
+	if len(to.list) == maxHosts && !to.has[host] {
 		return fmt.Errorf("hosts %q: more than %d", shortened(e.set), maxHosts)
 	}
-	if e.named >= maxNamed {
+	to.add(host)
+	return e.count(1)
+}
+
+// count counts named hosts.
+func (e *expansion) count(hosts int) error {
+	if e.named += hosts; e.named >= maxNamed {
 		return fmt.Errorf("hosts %q: more than %d, counted with repetitions", shortened(e.set), maxNamed-1)
 	}
-	e.seen[host], e.hosts = true, append(e.hosts, host)
 	return nil
 }
 
-func (e *expansion) expand(set string) error {
-	words, err := splitSet(set)
-	if err != nil {
-		return err
-	}
-	for _, word := range words {
-		name, group := strings.CutPrefix(word, "@")
-		if !group {
-			err = expandWord(word, "", word, e.add)
-		} else {
-			err = e.expandGroup(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *expansion) expandGroup(name string) error {
+// group returns the hosts of a group.
+func (e *expansion) group(name string) ([]string, error) {
+	hosts, done := e.done[name]
 	switch {
-	case e.done[name]:
-		return nil
+	case done:
+		return hosts, nil
 	case e.began[name]:
-		return fmt.Errorf("group %q contains itself", name)
+		return nil, fmt.Errorf("group %q contains itself", name)
 	case e.groups == nil:
-		return fmt.Errorf("group %q: there is no file of groups; --groups names one", name)
+		return nil, fmt.Errorf("group %q: there is no file of groups; --groups names one", name)
 	}
-	sets := []string{e.groups.sets[name]}
-	if _, ok := e.groups.sets[name]; !ok {
-		if name != "all" {
-			return fmt.Errorf("group %q: not in the file of groups, which has %s", name, strings.Join(e.groups.names, ", "))
-		}
-		sets = nil
-		for _, each := range e.groups.names {
-			sets = append(sets, "@"+each)
-		}
+	set, ok := e.groups.sets[name]
+	switch {
+	case ok:
+	case name != "all":
+		return nil, fmt.Errorf("group %q: not in the file of groups, which has %s", name, strings.Join(e.groups.names, ", "))
+	case len(e.groups.names) > 0:
+		set = "@" + strings.Join(e.groups.names, ",@")
 	}
 	e.began[name] = true
-	for _, set := range sets {
-		if err := e.expand(set); err != nil {
-			return err
-		}
+	hosts, err := e.expand(set)
+	if err != nil {
+		return nil, err
 	}
-	e.done[name] = true
-	return nil
+	e.done[name] = hosts
+	return hosts, nil
 }
 
-// splitSet splits a set at commas outside of brackets. It removes blanks around words.
-func splitSet(set string) (words []string, err error) {
-	depth, from := 0, 0
+// hostSet is a set of hosts in the order in which they were added.
+type hostSet struct {
+	list []string
+	has  map[string]bool
+}
+
+func (s *hostSet) add(host string) {
+	if !s.has[host] {
+		s.has[host], s.list = true, append(s.list, host)
+	}
+}
+
+// combine returns the hosts that an operator selects from two sets.
+func (s *hostSet) combine(op rune, other *hostSet) *hostSet {
+	if op == ',' {
+		return s // which has got the other's hosts already
+	}
+	out := &hostSet{has: map[string]bool{}}
+	for _, host := range s.list {
+		if other.has[host] == (op == '&') {
+			out.add(host)
+		}
+	}
+	for _, host := range other.list {
+		if op == '^' && !s.has[host] {
+			out.add(host)
+		}
+	}
+	return out
+}
+
+// setWord is a word of a set, and the operator before it, which is a comma before the first word.
+type setWord struct {
+	op   rune
+	text string
+}
+
+// splitSet splits a set at the operators outside of brackets. It removes blanks around words, and
+// empty words between commas.
+func splitSet(set string) (words []setWord, err error) {
+	depth, from, op := 0, 0, ','
 	for i, c := range set + "," {
-		switch {
-		case c == '[':
+		switch c {
+		case '[':
 			depth++
-		case c == ']':
+		case ']':
 			depth--
-		case c == ',' && (depth == 0 || i == len(set)):
-			if word := strings.TrimSpace(set[from:i]); word != "" {
-				words = append(words, word)
+		case ',', '!', '&', '^':
+			if depth > 0 && i < len(set) {
+				continue
 			}
-			from = i + 1
+			word := strings.TrimSpace(set[from:i])
+			switch {
+			case word != "":
+				words = append(words, setWord{op, word})
+			case op != ',':
+				return nil, fmt.Errorf("hosts %q: no hosts follow %c", shortened(set), op)
+			case c != ',':
+				return nil, fmt.Errorf("hosts %q: no hosts stand before %c", shortened(set), c)
+			}
+			op, from = c, i+1
 		}
 		if depth < 0 || depth > 1 {
 			break
@@ -166,8 +237,8 @@ func splitSet(set string) (words []string, err error) {
 	return words, nil
 }
 
-// expandWord calls add for each host of a word. before is the part before rest, which is already
-// expanded.
+// expandWord calls add for each name that a word with ranges stands for. before is the part before
+// rest, which is already expanded.
 func expandWord(word, before, rest string, add func(string) error) error {
 	head, tail, ok := strings.Cut(rest, "[")
 	if !ok {

@@ -10,7 +10,8 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	g, err := ReadGroups(strings.NewReader("# ours\ncompute: node[08-10]\ngpu: node10, gpu1 # one\nboth: @compute,@gpu\nloop: a,@loop\nempty:\n"))
+	g, err := ReadGroups(strings.NewReader("# ours\ncompute: node[08-10]\ngpu: node10, gpu1 # one\nboth: @compute,@gpu\nloop: a,@loop\nempty:\n" +
+		"rack1: r1n[1-3]\nrack2: r2n[1-3]!r2n2\nrack3: @rack[1-2]&@rack2\n"))
 	require.NoError(t, err)
 	for set, want := range map[string]string{
 		"":                          "",
@@ -27,6 +28,19 @@ func TestExpand(t *testing.T) {
 		"@both,x":                   "node08 node09 node10 gpu1 x",
 		"@empty":                    "",
 		"n[0-0],n[00],n[000000001]": "n0 n00 n000000001",
+		"@rack[1-2]":                "r1n1 r1n2 r1n3 r2n1 r2n3",
+		"@rack3,@rack[1-1],m":       "r2n1 r2n3 r1n1 r1n2 r1n3 m",
+		"@rack1!@rack[1-2],@rack1":  "r1n1 r1n2 r1n3",
+		"@compute&@gpu":             "node10",
+		"n[1-3]!n2":                 "n1 n3",
+		"n[1-3]&n[2-9]":             "n2 n3",
+		"n[1-3]^n[2-4]":             "n1 n4",
+		"n[1-3] ! n2 , n2":          "n1 n3 n2",
+		"n[1-3],n5!n[1-2],n1":       "n3 n5 n1",
+		"n[1-3]!n2&n3":              "n3",
+		"n[1-3]!n2!n3,n2^n2":        "n1",
+		"n1!n1":                     "",
+		"n[1-3]!@empty":             "n1 n2 n3",
 	} {
 		hosts, err := g.Expand(set)
 		require.NoError(t, err, set)
@@ -43,7 +57,15 @@ func TestExpand(t *testing.T) {
 		"n[1234567890]":          `hosts "n[1234567890]": range "1234567890": must be numbers of at most 9 digits, such as 01-40`,
 		"n[0-999999999]":         `hosts "n[0-999999999]": more than 65536`,
 		"@loop":                  `group "loop" contains itself`,
-		"@none":                  `group "none": not in the file of groups, which has compute, gpu, both, loop, empty`,
+		"@none":                  `group "none": not in the file of groups, which has compute, gpu, both, loop, empty, rack1, rack2, rack3`,
+		"@rack[3-4]":             `group "rack4": not in the file of groups, which has compute, gpu, both, loop, empty, rack1, rack2, rack3`,
+		"@rack[1-":               `hosts "@rack[1-": the brackets do not match`,
+		"@rack[x]":               `hosts "@rack[x]": range "x": must be numbers of at most 9 digits, such as 01-40`,
+		"!n1":                    `hosts "!n1": no hosts stand before !`,
+		"n[1-3]!":                `hosts "n[1-3]!": no hosts follow !`,
+		"a,^b":                   `hosts "a,^b": no hosts stand before ^`,
+		"a!&b":                   `hosts "a!&b": no hosts follow !`,
+		"n[1-3!2]":               `hosts "n[1-3!2]": range "1-3!2": must be numbers of at most 9 digits, such as 01-40`,
 		"-o[1-2]":                `host "-o1": would be an option of ssh`,
 		"@all":                   `group "loop" contains itself`,
 		strings.Repeat("x", 300): `host "` + strings.Repeat("x", 20) + `"…: 300 bytes, at most 255 are allowed`,
@@ -51,6 +73,8 @@ func TestExpand(t *testing.T) {
 		_, err := g.Expand(set)
 		require.EqualError(t, err, want, set)
 	}
+	_, err = g.Expand("n[0-65535]" + strings.Repeat("!x", 20))
+	require.ErrorContains(t, err, "more than 1048575, counted with repetitions")
 	_, err = (*Groups)(nil).Expand("@x")
 	require.EqualError(t, err, `group "x": there is no file of groups; --groups names one`)
 	all, err := ReadGroups(strings.NewReader("a: n[1-2]\nb: n2,m\n"))
@@ -88,6 +112,7 @@ func TestExpandRange(t *testing.T) {
 func FuzzExpand(f *testing.F) {
 	f.Add("node[01-40],@a,r[1-2]n[1,3-9/2]", "a: b[1-3]\nc: @a")
 	f.Add("[", "a:@a")
+	f.Add("n[1-3]!@a[1-2]^n2&n[2-9]", "a1: n1\na2: n2!n2")
 	f.Fuzz(func(t *testing.T, set, groups string) {
 		g, err := ReadGroups(strings.NewReader(groups))
 		if err != nil {

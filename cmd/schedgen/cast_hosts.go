@@ -15,7 +15,7 @@ import (
 
 // castHosts holds the flags about hosts on which receivers run.
 type castHosts struct {
-	Nodes   []string `name:"nodes" short:"w" sep:"none" placeholder:"HOSTS" help:"Hosts, such as node[01-40],@gpu: ranges in brackets, and groups."`
+	Nodes   []string `name:"nodes" short:"w" sep:"none" placeholder:"HOSTS" help:"Hosts, such as node[01-40],@gpu: ranges in brackets, and groups. A!B are those of A that are not in B, A&B those in both, A^B those in one."`
 	Without []string `short:"x" sep:"none" placeholder:"HOSTS" help:"Hosts to leave out, in the form of -w."`
 	Hosts   string   `placeholder:"FILE" complete:"file" help:"File with hosts, one a line, or - for standard input; # begins a comment."`
 	Groups  string   `placeholder:"FILE" complete:"file" help:"File with groups, such as \"gpu: node[38-40]\"; default ClusterShell's."`
@@ -92,23 +92,43 @@ func (h *castHosts) names(args []string, in io.Reader) ([]string, error) {
 		}
 		seen[host] = true
 	}
-	some, err = g.Expand(strings.Join(h.Nodes, ","))
+	some, err = union(g, "-w", h.Nodes)
 	if err != nil {
-		return nil, fmt.Errorf("-w: %w", err)
+		return nil, err
 	}
 	for _, host := range some {
 		if !seen[host] {
 			all = append(all, host)
 		}
 	}
-	without, err := g.Expand(strings.Join(h.Without, ","))
+	without, err := union(g, "-x", h.Without)
 	if err != nil {
-		return nil, fmt.Errorf("-x: %w", err)
+		return nil, err
 	}
 	named := len(all)
 	all = slices.DeleteFunc(all, func(host string) bool { return slices.Contains(without, host) })
-	if named > 0 && len(all) == 0 {
+	switch {
+	case named == 0 && len(args)+len(h.Nodes) > 0:
+		return nil, fmt.Errorf("no host is in %s", strings.Join(slices.Concat(args, h.Nodes), ","))
+	case named > 0 && len(all) == 0:
 		return nil, errors.New("-x: leaves out all hosts")
+	}
+	return all, nil
+}
+
+// union returns the hosts of all sets of a flag, each once.
+func union(g *remote.Groups, flag string, sets []string) (all []string, err error) {
+	seen := map[string]bool{}
+	for _, set := range sets {
+		some, err := g.Expand(set)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		for _, host := range some {
+			if !seen[host] {
+				seen[host], all = true, append(all, host)
+			}
+		}
 	}
 	return all, nil
 }
