@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -215,20 +216,64 @@ func TestCastSystemd(t *testing.T) {
 	require.Equal(t, exitInterrupted, service.ProcessState.ExitCode())
 }
 
-// The delivered units of systemd have flags and a port that the command accepts.
+// The delivered units of systemd have flags and a port that the command accepts. They run as an
+// unprivileged user in a sandbox, of which systemd thinks well.
 func TestSystemdUnits(t *testing.T) {
-	text, err := os.ReadFile("../../contrib/systemd/schedgen-receive.service")
+	const from = "../../contrib/systemd"
+	units, err := os.ReadDir(from)
 	require.NoError(t, err)
-	_, command, ok := strings.Cut(string(text), "ExecStart=/usr/local/bin/schedgen ")
-	require.True(t, ok)
-	command, _, _ = strings.Cut(command, "\n")
-	parser, err := newParser(grammar([]string{"receive"}), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	exe, err := os.Executable()
 	require.NoError(t, err)
-	_, err = parser.Parse(strings.Fields(command))
+	dir := t.TempDir()
+	var services, all []string
+	for _, u := range units {
+		text, err := os.ReadFile(filepath.Join(from, u.Name()))
+		require.NoError(t, err)
+		if command := unitLine(t, string(text), "ExecStart=/usr/local/bin/schedgen "); strings.HasSuffix(u.Name(), ".service") {
+			words := strings.Fields(command)
+			parser, err := newParser(grammar(words), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+			require.NoError(t, err)
+			_, err = parser.Parse(strings.Fields(strings.NewReplacer("${MANAGER}", "embedded://10.0.0.1:7100", "%i", "prices").Replace(command)))
+			require.NoError(t, err, u.Name())
+			require.NotEqual(t, "root", unitLine(t, string(text), "User="))
+			require.NotEmpty(t, unitLine(t, string(text), "User="))
+			for _, line := range []string{"NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "PrivateDevices=yes", "SystemCallFilter=@system-service", "RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX"} {
+				require.Contains(t, string(text), "\n"+line+"\n", u.Name())
+			}
+		}
+		path := filepath.Join(dir, strings.Replace(u.Name(), "@.", "@prices.", 1))
+		require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(text, []byte("/usr/local/bin/schedgen"), []byte(exe)), 0o600))
+		all = append(all, path)
+		if strings.HasSuffix(path, ".service") {
+			services = append(services, path)
+		}
+	}
+	require.Len(t, services, 2)
+	socket, err := os.ReadFile(filepath.Join(from, "schedgen-receive.socket"))
 	require.NoError(t, err)
-	text, err = os.ReadFile("../../contrib/systemd/schedgen-receive.socket")
-	require.NoError(t, err)
-	require.Contains(t, string(text), "ListenStream="+cast.StandPort+"\n")
+	require.Equal(t, cast.StandPort, unitLine(t, string(socket), "ListenStream="))
+
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Log("systemd-analyze is not here: the units are not analyzed")
+		return
+	}
+	out, err := exec.Command(analyze, append([]string{"verify", "--man=no"}, all...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NotContains(t, string(out), dir, "a warning")
+	for _, service := range services { // its exit code is 1 if the exposure is more than 3.0
+		out, err := exec.Command(analyze, "security", "--offline=true", "--threshold=30", "--no-pager", service).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "Overall exposure level")
+	}
+}
+
+// unitLine returns the rest of the line of a unit that begins with key, or "" if there is none.
+func unitLine(t *testing.T, text, key string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(text, "\n"+key)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
 }
 
 // Hosts come from the standard input as well, and receivers that stand on hosts are called.
