@@ -159,6 +159,10 @@ func (h *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 	return h.giveOut(rand.Text(), r.Choose), nil
 }
 
+// writeTime is the greatest time for a write to a guest. The system has room for it, so it ends at
+// once; but a loaded machine may stop this process for seconds before it begins.
+const writeTime = 30 * time.Second
+
 // giveOut gives places to the chosen guests.
 func (h *Lobby) giveOut(job string, choose Choice) *Party {
 	h.mu.Lock()
@@ -176,7 +180,7 @@ func (h *Lobby) giveOut(job string, choose Choice) *Party {
 		v.party, v.at = p, i
 		p.Guests = append(p.Guests, v.guest)
 		place := appendPlace(nil, &Place{i + 1, size, job, note})
-		v.conn.SetWriteDeadline(time.Now().Add(contact.FarewellTime))
+		v.conn.SetWriteDeadline(time.Now().Add(writeTime))
 		if _, err := v.conn.Write(place); err != nil {
 			v.conn.Close() // its usher records that it is gone
 		}

@@ -150,7 +150,7 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 	began := m.h.clock.Now()
 	defer m.h.clock.AfterFunc(probeTime, func() { close(late) }).Stop()
 	v.asked.Add(1)
-	v.conn.SetWriteDeadline(time.Now().Add(contact.FarewellTime))
+	v.conn.SetWriteDeadline(time.Now().Add(writeTime))
 	if _, err := v.conn.Write(appendProbe(nil, n)); err != nil {
 		v.conn.Close() // its usher records that it is gone
 		return 0, false
@@ -186,6 +186,6 @@ func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
 // makeRoom makes a connection buffer whole probes, whether the guest reads them or not.
 func makeRoom(conn net.Conn) {
 	if c := contact.TCPConn(conn); c != nil {
-		_ = c.SetWriteBuffer(probeBuffer) // if this fails, a probe may have to wait, at most for contact.FarewellTime
+		_ = c.SetWriteBuffer(probeBuffer) // if this fails, a probe may have to wait, at most for writeTime
 	}
 }
