@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/windows"
@@ -165,7 +166,7 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	compiled.InPlace = alg.InPlace
 	ps.stand(compiled, spec)
-	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
+	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: sync.OnceValue(spec.Relays), weight: weigh(&p, h.Chunks)}, nil
 }
 
 // open connects this rank with the ranks that p puts to (paper 002, section 6), before an operation

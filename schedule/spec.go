@@ -143,13 +143,15 @@ func (s *Spec) sizeOf(n node) size {
 	return s.alg.slaves.size(n)
 }
 
-// Relays reports whether a rank may get a block that it neither holds nor wants, to pass it on, as
-// masters of hosts do. It knows only the algorithm and the parameters. So it also returns true for
-// some schedules in which no rank gets such a block, such as barriers with hosts.
-// [ir.Header.Relays] decides exactly, from the programs.
+// Relays reports whether a rank gets a block that it neither holds nor wants, to pass it on, as
+// masters of hosts do. It makes programs only if the algorithm or the hosts leave that open, and
+// stops at the first such block.
 func (s *Spec) Relays() bool {
-	row := s.alg.Row()
-	return (s.alg.relays || s.params.Hosts != 0) && !row.Everywhere(s.params.Ranks, s.params.Root)
+	if !s.alg.relays && s.layout.flat() {
+		return false
+	}
+	h := s.Header()
+	return h.Relays(s.Maker())
 }
 
 // RankOrder reports whether contributions are folded in the order of the ranks, so that the
