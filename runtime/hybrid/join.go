@@ -40,6 +40,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err := cfg.check(); err != nil {
+		stream.Tell(ctx, stream.Config{Options: stream.Options(cfg.TCP), Transport: "hybrid"}, err)
 		return nil, err
 	}
 	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}

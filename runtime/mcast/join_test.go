@@ -3,9 +3,11 @@ package mcast_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,4 +104,32 @@ func TestJoinEndsWithItsContext(t *testing.T) {
 	cancel(errors.New("lunch"))
 	_, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Rank: 1, Size: 2, Coordinator: "127.0.0.1:1"}})
 	require.ErrorContains(t, err, "lunch")
+}
+
+// A rank that cannot open its interface tells the others, which need not wait for it. If it is rank
+// 0, it also opens its door for that.
+func TestRankWithoutInterface(t *testing.T) {
+	for _, guilty := range []int{0, 2} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		var errs [3]error
+		var wg sync.WaitGroup
+		for rank := range errs {
+			cfg := mcast.Config{TCP: tcp.Config{Rank: rank, Size: len(errs), Coordinator: l.Addr().String()}, Interface: "lo"}
+			if rank == 0 {
+				cfg.TCP.Listener = l
+			}
+			if rank == guilty {
+				cfg.Interface = "nowhere0"
+			}
+			wg.Go(func() { _, errs[rank] = mcast.Join(t.Context(), cfg) })
+		}
+		wg.Wait()
+		for rank, err := range errs {
+			if rank != guilty {
+				require.ErrorContains(t, err, fmt.Sprintf("rank %d: mcast: ", guilty))
+			}
+			require.ErrorContains(t, err, "interface nowhere0")
+		}
+	}
 }

@@ -127,18 +127,33 @@ func (e *tooLateError) Error() string {
 	return fmt.Sprintf("rank %d has gone after all had arrived: %s", e.rank, e.why)
 }
 
-// unpreparedError is why this rank could not prepare itself.
-type unpreparedError struct{ error }
+// faultError is why a rank cannot take part.
+type faultError struct {
+	rank int
+	err  error
+}
 
-func (e *unpreparedError) Unwrap() error { return e.error }
+func (e *faultError) Error() string { return fmt.Sprintf("rank %d: %v", e.rank, e.err) }
+
+func (e *faultError) Unwrap() error { return e.err }
+
+// saidError is a fault that another rank has told, with the number of the rank that has it.
+type saidError struct{ why string }
+
+func (e *saidError) Error() string { return e.why }
+
+// isFault reports whether err says why a rank cannot take part.
+func isFault(err error) bool {
+	return errors.As(err, new(*faultError)) || errors.As(err, new(*saidError))
+}
 
 // explain turns an error of this rank into the caller's error. giveUp ends the attempts to join the
 // parent, which all ranks except 0 have.
-func (n *node) explain(err error, giveUp context.CancelCauseFunc) error {
+func (n *node) explain(ctx context.Context, err error, giveUp context.CancelCauseFunc) error {
 	late := errors.As(err, new(*lateError))
 	switch {
 	case n.cfg.Rank > 0:
-		return n.appeal(err, late, giveUp)
+		return n.appeal(ctx, err, late, giveUp)
 	case late && n.table == nil:
 		return n.absence(errors.Unwrap(err))
 	case late:
@@ -148,20 +163,18 @@ func (n *node) explain(err error, giveUp context.CancelCauseFunc) error {
 }
 
 // appeal reports an error to the parent, and waits for the outcome of all.
-func (n *node) appeal(err error, late bool, giveUp context.CancelCauseFunc) error {
-	if n.outcome != nil {
-		return err
-	}
-	if n.parent != nil && !late {
-		why := err.Error()
-		if errors.As(err, new(*unpreparedError)) { // the others must know at which rank
-			why = fmt.Sprintf("rank %d: %v", n.cfg.Rank, err)
-		}
-		n.parent.send(appendFault(nil, why))
+func (n *node) appeal(ctx context.Context, err error, late bool, giveUp context.CancelCauseFunc) error {
+	told := late
+	if n.outcome == nil && n.parent != nil && !late {
+		n.parent.send(appendFault(nil, err.Error()))
+		told = true
 	}
 	giveUp(err)
 	for n.outcome == nil {
 		_ = (<-n.inbox)() // the first error counts
+	}
+	if !told && isFault(err) {
+		n.tell(ctx, err)
 	}
 	if late {
 		return n.outcome.err

@@ -56,6 +56,10 @@ type Config struct {
 	// rank has prepared itself; an error of one fails all.
 	Prepare func(*Meeting) error
 
+	// Fault, if not nil, says why this rank cannot take part. Meet tells it to the other ranks, whose
+	// meeting fails with it, and returns it. It gives up after two seconds if nobody is there.
+	Fault error
+
 	// Network is the network between the ranks; nil means TCP. Resolver finds hosts for TCP; nil
 	// means the system's.
 	Network  Network
@@ -89,6 +93,9 @@ type Meeting struct {
 	// Session is the ranks' shared secret: a process that did not meet them cannot know it.
 	Session *seal.Session
 	seed    [seal.SeedLen]byte
+
+	// Listener is where this rank accepts later connections; nil if the rank is alone.
+	Listener net.Listener
 
 	// Early are connections for later that have arrived already, if the listener is shared. The
 	// caller of Meet must close them.

@@ -41,6 +41,14 @@
 //
 // From when all have come until all are prepared, a death fails the meeting at every rank.
 //
+// # Faults
+//
+// A rank may be unable to take part: it cannot open what its transport needs ([Config.Fault]), cannot
+// listen or cannot prepare itself. It tells the rank above it, and so all ranks return an error that
+// names it and its reason. A rank that fails before it has met the others says the reason in its
+// hello. The others hear it if they come within two seconds. A door that is out of descriptors lets
+// ranks in again when others have gone, to tell them.
+//
 // # Time
 //
 // A rank whose time is over says so up the tree. Rank 0 then tells all ranks that are there which

@@ -1,7 +1,6 @@
 package meet
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,12 +30,14 @@ type arrival struct {
 func (n *node) arrive(a *arrival) error {
 	l, h := a.link, a.hello
 	c := n.children[h.rank]
-	if c != nil && c.link != nil && n.table == nil && h.size == n.cfg.Size && h.transport == n.cfg.Transport {
+	if c != nil && c.link != nil && n.table == nil && h.fault == "" && h.size == n.cfg.Size && h.transport == n.cfg.Transport {
 		n.challenge(c, a)
 		return nil
 	}
 	defer close(a.counts)
 	switch {
+	case h.fault != "" && h.size == n.cfg.Size:
+		return n.refuse(l, &saidError{h.fault})
 	case h.size != n.cfg.Size:
 		return n.refuse(l, fmt.Errorf("rank %d at %v was told that there are %d ranks, rank %d that there are %d",
 			h.rank, l.conn.RemoteAddr(), h.size, n.cfg.Rank, n.cfg.Size))
@@ -153,7 +154,7 @@ func (n *node) hear(l *link, rank int, r *report) error {
 		return fmt.Errorf("rank %d has arrived twice, from %v and from %v: both processes live", rank, l.conn.RemoteAddr(), c.next.link.conn.RemoteAddr())
 	case c.next != nil: // its reports no longer count
 	case r.kind == reportFault:
-		return errors.New(r.why)
+		return &saidError{r.why}
 	case r.kind == reportReady:
 		c.ready = true
 	case r.kind == reportGone && n.table != nil:
@@ -237,15 +238,20 @@ func (n *node) unprepared() (ranks []int) {
 // dismiss sends the outcome to all that are here, and hangs up.
 func (n *node) dismiss() {
 	last := contact.AppendStatus(nil, n.why)
-	for _, c := range n.children {
+	for rank, c := range n.children {
 		if c.link != nil {
 			c.link.finish(last, contact.FarewellTime)
+			n.late.told(rank)
 		}
 		if c.next != nil {
 			c.next.link.finish(last, contact.FarewellTime)
 		}
 	}
-	for _, l := range n.directory.waiting {
+	for rank, l := range n.directory.waiting {
 		l.finish(last, contact.FarewellTime)
+		n.late.told(rank)
+	}
+	for rank := range n.roster.come {
+		n.late.told(rank) // by the rank above it
 	}
 }

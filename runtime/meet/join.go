@@ -157,7 +157,7 @@ func (j *joiner) who() string {
 func (j *joiner) openDoor(conn net.Conn) error {
 	ln, _, err := listenForLater(j.ctx, j.n.cfg, cmp.Or(j.n.cfg.Bind, hostOf(conn.LocalAddr())))
 	if err != nil {
-		return &contact.FinalError{Err: err}
+		return j.fault(err)
 	}
 	opened := make(chan struct{})
 	if !j.n.post(func() error { j.n.openDoor(ln); close(opened); return nil }) {
@@ -218,10 +218,15 @@ func (j *joiner) listen(conn net.Conn) (addr string, err error) {
 	if j.data == nil {
 		j.bind = bind
 		if j.data, _, err = listenForLater(j.ctx, j.n.cfg, bind); err != nil {
-			return "", &contact.FinalError{Err: err}
+			return "", j.fault(err)
 		}
 	}
 	return publicAddr(j.data)
+}
+
+// fault returns err as the reason why this rank cannot take part.
+func (j *joiner) fault(err error) error {
+	return &contact.FinalError{Err: &faultError{j.n.cfg.Rank, err}}
 }
 
 // hello returns this rank's hello. When it asks for a door, the hello does not contain its blob.

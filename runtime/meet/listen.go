@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
@@ -20,7 +21,7 @@ import (
 const spareStrangers = 64
 
 // helloLimit is the greatest length of a hello after its opening, before it is sealed.
-const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 2*(2+contact.MaxText) + 2 + MaxBlob
+const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 3*(2+contact.MaxText) + 2 + MaxBlob
 
 // listenAtDoor opens the door at addr, or takes the listener of the configuration.
 func listenAtDoor(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
@@ -59,11 +60,15 @@ func (n *node) openDoor(ln net.Listener) {
 func (n *node) accept(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
-		if err != nil {
-			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) { // closeDoor sets a deadline
-				n.post(func() error { return fmt.Errorf("accept the other ranks: %w", err) })
-			}
+		switch {
+		case errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded): // closeDoor sets a deadline
 			return
+		case err != nil:
+			n.post(func() error { return &faultError{n.cfg.Rank, fmt.Errorf("accept the other ranks: %w", err)} })
+			if clock.Sleep(n.hellosOver, n.cfg.Clock, contact.FirstPause) != nil {
+				return
+			}
+			continue // ranks that are still to come hear the reason when some have hung up
 		}
 		contact.WatchOver(conn)
 		n.strangers.Enter(conn)
@@ -151,6 +156,7 @@ func (n *node) serve(g *guest) {
 	a := &arrival{link: l, hello: g.hello, counts: make(chan struct{})}
 	if !n.post(func() error { return n.arrive(a) }) {
 		l.finish(contact.AppendStatus(nil, cmp.Or(n.why, errTooLate.Error())), contact.FarewellTime)
+		n.late.told(g.hello.rank)
 	}
 	select {
 	case <-a.counts:

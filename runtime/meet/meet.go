@@ -16,10 +16,16 @@ func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 		defer cfg.Listener.Close()
 	}
 	if err := cfg.fill(); err != nil {
+		if cfg.Fault != nil {
+			err = cfg.Fault
+		}
 		return nil, nil, err
 	}
 	switch {
 	case cfg.Size == 1:
+		if cfg.Fault != nil {
+			return nil, nil, cfg.Fault
+		}
 		m, err := meetAlone(&cfg)
 		return m, nil, err
 	case cfg.Rank == 0:
@@ -54,16 +60,19 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 		return nil, nil, err
 	}
 	door, err := listenAtDoor(ctx, cfg, cfg.Coordinator)
+	if err != nil && cfg.Fault != nil {
+		err = cfg.Fault // nobody can hear it
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	data, addr, err := listenForLater(ctx, cfg, cmp.Or(cfg.Bind, hostOf(door.Addr())))
-	if err != nil {
-		door.Close()
-		return nil, nil, err
+	if err != nil && cfg.Fault == nil {
+		cfg.Fault = err
 	}
 	n.roster.add(entry{0, addr, cfg.Blob})
 	n.openDoor(door)
+	n.later = func() net.Listener { return data }
 	m, err := n.prepareAll(ctx, nil)
 	return finish(cfg, m, data, err)
 }
@@ -73,15 +82,22 @@ func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	n := newNode(cfg)
 	if cfg.Doors != nil && hasChildren(cfg.Rank, cfg.Size) {
 		door, err := listenAtDoor(ctx, cfg, cfg.Doors(cfg.Rank))
-		if err != nil {
-			return nil, nil, err
+		switch {
+		case err == nil:
+			n.openDoor(door)
+		case cfg.Fault == nil:
+			cfg.Fault = err
 		}
-		n.openDoor(door)
 	}
 	joining, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	j := &joiner{n: n, ctx: joining}
-	n.wg.Go(j.joinParent)
+	n.later = func() net.Listener { return j.data }
+	if cfg.Fault != nil {
+		n.outcome = &joined{cfg.Fault} // this rank only tells the fault
+	} else {
+		n.wg.Go(j.joinParent)
+	}
 	m, err := n.prepareAll(ctx, giveUp)
 	return finish(cfg, m, j.data, err)
 }

@@ -13,7 +13,7 @@ import (
 // The messages between a parent and its child in the tree (tree.go) have big-endian integers; a u16
 // length precedes text and blobs:
 //
-//	child   hello    opening, rank u32, size u32, job, transport, door, address, blob
+//	child   hello    opening, rank u32, size u32, job, transport, door, address, blob, fault
 //	child   reports  kind u8 and its content, below
 //	parent  table    status, communicator id [16], seed [32], address and blob of every rank
 //	parent  go       status
@@ -62,6 +62,7 @@ type hello struct {
 	door       string // where it waits for its children, as addr; empty if it has none
 	addr       string // host:port; empty host: the parent fills it in
 	blob       []byte
+	fault      string // why this rank cannot take part, or empty
 }
 
 // appendHello appends what follows the opening.
@@ -70,7 +71,7 @@ func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
 	b = contact.AppendBytes(contact.AppendBytes(b, h.job), h.transport)
 	b = contact.AppendBytes(b, h.door)
-	return contact.AppendBytes(contact.AppendBytes(b, h.addr), h.blob)
+	return contact.AppendStatus(contact.AppendBytes(contact.AppendBytes(b, h.addr), h.blob), h.fault)
 }
 
 // readHello reads what follows the opening.
@@ -86,6 +87,7 @@ func readHello(r io.Reader) (*hello, error) {
 	h := &hello{rank: int(rank), size: int(size)}
 	job, err := contact.ReadBytes(r, MaxJob)
 	var transport, door, addr []byte
+	var fault string
 	if err == nil {
 		transport, err = contact.ReadBytes(r, MaxTransport)
 	}
@@ -98,10 +100,13 @@ func readHello(r io.Reader) (*hello, error) {
 	if err == nil {
 		h.blob, err = contact.ReadBytes(r, MaxBlob)
 	}
+	if err == nil {
+		fault, err = contact.ReadStatus(r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
 	}
-	h.job, h.transport, h.door, h.addr = string(job), string(transport), string(door), string(addr)
+	h.job, h.transport, h.door, h.addr, h.fault = string(job), string(transport), string(door), string(addr), fault
 	return h, nil
 }
 

@@ -2,6 +2,7 @@ package meet
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 // graceTime is how long a rank stays after its meeting has failed, to tell late ranks the reason.
 const graceTime = 200 * time.Millisecond
+
+// faultTime is how long a rank tries to tell the others why it, or another one, cannot take part.
+const faultTime = 2 * time.Second
 
 // node is a rank in the tree while ranks meet: the host of its children (host.go), and the guest of
 // its parent (join.go). It belongs to the goroutine inside run, to which other goroutines post
@@ -33,6 +37,10 @@ type node struct {
 	outcome *joined       // what has come of joining the parent
 
 	trouble notice.Trouble // how far joining the parent is, or its problem
+
+	later func() net.Listener // where this rank accepts connections when all have met
+
+	late latecomers // ranks that hear the reason after the meeting has failed
 
 	door       net.Listener // where guests come in; nil: there is none
 	strangers  contact.Strangers
@@ -92,13 +100,13 @@ func (n *node) prepareAll(ctx context.Context, giveUp context.CancelCauseFunc) (
 	err := n.meet(ctx)
 	stop()
 	if err != nil {
-		err = n.explain(err, giveUp)
+		err = n.explain(ctx, err, giveUp)
 	}
 	n.why = n.reasonForAll(err)
 	close(n.closed)
 	n.dismiss()
 	if err != nil && n.door != nil {
-		n.cfg.Clock.AfterFunc(graceTime, n.endHellos)
+		n.cfg.Clock.AfterFunc(graceTime, n.graceOver(err))
 		<-n.hellosOver.Done()
 	} else if n.cfg.Share == nil {
 		n.strangers.Close()
@@ -112,6 +120,9 @@ func (n *node) prepareAll(ctx context.Context, giveUp context.CancelCauseFunc) (
 		for _, e := range early {
 			e.Conn.Close()
 		}
+		if own := new(faultError); errors.As(err, &own) && own.rank == n.cfg.Rank {
+			return nil, own.err
+		}
 		return nil, err
 	}
 	n.table.Early = early
@@ -121,14 +132,18 @@ func (n *node) prepareAll(ctx context.Context, giveUp context.CancelCauseFunc) (
 
 // meet is the course of a successful meeting.
 func (n *node) meet(ctx context.Context) error {
+	if n.cfg.Fault != nil {
+		return &faultError{n.cfg.Rank, n.cfg.Fault}
+	}
 	if err := n.until(ctx, func() bool { return n.table != nil }); err != nil {
 		return err
 	}
 	if err := n.handOut(); err != nil {
 		return err
 	}
+	n.table.Listener = n.later() // it is open: the rank's address is in the table
 	if err := prepare(n.cfg, n.table); err != nil {
-		return &unpreparedError{err}
+		return &faultError{n.cfg.Rank, err}
 	}
 	if err := n.until(ctx, func() bool { return len(n.unprepared()) == 0 }); err != nil || n.cfg.Rank == 0 {
 		return err

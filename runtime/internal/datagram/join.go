@@ -37,6 +37,10 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	t, own, err := open(cfg)
 	if err != nil {
+		if t != nil {
+			t.release()
+		}
+		stream.Tell(ctx, cfg.TCP, fmt.Errorf("mcast: %w", err))
 		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
 	t.heard = cfg.Heard

@@ -60,6 +60,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	t, own, err := begin(cfg)
 	if err != nil {
+		stream.Tell(ctx, stream.Config{Options: cfg.Options, Transport: "verbs"}, fmt.Errorf("verbs: %w", err))
 		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
 	}
 	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Transport: "verbs", Blob: own.encode(), Prepare: t.prepare})

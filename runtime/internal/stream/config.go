@@ -56,6 +56,8 @@ type Config struct {
 	Blob      []byte
 	Prepare   func(*meet.Meeting) error
 	Sparse    bool // most puts are signals
+
+	fault error // why this rank cannot take part; see Tell
 }
 
 // Join lets the ranks meet and returns the transport.
@@ -65,6 +67,13 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 		return nil, fmt.Errorf("tcp: join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
 	}
 	return t, nil
+}
+
+// Tell says to the other ranks that this one cannot take part because of fault, so that they do not
+// wait for it. It takes at most a few seconds. Like Join, it closes a listener that is not shared.
+func Tell(ctx context.Context, cfg Config, fault error) {
+	cfg.fault = fault
+	_, _ = join(ctx, &cfg) // it returns fault
 }
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
@@ -88,36 +97,47 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.DialTimeout < 0 {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
+	var t *Transport
+	prepare := func(m *meet.Meeting) (err error) {
+		if t, err = prepare(cfg, m); err == nil && cfg.Prepare != nil {
+			err = cfg.Prepare(m)
+		}
+		return err
+	}
 	m, l, err := meet.Meet(ctx, meet.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
-		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart,
-		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
+		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart, Fault: cfg.fault,
+		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
 	})
+	if err != nil {
+		if t != nil {
+			t.release()
+		}
+		return nil, err
+	}
+	if l != nil && !cfg.Share {
+		l.Close() // the transport has a descriptor of its own
+	}
+	t.stats.Rejected = m.Refused
+	for _, e := range m.Early {
+		t.listener.admit(&e)
+	}
+	return t, nil
+}
+
+// prepare makes the transport when all ranks have arrived. An error fails the meeting at every rank.
+func prepare(cfg *Config, m *meet.Meeting) (*Transport, error) {
+	fd, err := listenFD(m.Listener)
 	if err != nil {
 		return nil, err
 	}
-	fd, err := listenFD(l, cfg.Share)
-	var t *Transport
-	if err == nil {
-		t, err = newTransport(cfg, m, fd)
-	}
-	for _, e := range m.Early {
-		if err != nil {
-			e.Conn.Close()
-			continue
-		}
-		t.listener.admit(&e)
-	}
-	return t, err
+	return newTransport(cfg, m, fd)
 }
 
-// listenFD takes a listener's descriptor out of it, or returns -1 if there is none.
-func listenFD(l net.Listener, shared bool) (int, error) {
+// listenFD returns a descriptor of a listener, or -1 if there is none.
+func listenFD(l net.Listener) (int, error) {
 	if l == nil {
 		return -1, nil
-	}
-	if !shared {
-		defer l.Close()
 	}
 	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no other listeners
 	if err != nil {

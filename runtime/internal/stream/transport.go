@@ -52,7 +52,6 @@ func newTransport(cfg *Config, m *meet.Meeting, listenFD int) (*Transport, error
 		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
-	t.stats.Rejected = m.Refused
 	t.listener = acceptor{t: t, fd: listenFD, token: -1, others: cfg.Guests}
 	t.host = hostsOf(m.Addrs)
 	for rank := range t.peers {

@@ -1,0 +1,154 @@
+package meet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/internal/heavy"
+)
+
+// A rank that cannot take part tells all others why, wherever it is in the tree, also those that
+// come a second later. The rank itself returns its error.
+func TestFaultIsToldToAll(t *testing.T) {
+	noPaper := errors.New("no paper")
+	for _, guilty := range heavy.Or([]int{0, 1, 20}, []int{0, 1, 2, 8, 9, 20}) {
+		both(t, 21, func(t *testing.T, h *hall) {
+			late := []int{3, 8, 19}
+			h.edit = func(c *Config) {
+				if c.Rank == guilty {
+					c.Fault = noPaper
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx, late...)
+			time.Sleep(time.Second)
+			for _, rank := range late {
+				h.come(ctx, rank, nil)
+			}
+			h.wg.Wait()
+			for rank, err := range h.errs {
+				if rank == guilty {
+					require.Equal(t, noPaper, err)
+					continue
+				}
+				require.ErrorContains(t, err, fmt.Sprintf("rank %d: no paper", guilty), "rank %d", rank)
+				require.Less(t, h.ends[rank], faultTime+time.Second, "rank %d", rank)
+			}
+		})
+	}
+}
+
+// A rank that has a fault and finds nobody does not wait for long.
+func TestFaultThatNobodyHears(t *testing.T) {
+	for _, guilty := range []int{0, 2} {
+		both(t, 3, func(t *testing.T, h *hall) {
+			h.come(t.Context(), guilty, func(c *Config) { c.Fault = errors.New("no paper") })
+			h.wg.Wait()
+			require.EqualError(t, h.errs[guilty], "no paper")
+			require.Less(t, h.ends[guilty], faultTime+time.Second)
+		})
+	}
+}
+
+// A rank that cannot listen tells it, too.
+func TestRankThatCannotListen(t *testing.T) {
+	for _, guilty := range []int{0, 2, 9} {
+		both(t, 12, func(t *testing.T, h *hall) {
+			h.edit = func(c *Config) {
+				if c.Rank == guilty {
+					c.Network = deaf{c.Network, guilty == 0}
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx)
+			h.wg.Wait()
+			for rank, err := range h.errs {
+				require.ErrorIs(t, h.errs[guilty], unix.EMFILE)
+				if rank != guilty {
+					require.ErrorContains(t, err, fmt.Sprintf("rank %d: accept connections: too many open files", guilty), "rank %d", rank)
+				}
+			}
+		})
+	}
+}
+
+// deaf is a network on which a rank cannot listen, or only at its door.
+type deaf struct {
+	Network
+	door bool
+}
+
+func (d deaf) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	if _, port, _ := net.SplitHostPort(addr); d.door && port != "0" {
+		return d.Network.Listen(ctx, addr)
+	}
+	return nil, unix.EMFILE
+}
+
+// If rank 0 runs out of descriptors while ranks come, the ranks that it could not let in hear that.
+func TestFullDoor(t *testing.T) {
+	both(t, 9, func(t *testing.T, h *hall) {
+		h.edit = func(c *Config) {
+			if c.Rank == 0 {
+				c.Network = crowded{c.Network}
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		h.all(ctx)
+		h.wg.Wait()
+		require.EqualError(t, h.errs[0], "accept the other ranks: too many open files")
+		for rank, err := range h.errs[1:] {
+			require.ErrorContains(t, err, "rank 0: accept the other ranks: too many open files", "rank %d", rank+1)
+		}
+	})
+}
+
+// crowded is the network of a process that may have three connections that it has accepted at its
+// door at a time.
+type crowded struct{ Network }
+
+func (c crowded) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	l, err := c.Network.Listen(ctx, addr)
+	return &crowdedDoor{Listener: l}, err
+}
+
+type crowdedDoor struct {
+	net.Listener
+	inside atomic.Int32
+}
+
+func (d *crowdedDoor) Accept() (net.Conn, error) {
+	if d.inside.Load() == 3 {
+		return nil, unix.EMFILE
+	}
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	d.inside.Add(1)
+	return &counted{Conn: conn, inside: &d.inside}, nil
+}
+
+type counted struct {
+	net.Conn
+	inside *atomic.Int32
+	left   atomic.Bool
+}
+
+func (c *counted) Close() error {
+	if !c.left.Swap(true) {
+		c.inside.Add(-1)
+	}
+	return c.Conn.Close()
+}
