@@ -31,7 +31,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.gather(ctx, cfg.Clock)
+	if err = s.gather(ctx, cfg); err != nil && isOwn(err) {
+		s.leaveNote(cfg.Rank, err)
+	}
 	if cfg.File == nil && cfg.Rank == 0 {
 		err = errors.Join(err, os.Remove(cfg.path()))
 	}
@@ -44,13 +46,16 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 
 // enter maps the segment and claims this rank's place in it.
 func enter(ctx context.Context, cfg *Config) (segment, error) {
+	if err := linked(cfg); err != nil {
+		return segment{}, err
+	}
 	switch {
 	case cfg.File != nil:
-		s, err := occupy(cfg, cfg.File)
-		return s, err
+		return occupy(cfg, cfg.File)
 	case cfg.Rank == 0:
 		f, err := establish(cfg)
 		if err != nil {
+			tellByLink(cfg, err)
 			return segment{}, err
 		}
 		s, err := occupy(cfg, f)
@@ -69,6 +74,7 @@ var errOccupied = errors.New("another process has joined as this rank")
 func occupy(cfg *Config, f *os.File) (segment, error) {
 	s, err := attach(f, cfg.Size)
 	if err != nil {
+		tellIn(f, cfg.Rank, err)
 		return segment{}, err
 	}
 	ok, err := s.claim(cfg.Rank)
@@ -76,6 +82,7 @@ func occupy(cfg *Config, f *os.File) (segment, error) {
 		err = errOccupied
 	}
 	if err != nil {
+		tellIn(f, cfg.Rank, err)
 		return segment{}, errors.Join(err, s.unmap())
 	}
 	return s, nil
@@ -93,6 +100,10 @@ func seek(ctx context.Context, cfg *Config) (segment, error) {
 				return s, err
 			}
 		} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errEarlier) {
+			tellByLink(cfg, err)
+			return segment{}, err
+		}
+		if err := linked(cfg); err != nil {
 			return segment{}, err
 		}
 		if p.wait(ctx) != nil {
@@ -102,8 +113,8 @@ func seek(ctx context.Context, cfg *Config) (segment, error) {
 }
 
 // gather waits until all ranks have come.
-func (s segment) gather(ctx context.Context, c clock.Clock) error {
-	p := pause{clock: c}
+func (s segment) gather(ctx context.Context, cfg *Config) error {
+	p := pause{clock: cfg.Clock}
 	for rank, looks := 0, 0; rank < s.size; {
 		l := s.rank(rank)
 		if state := atomic.LoadUint32(&l.state); state == stateJoined || state == stateLeft {
@@ -116,6 +127,9 @@ func (s segment) gather(ctx context.Context, c clock.Clock) error {
 		if err := s.living(looks % s.size); err != nil {
 			return err
 		}
+		if err := linked(cfg); err != nil {
+			return err
+		}
 		looks++
 	}
 	return nil
@@ -125,9 +139,12 @@ func (s segment) gather(ctx context.Context, c clock.Clock) error {
 // system about all ranks: doing so each time and at every rank would keep hundreds of ranks from
 // ever joining.
 func (s segment) living(suspect int) error {
+	if err := s.note(); err != nil {
+		return err
+	}
 	for rank := range s.size {
 		if atomic.LoadUint32(&s.rank(rank).state) >= stateCrashed {
-			return fmt.Errorf("rank %d has given up", rank)
+			return &givenUpError{rank: rank}
 		}
 	}
 	l := s.rank(suspect)

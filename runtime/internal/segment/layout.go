@@ -31,7 +31,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 10
+	segmentVersion = 11
 )
 
 // rankLine is the state of a rank.

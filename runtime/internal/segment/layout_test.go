@@ -90,7 +90,7 @@ func TestDiedBeforeTheOthersCame(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: 1}
 	require.NoError(t, cmd.Wait())
-	err = s.gather(t.Context(), clock.System{})
+	err = s.gather(t.Context(), &Config{Options: Options{File: f, Clock: clock.System{}}})
 	require.ErrorIs(t, err, errDied)
 	require.ErrorContains(t, err, "rank 1: ")
 }
