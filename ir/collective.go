@@ -91,6 +91,15 @@ func (c *Collective) Broadcasts() bool {
 	return root.Count == 1 && other.Count == 0 && c.Wanted(2, 0, 0).Count == 1 && c.Wanted(2, 0, 1).Count == 1
 }
 
+// TakesCounts reports whether the blocks may have lengths of their own, as in MPI's v-forms. The
+// collective then has several blocks, and if it folds, each rank contributes to several.
+func (c *Collective) TakesCounts() bool {
+	if c.Inputs != nil {
+		return c.Inputs(2) > 1
+	}
+	return c.Blocks != nil && c.Blocks(2) > 1
+}
+
 // Blocks are the Count blocks First, First+Step, First+2·Step …. The zero value is empty.
 type Blocks struct {
 	First int // number of the first block

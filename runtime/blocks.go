@@ -194,9 +194,9 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		return 0, fmt.Errorf("the Fold needs a name, elements of at least 1 byte and a kernel: its name is %q, its elements have %d bytes, and its kernel is nil: %t", call.Fold.Name, call.Fold.Element, call.Fold.Kernel == nil)
 	case call.Fold != nil && call.Element != 0 && call.Element != call.Fold.Element:
 		return 0, fmt.Errorf("elements of %d bytes, but those of the Fold have %d", call.Element, call.Fold.Element)
-	case call.Fold != nil && call.Counted && row.Inputs(2) < 2:
+	case call.Fold != nil && call.Counted && !row.TakesCounts():
 		return 0, errors.New("it takes no counts: each rank contributes one block")
-	case call.Counted && (row.Blocks == nil || row.Blocks(2) < 2):
+	case call.Counted && !row.TakesCounts():
 		return 0, errors.New("it takes no counts: it does not move several blocks")
 	case row.Blocks == nil:
 		return 0, nil

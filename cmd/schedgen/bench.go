@@ -144,6 +144,9 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
 	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
+	if err := c.foldFlags.set(&j, c.Size != nil); err != nil {
+		return j, err
+	}
 	most := int64(min(maxMessage, math.MaxInt))
 	if row.Published {
 		most = maxPublished
@@ -161,9 +164,6 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
 		err = c.countsFlag.set(&j, c.Size, 0)
 	}
 	if err != nil {
-		return j, err
-	}
-	if err := c.foldFlags.set(&j, c.Size != nil); err != nil {
 		return j, err
 	}
 	if row.Blocks == nil {

@@ -54,7 +54,7 @@ func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if base.Counts != nil && spec.Relays() {
+		if base.Apart() && spec.Relays() {
 			return nil, relayed(base, name, p.Hosts > 0, p.Ranks)
 		}
 		if p.Chunks == 0 && c.picked.Chunk > 0 {

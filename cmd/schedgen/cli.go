@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -125,7 +126,7 @@ func verbBelow(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
-	if row, ok := ir.CollectiveNamed(args[0]); (ok && !row.Published) || args[0] == "rank" { // run rank is a process started by run
+	if _, ok := ir.CollectiveNamed(args[0]); ok || args[0] == "rank" { // run rank is a process started by run
 		return args[0]
 	}
 	return ""
@@ -183,6 +184,8 @@ func variable(name string) string {
 		return strings.Join(explainable(), ", ")
 	case "shells":
 		return strings.Join(complete.Shells(), ",")
+	case "counts":
+		return countsHelp(nil)
 	case "foldops":
 		return strings.Join(crew.FoldOps(), ", ")
 	case "foldtypes":
@@ -224,6 +227,21 @@ func fillIn(n *kong.Node, variable func(string) string) {
 	}
 }
 
+// hideRefused hides the flags that a verb refuses whatever their values are. The verb's error still
+// tells the reason.
+func hideRefused(n *kong.Node) {
+	if n.Target.CanAddr() {
+		if verb, ok := n.Target.Addr().Interface().(interface{ refused() []string }); ok {
+			for _, f := range n.Flags {
+				f.Hidden = f.Hidden || slices.Contains(verb.refused(), f.Name)
+			}
+		}
+	}
+	for _, child := range n.Children {
+		hideRefused(child)
+	}
+}
+
 // newParser returns the parser of the command line. It calls exit after a flag such as --help,
 // which does the whole work of the command.
 func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
@@ -239,6 +257,7 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 		kong.Exit(exit),
 		kong.PostBuild(func(k *kong.Kong) error {
 			fillIn(k.Model.Node, variable)
+			hideRefused(k.Model.Node)
 			return nil
 		}),
 	)

@@ -22,7 +22,17 @@ type paramFlags struct {
 
 // treeFlags are the parameters of algorithms that build trees of a given degree.
 type treeFlags struct {
+	degreeFlag
+	fanFlags
+}
+
+// degreeFlag is the degree of n-ary exchanges.
+type degreeFlag struct {
 	Degree *int `expert:"" placeholder:"N" help:"Degree n of an n-ary exchange; default of barriers P up to 16 ranks, 6 above; of allreduce/multiplying 3."`
+}
+
+// fanFlags are the degrees of the trees of a barrier.
+type fanFlags struct {
 	FanIn  *int `expert:"" placeholder:"N" help:"Fan-in of the gather tree of barrier/hsb and barrier/hsb-mcast; default P-1 up to 16 ranks, 6 above."`
 	FanOut *int `expert:"" placeholder:"N" help:"Fan-out of the release tree of barrier/hsb and barrier/hsb-mcast; default as for --fan-in."`
 }

@@ -23,11 +23,24 @@ func (f *foldFlags) set(j *crew.Job, given bool) error {
 	if err != nil {
 		return fmt.Errorf("--op and --type: %w", err)
 	}
+	if given {
+		return wholeElements(j, "--size", j.Size)
+	}
 	if rest := j.Size % int64(k.Element); rest != 0 {
-		if given {
-			return fmt.Errorf("--size=%v: elements of type %s have %s", byteSize(j.Size), f.Type, count(k.Element, "byte"))
-		}
 		j.Size += int64(k.Element) - rest
 	}
 	return nil
+}
+
+// wholeElements returns an error if the job folds and n bytes, the value of a flag, are not whole
+// elements.
+func wholeElements(j *crew.Job, flag string, n int64) error {
+	if j.Row().Inputs == nil {
+		return nil
+	}
+	k, err := j.Fold.Fold()
+	if err == nil && n%int64(k.Element) != 0 {
+		err = fmt.Errorf("%s=%v: elements of type %s have %s", flag, byteSize(n), j.Fold.Type, count(k.Element, "byte"))
+	}
+	return err
 }

@@ -39,7 +39,7 @@ Transports:
 
 %s
 Examples:
-`, withArticle(c.row.Name), c.kind.seat, transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
+`, withArticle(c.row.Name), c.kind.seat.fill(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
 	for _, e := range c.kind.examples["rank"] {
 		fmt.Fprintf(&b, "\n  schedgen rank %s %s", c.row.Name, e)
 	}
@@ -48,6 +48,9 @@ Examples:
 	}
 	return b.String()
 }
+
+// refused lists the flags of run that rank refuses.
+func (*rankCollectiveCmd) refused() []string { return []string{"netns"} }
 
 // Run takes part as one rank. Rank 0 proves the schedule, and prints the outcome.
 func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/crew"
 	"github.com/schedgen/schedgen/runtime"
@@ -24,6 +25,7 @@ import (
 // for these messages: a rank takes them when somebody opens its page.
 type book struct {
 	own    *crew.Position
+	comm   atomic.Pointer[runtime.Comm] // on which the ranks publish the addresses; nil before this one has
 	server *status.Server
 	at     string // the address of this rank's page, as others reach it
 
@@ -86,11 +88,12 @@ func reachable(addr net.Addr, coordinator string) (string, error) {
 	return net.JoinHostPort(host, fmt.Sprint(at.Port())), err
 }
 
-// joined publishes the address of this rank's page.
+// joined publishes the address of this rank's page on comm.
 func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
 	if b == nil {
 		return nil
 	}
+	b.comm.Store(comm)
 	text, err := json.Marshal(notice{b.at})
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
 func (b *book) read() map[int]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if comm := b.own.Communicator(); comm != nil {
+	if comm := b.comm.Load(); comm != nil {
 		for msg, ok, err := comm.TryNext(); ok && err == nil; msg, ok, err = comm.TryNext() {
 			var n notice
 			if err := json.Unmarshal(msg.Data, &n); err != nil {

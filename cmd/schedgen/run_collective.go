@@ -62,9 +62,10 @@ type dataFlags struct {
 	chunks struct {
 		Chunks *int `placeholder:"F" help:"Chunks that ${each} is cut into; default by its size."`
 	}
-	trees treeFlags
-	hosts hostsFlag
-	delay struct {
+	degree degreeFlag
+	fans   fanFlags
+	hosts  hostsFlag
+	delay  struct {
 		Delay     string         `expert:"" default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 		RootDelay *time.Duration `expert:"" placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
 	}
@@ -88,18 +89,24 @@ func newCollectiveCmd(row ir.Collective, k *kind) collectiveCmd {
 	add(!row.Published, &d.file)
 	add(k == &kinds.message, &d.message)
 	add(row.Blocks != nil, &d.size)
-	add(k == &kinds.blocks, &d.counts)
+	add(row.TakesCounts(), &d.counts)
 	add(row.Published, &d.messages)
 	add(!row.Published, &d.iterations)
 	add(hasMessage(&row) && row.Rooted && !row.Origin, &d.root)
 	add(hasMessage(&row) && row.Origin, &d.origin)
 	add(row.Inputs != nil, &d.fold)
-	add(hasMessage(&row), &d.chunks)
-	add(slices.ContainsFunc(schedule.AlgorithmsOf(row.Name), func(a schedule.Algorithm) bool { return takes(&a, "degree") }), &d.trees)
-	add(!row.Published, &d.hosts)
+	add(someTakes(row.Name, "chunks"), &d.chunks)
+	add(someTakes(row.Name, "degree"), &d.degree)
+	add(someTakes(row.Name, "fan-in"), &d.fans)
+	add(someTakes(row.Name, "hosts"), &d.hosts)
 	add(k == &kinds.message, &d.delay)
 	add(row.Blocks == nil, &d.idle)
 	return collectiveCmd{row: row, kind: k, data: d, Plugins: all}
+}
+
+// someTakes reports whether an algorithm of a collective has a parameter.
+func someTakes(collective, param string) bool {
+	return slices.ContainsFunc(schedule.AlgorithmsOf(collective), func(a schedule.Algorithm) bool { return takes(&a, param) })
 }
 
 // Help is the long help text.
@@ -109,12 +116,8 @@ func (c *collectiveCmd) Help() string {
 	if c.row.Inputs != nil {
 		b.WriteString("\nThe bytes are numbers of --type whose results are exact.\n")
 	}
-	if c.counted() {
-		fmt.Fprintf(&b, `
-With --counts each block has its own length, which may be 0, as in MPI's %sv. Each rank then
-knows only the lengths of the blocks that it holds or receives. So algorithms in which ranks pass on
-blocks of others cannot run, unless all ranks receive all blocks.
-`, c.row.Name)
+	if c.row.TakesCounts() {
+		b.WriteString(c.aboutCounts())
 	}
 	b.WriteString(`
 The default algorithm depends on the collective, the number of ranks, the size and the transport.
@@ -138,8 +141,8 @@ sets the number of ranks and chunks, and the root.
 		if c.row.Rooted {
 			b.WriteString(" --" + c.row.RootWord() + " 3")
 		}
-		if c.counted() {
-			fmt.Fprintf(&b, "\n  schedgen run %s -p 5 --counts 10KB,0,5B,1,10KB", c.row.Name)
+		if c.row.TakesCounts() {
+			fmt.Fprintf(&b, "\n  schedgen run %s -p 5 --counts %s", c.row.Name, c.someCounts())
 		}
 		if c.row.Inputs != nil {
 			fmt.Fprintf(&b, "\n  schedgen run %s -p 5 --size 10KB --op max --type int32", c.row.Name)
@@ -148,9 +151,32 @@ sets the number of ranks and chunks, and the root.
 	return b.String()
 }
 
-// counted reports whether the blocks of the collective may have their own lengths.
-func (c *collectiveCmd) counted() bool {
-	return hasMessage(&c.row) && c.row.Blocks(2) > 1 && c.row.Inputs == nil
+// aboutCounts is the part of the help about --counts.
+func (c *collectiveCmd) aboutCounts() string {
+	if c.row.Inputs != nil {
+		return fmt.Sprintf("\nWith --counts each block has its own length, which may be 0, as in MPI's %s.\n", mpiCounted(&c.row))
+	}
+	return fmt.Sprintf(`
+With --counts each block has its own length, which may be 0, as in MPI's %s. Each rank then
+knows only the lengths of the blocks that it holds or receives. So algorithms in which ranks pass on
+blocks of others cannot run, unless all ranks receive all blocks.
+`, mpiCounted(&c.row))
+}
+
+// mpiCounted returns MPI's name of the collective with counts. MPI's reduce_scatter always has them.
+func mpiCounted(row *ir.Collective) string {
+	if row.Inputs != nil {
+		return strings.ReplaceAll(row.Name, "-", "_")
+	}
+	return row.Name + "v"
+}
+
+// someCounts is an example of --counts. Blocks that are folded consist of elements.
+func (c *collectiveCmd) someCounts() string {
+	if c.row.Inputs != nil {
+		return "10KB,0,8B,16,10KB"
+	}
+	return "10KB,0,5B,1,10KB"
 }
 
 // Run starts ranks that run the collective.
@@ -167,7 +193,7 @@ func (c *collectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 // params returns the flags for parameters of algorithms.
 func (c *collectiveCmd) params() paramFlags {
 	d := c.data
-	return paramFlags{Root: d.root.Root, Origin: d.origin.Origin, Chunks: d.chunks.Chunks, treeFlags: d.trees, hostsFlag: d.hosts}
+	return paramFlags{Root: d.root.Root, Origin: d.origin.Origin, Chunks: d.chunks.Chunks, treeFlags: treeFlags{d.degree, d.fans}, hostsFlag: d.hosts}
 }
 
 // dropIdle prints which flags have no effect.
@@ -349,7 +375,7 @@ func (c *collectiveCmd) casts() bool {
 // It returns nil if a schedule from a file, which it checks, runs in place of an algorithm.
 func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 	if c.file != nil {
-		if s.Job.Counts != nil && c.file.Relays(func(rank int) ir.Program { return c.file.Programs[rank] }) {
+		if s.Job.Apart() && c.file.Relays(func(rank int) ir.Program { return c.file.Programs[rank] }) {
 			return nil, relayed(&s.Job, c.data.file.File, false, c.file.Ranks)
 		}
 		chunks := c.file.BlockChunks()
@@ -361,7 +387,7 @@ func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 	}
 	if !c.row.Published {
 		spec, err := c.spec(s, p)
-		if err == nil && s.Job.Counts != nil && spec.Relays() {
+		if err == nil && s.Job.Apart() && spec.Relays() {
 			err = relayed(&s.Job, c.Algorithm, spec.Params().Hosts > 0, p.Ranks)
 		}
 		return []*schedule.Spec{spec}, err
@@ -476,9 +502,6 @@ func runVerbs(only string) kong.Plugins {
 // collective.
 func rankVerbs(only string) kong.Plugins {
 	return collectiveVerbs(only, func(row ir.Collective, k *kind) (any, template) {
-		if k.rank == "" {
-			return nil, ""
-		}
 		return &rankCollectiveCmd{collectiveCmd: newCollectiveCmd(row, k)}, k.rank
 	})
 }
@@ -494,15 +517,12 @@ func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, h
 			continue
 		}
 		cmd, help := command(row, k)
-		if cmd == nil {
-			continue
-		}
 		v := reflect.ValueOf(cmd).Elem()
 		cmds = append(cmds, v)
 		fields = append(fields, reflect.StructField{
 			Name: "Verb" + strconv.Itoa(i), Type: v.Type(),
-			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q set:%q set:%q set:%q`, row.Name, help.fill(row.Name),
-				"size="+k.sizeHelp(), "each="+k.each, "iterations="+k.repeats.fill(row.Name))),
+			Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q set:%q set:%q set:%q set:%q`, row.Name, help.fill(row.Name),
+				"size="+k.sizeHelp(), "counts="+countsHelp(&row), "each="+k.each, "iterations="+k.repeats.fill(row.Name))),
 		})
 	}
 	all := reflect.New(reflect.StructOf(fields))

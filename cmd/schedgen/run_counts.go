@@ -15,7 +15,19 @@ import (
 
 // countsFlag is the flag that gives each block its own length, as MPI_Gatherv does.
 type countsFlag struct {
-	Counts byteCounts `placeholder:"N,…" help:"Bytes of each block, such as 10KB,0,5B, in place of --size. For an alltoall, give a length for each receiving rank, or for all P² blocks."`
+	Counts byteCounts `placeholder:"N,…" help:"${counts}"`
+}
+
+// countsHelp is the help of --counts for a collective, or for all that take it if row is nil.
+func countsHelp(row *ir.Collective) string {
+	text := "Bytes of each block, such as 10KB,0,8B, in place of --size."
+	switch {
+	case row == nil:
+		text += " For an alltoall, give a length for each receiving rank, or for all P² blocks."
+	case row.Blocks != nil && row.Blocks(3) > 3:
+		text += " Give a length for each receiving rank, or for all P² blocks."
+	}
+	return text
 }
 
 // byteCounts are lengths in bytes. It is nil if the flag is not given.
@@ -41,8 +53,8 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 	switch {
 	case f.Counts == nil:
 		return nil
-	case row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil:
-		return fmt.Errorf("--counts: %s does not move several blocks unchanged", withArticle(row.Name))
+	case !row.TakesCounts():
+		return fmt.Errorf("--counts: %s does not move several blocks", withArticle(row.Name))
 	case size != nil:
 		return errors.New("--counts and --size: give only one of them")
 	}
@@ -53,6 +65,11 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 			needs += fmt.Sprintf(": give %d lengths, one for each receiving rank, or %d", ranks, blocks)
 		}
 		return fmt.Errorf("--counts: there are %s, but %s among %s %s", count(n, "length"), withArticle(row.Name), count(ranks, "rank"), needs)
+	}
+	for _, n := range f.Counts {
+		if err := wholeElements(j, "--counts", n); err != nil {
+			return err
+		}
 	}
 	j.Counts, j.Size = f.Counts, slices.Max(f.Counts)
 	return nil
@@ -114,7 +131,7 @@ func mostBytes(j *crew.Job, ranks, root int) (most int64, err error) {
 // does: the longest length, or a long one if not all ranks know all lengths.
 func chosenFor(j *crew.Job, ranks int) int64 {
 	const long = 1 << 20
-	if j.Counts != nil && !j.Row().Everywhere(ranks, 0) {
+	if j.Apart() && !j.Row().Everywhere(ranks, 0) {
 		return long
 	}
 	return j.Size
@@ -135,12 +152,13 @@ func relayed(j *crew.Job, name string, hosts bool, ranks int) error {
 	return err
 }
 
-// direct returns the algorithms that can serve the job's blocks. If the blocks have their own
-// lengths, these are the algorithms that bring no rank a block which it neither holds nor wants.
+// direct returns the algorithms that can serve the job's blocks. If ranks know only the lengths of
+// their own blocks, these are the algorithms that bring no rank a block which it neither holds nor
+// wants.
 func direct(j *crew.Job, algorithms []string, ranks int) []string {
 	return slices.DeleteFunc(algorithms, func(name string) bool {
 		spec, err := schedule.New(name, schedule.Params{Ranks: ranks})
-		return j.Counts != nil && err == nil && spec.Relays()
+		return j.Apart() && err == nil && spec.Relays()
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 // with its article, and {sum} for the SHA-256 of the message.
 type kind struct {
 	run  template // help of run, one line
-	rank template // help of rank, one line; "" if ranks that are started one by one cannot run it
+	rank template // help of rank, one line
 
 	about    template            // help of run: what is done, and what is checked
 	seat     template            // help of rank: the same
@@ -100,31 +100,44 @@ ranks together receive, divided by the median time of the slowest rank.
 		operations: []timedOp{{help: "{a name} with blocks of --size"}},
 	},
 
-	// No bytes, and no rank leaves before all have entered. Ranks that are started one by one share
-	// no memory for the counters that detect a rank which leaves too soon.
+	// No bytes, and no rank leaves before all have entered.
 	synchronizing: kind{
-		run: "Run {name}s and check that no rank leaves one too soon.",
+		run:  "Run {name}s and check that no rank leaves one too soon.",
+		rank: "Take part in {name}s as one rank.",
 		about: `Proves the schedule, starts a local process for each rank, and runs many {name}s. Each rank
 increments its counter, in shared memory, before it enters {a name}, and compares the counters of
 all ranks after it has left the {name}. The exit code is 1 if a rank left a {name} before all had
 entered it.
 `,
-		examples: map[string][]string{"run": {"-p 8 --algorithm hsb --fan-in 3 --fan-out 3", "-p 8 --algorithm hsb-mcast --loss 0.01"}},
-		repeats:  "Number of {name}s; default 1000", iterations: 1000,
+		seat: `After the timed {name}s each rank in turn enters one late. The others tell it when they have left that
+{name}, which must be after it has entered.
+`,
+		examples: map[string][]string{
+			"run":    {"-p 8 --algorithm hsb --fan-in 3 --fan-out 3", "-p 8 --algorithm hsb-mcast --loss 0.01"},
+			"rank":   {"-p 15 --rank 3 --coordinator 10.77.0.1:7777"},
+			"mpirun": {"--transport tcp"},
+		},
+		repeats: "Number of {name}s; default 1000", iterations: 1000,
 		checked: "no rank left a {name} before the last had entered it", wrong: "no {name}",
 		operations: []timedOp{{help: "{a name}"}},
 	},
 
-	// Any rank publishes messages at any time, and the others receive them. Ranks that are started
-	// one by one publish the addresses of their pages by such messages.
+	// Any rank publishes messages at any time, and the others receive them.
 	published: kind{
-		run: "Publish messages at every rank and check what the others receive.",
+		run:  "Publish messages at every rank and check what the others receive.",
+		rank: "Publish messages as one rank and check those of the others.",
 		about: `Proves the schedules of all origins, and starts a local process for each rank. Each rank publishes
 its messages while it receives those of all others. Every message must arrive exactly once,
 unchanged and in the order of its origin; otherwise the exit code is 1.
 `,
-		examples: map[string][]string{"run": {"-p 8 --messages 1000 --size 1KiB"}},
-		block:    "message", size: 1 << 10,
+		seat: `Every message must arrive exactly once at every other rank, unchanged and in the order of its origin.
+`,
+		examples: map[string][]string{
+			"run":    {"-p 8 --messages 1000 --size 1KiB"},
+			"rank":   {"-p 15 --rank 3 --coordinator 10.77.0.1:7777 \\\n    --messages 1000 --size 1KiB"},
+			"mpirun": {"--transport tcp --size 1KiB"},
+		},
+		block: "message", size: 1 << 10,
 		checked: "every message came exactly once, unchanged and in its origin's order", wrong: "wrong messages",
 		operations: []timedOp{
 			{help: "a rootless message that rank 0 publishes and every other rank takes; rank 0 does not wait for the others"},

@@ -55,6 +55,18 @@ func (b *buffers) sent(i int) []byte { return b.src[b.fromIn[i]:][:b.in[i]] }
 // received returns block i of the blocks that the rank wants.
 func (b *buffers) received(i int) []byte { return b.dst[b.fromOut[i]:][:b.out[i]] }
 
+// elements returns lengths in bytes as numbers of elements.
+func (b *buffers) elements(lengths []int) (counts []int) {
+	size := 1
+	if b.fold != nil {
+		size = b.fold.Element
+	}
+	for _, n := range lengths {
+		counts = append(counts, n/size)
+	}
+	return counts
+}
+
 // calls are the collectives for which the runtime has a method that programs call. The others are
 // called by their names.
 var calls = map[string]func(comm *runtime.Comm, b *buffers, root int) func(context.Context) error{
@@ -71,16 +83,9 @@ func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	if call := calls[collective]; call != nil {
 		return call(w.comm, b, root)
 	}
-	if b.fold != nil {
-		call := runtime.Call{Collective: collective, Root: root, Dst: b.dst, Src: b.src, Fold: b.fold}
-		return func(ctx context.Context) error { return w.comm.Do(ctx, call) }
-	}
+	call := runtime.Call{Collective: collective, Root: root, Dst: b.dst, Src: b.src, Fold: b.fold}
 	if b.counted {
-		call := runtime.Call{
-			Collective: collective, Root: root, Dst: b.dst, Src: b.src,
-			Counted: true, DstCounts: b.out, SrcCounts: b.in,
-		}
-		return func(ctx context.Context) error { return w.comm.Do(ctx, call) }
+		call.Counted, call.DstCounts, call.SrcCounts = true, b.elements(b.out), b.elements(b.in)
 	}
-	return func(ctx context.Context) error { return w.comm.Collective(ctx, collective, b.dst, b.src, root) }
+	return func(ctx context.Context) error { return w.comm.Do(ctx, call) }
 }

@@ -10,7 +10,7 @@ import (
 type trial interface {
 	prepare(iteration int)
 	check(wrong *Findings, iteration int)
-	end() error // after the last operation
+	end(ctx context.Context, wrong *Findings) error // after the last operation
 }
 
 // newTrial returns the trial for the job's collective.
@@ -18,6 +18,8 @@ func (w *worker) newTrial(b *buffers) (trial, error) {
 	switch row := w.job.Row(); {
 	case row.Broadcasts():
 		return newMessage(w.job, b.dst, w.res.Input)
+	case row.Blocks == nil && w.res.counters == nil:
+		return &lateness{comm: w.comm, call: w.performer(b)}, nil
 	case row.Blocks == nil:
 		return &entries{w.res.counters, w.job.Rank}, nil
 	}
@@ -68,7 +70,7 @@ func (w *worker) repeat(ctx context.Context, out *Outcome) error {
 	if err := meet(ctx); err != nil {
 		return err
 	}
-	return t.end()
+	return t.end(ctx, &out.Wrong)
 }
 
 // replies records at the root the time from its call until every rank has told that it has the

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -39,7 +40,7 @@ func (e *entries) check(wrong *Findings, iteration int) {
 	}
 }
 
-func (e *entries) end() error { return nil }
+func (e *entries) end(context.Context, *Findings) error { return nil }
 
 // counterFile creates an unnamed file for the counters of ranks that are processes.
 func counterFile(ranks int) (*os.File, error) {

@@ -71,6 +71,10 @@ func (j *Job) Length(block int) int64 {
 	return j.Counts[block%len(j.Counts)]
 }
 
+// Apart reports whether a rank may know only the lengths of blocks that it holds or wants. If the
+// collective folds, every rank contributes to all blocks and knows all lengths.
+func (j *Job) Apart() bool { return j.Counts != nil && j.Row().Inputs == nil }
+
 // replying tells whether the root of a broadcast also times the replies of the others.
 type replying struct {
 	Replies bool // time until all ranks have told that they have the message

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -56,7 +57,7 @@ func hexSum(b []byte) string {
 }
 
 // end writes the copy of this rank to the file of --output.
-func (m *message) end() error {
+func (m *message) end(context.Context, *Findings) error {
 	if m.job.Output == "" {
 		return nil
 	}

@@ -2,6 +2,7 @@ package crew
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 )
 
@@ -70,7 +71,7 @@ func (p *pattern) check(wrong *Findings, iteration int) {
 	}
 }
 
-func (p *pattern) end() error { return nil }
+func (p *pattern) end(context.Context, *Findings) error { return nil }
 
 // contribution returns the block with the given number of a rank's source buffer in an iteration.
 // Blocks that a rank holds, and does not contribute, do not depend on the rank.

@@ -19,9 +19,6 @@ type Position struct {
 // NewPosition returns the position of a rank that has not joined yet.
 func NewPosition(rank int) *Position { return &Position{rank: rank, start: time.Now()} }
 
-// Communicator returns the rank's communicator, or nil before the rank has joined.
-func (p *Position) Communicator() *runtime.Comm { return p.comm.Load() }
-
 // Report returns the current status of the rank.
 func (p *Position) Report() status.Report {
 	if comm := p.comm.Load(); comm != nil {

@@ -18,7 +18,8 @@ type account struct {
 }
 
 // TakePart does the job of one rank, while the others do theirs, and returns at rank 0 the results
-// of all ranks. It returns nil at the others. joined is called once the ranks are connected.
+// of all ranks. It returns nil at the others. joined is called once the ranks are connected, with a
+// communicator on which the job publishes nothing.
 // progress, if not nil, is told the steps of this rank. The error is an [*Error].
 func TakePart(ctx context.Context, j *Job, res Resources, joined func(context.Context, *runtime.Comm) error, progress func(steps int)) (*Tally, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &timeError{fmt.Sprintf("not finished after --timeout=%v", j.Timeout)})
@@ -58,7 +59,14 @@ func (w *worker) account(ctx context.Context, mine *account, joined func(context
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.leave()) }()
-	if err := joined(ctx, w.comm); err != nil {
+	pages := w.comm
+	if w.job.Row().Published { // the work publishes messages of its own
+		if pages, err = w.comm.Dup(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, pages.Close()) }()
+	}
+	if err := joined(ctx, pages); err != nil {
 		return nil, err
 	}
 	mine.Outcome = new(Outcome)

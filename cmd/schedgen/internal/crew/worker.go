@@ -170,13 +170,17 @@ func (j *Job) config() (runtime.Config, error) {
 	}
 	setAlgorithm(&cfg, j.Collective, runtime.Algorithm{Name: j.Algorithm, Params: j.Params})
 	if j.Row().Published {
-		cfg.MaxMessage = max(int(j.Size), 1)
+		cfg.MaxMessage = max(int(j.Size), leastMessage)
 	}
 	if j.Task == TaskBench && j.Operation.Replied {
 		setAlgorithm(&cfg, schedule.Barrier, runtime.Algorithm{Name: ReplyBarrier})
 	}
 	return cfg, nil
 }
+
+// leastMessage is the longest rootless message of a job about itself, such as the address of a page,
+// in bytes.
+const leastMessage = 1 << 10
 
 // batch collects latencies, so that reporting them does not disturb every iteration.
 type batch struct {
