@@ -19,11 +19,14 @@ import (
 // inNetwork is a variable that says that the test runs in its own namespace.
 const inNetwork = "SCHEDGEN_TEST_NETWORK"
 
-// bridge makes the network of the hosts. It drops multicasts, like a switch that filters them.
+// bridge makes the network of the hosts.
 const bridge = `ip link set lo up
 ip link add br0 type bridge stp_state 0 mcast_snooping 0
 ip link set br0 up
-nft add table bridge filter
+`
+
+// dropMulticasts makes the bridge drop multicasts, like a switch that filters them.
+const dropMulticasts = `nft add table bridge filter
 nft add chain bridge filter forward { type filter hook forward priority 0 \; }
 nft add rule bridge filter forward ip daddr 224.0.0.0/4 drop
 `
@@ -43,7 +46,7 @@ func TestCastNetwork(t *testing.T) {
 		inNamespace(t)
 		return
 	}
-	shell(t, bridge)
+	shell(t, bridge+dropMulticasts)
 	text := strings.Repeat("all of it\n", 200_000)
 	for name, c := range map[string]struct{ wall, why string }{
 		"filtered": {"", "no multicast from 10.77.0.1:"},
@@ -106,6 +109,7 @@ func testSlowNetwork(t *testing.T) {
 	require.Contains(t, said, "to 3 of 3 receivers by chain")
 }
 
+// inNamespace runs the test again in a network namespace of its own.
 func inNamespace(t *testing.T) {
 	heavy.Needs(t, heavy.Namespaces)
 	for _, tool := range []string{"ip", "tc", "nft", "bash"} {
@@ -117,7 +121,7 @@ func inNamespace(t *testing.T) {
 		t.Skip("only root builds networks here")
 	}
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestCastNetwork$", "-test.timeout=120s", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.timeout=120s", "-test.v")
 	cmd.Env = append(os.Environ(), inNetwork+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	out, err := cmd.CombinedOutput()

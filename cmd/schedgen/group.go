@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -32,6 +33,7 @@ type groupFlags struct {
 	Members   int           `default:"1" placeholder:"N" help:"Begin when the group has N members; default 1."`
 	Every     time.Duration `default:"1s" placeholder:"TIME" help:"Time from one message or broadcast to the next; default 1s; 0: no pause."`
 	Transport string        `default:"hybrid" enum:"hybrid,tcp" placeholder:"NAME" help:"tcp, or hybrid: shared memory within a host and TCP between hosts; default hybrid."`
+	Interface string        `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts between hosts; default none: do not multicast. Give it to all members or to none."`
 	rulesFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object a line."`
@@ -74,6 +76,8 @@ func (f *groupFlags) check() error {
 		return fmt.Errorf("--members=%d: must be in 1..%d", f.Members, membership.MaxMembers)
 	case f.Every < 0:
 		return fmt.Errorf("--every=%v: must not be negative", f.Every)
+	case f.Interface != "" && f.Transport == overTCP:
+		return errors.New("--interface: transport tcp does not multicast")
 	case f.Silence != nil && *f.Silence < time.Second:
 		return fmt.Errorf("--silence=%v: must be at least 1s", *f.Silence)
 	}
@@ -104,8 +108,12 @@ func (f *groupFlags) label() (string, error) {
 
 // join makes this process a member. Groups of different verbs are different groups, because all
 // members of a group make the same calls.
-func (f *groupFlags) join(ctx context.Context, verb string, l crew.Link, std stdio) (*member, error) {
+func (f *groupFlags) join(ctx context.Context, verb string, std stdio) (*member, error) {
+	l := crew.Link{Transport: f.Transport}
 	err := f.check()
+	if err == nil && f.Interface != "" {
+		l.Interface, err = interfaceName(f.Interface)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +121,7 @@ func (f *groupFlags) join(ctx context.Context, verb string, l crew.Link, std std
 	if err != nil {
 		return nil, err
 	}
-	l.Transport, l.Key, l.Encrypt = f.Transport, key.Key, key.Encrypt
+	l.Key, l.Encrypt = key.Key, key.Encrypt
 	cfg := group.Config{Name: f.Name + "." + verb}
 	if cfg.Comm.Rules, err = f.rules(std.Getenv); err != nil {
 		return nil, err

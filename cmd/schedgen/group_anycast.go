@@ -32,6 +32,8 @@ exit code is 1.
 
   schedgen group anycast prices \
     --manager embedded://127.0.0.1:7100,127.0.0.1:7101
+  schedgen group anycast prices --interface eth0 \
+    --manager embedded://10.77.0.1:7100,10.77.0.2:7100
   schedgen group anycast prices --manager etcd://127.0.0.1:2379 --label ann`
 }
 
@@ -46,7 +48,7 @@ func (c *groupAnycastCmd) Run(ctx context.Context, std stdio) error {
 	case c.Size > maxGroupMessage:
 		return fmt.Errorf("--size=%v: at most %v", c.Size, byteSize(maxGroupMessage))
 	}
-	m, err := c.join(ctx, "anycast", crew.Link{}, std)
+	m, err := c.join(ctx, "anycast", std)
 	if err != nil {
 		return err
 	}

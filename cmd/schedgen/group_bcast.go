@@ -19,7 +19,6 @@ import (
 type groupBcastCmd struct {
 	Iterations *int     `placeholder:"N" help:"Leave after N broadcasts; default: continue until interrupted."`
 	Size       byteSize `default:"64KiB" placeholder:"N" help:"Bytes of a broadcast of this member; default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Interface  string   `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default none: do not multicast."`
 	groupFlags
 }
 
@@ -47,15 +46,8 @@ func (c *groupBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 		return fmt.Errorf("--iterations=%d: must be at least 1", *c.Iterations)
 	case c.Size < numberBytes || c.Size > maxPublished:
 		return fmt.Errorf("--size=%v: must be %v to %v", c.Size, byteSize(numberBytes), byteSize(maxPublished))
-	case c.Interface != "" && c.Transport == overTCP:
-		return errors.New("--interface: transport tcp does not multicast")
 	}
-	if c.Interface != "" {
-		if c.Interface, err = interfaceName(c.Interface); err != nil {
-			return err
-		}
-	}
-	m, err := c.join(ctx, "bcast", crew.Link{Interface: c.Interface}, std)
+	m, err := c.join(ctx, "bcast", std)
 	if err != nil {
 		return err
 	}
