@@ -287,6 +287,8 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 	if at := parsed.Selected(); at == nil || !at.Tag.Has("computes") {
 		return parsed.Run(std)
 	}
+	std, stop := std.withWork()
+	defer stop()
 	_, err = await(ctx, func() (any, error) { return nil, parsed.Run(std) })
 	return err
 }

@@ -53,6 +53,7 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
+	std.work.does("counting " + c.Source)
 	count := func() (*costs, error) {
 		total, ranks, err := verify.CostByRank(s)
 		if err != nil {

@@ -109,11 +109,13 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
 	if err == nil && c.isCode() {
+		std.work.does("proving " + c.Source)
 		err = c.verifies(ctx, s, &o)
 	}
 	if err != nil {
 		return err
 	}
+	std.work.does("writing " + c.Source)
 	to := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
 	return c.writeOut(std, to)
 }

@@ -72,6 +72,7 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	machine := loggp.Params(c.LogGP)
 	machine.Near = (*loggp.Params)(c.Near)
 	e := &explanation{at: at, from: from, machine: machine, notes: notes}
+	std.work.does("comparing the algorithms of " + c.Collective)
 	_, err = await(ctx, func() (any, error) {
 		if err := e.decide(rules, c.Algorithm); err != nil {
 			return nil, err

@@ -97,7 +97,7 @@ func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	bar := newSpinner(std)
+	bar := newSpinner(std, "exploring")
 	o.Progress = func(r explore.Report) {
 		bar.describe(fmt.Sprintf("exploring: %d states, depth %d", r.States, r.Depth))
 	}

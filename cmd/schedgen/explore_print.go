@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/explore"
@@ -102,25 +99,4 @@ func exploredObject(h *ir.Header, calls int, r *explore.Report) exploredReport {
 		}
 	}
 	return o
-}
-
-// newSpinner returns a line of progress without a known end. It shows only on a terminal.
-func newSpinner(std stdio) progress {
-	if !isTerminal(std.Err) {
-		return progress{}
-	}
-	return progress{progressbar.NewOptions(-1,
-		progressbar.OptionSetWriter(std.Err),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetDescription("exploring"),
-	)}
-}
-
-// describe shows text and moves the spinner.
-func (p progress) describe(text string) {
-	if p.bar != nil {
-		p.bar.Describe(text)
-		_ = p.bar.Add(1)
-	}
 }

@@ -12,8 +12,10 @@ type progress struct{ bar *progressbar.ProgressBar }
 // newProgress returns a bar of total steps with the text doing. It shows only on a terminal.
 func newProgress(std stdio, total int, doing string, more ...progressbar.Option) progress {
 	if total < 2 || !isTerminal(std.Err) {
+		std.work.does(doing)
 		return progress{}
 	}
+	std.work.end()
 	return progress{progressbar.NewOptions(total, append([]progressbar.Option{
 		progressbar.OptionSetWriter(std.Err),
 		progressbar.OptionSetDescription(doing),
@@ -51,5 +53,27 @@ func (p progress) begin(doing string) {
 func (p progress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
+	}
+}
+
+// newSpinner returns a line of progress with the text doing and without a known end. It shows only on a terminal.
+func newSpinner(std stdio, doing string) progress {
+	if !isTerminal(std.Err) {
+		return progress{}
+	}
+	return progress{progressbar.NewOptions(-1,
+		progressbar.OptionSetWriter(std.Err),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0), // it changes with the text, so no goroutine is left
+		progressbar.OptionSetDescription(doing),
+	)}
+}
+
+// describe shows text and moves the spinner.
+func (p progress) describe(text string) {
+	if p.bar != nil {
+		p.bar.Describe(text)
+		_ = p.bar.Add(1)
 	}
 }

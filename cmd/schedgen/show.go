@@ -51,6 +51,7 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
+	std.work.does("drawing " + c.Source)
 	out := ctxWriter{ctx, std.Out}
 	if c.Rank == nil {
 		o, err := c.options(s, std)

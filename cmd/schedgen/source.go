@@ -35,12 +35,14 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 			return nil, err
 		}
 		defer in.Close() // read only: nothing to lose
+		std.work.does("reading " + a.Source)
 		return a.read(ctx, in)
 	}
 	spec, err := a.spec(std)
 	if err != nil {
 		return nil, err
 	}
+	std.work.does("building " + a.Source)
 	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 
 	"golang.org/x/term"
 )
@@ -13,17 +12,21 @@ type stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	work     *work // what a verb computes; nil for other verbs
 }
 
 // defaultWidth is the width of a stream that is not a terminal, in columns.
 const defaultWidth = 80
+
+// descriptor is a stream that may be a terminal, such as an *os.File.
+type descriptor interface{ Fd() uintptr }
 
 // width returns the number of columns of the standard output.
 func (s stdio) width() int { return widthOf(s.Out) }
 
 // widthOf returns the number of columns of a stream.
 func widthOf(stream any) int {
-	if f, ok := stream.(*os.File); ok {
+	if f, ok := stream.(descriptor); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
 		}
@@ -38,7 +41,7 @@ func (s stdio) color() bool {
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(descriptor)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
