@@ -33,6 +33,13 @@ type arena struct {
 	made  ir.Recovery
 	open  int // first action of the current rule
 
+	// counts says that only the size of the program is needed. If the program has more rules or
+	// actions than most, it is enough to know that, so its writing ends with the panic tooLong.
+	// It keeps only its last rule.
+	counts  bool
+	most    int64
+	dropped size // rules and actions before the last rule
+
 	// For programs that fold: the slot with the current partial result of each part of the vector,
 	// and the slots without which the rank may not return.
 	now, late []ir.Slot
@@ -121,15 +128,37 @@ func (a *arena) repair(when []ir.Slot, unless ir.Slot, after int) {
 		return
 	}
 	a.rules = append(a.rules, ir.Rule{When: when, Do: do, Unless: unless, After: after})
+	if a.counts {
+		a.drop()
+	}
 	a.open = len(a.acts)
 }
+
+// drop counts and drops the rules and actions before the last rule.
+func (a *arena) drop() {
+	last := len(a.rules) - 1
+	a.dropped.rules += last
+	a.dropped.acts += a.open
+	a.rules = a.rules[:copy(a.rules, a.rules[last:])]
+	a.acts = a.acts[:copy(a.acts, a.acts[a.open:])]
+	if int64(max(a.dropped.rules+len(a.rules), a.dropped.acts+len(a.acts))) > a.most {
+		panic(tooLong{})
+	}
+}
+
+// tooLong is the panic of an arena that only counts.
+type tooLong struct{}
 
 // last returns the last n actions.
 func (a *arena) last(n int) []ir.Action { return a.acts[len(a.acts)-n : len(a.acts) : len(a.acts)] }
 
 // program returns the finished program.
 func (a *arena) program(n *node, signals int, done []ir.Slot) ir.Program {
-	return ir.Program{Rank: n.rank, Signals: signals, Values: valuesOf(a.acts, a.slots), Rules: a.rules, Done: done, Recovery: a.made}
+	values := 0
+	if !a.counts {
+		values = valuesOf(a.acts, a.slots)
+	}
+	return ir.Program{Rank: n.rank, Signals: signals, Values: values, Rules: a.rules, Done: done, Recovery: a.made}
 }
 
 // valuesOf returns the number of partial results of a rank whose program waits for slots and does

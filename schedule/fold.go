@@ -73,11 +73,30 @@ func writeIn(m *memory, n node, write func(*node, *arena) ir.Program) ir.Program
 	return p
 }
 
-// written returns the size of the program that write writes.
-func written(n node, write func(*node, *arena) ir.Program) size {
+// written returns the size of the program that write writes. If that has more rules or actions than
+// most, it returns the size of a part that has more, too.
+func written(n node, write func(*node, *arena) ir.Program, most int64) size {
 	m := scratch.Get().(*memory)
-	writeIn(m, n, write)
-	z := size{len(m.rules), len(m.slots), len(m.acts), len(m.peers)}
+	d := desks.Get().(*desk)
+	d.node, d.arena = n, arena{
+		counts: true, most: most,
+		rules: m.rules[:0], slots: m.slots[:0], acts: m.acts[:0], peers: m.peers[:0],
+		now: d.now[:0], late: d.late[:0], to: d.to[:0],
+	}
+	a := &d.arena
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != any(tooLong{}) {
+				panic(p)
+			}
+		}()
+		write(&d.node, a)
+	}()
+	z := size{a.dropped.rules + len(a.rules), len(a.slots), a.dropped.acts + len(a.acts), len(a.peers)}
+	*m = memory{a.rules, a.slots, a.acts, a.peers}
+	d.now, d.late, d.to = a.now, a.late, a.to
+	d.arena = arena{}
+	desks.Put(d)
 	scratch.Put(m)
 	return z
 }
@@ -181,7 +200,9 @@ func (a *arena) end(from int) {
 		return
 	}
 	when := a.span(from, len(a.slots))
-	slices.Sort(when)
+	if !a.counts {
+		slices.Sort(when)
+	}
 	a.rule(when)
 }
 
@@ -401,6 +422,9 @@ func (a *arena) foldedProgram(n *node, first, chunks int) ir.Program {
 // partial results for which the last rule waits, so it is enough to wait for the last of them.
 func (a *arena) lastRule() {
 	when := a.rules[len(a.rules)-1].When
+	if a.counts {
+		slices.Sort(when) // end has not
+	}
 	for i, s := range when {
 		if s.Kind() == ir.KindChunk || s.Kind() == ir.KindValue && i == len(when)-1 {
 			a.late = append(a.late, s)

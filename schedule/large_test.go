@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -80,4 +81,24 @@ func TestLargeRootless(t *testing.T) {
 			require.LessOrEqual(t, hops, 2*bits.Len(uint(ranks-1))-2)
 		}
 	})
+}
+
+// What a few ranks have is never far more than what all ranks have.
+func TestSizeAbout(t *testing.T) {
+	for _, alg := range Algorithms() {
+		for _, p := range []Params{
+			{Ranks: 1}, {Ranks: 2}, {Ranks: 24}, {Ranks: 24, Hosts: 5}, {Ranks: 25, Hosts: 24}, {Ranks: 24, Hosts: 23, Root: 3}, {Ranks: 24, Root: 23}, {Ranks: 31, Hosts: 2, Chunks: 7},
+		} {
+			s, err := New(alg.Name, p)
+			if err != nil {
+				continue
+			}
+			rules, actions := s.Size()
+			r, a := s.SizeAbout(math.MaxInt64)
+			require.LessOrEqual(t, r, 2*rules, "%s %+v", alg.Name, p)
+			require.LessOrEqual(t, a, 2*actions, "%s %+v", alg.Name, p)
+			part, some := s.SizeUpTo(actions / 2)
+			require.True(t, max(rules, actions) == 0 || max(part, some) > actions/2, "%s %+v", alg.Name, p)
+		}
+	}
 }

@@ -122,20 +122,38 @@ func (s *Spec) Schedule() *ir.Schedule {
 // the schedule, and takes time in proportion to the number of ranks.
 func (s *Spec) Size() (rules, actions int64) { return s.SizeUpTo(math.MaxInt64) }
 
-// SizeUpTo is like Size, but stops counting at the first rank with which one of the numbers exceeds
-// most. So it takes little time also where a schedule is far too large.
+// SizeUpTo is like Size, but stops counting at the first rule or rank with which one of the numbers
+// exceeds most. So it takes little time also where a schedule is far too large.
 func (s *Spec) SizeUpTo(most int64) (rules, actions int64) {
 	for rank := 0; rank < s.params.Ranks && max(rules, actions) <= most; rank++ {
-		z := s.sizeOf(s.node(rank))
+		z := s.sizeUpTo(s.node(rank), most)
 		rules += int64(z.rules)
 		actions += int64(z.acts)
 	}
 	return rules, actions
 }
 
-func (s *Spec) sizeOf(n node) size {
+// SizeAbout is like SizeUpTo, but looks at a few ranks only and takes all to have as many rules and
+// actions as the shortest of their programs.
+func (s *Spec) SizeAbout(most int64) (rules, actions int64) {
+	ranks := int64(s.params.Ranks)
+	rules, actions = math.MaxInt64, math.MaxInt64
+	for _, rank := range []int{0, 1, s.params.Ranks / 3, s.params.Ranks / 2, s.params.Ranks - 1} {
+		if rank < s.params.Ranks {
+			z := s.sizeUpTo(s.node(rank), most/ranks)
+			rules, actions = min(rules, int64(z.rules)*ranks), min(actions, int64(z.acts)*ranks)
+		}
+	}
+	return rules, actions
+}
+
+func (s *Spec) sizeOf(n node) size { return s.sizeUpTo(n, math.MaxInt64) }
+
+// sizeUpTo returns the size of a program, or of a part of it that has more rules or actions than
+// most.
+func (s *Spec) sizeUpTo(n node, most int64) size {
 	if s.alg.write != nil {
-		return written(n, s.alg.write)
+		return written(n, s.alg.write, most)
 	}
 	if n.isMaster() {
 		return s.alg.size(n)

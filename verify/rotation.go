@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"cmp"
-	"math"
 	goruntime "runtime"
 	"slices"
 	"sync"
@@ -40,42 +38,52 @@ import (
 // cases, and above all if there is a fault, it leaves the answer to the full checks, which can
 // explain it.
 
-// RunPrograms is [Run] for the schedule with header h and the programs that maker's functions make,
-// such as Maker of a schedule.Spec. If the schedule rotates by one rank and has no fault, it is
-// proved without being in memory as a whole; see [RunRotation]. Otherwise RunPrograms builds the
-// schedule and proves it by [Run], in memory and time for all its programs.
-//
-// RunPrograms calls maker for each goroutine, and for each program that it keeps. The functions
-// that maker returns may overwrite their previous program. They must return equal programs for
-// equal ranks.
-func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
-	report, err := RunRotation(h, maker, names...)
-	if err != nil || report != nil {
-		return report, err
-	}
-	s := &ir.Schedule{Header: h}
-	for rank := range h.Ranks {
-		s.Programs = append(s.Programs, maker()(rank))
-	}
-	return Run(s, names...)
-}
-
-// RunRotation proves a schedule that rotates by one rank. It makes the programs of all ranks, one
-// after the other, and compares each with the program of rank 0. Then it proves what rank 0 holds,
-// gets and waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil
-// if the schedule does not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if
-// it has a fault, which [Run] can then explain. The error is the same as Run's.
-func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
-	checks, err := selected(names)
-	if err != nil {
-		return nil, err
-	}
-	return proveRotation(h, maker, checks), nil
-}
-
 // proveRotation returns the report of a schedule that rotates and for which all checks hold. It
-// returns nil if that is not the case or not known.
+// makes the programs of all ranks, one after the other, and compares each with the program of rank
+// 0. It keeps the program of rank 0, and one for each goroutine. It returns nil if the schedule does
+// not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if it has a fault.
 func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
+	q := newRotation(h, maker)
+	if q == nil || !q.computeRounds() || !q.wellformed() || !q.once() {
+		return nil
+	}
+	var v *values
+	if h.Folds() {
+		if !q.typed() || !q.readsOnce() {
+			return nil
+		}
+		if v = q.values(); v == nil {
+			return nil
+		}
+	}
+	report := q.report(checks, v)
+	if report == nil || !rotates(&h, q.per, q.rotated, q.p, maker) {
+		return nil
+	}
+	report.Cost, report.Rotates = q.cost(), true
+	return report
+}
+
+// mayRotate reports whether the first and the last rank do what rank 0 does, so that a schedule
+// probably rotates.
+func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
+	q := newRotation(h, maker)
+	if q == nil {
+		return false
+	}
+	make := maker()
+	c := newComparer(&h, q.per, q.rotated)
+	for _, rank := range []int{1, h.Ranks - 1} {
+		if p := make(rank); !c.compare(rank, q.p, &p) {
+			return false
+		}
+	}
+	return true
+}
+
+// newRotation returns the equations of rank 0 of a schedule that rotates, or nil if the program of
+// rank 0 shows that it does not, or that it is out of range.
+func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation {
 	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks > ir.MaxChunks {
 		return nil
 	}
@@ -92,31 +100,7 @@ func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks [
 	if !plain(&first) || !inRange(s) {
 		return nil
 	}
-	q := newQuotient(s, per, rotated)
-	if !q.computeRounds() || !q.wellformed() || !q.once() {
-		return nil
-	}
-	notes := make(map[string]string)
-	var terms Terms
-	if h.Folds() {
-		var ok bool
-		if terms, ok = q.terms(notes); !ok {
-			return nil
-		}
-	}
-	ahead, ok := q.ahead()
-	notes[reuse.Name] = ahead.note()
-	if !ok || !q.patient() || !rotates(&h, per, rotated, &first, maker) {
-		return nil
-	}
-	report := &Report{Header: h, Cost: q.cost(), Terms: terms, Rotates: true}
-	for _, c := range checks {
-		res := Result{Check: c.Name}
-		res.Note, res.Applies = c.scope.of(s)
-		res.Note = cmp.Or(notes[c.Name], res.Note)
-		report.Results = append(report.Results, res)
-	}
-	return report
+	return rotationOf(s, per, rotated)
 }
 
 // inRange reports whether the program of rank 0 is in range if each rank has as many signals and
@@ -163,29 +147,29 @@ func plain(p *ir.Program) bool {
 	return true
 }
 
-// quotient holds the slots and rules of rank 0, which stand for the slots and rules of all ranks.
-type quotient struct {
-	s       *ir.Schedule
+// rotation is the quotient of a schedule that rotates.
+type rotation struct {
+	quotient
 	p       *ir.Program
 	numbers numbering.Slots
-	held    ir.Chunks
 	per     int // see [ir.Header.Rotation]
 	rotated func(ranks, by, group int) int
-	initial []bool  // by slot: it is set from the beginning
-	at      []int32 // by slot: the round in which it is set, -1: never
-	rounds  []int32 // by rule: the round in which it fires, -1: never
-	fired   []int32 // rules in the order in which they fire
-	// puts holds, by rule, the slots that its actions set here, in order. It is -1 for an operand
-	// of a fold that is not its last.
-	puts     [][]int32
-	waiters  [][]int32 // by slot: the rules that wait for it
-	received []int32   // by slot: how many puts and folds of fired rules set it
-	folder   []int32   // by slot: the last rule that folds it, -1: none
 }
 
-func newQuotient(s *ir.Schedule, per int, rotated func(ranks, by, group int) int) *quotient {
-	q := &quotient{s: s, p: &s.Programs[0], held: s.Held(0), per: per, rotated: rotated}
+func rotationOf(s *ir.Schedule, per int, rotated func(ranks, by, group int) int) *rotation {
+	q := &rotation{quotient: quotient{s: s, turns: true}, p: &s.Programs[0], per: per, rotated: rotated}
 	named := slices.Clone(q.p.Done)
+	for j := range q.p.Signals {
+		named = append(named, ir.Signal(j))
+	}
+	for j := range q.p.Values {
+		named = append(named, ir.Value(j))
+	}
+	lacks := (&subject{s: s}).lacks(0)
+	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+		named = append(named, c)
+	}
+	deeds := 0
 	for i := range q.p.Rules {
 		named = append(named, q.p.Rules[i].When...)
 		for _, a := range q.p.Rules[i].Do {
@@ -193,45 +177,93 @@ func newQuotient(s *ir.Schedule, per int, rotated func(ranks, by, group int) int
 			if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
 				named = append(named, a.Slot)
 			}
+			if a.Op == ir.Put || !a.Joins {
+				deeds++
+			}
 		}
 	}
 	q.numbers = numbering.Of(named)
-	n := q.numbers.Len()
-	q.at, q.rounds, q.folder = filled(n, -1), filled(len(q.p.Rules), -1), filled(n, -1)
-	q.initial = make([]bool, n)
-	q.puts, q.waiters, q.received = make([][]int32, len(q.p.Rules)), make([][]int32, n), make([]int32, n)
-	for i := range q.p.Rules {
-		for _, w := range q.p.Rules[i].When {
-			id := q.numbers.Index(w)
-			q.waiters[id] = append(q.waiters[id], int32(i))
-		}
-		do := q.p.Rules[i].Do
-		for j, a := range do {
-			id := int32(q.numbers.Index(q.here(a)))
-			if a.Op == ir.Fold {
-				if j+1 < len(do) && do[j+1].Joins {
-					id = -1
-				} else {
-					q.folder[id] = int32(i)
-				}
+	q.makeRoom(q.numbers.Len())
+	chunks, signals, _ := q.numbers.Counts()
+	m := member{slots: run{0, int32(q.numbers.Len())}, rules: run{0, int32(len(q.p.Rules))}}
+	m.chunks = run{1, int32(1 + chunks)}
+	m.signals = run{m.chunks.hi, m.chunks.hi + int32(signals)}
+	m.values = run{m.signals.hi, m.slots.hi}
+	held, wanted := s.Held(0), s.Wanted(0)
+	for id := m.chunks.lo; id < m.chunks.hi; id++ {
+		k := q.numbers.At(int(id)).Index()
+		q.initial[id], q.wants[id] = held.Has(k), wanted.Has(k)
+	}
+	m.done = q.note(q.p.Done)
+	q.addRules(make([]deed, 0, deeds))
+	if s.Folds() {
+		for x, rule := range soleReaders(q.p) {
+			if id := q.numbers.Index(ir.Chunk(x.Index())); id >= 0 {
+				m.sole = append(m.sole, soleReader{int32(id), int32(rule)})
 			}
-			q.puts[i] = append(q.puts[i], id)
 		}
 	}
+	q.members = []member{m}
+	q.link()
 	return q
 }
 
-func filled(n int, v int32) []int32 {
-	a := make([]int32, n)
-	for i := range a {
-		a[i] = v
+// note notes slots as a list.
+func (q *rotation) note(slots []ir.Slot) run {
+	from := len(q.ids)
+	for _, slot := range slots {
+		q.ids = append(q.ids, int32(q.numbers.Index(slot)))
 	}
-	return a
+	return q.noted(from)
+}
+
+// addRules adds the rules of rank 0. There is room for their deeds.
+func (q *rotation) addRules(deeds []deed) {
+	q.rules = make([]qrule, len(q.p.Rules))
+	for i := range q.p.Rules {
+		r := &q.p.Rules[i]
+		q.rules[i].when = q.note(r.When)
+		first := len(deeds)
+		for left := r.Do; len(left) > 0; {
+			message := ir.MessageOf(left)
+			left = left[len(message):]
+			if message[0].Op == ir.Fold {
+				deeds = append(deeds, q.deed(message))
+				continue
+			}
+			for j := range message {
+				deeds = append(deeds, q.deed(message[j:j+1]))
+			}
+		}
+		q.rules[i].do = deeds[first:]
+	}
+}
+
+// deed returns the deed of a put, or of the operands of a fold.
+func (q *rotation) deed(of []ir.Action) deed {
+	d := deed{to: of[0].To, signal: of[0].Slot.Kind() == ir.KindSignal}
+	if of[0].Op == ir.Fold {
+		d.to = folds
+	}
+	from := len(q.ids)
+	for _, a := range of {
+		switch a.Slot.Kind() {
+		case ir.KindInput:
+			d.input = true
+		case ir.KindChunk, ir.KindValue:
+			q.ids = append(q.ids, int32(q.numbers.Index(a.Slot)))
+		}
+	}
+	d.reads = q.noted(from)
+	from = len(q.ids)
+	q.ids = append(q.ids, int32(q.numbers.Index(q.here(of[0]))))
+	d.sets = q.noted(from)
+	return d
 }
 
 // here returns the slot of rank 0 that the action of rank -To sets. For a fold it is a slot of rank
 // 0 itself.
-func (q *quotient) here(a ir.Action) ir.Slot {
+func (q *rotation) here(a ir.Action) ir.Slot {
 	s := a.Sets()
 	if s.Kind() != ir.KindChunk {
 		return s
@@ -240,353 +272,20 @@ func (q *quotient) here(a ir.Action) ir.Slot {
 }
 
 // back returns the chunk that chunk k becomes if all ranks move back by by.
-func (q *quotient) back(k int, by int32) int {
+func (q *rotation) back(k int, by int32) int {
 	ranks := q.s.Ranks
 	return q.rotated(ranks, (ranks-int(by))%ranks, k/q.per)*q.per + k%q.per
 }
 
-// computeRounds computes the rounds, as package fixpoint does. It reports whether every rule fires
-// and every Done slot is set. That is what the check deadlock, and in part the check retire,
-// require.
-func (q *quotient) computeRounds() bool {
-	missing := make([]int, len(q.p.Rules))
-	for i := range q.p.Rules {
-		missing[i] = len(q.p.Rules[i].When)
-	}
-	queue, local := []int32{0}, []int32(nil)
-	q.at[0], q.initial[0] = 0, true
-	chunks, _, _ := q.numbers.Counts()
-	for id := 1; id <= chunks; id++ {
-		if q.held.Has(q.numbers.At(id).Index()) {
-			q.at[id], q.initial[id] = 0, true
-			queue = append(queue, int32(id))
-		}
-	}
-	wake := func(id int32) {
-		for _, rule := range q.waiters[id] {
-			if missing[rule]--; missing[rule] > 0 {
-				continue
-			}
-			q.rounds[rule] = q.at[id]
-			q.fired = append(q.fired, rule)
-			for i, to := range q.puts[rule] {
-				if to < 0 {
-					continue
-				}
-				q.received[to]++
-				switch fold := q.p.Rules[rule].Do[i].Op == ir.Fold; {
-				case q.at[to] >= 0:
-				case fold:
-					q.at[to] = q.at[id]
-					local = append(local, to)
-				default:
-					q.at[to] = q.at[id] + 1
-					queue = append(queue, to)
-				}
-			}
-		}
-	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		wake(queue[0])
-		for i := 0; i < len(local); i++ {
-			wake(local[i])
-		}
-		local = local[:0]
-	}
-	for _, slot := range q.p.Done {
-		if q.at[q.numbers.Index(slot)] < 0 {
-			return false
-		}
-	}
-	return len(q.fired) == len(q.p.Rules)
-}
-
-// wellformed reports whether the schedule meets these conditions: no rank puts to itself; no rank
-// puts or folds what it does not hold; every signal is put once and awaited; every partial result
-// is put or folded once and read; every chunk is put to a rank that wants or names it.
-func (q *quotient) wellformed() bool {
-	awaited, read := make([]bool, q.numbers.Len()), make([]bool, q.numbers.Len())
-	wait := func(slots []ir.Slot) {
-		for _, slot := range slots {
-			awaited[q.numbers.Index(slot)] = true
-		}
-	}
-	given := filled(q.numbers.Len(), -1) // by slot: the last rule that waits for it
-	wait(q.p.Done)
-	for i := range q.p.Rules {
-		r := &q.p.Rules[i]
-		wait(r.When)
-		for _, w := range r.When {
-			given[q.numbers.Index(w)] = int32(i)
-		}
-		entered := contains(r.When, ir.Enter)
-		for _, a := range r.Do {
-			if a.Op == ir.Put && a.To == 0 || a.Op == ir.Fold && contains(r.When, a.As) {
-				return false
-			}
-			if a.Op == ir.Fold {
-				awaited[q.numbers.Index(a.As)] = true
-			}
-			switch a.Slot.Kind() {
-			case ir.KindSignal:
-				continue
-			case ir.KindInput:
-				if !entered {
-					return false
-				}
-				continue
-			}
-			id := q.numbers.Index(a.Slot)
-			awaited[id], read[id] = true, true
-			switch holds := a.Slot.Kind() == ir.KindChunk && q.held.Has(a.Slot.Index()); {
-			case !holds && given[id] != int32(i):
-				return false // it may be implied
-			case holds && !entered && q.s.Folds():
-				return false
-			}
-		}
-	}
-	for j := range q.p.Signals {
-		if id := q.numbers.Index(ir.Signal(j)); id < 0 || q.received[id] != 1 || !awaited[id] {
-			return false
-		}
-	}
-	for j := range q.p.Values {
-		if id := q.numbers.Index(ir.Value(j)); id < 0 || q.received[id] != 1 || !read[id] {
-			return false
-		}
-	}
-	wanted := q.s.Wanted(0)
-	chunks, _, _ := q.numbers.Counts()
-	for id := 1; id <= chunks; id++ {
-		if k := q.numbers.At(id).Index(); q.received[id] > 0 && !awaited[id] && !wanted.Has(k) && !q.held.Has(k) {
-			return false
-		}
-	}
-	return true
-}
-
-// once reports whether no chunk comes twice, or to a rank that holds it, and all wanted chunks
-// come.
-func (q *quotient) once() bool {
-	chunks, _, _ := q.numbers.Counts()
-	for id := 1; id <= chunks; id++ {
-		if n := q.received[id]; n > 1 || n == 1 && q.held.Has(q.numbers.At(id).Index()) {
-			return false
-		}
-	}
-	lacks := (&subject{s: q.s}).lacks(0)
-	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
-		if id := q.numbers.Index(c); id < 0 || q.received[id] != 1 || q.at[id] < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// patient reports whether Done implies all slots that the rank wants and for which its rules wait.
-func (q *quotient) patient() bool {
-	done := q.returned()
-	lacks := (&subject{s: q.s}).lacks(0)
-	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
-		if !done[q.numbers.Index(c)] {
-			return false
-		}
-	}
-	for i := range q.p.Rules {
-		for _, w := range q.p.Rules[i].When {
-			if !done[q.numbers.Index(w)] && !(w.Kind() == ir.KindChunk && q.held.Has(w.Index())) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// returned returns which slots are set when the rank returns, as far as its own program and the
-// terms show: see [stamps.returned]. The folds must be proved already.
-func (q *quotient) returned() []bool {
-	done := make([]bool, q.numbers.Len())
-	var todo []int32
-	add := func(slot ir.Slot) {
-		if id := int32(q.numbers.Index(slot)); !done[id] {
-			done[id] = true
-			todo = append(todo, id)
-		}
-	}
-	add(ir.Enter)
-	for _, slot := range q.p.Done {
-		add(slot)
-	}
-	causes := func() {
-		for ; len(todo) > 0; todo = todo[1:] {
-			if id := todo[0]; q.folder[id] >= 0 && q.received[id] == 1 {
-				for _, w := range q.p.Rules[q.folder[id]].When {
-					add(w)
-				}
-			}
-		}
-	}
-	causes()
-	if q.s.Folds() {
-		for x, rule := range soleReaders(q.p) {
-			if id := q.numbers.Index(ir.Chunk(x.Index())); id >= 0 && done[id] {
-				for _, w := range q.p.Rules[rule].When {
-					add(w)
-				}
-			}
-		}
-		causes()
-	}
-	missing := make([]int, len(q.p.Rules))
-	for i := range q.p.Rules {
-		missing[i] = len(q.p.Rules[i].When)
-	}
-	for id, is := range done {
-		if is || q.initial[id] {
-			todo = append(todo, int32(id))
-		}
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, rule := range q.waiters[todo[0]] {
-			if missing[rule]--; missing[rule] > 0 {
-				continue
-			}
-			for i, made := range q.puts[rule] {
-				if made >= 0 && q.p.Rules[rule].Do[i].Op == ir.Fold && !done[made] && !q.initial[made] {
-					done[made] = true
-					todo = append(todo, made)
-				}
-			}
-		}
-	}
-	return done
-}
-
-// must returns which ranks must have entered when rank 0 fires each rule, by rule, and when it
-// returns. seed is the set of ranks that must have entered when rank 0 enters (see must).
-func (q *quotient) must(seed runs) (rules []runs, done runs) {
-	slots, reached := make([]runs, q.numbers.Len()), make([]bool, q.numbers.Len())
-	rules = make([]runs, len(q.p.Rules))
-	visited := make([]bool, len(q.p.Rules))
-	for id, initial := range q.initial {
-		if initial {
-			slots[id], reached[id] = seed, true
-		}
-	}
-	of := func(when []ir.Slot) runs {
-		acc := seed
-		for _, w := range when {
-			if set := slots[q.numbers.Index(w)]; !acc.includes(set) {
-				acc = union(nil, acc, set)
-			}
-		}
-		return acc
-	}
-	again := slices.Clone(q.fired)
-	slices.Reverse(again)
-	for len(again) > 0 {
-		rule := again[len(again)-1]
-		again = again[:len(again)-1]
-		set := of(q.p.Rules[rule].When)
-		if visited[rule] && slices.Equal(rules[rule], set) {
-			continue
-		}
-		rules[rule], visited[rule] = set, true
-		for i, to := range q.puts[rule] {
-			if to < 0 || q.initial[to] {
-				continue
-			}
-			came := set
-			if a := q.p.Rules[rule].Do[i]; a.Op == ir.Put {
-				came = set.shifted(int32(q.s.Ranks)-a.To, int32(q.s.Ranks))
-			}
-			switch {
-			case !reached[to]:
-				slots[to], reached[to] = came, true
-				continue
-			case came.includes(slots[to]):
-				continue
-			}
-			slots[to] = intersection(nil, slots[to], came)
-			for _, w := range q.waiters[to] {
-				if visited[w] {
-					again = append(again, w)
-				}
-			}
-		}
-	}
-	return rules, of(q.p.Done)
-}
-
-// shifted returns the numbers of a, each increased by by, modulo n; 0 < by < n.
-func (a runs) shifted(by, n int32) runs {
-	var low, high runs // numbers that wrap around, and the others
-	for _, r := range a {
-		lo, hi := int64(r.lo)+int64(by), int64(r.hi)+int64(by)
-		if lo < int64(n) {
-			high = high.push(run{int32(lo), int32(min(hi, int64(n)))})
-		}
-		if hi > int64(n) {
-			low = low.push(run{int32(max(lo, int64(n)) - int64(n)), int32(hi - int64(n))})
-		}
-	}
-	for _, r := range high {
-		low = low.push(r)
-	}
-	return low
-}
-
-// ahead does the same as [runAhead.bound] does for all ranks. ok is false if a flag could be set
-// too soon.
-func (q *quotient) ahead() (ahead runAhead, ok bool) {
-	seed := runs{{0, 1}}
-	all := run{0, int32(q.s.Ranks)}
-	free, apart := math.MaxInt, math.MaxInt
-	for back := 0; ; back++ {
-		rules, done := q.must(seed)
-		n, flag := 0, false
-		var flow *[2]int
-		for _, rule := range q.fired {
-			for _, a := range q.p.Rules[rule].Do {
-				if a.Op != ir.Put || rules[rule].has(a.To) {
-					continue
-				}
-				if n++; a.Slot.Kind() == ir.KindSignal {
-					flag = true
-				} else if flow == nil {
-					flow = &[2]int{0, int(a.To)}
-				}
-			}
-		}
-		ahead.writes = fewer(&free, n, back, ahead.writes)
-		ahead.enters = fewer(&apart, seed.missing(all), back, ahead.enters)
-		next := union(nil, done, runs{{0, 1}})
-		if free == 0 && apart == 0 || back == maxAhead || back > 0 && slices.Equal(seed, next) {
-			if behind := seed.firstMissing(0, all.hi); behind < all.hi {
-				ahead.apart = &[2]int{0, int(behind)}
-			}
-			ahead.flow = flow
-			return ahead, !flag
-		}
-		seed = next
-	}
-}
-
 // cost returns the cost of all ranks, see costOf.
-func (q *quotient) cost() Cost {
-	var c Cost
+func (q *rotation) cost() Cost {
+	c := Cost{Rounds: q.last()}
 	own, peers := tally{}, make(map[int32]bool)
-	for _, slot := range q.p.Done {
-		c.Rounds = max(c.Rounds, int(q.at[q.numbers.Index(slot)]))
-	}
 	for i := range q.p.Rules {
-		c.Rounds = max(c.Rounds, int(q.rounds[i]))
 		for _, a := range q.p.Rules[i].Do {
 			c.count(a)
 			own.send(a)
 			if a.Op == ir.Put {
-				c.Rounds = max(c.Rounds, int(q.rounds[i])+1)
 				peers[a.To] = true
 			}
 		}
@@ -603,10 +302,7 @@ func (q *quotient) cost() Cost {
 // rotates reports whether the program of each rank is first, shifted. It uses all processors,
 // because a ring among 65,536 ranks has 2^32 rules.
 func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
-	proto := comparer{ranks: int32(h.Ranks), per: per, rotated: rotated}
-	if proto.inOrder(h.Chunks / per) {
-		proto.chunks = ir.Slot(h.Chunks)
-	}
+	proto := newComparer(h, per, rotated)
 	var next atomic.Int64 // the last rank that a worker has taken
 	var differ atomic.Bool
 	var workers sync.WaitGroup
@@ -619,7 +315,7 @@ func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, firs
 					return
 				}
 				p := program(rank)
-				if c.by, c.last = rank, [8]stretch{}; !c.same(first, &p) {
+				if !c.compare(rank, first, &p) {
 					differ.Store(true)
 				}
 			}
@@ -640,6 +336,20 @@ type comparer struct {
 	by     int
 	last   [8]stretch // by kind of slot: the stretch that was used last, for the current by
 	a, b   []ir.Slot  // scratch
+}
+
+func newComparer(h *ir.Header, per int, rotated func(ranks, by, group int) int) comparer {
+	c := comparer{ranks: int32(h.Ranks), per: per, rotated: rotated}
+	if c.inOrder(h.Chunks / per) {
+		c.chunks = ir.Slot(h.Chunks)
+	}
+	return c
+}
+
+// compare reports whether q, the program of rank, is the program p of rank 0, shifted.
+func (c *comparer) compare(rank int, p, q *ir.Program) bool {
+	c.by, c.last = rank, [8]stretch{}
+	return c.same(p, q)
 }
 
 // inOrder reports whether each of groups groups becomes the next one if the ranks move by one. Then

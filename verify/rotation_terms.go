@@ -2,34 +2,8 @@ package verify
 
 import "github.com/schedgen/schedgen/ir"
 
-// terms proves the folds of rank 0 for all ranks, and adds notes. ok is false if something is wrong
-// or not known.
-//
-// Chunk k of group g is chunk k of group 0 with all ranks increased by g. So its tree is the tree
-// of that chunk with its ranks increased by g.
-func (q *quotient) terms(notes map[string]string) (terms Terms, ok bool) {
-	h := &q.s.Header
-	promise := promised[h.Name()]
-	if !q.typed() || !q.readsOnce() {
-		return Terms{}, false
-	}
-	v := q.values()
-	if v == nil {
-		return Terms{}, false
-	}
-	var m *made
-	var moved *[2]int
-	notes[rankOrder.Name], m = v.noteRankOrder()
-	notes[position.Name], moved = v.notePosition(h)
-	notes[inPlace.Name] = noteInPlace
-	if m != nil && promise.rankOrder || moved != nil && promise.position {
-		return Terms{}, false
-	}
-	return v.terms(h, true), true
-}
-
 // typed is the check typed for rank 0: see proveTyped.
-func (q *quotient) typed() bool {
+func (q *rotation) typed() bool {
 	c := newClasses(&q.s.Header, q.numbers.Len(), func(_ int, s ir.Slot) int { return q.numbers.Index(s) })
 	for i := range q.p.Rules {
 		for _, a := range q.p.Rules[i].Do {
@@ -55,7 +29,7 @@ func (q *quotient) typed() bool {
 
 // readsOnce reports whether rank 0 reads each part of its contribution only once, if a result takes
 // the part's place. Then input and output may share memory: see the check in-place.
-func (q *quotient) readsOnce() bool {
+func (q *rotation) readsOnce() bool {
 	reads := make(map[ir.Slot]bool)
 	wanted := q.s.Wanted(0)
 	for i := range q.p.Rules {
@@ -74,7 +48,10 @@ func (q *quotient) readsOnce() bool {
 
 // values returns the terms of all chunks. It returns nil if they are not as they should be, or if
 // ranks fold different terms for one chunk.
-func (q *quotient) values() *values {
+//
+// Chunk k of group g is chunk k of group 0 with all ranks increased by g. So its tree is the tree
+// of that chunk with its ranks increased by g.
+func (q *rotation) values() *values {
 	ranks := q.s.Ranks
 	for g := range q.s.Chunks / q.per {
 		if q.rotated(ranks, 1, g) != (g+1)%ranks {
@@ -86,7 +63,13 @@ func (q *quotient) values() *values {
 	group0 := make([]made, q.per)
 	for _, rule := range q.fired {
 		var acc term
-		for i, a := range q.p.Rules[rule].Do {
+		do, deeds := q.p.Rules[rule].Do, q.rules[rule].do
+		for i, a := range do {
+			last := a.Op == ir.Put || i+1 == len(do) || !do[i+1].Joins
+			to := int32(-1)
+			if last {
+				to, deeds = q.ids[deeds[0].sets.lo], deeds[1:]
+			}
 			if a.Slot.Kind() == ir.KindSignal {
 				continue
 			}
@@ -99,8 +82,7 @@ func (q *quotient) values() *values {
 			} else {
 				acc = t
 			}
-			to := q.puts[rule][i]
-			if to < 0 {
+			if !last {
 				continue
 			}
 			if a.Op == ir.Put {
@@ -136,7 +118,7 @@ func (q *quotient) values() *values {
 
 // madeByAll returns what is made of the chunks of all groups, given what is made of the chunks of
 // group 0. Each chunk is in the result once, with the first rank that makes it.
-func (q *quotient) madeByAll(v *values, of0 []made) []made {
+func (q *rotation) madeByAll(v *values, of0 []made) []made {
 	all := make([]made, 0, q.s.Chunks)
 	for group := range int32(q.s.Chunks / q.per) {
 		for _, m := range of0 {

@@ -450,7 +450,7 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 			sub, err := newSubject(s)
 			require.NoError(t, err)
 			per, rotated := s.Rotation()
-			q := newQuotient(s, per, rotated)
+			q := rotationOf(s, per, rotated)
 			require.True(t, q.computeRounds())
 			var seeds []runs
 			seed := runs{{0, 1}}
@@ -458,12 +458,12 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 				a := newMust(sub, enterMarks(sub), run{0, int32(ranks)}, maxRuns)
 				a.seeds = seeds
 				require.True(t, a.solve())
-				rules, done := q.must(seed)
+				rules, done := q.must([]runs{seed})
 				for i := range rules {
 					require.Equal(t, a.sets[a.rules[sub.layout.Rule(0, i)]], rules[i], "%s, %d ranks, rule %d", name, ranks, i)
 				}
 				seeds = a.enteredBefore()
-				seed = union(nil, done, runs{{0, 1}})
+				seed = union(nil, done[0], runs{{0, 1}})
 				require.Equal(t, seeds[0], seed)
 			}
 		}

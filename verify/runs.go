@@ -96,3 +96,21 @@ func intersection(dst, a, b runs) runs {
 	}
 	return dst
 }
+
+// shifted returns the numbers of a, each increased by by, modulo n; 0 < by < n.
+func (a runs) shifted(by, n int32) runs {
+	var low, high runs // numbers that wrap around, and the others
+	for _, r := range a {
+		lo, hi := int64(r.lo)+int64(by), int64(r.hi)+int64(by)
+		if lo < int64(n) {
+			high = high.push(run{int32(lo), int32(min(hi, int64(n)))})
+		}
+		if hi > int64(n) {
+			low = low.push(run{int32(max(lo, int64(n)) - int64(n)), int32(hi - int64(n))})
+		}
+	}
+	for _, r := range high {
+		low = low.push(r)
+	}
+	return low
+}

@@ -35,7 +35,7 @@ type Report struct {
 	Cost    Cost      // zero if the schedule is not well-formed
 	Terms   Terms     // zero if the schedule folds nothing, or if its folds are not proved
 	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
-	// (see [RunRotation]).
+	// (see [RunLean]).
 	Rotates bool
 }
 
@@ -70,7 +70,7 @@ func (r *Report) Err() error {
 // Run checks s: the named checks, or all that apply. If a schedule is not well-formed, Run examines
 // it no further and adds wellformed to the results, whether it was named or not. The error is about
 // a name that no check has. Run does not panic for any s. It examines all programs. For a schedule
-// that rotates and is too large to build, use [RunPrograms].
+// that is too large to build, use [RunPrograms].
 func Run(s *ir.Schedule, names ...string) (*Report, error) {
 	return RunTelling(s, func(string) {}, names...)
 }

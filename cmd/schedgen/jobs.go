@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/schedgen/schedgen/ir"
@@ -29,33 +28,22 @@ func (j *jobs) check() error {
 		if err != nil {
 			return flagError(err)
 		}
-		if mayRotate(spec) {
-			switch rules, actions := spec.SizeUpTo(maxCompared); {
-			case max(rules, actions) > maxCompared:
-				return fmt.Errorf("--ranks=%d: %s has more than %d rules or transfers; at most so many are compared",
-					j.params.Ranks, j.name, int64(maxCompared))
-			case max(rules, actions) > maxSize:
-				continue
-			}
-		}
-		if _, err := newSpec(j.name, j.params); err != nil {
+		if _, err := newSpec(j.name, j.params); err != nil && !isLean(spec) {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxCompared is the largest number of rules, or of actions, of the programs that verify compares
-// without keeping them. A ring that folds has three rules for each pair of ranks; with 65,536 ranks
-// they take about ten minutes.
-const maxCompared = 1 << 34
+// maxRead is the largest number of rules, or of actions, of the programs that verify reads without
+// keeping them, as SizeAbout counts. A ring that folds has three rules for each
+// pair of ranks; with 65,536 ranks they take about ten minutes.
+const maxRead = 1 << 34
 
-// mayRotate reports whether rank r+1 may do what rank r does, moved on by one rank. Schedules for
-// hosts of several ranks never do.
-func mayRotate(s *schedule.Spec) bool {
-	h, p := s.Header(), s.Params()
-	_, rotated := h.Rotation()
-	return rotated != nil && (p.Hosts == 0 || p.Hosts == p.Ranks)
+// isLean reports whether an algorithm can probably be proved without being built.
+func isLean(s *schedule.Spec) bool {
+	rules, actions := s.SizeAbout(maxRead)
+	return max(rules, actions) <= maxRead && verify.IsLean(s.Header(), s.Maker)
 }
 
 // specs yields the parameters of all schedules of an algorithm.
@@ -104,21 +92,18 @@ func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*
 	}
 }
 
-// proveSpec proves an algorithm. If the programs of all ranks are rotations of one another, it
-// proves one of them and never builds the schedule.
+// proveSpec proves an algorithm, without building the schedule if it can.
 func proveSpec(name string, p schedule.Params, begin func(check string), checks []string) (*verify.Report, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
 		return nil, flagError(err)
 	}
-	if mayRotate(spec) {
-		begin("rotation")
-		if report, err := verify.RunRotation(spec.Header(), spec.Maker, checks...); report != nil || err != nil {
-			return report, err
-		}
-		if spec, err = newSpec(name, p); err != nil { // now it must be built
-			return nil, err
-		}
+	begin("what ranks and chunks have in common")
+	if report, err := verify.RunLean(spec.Header(), spec.Maker, checks...); report != nil || err != nil {
+		return report, err
+	}
+	if spec, err = newSpec(name, p); err != nil { // now it must be built
+		return nil, err
 	}
 	return verify.RunTelling(spec.Schedule(), begin, checks...)
 }

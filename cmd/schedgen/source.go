@@ -20,6 +20,9 @@ import (
 // gigabytes.
 const maxSize = 1 << 25
 
+// far is a number of rules, or of actions, that is far beyond maxSize.
+const far = 4 * maxSize
+
 // sourceArgs name a schedule: an algorithm and its parameters, or a file.
 type sourceArgs struct {
 	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file that holds a schedule (- for standard input)."`
@@ -86,7 +89,11 @@ func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
 	}
 	full := spec.Params()
 	slots := int64(full.Ranks) * int64(full.Chunks)
-	if rules, actions := spec.SizeUpTo(maxSize); max(rules, actions, slots/2) > maxSize {
+	rules, actions := spec.SizeAbout(far) // counting beyond maxSize may take seconds
+	if max(rules, actions) <= far {
+		rules, actions = spec.SizeUpTo(maxSize)
+	}
+	if max(rules, actions, slots/2) > maxSize {
 		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has more than %d rules or transfers; at most so many are built",
 			full.Ranks, name, full.Chunks, maxSize)
 	}

@@ -115,7 +115,7 @@ func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar
 	if schedules > 1 {
 		return newProgress(std, schedules, "proving"), func(string) {}
 	}
-	steps := 3 + len(verify.Checks()) // building, rotation, the checks, and one more so that the bar is full only at the end
+	steps := 3 + len(verify.Checks()) // building, what ranks have in common, the checks, and one more so that the bar is full only at the end
 	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
 	return bar, func(check string) {
 		if ctx.Err() == nil { // after an interrupt the abandoned check may still run

@@ -1,0 +1,79 @@
+package verify
+
+import (
+	"cmp"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// RunPrograms is [Run] for the schedule with header h and the programs that maker's functions make,
+// such as Maker of a schedule.Spec. It proves the schedule by [RunLean] if that can, and otherwise
+// builds it, in memory and time for all its programs.
+//
+// RunPrograms calls maker for each goroutine, and for each program that it keeps. The functions
+// that maker returns may overwrite their previous program. They must return equal programs for
+// equal ranks.
+func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
+	report, err := RunLean(h, maker, names...)
+	if err != nil || report != nil {
+		return report, err
+	}
+	s := &ir.Schedule{Header: h}
+	for rank := range h.Ranks {
+		s.Programs = append(s.Programs, maker()(rank))
+	}
+	return Run(s, names...)
+}
+
+// RunLean proves a schedule that is never in memory as a whole: one that rotates by one rank, so
+// that rank 0 stands for all, or one in which many chunks move together, so that they are proved
+// by intervals. The report is nil if the schedule is neither, or if it has a fault, which [Run] can
+// then explain. The error is the same as Run's.
+func RunLean(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
+	checks, err := selected(names)
+	if err != nil {
+		return nil, err
+	}
+	if report := proveRotation(h, maker, checks); report != nil {
+		return report, nil
+	}
+	return proveIntervals(h, maker, checks), nil
+}
+
+// IsLean reports whether [RunLean] can probably prove a schedule. It looks at the programs of a few
+// ranks.
+func IsLean(h ir.Header, maker func() func(rank int) ir.Program) bool {
+	return mayRotate(h, maker) || hasIntervals(h, maker)
+}
+
+// report returns the report of a schedule without faults, or nil if it has one or if that is not
+// known. v holds the terms, which are as they should be, or is nil if nothing is folded.
+func (q *quotient) report(checks []Check, v *values) *Report {
+	h := &q.s.Header
+	report := &Report{Header: *h}
+	notes := make(map[string]string)
+	if v != nil {
+		promise := promised[h.Name()]
+		var m *made
+		var moved *[2]int
+		notes[rankOrder.Name], m = v.noteRankOrder()
+		notes[position.Name], moved = v.notePosition(h)
+		notes[inPlace.Name] = noteInPlace
+		if m != nil && promise.rankOrder || moved != nil && promise.position {
+			return nil
+		}
+		report.Terms = v.terms(h, true)
+	}
+	ahead, ok := q.ahead()
+	notes[reuse.Name] = ahead.note()
+	if !ok || !q.patient() {
+		return nil
+	}
+	for _, c := range checks {
+		res := Result{Check: c.Name}
+		res.Note, res.Applies = c.scope.of(q.s)
+		res.Note = cmp.Or(notes[c.Name], res.Note)
+		report.Results = append(report.Results, res)
+	}
+	return report
+}
