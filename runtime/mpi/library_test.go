@@ -307,6 +307,35 @@ func TestFortran(t *testing.T) {
 	})
 }
 
+// The functions of mpi_f08 work without their last argument.
+func TestFortranWithoutIerror(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpif90", "optional.f90")
+		for _, env := range [][]string{{}, {"SCHEDGEN_MPI=off", "SCHEDGEN_MPI_PROFILE=table"}} {
+			out, err := w.run(t, 2, env, program)
+			require.NoError(t, err, "%v: %s", env, out)
+		}
+		w.withGo(t)
+		out, err := w.run(t, 2, nil, program, "thread")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "ialltoallv: 1 by engine go")
+	})
+}
+
+// That test calls every function that the library defines for Fortran.
+func TestFortranIsWhole(t *testing.T) {
+	source, err := files.ReadFile("src/fortran.h")
+	require.NoError(t, err)
+	program, err := os.ReadFile("testdata/optional.f90")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`(?m)^(?:FORTRAN(?:_[A-Z_]+)?\(|ALIAS\(MPI_)(\w+)`).FindAllSubmatch(source, -1)
+	require.Greater(t, len(names), 40)
+	for _, name := range names {
+		require.Regexp(t, fmt.Sprintf(`(?i)\n *call MPI_%s\(`, name[1]), string(program))
+	}
+	require.NotContains(t, string(program), "err")
+}
+
 func TestHazards(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.hazards(t)

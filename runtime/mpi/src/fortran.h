@@ -2,9 +2,18 @@
  * The functions that programs in Fortran call, under the names that compilers use. MPICH's
  * functions call the functions in C and so reach this library. Open MPI's functions call PMPI_
  * functions, so the library implements them: it converts handles to handles of C and knows the
- * addresses of MPI_IN_PLACE and MPI_BOTTOM. In module mpi_f08 of Open MPI a handle is a structure
- * of one integer, which has the same address, and the last argument may be missing.
+ * addresses of MPI_IN_PLACE and MPI_BOTTOM. In module mpi_f08 a handle is a structure of one
+ * integer, which has the same address.
  */
+
+/*
+ * In module mpi_f08 the last argument may be missing; err is then NULL. Functions of mpif.h write to
+ * it, so every function here begins with this.
+ */
+#define NEED_ERR(err) \
+    int ignored; \
+    if (!(err)) \
+        (err) = &ignored
 static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int);
 static int (*c2f_request)(handle);
 static const void *f_in_place[5], *f_bottom[5];
@@ -78,17 +87,13 @@ static void *next_fortran(const char *lower, const char *upper)
     static void fortran_##lower arguments \
     { \
         static void(*next) arguments; \
-        int error, ignored; \
+        NEED_ERR(err); \
         if (converts()) { \
-            error = call; \
-            if (err) \
-                *err = error; \
+            *err = call; \
             return; \
         } \
         if (!next) \
             next = (void(*) arguments)next_fortran(#lower, #UPPER); \
-        if (!err) \
-            err = &ignored; \
         next values; \
     } \
     ALIAS(mpi_##lower, fortran_##lower, arguments) \
@@ -101,11 +106,9 @@ static void *next_fortran(const char *lower, const char *upper)
 static void fortran_finalize(int *err)
 {
     static void (*next)(int *);
-    int error;
+    NEED_ERR(err);
     if (profile_file && converts()) {
-        error = MPI_Finalize();
-        if (err)
-            *err = error;
+        *err = MPI_Finalize();
         return;
     }
     if (!next)
@@ -239,6 +242,7 @@ static int wait_before(int n, const void *requests)
     static void prefix##lower arguments \
     { \
         static void(*next) arguments; \
+        NEED_ERR(err); \
         if (IS_MINE) \
             before; \
         if (!next) \
@@ -264,9 +268,8 @@ static int wait_before(int n, const void *requests)
     { \
         static void(*next) arguments; \
         static void(*next_test) test_arguments; \
-        int rounds, flag = 0, ignored; \
-        if (!err) \
-            err = &ignored; \
+        int rounds, flag = 0; \
+        NEED_ERR(err); \
         if (!next_test) \
             next_test = (void(*) test_arguments)next_wait(modern, #test, #TEST); \
         for (rounds = 0; IS_MINE && with_requests(test_mine, *n, q); rounds++) { \
@@ -305,9 +308,7 @@ FORTRAN_WAIT_SOME(waitsome, WAITSOME, testsome, TESTSOME, (int *n, int *q, int *
     static void prefix##lower arguments \
     { \
         static void(*next) arguments; \
-        int ignored; \
-        if (!err) \
-            err = &ignored; \
+        NEED_ERR(err); \
         if (!next) \
             next = (void(*) arguments)next_wait(modern, #lower, #UPPER); \
         next values; \
