@@ -336,6 +336,28 @@ func TestFortranIsWhole(t *testing.T) {
 	require.NotContains(t, string(program), "err")
 }
 
+// The MPI performs operations with invalid arguments: all ranks get its errors, and communicators
+// work afterwards. If the root alone sees an error, engine go notices that the ranks disagree.
+func TestInvalidArguments(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "invalid.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow")
+		line := regexp.MustCompile(`(?m)^(rank .*|[a-z_]+: .*: [\d ]+)\n`)
+		classes := func(engine, form string) string {
+			out, err := w.run(t, 3, []string{"SCHEDGEN_MPI=" + engine}, program, form)
+			require.NoError(t, err, "%s, %s: %s", engine, form, out)
+			require.Equal(t, engine != "off", strings.Contains(out, "by MPI, with arguments that are not valid"), "%s, %s: %s", engine, form, out)
+			return strings.Join(line.FindAllString(out, -1), "")
+		}
+		blocking := classes("off", "rooted")
+		require.Equal(t, blocking, classes("c", "rooted"))
+		w.withGo(t)
+		blocking, _, found := strings.Cut(blocking, "gather: the root's")
+		require.True(t, found)
+		require.Equal(t, blocking, classes("go", "blocking"))
+		require.Equal(t, classes("off", "begun"), classes("go", "begun"))
+	})
+}
+
 func TestHazards(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.hazards(t)

@@ -253,6 +253,8 @@ static struct communicator *enter(enum operation op, handle comm)
         note_passed(op, (enum reason)(c - passed));
         c = NULL;
     }
+    if (c)
+        c->turn++;
     return c;
 }
 

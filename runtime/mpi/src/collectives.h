@@ -23,6 +23,8 @@ static int layout_of(handle type, struct layout *l)
     l->plain = combiner == mpi.combiner_named && l->extent == l->size && low == 0 && true_low == 0 && true_extent == l->size;
     l->lead = true_low < 0 ? -true_low : 0;
     l->trail = true_low + true_extent > l->extent ? true_low + true_extent - l->extent : 0;
+    if (combiner != mpi.combiner_named && (err = P_Type_commit(&type))) /* some operations of Open MPI do not require it, but MPI_Pack does */
+        return err;
     last = type;
     last_layout = *l;
     return 0;
@@ -602,6 +604,9 @@ static int put_back(handle comm, const struct line *b, const struct side *s)
     return err;
 }
 
+/* Reports whether the blocks of an alltoallv are written over while they are sent. */
+static int is_twice(const struct side *in, const struct side *out) { return in->counts && out->counts && in->at == out->at; }
+
 static struct sg_go_call lined_up(const struct line *from, const struct line *to, int root)
 {
     struct sg_go_call go = {.root = root, .dst = to->at, .src = from->at, .dst_bytes = to->bytes, .src_bytes = from->bytes, .dst_lengths = to->lengths,
@@ -617,7 +622,7 @@ static int move_by_go(const struct communicator *c, struct entry *e, const struc
 {
     struct line from, to;
     int stays = in_place && e == &go_entries[SCATTERV];
-    int err = line_up(c, &to, out, 0, stays), second = line_up(c, &from, in, 1, 0);
+    int err = line_up(c, &to, out, 0, stays), second = line_up(c, &from, in, 1, is_twice(in, out));
     struct sg_go_call go = lined_up(&from, &to, root);
     if (!err)
         err = second;

@@ -15,11 +15,12 @@ enum stage {
 };
 
 /* Why the library leaves operations to MPI. */
-enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, OTHER, REASONS };
+enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, INVALID, OTHER, REASONS };
 static const char *const reason_texts[REASONS] = {
     "of one rank", "between two groups", "on a communicator with few operations before", "on a communicator for which there is no place", "without tables",
     "left to MPI by rules", "folded in another order", "too long", "that only engine go begins", "on a communicator that is not in engine go",
-    "with elements or an operation that engine go does not fold", "of a kind or with arguments that are always left to MPI",
+    "with elements or an operation that engine go does not fold", "with arguments that are not valid",
+    "of a kind or with arguments that are always left to MPI",
 };
 
 struct communicator {
@@ -31,6 +32,7 @@ struct communicator {
     struct tables *tables; /* NULL: the engine c performs nothing */
     struct rules *rules;   /* measured rules of engine auto, or NULL */
     int together;          /* all ranks are on one host; known once it is made, or has rules */
+    unsigned turn;         /* number of blocking operations that ranks have called */
     int go;                /* number in the engine go, or a constant below */
     unsigned operations;   /* number of blocking operations begun */
     unsigned after;        /* it is new until there have been so many */

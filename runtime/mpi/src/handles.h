@@ -43,6 +43,9 @@ static struct constants mpi;
 #define FUNCTIONS(F) \
     F(Allgather, (const void *, int, handle, void *, int, handle, handle)) \
     F(Allreduce, (const void *, void *, int, handle, handle, handle)) \
+    F(Allgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle)) \
+    F(Alltoall, (const void *, int, handle, void *, int, handle, handle)) \
+    F(Alltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle)) \
     F(Barrier, (handle)) \
     F(Bcast, (void *, int, handle, int, handle)) \
     F(Cancel, (void *)) \
@@ -58,6 +61,9 @@ static struct constants mpi;
     F(Comm_split, (handle, int, int, void *)) \
     F(Comm_test_inter, (handle, int *)) \
     F(Errhandler_free, (void *)) \
+    F(Exscan, (const void *, void *, int, handle, handle, handle)) \
+    F(Gather, (const void *, int, handle, void *, int, handle, int, handle)) \
+    F(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle)) \
     F(Grequest_complete, (handle)) \
     F(Grequest_start, (void *, void *, void *, void *, void *)) \
     F(Ibarrier, (handle, void *)) \
@@ -68,7 +74,12 @@ static struct constants mpi;
     F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
     F(Query_thread, (int *)) \
     F(Recv, (void *, int, handle, int, int, handle, void *)) \
+    F(Reduce, (const void *, void *, int, handle, handle, int, handle)) \
     F(Reduce_local, (const void *, void *, int, handle, handle)) \
+    F(Reduce_scatter_block, (const void *, void *, int, handle, handle, handle)) \
+    F(Scan, (const void *, void *, int, handle, handle, handle)) \
+    F(Scatter, (const void *, int, handle, void *, int, handle, int, handle)) \
+    F(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle)) \
     F(Send, (const void *, int, handle, int, int, handle)) \
     F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
     F(Status_set_cancelled, (void *, int)) \

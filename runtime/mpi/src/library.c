@@ -38,6 +38,7 @@
 #include "collectives.h"
 #include "requests.h"
 #include "attributes.h"
+#include "arguments.h"
 #include "wrappers.h"
 #include "tune.h"
 #include "nonblocking.h"

@@ -16,16 +16,27 @@ static int peer(const struct use *u, int rank)
     return rank < u->comm->size ? rank : rank - u->comm->size;
 }
 
+/*
+ * The tag of a message. If MPI has refused an operation at one rank only, messages of the others may
+ * be left, which the next operations must not receive. So the tags of an operation are shifted by
+ * its turn. They remain different from each other.
+ */
+static int tag_of(const struct use *u, int tag)
+{
+    enum { MOST_TAG = 32767, APART = 61 };
+    return (int)((u->comm->turn * APART + (unsigned)tag) & MOST_TAG);
+}
+
 static int sg_isend(struct sg_call *call, int send, const void *at, int count, int to, int tag)
 {
     struct use *u = call->with;
-    return P_Isend(at, count, u->type[SG_SEND], peer(u, to), tag, u->comm->inner, u->requests + (size_t)(u->slots + send) * mpi.handle_size);
+    return P_Isend(at, count, u->type[SG_SEND], peer(u, to), tag_of(u, tag), u->comm->inner, u->requests + (size_t)(u->slots + send) * mpi.handle_size);
 }
 
 static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int from, int tag)
 {
     struct use *u = call->with;
-    return P_Irecv(at, count, u->type[SG_RECEIVE], peer(u, from), tag, u->comm->inner, u->requests + (size_t)slot * mpi.handle_size);
+    return P_Irecv(at, count, u->type[SG_RECEIVE], peer(u, from), tag_of(u, tag), u->comm->inner, u->requests + (size_t)slot * mpi.handle_size);
 }
 
 static int sg_receive_any(struct sg_call *call, int slots, int *slot)

@@ -94,7 +94,7 @@ static int start_line(const struct communicator *c, struct entry *e, const struc
         return SG_NO_MEMORY;
     p->stays = in_place && e == &go_entries[NONBLOCKING + SCATTERV];
     err = line_up(c, &p->line, out, 0, p->stays);
-    second = line_up(c, &from, in, 1, 0);
+    second = line_up(c, &from, in, 1, is_twice(in, out));
     if (!err)
         err = second;
     p->memory[0] = from.memory;
@@ -148,22 +148,26 @@ MPI(Ibarrier)(handle comm, void *request)
 MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *request)
 {
     const struct communicator *c = enter_nonblocking(BCAST, whole(comm));
-    struct entry *e;
+    struct entry *e = NULL;
     struct layout l;
-    long long bytes;
     type = whole(type);
-    if (!c || root < 0 || root >= c->size || (bytes = bytes_of(count, type, &l)) <= 0 || !(e = choose_nonblocking(BCAST, bytes)))
+    if (c && takes_message(NONBLOCKING + BCAST, c, buffer, count, type, root, &l))
+        e = choose_nonblocking(BCAST, (long long)count * l.size);
+    if (!e)
         PASS(Ibcast, (void *, int, handle, int, handle, void *), (buffer, count, type, root, comm, request));
     return failed(comm, start_broadcast(c, e, buffer, count, type, root, &l, request));
 }
 
-/* The common part of operations that fold. all is the number of elements of a contribution. */
-static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle, int root,
-                                             int *kernel, struct layout *l)
+/*
+ * The common part of operations that fold. all is the number of elements of a contribution, and own
+ * that of this rank's result.
+ */
+static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all,
+                                             handle type, handle op_handle, int root, int *kernel, struct layout *l)
 {
-    if (!c || root < 0 || root >= c->size || all <= 0 || all > INT_MAX || !is_type(type))
+    if (!c || !takes_fold(NONBLOCKING + op, c, in, out, own, all, type, op_handle, root, l))
         return NULL;
-    if (!(*kernel = kernel_of(type, op_handle)) || layout_of(type, l)) {
+    if (!(*kernel = kernel_of(type, op_handle))) {
         note_passed(NONBLOCKING + op, NO_KERNEL);
         return NULL;
     }
@@ -173,24 +177,26 @@ static struct entry *choose_nonblocking_fold(enum operation op, const struct com
 MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm, void *request)
 {
     const struct communicator *c = enter_nonblocking(REDUCE, whole(comm));
+    const void *from = in;
     struct entry *e;
     struct layout l;
     int kernel;
-    if (!(e = choose_nonblocking_fold(REDUCE, c, count, whole(type), whole(op), root, &kernel, &l)))
+    if (!(e = choose_nonblocking_fold(REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &kernel, &l)))
         PASS(Ireduce, (const void *, void *, int, handle, handle, int, handle, void *), (in, out, count, type, op, root, comm, request));
-    return failed(comm, start_fold(c, e, in, out, count, NULL, 1, kernel, root, count, &l, request));
+    return failed(comm, start_fold(c, e, from, out, count, NULL, 1, kernel, root, count, &l, request));
 }
 
 #define START_FOLD(name, operation, inputs) \
     MPI(name)(const void *in, void *out, int count, handle type, handle op, handle comm, void *request) \
     { \
         const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        const void *from = in; \
         struct entry *e = NULL; \
         struct layout l; \
         int kernel; \
-        if (!c || !(e = choose_nonblocking_fold(operation, c, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
+        if (!c || !(e = choose_nonblocking_fold(operation, c, &from, out, count, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
             PASS(name, (const void *, void *, int, handle, handle, handle, void *), (in, out, count, type, op, comm, request)); \
-        return failed(comm, start_fold(c, e, in, out, count, NULL, inputs, kernel, 0, (long long)count * inputs, &l, request)); \
+        return failed(comm, start_fold(c, e, from, out, count, NULL, inputs, kernel, 0, (long long)count * inputs, &l, request)); \
     }
 START_FOLD(Iallreduce, ALLREDUCE, 1)
 START_FOLD(Iscan, SCAN, 1)
@@ -200,24 +206,19 @@ START_FOLD(Ireduce_scatter_block, REDUCE_SCATTER, c->size)
 MPI(Ireduce_scatter)(const void *in, void *out, const int *counts, handle type, handle op, handle comm, void *request)
 {
     const struct communicator *c = enter_nonblocking(REDUCE_SCATTER, whole(comm));
+    const void *from = in;
     struct entry *e;
     struct layout l;
-    long long all = 0;
-    int kernel, i;
-    for (i = 0; c && counts && i < c->size; i++)
-        all = counts[i] < 0 || all < 0 ? -1 : all + counts[i];
-    if (!(e = choose_nonblocking_fold(REDUCE_SCATTER, c, all, whole(type), whole(op), 0, &kernel, &l)))
+    long long all = c && counts ? sum_of(counts, c->size) : 0;
+    int kernel;
+    if (!c || !counts || !(e = choose_nonblocking_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], all, whole(type), whole(op), 0, &kernel, &l)))
         PASS(Ireduce_scatter, (const void *, void *, const int *, handle, handle, handle, void *), (in, out, counts, type, op, comm, request));
-    return failed(comm, start_fold(c, e, in, out, 0, counts, c->size, kernel, 0, all, &l, request));
+    return failed(comm, start_fold(c, e, from, out, 0, counts, c->size, kernel, 0, all, &l, request));
 }
 
-static struct entry *choose_nonblocking_move(enum operation op, const struct communicator *c, struct blocks *b, int root, int blocks)
+static struct entry *choose_nonblocking_move(enum operation op, const struct communicator *c, struct blocks *b, int root)
 {
-    long long bytes;
-    if (root < 0 || root >= c->size || (bytes = block_of(b)) <= 0)
-        return NULL;
-    b->bytes = bytes > INT_MAX ? 0 : (int)bytes;
-    return choose_nonblocking(op, bytes * blocks);
+    return takes_move(NONBLOCKING + op, c, b, root) ? choose_nonblocking(op, (long long)b->bytes * c->size) : NULL;
 }
 
 #define START_MOVE(name, operation, held, wanted, own_in, own_out) \
@@ -227,7 +228,7 @@ static struct entry *choose_nonblocking_move(enum operation op, const struct com
         struct entry *e; \
         if (c) { \
             struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
-            if ((e = choose_nonblocking_move(operation, c, &b, 0, c->size))) \
+            if ((e = choose_nonblocking_move(operation, c, &b, 0))) \
                 return failed(comm, start_move(c, e, &b, 0, request)); \
         } \
         PASS(name, (const void *, int, handle, void *, int, handle, handle, void *), (in, in_count, in_type, out, out_count, out_type, comm, request)); \
@@ -242,7 +243,7 @@ START_MOVE(Ialltoall, ALLTOALL, c->size, c->size, c->rank, c->rank)
         struct entry *e; \
         if (c) { \
             struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
-            if ((e = choose_nonblocking_move(operation, c, &b, root, c->size))) \
+            if ((e = choose_nonblocking_move(operation, c, &b, root))) \
                 return failed(comm, start_move(c, e, &b, root, request)); \
         } \
         PASS(name, (const void *, int, handle, void *, int, handle, int, handle, void *), \
@@ -255,58 +256,60 @@ MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const 
                  void *request)
 {
     const struct communicator *c = enter_nonblocking(ALLGATHERV, whole(comm));
-    struct entry *e;
-    struct layout l;
     struct side from = {in, in_count, NULL, NULL, whole(in_type)}, to = {out, 0, counts, displacements, whole(out_type)};
+    struct entry *e = NULL;
+    struct layout l;
     long long all = 0;
-    int i, err = 0;
-    if (c && (bytes_of(0, to.type, &l) < 0 || (in != mpi.in_place && in_count < 0)))
-        c = NULL;
-    for (i = 0; c && i < c->size; i++)
-        all = counts[i] < 0 || all < 0 ? -1 : all + (long long)counts[i] * l.size;
-    if (!c || all <= 0 || !(e = choose_nonblocking(ALLGATHERV, all)))
+    int in_place = in == mpi.in_place, twice = 0;
+    if (c && takes_sides(NONBLOCKING + ALLGATHERV, c, in_place ? NULL : &from, &to, 0, &twice) && !layout_of(to.type, &l) &&
+        (all = sum_of(counts, c->size) * l.size) > 0)
+        e = choose_nonblocking(ALLGATHERV, all);
+    if (!e || ((in_place |= twice) && own_block(&from, &to, c->rank)))
         PASS(Iallgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, comm, request));
-    if (in == mpi.in_place)
-        err = own_block(&from, &to, c->rank);
-    return failed(comm, err ? err : start_line(c, e, &from, &to, 0, in == mpi.in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, 0, in_place, request));
 }
 
 MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root, handle comm,
               void *request)
 {
     const struct communicator *c = enter_nonblocking(GATHERV, whole(comm));
-    struct entry *e;
+    const void *mine = in;
+    struct entry *e = NULL;
     struct side from, to;
-    int err;
-    if (!c || root < 0 || root >= c->size || !(e = choose_nonblocking(GATHERV, 0)))
+    if (c && takes_gatherv(NONBLOCKING + GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
+        e = choose_nonblocking(GATHERV, 0);
+    if (!e)
         PASS(Igatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm, request));
-    err = sides_of_gatherv(c, in, in_count, in_type, out, counts, displacements, out_type, root, &from, &to);
-    return failed(comm, err ? err : start_line(c, e, &from, &to, root, in == mpi.in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, request));
 }
 
 MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root,
                handle comm, void *request)
 {
     const struct communicator *c = enter_nonblocking(SCATTERV, whole(comm));
-    struct entry *e;
+    void *mine = out;
+    struct entry *e = NULL;
     struct side from, to;
-    int err;
-    if (!c || root < 0 || root >= c->size || !(e = choose_nonblocking(SCATTERV, 0)))
+    if (c && takes_scatterv(NONBLOCKING + SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
+        e = choose_nonblocking(SCATTERV, 0);
+    if (!e)
         PASS(Iscatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, void *),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm, request));
-    err = sides_of_scatterv(c, in, counts, displacements, in_type, out, out_count, out_type, root, &from, &to);
-    return failed(comm, err ? err : start_line(c, e, &from, &to, root, out == mpi.in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, request));
 }
 
 MPI(Ialltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts,
                 const int *out_displacements, handle out_type, handle comm, void *request)
 {
     const struct communicator *c = enter_nonblocking(ALLTOALLV, whole(comm));
-    struct entry *e;
+    struct entry *e = NULL;
     struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
-    if (!c || in == mpi.in_place || !(e = choose_nonblocking(ALLTOALLV, 0)))
+    int twice;
+    if (c && in != mpi.in_place && takes_sides(NONBLOCKING + ALLTOALLV, c, &from, &to, 0, &twice))
+        e = choose_nonblocking(ALLTOALLV, 0);
+    if (!e)
         PASS(Ialltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request));
     return failed(comm, start_line(c, e, &from, &to, 0, 0, request));
