@@ -72,7 +72,7 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
 	}
-	args, env := c.Command, os.Environ()
+	args, env := c.Command, replaced(os.Environ(), "SCHEDGEN_MPI=off")
 	if c.Interface != "" && c.Engine != "go" && c.Engine != "auto" {
 		return fmt.Errorf("--interface: engine %s does not multicast", c.Engine)
 	}
@@ -87,14 +87,24 @@ func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
 		if err != nil {
 			fmt.Fprintf(std.Err, "schedgen: mpi: %v; the command runs without schedgen\n", err)
 		} else {
-			if program := staticProgram(c.Command[1:]); program != "" {
-				fmt.Fprintf(std.Err, "schedgen: mpi: %s is linked statically; it runs without schedgen\n", program)
+			warned := warnings(c.Command[1:])
+			for _, warning := range warned {
+				fmt.Fprintf(std.Err, "schedgen: mpi: %s\n", warning)
 			}
-			added, err := c.environment(library, c.goLibrary(ctx, std))
+			preload, others := stacked(library.Path, os.Getenv("LD_PRELOAD"))
+			if len(others) > 0 {
+				fmt.Fprintf(std.Err, "schedgen: mpi: LD_PRELOAD has schedgen's library, and then %s\n", strings.Join(others, ", "))
+			}
+			added, err := c.environment(preload, c.goLibrary(ctx, std))
 			if err != nil {
 				return err
 			}
-			env = append(env, added...)
+			if isLauncher(c.Command[0]) && len(warned) == 0 {
+				counted, local := counting(c.Command)
+				added = append(added, counted...)
+				env = replaced(env, local...)
+			}
+			env = replaced(env, added...)
 			args = exported(ctx, c.Command, added)
 		}
 	}
@@ -160,12 +170,64 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std stdio) string {
 	return path
 }
 
-// environment returns the variables that the ranks need. goLibrary is the path of engine go, or "".
-func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, error) {
-	preload := library.Path
-	if old := os.Getenv("LD_PRELOAD"); old != "" {
-		preload += ":" + old
+// replaced returns env with variables added at its end, in place of others with their names. A
+// program would use the first of two variables with one name.
+func replaced(env []string, added ...string) []string {
+	names := make(map[string]bool)
+	for _, variable := range added {
+		name, _, _ := strings.Cut(variable, "=")
+		names[name] = true
 	}
+	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return names[name]
+	})
+	return append(env, added...)
+}
+
+// stacked returns the value of LD_PRELOAD with which the library stands before those that old
+// names, so that it sees all calls of the program. It also returns those libraries. A library of
+// another schedgen is left out.
+func stacked(library, old string) (preload string, others []string) {
+	others = strings.FieldsFunc(old, func(r rune) bool { return r == ':' || r == ' ' })
+	others = slices.DeleteFunc(others, func(path string) bool { return filepath.Base(path) == filepath.Base(library) })
+	return strings.Join(append([]string{library}, others...), ":"), others
+}
+
+// counting returns variables for the ranks, and others for this process alone, by which the library
+// reports ranks on this host that have not loaded it. Without a folder for that it reports nothing.
+func counting(command []string) (ranks, here []string) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "schedgen-mpi") // the library removes it
+	if err != nil {
+		return nil, nil
+	}
+	here = []string{fmt.Sprintf("SCHEDGEN_MPI_COUNTS=%d %s", os.Getpid(), host)}
+	if namesHosts(command) {
+		here = append(here, "SCHEDGEN_MPI_ELSEWHERE=1")
+	}
+	return []string{"SCHEDGEN_MPI_RANKS=" + dir}, here
+}
+
+// batchVariables are variables of batch systems, which place ranks.
+var batchVariables = []string{"SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PE_HOSTFILE", "FLUX_URI"}
+
+// namesHosts reports whether a flag or a batch system may place all ranks on other hosts.
+func namesHosts(command []string) bool {
+	for _, variable := range batchVariables {
+		if os.Getenv(variable) != "" {
+			return true
+		}
+	}
+	flags := []string{"-host", "--host", "-hosts", "--hosts", "-H", "-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f", "--default-hostfile"}
+	return slices.ContainsFunc(command, func(word string) bool { return slices.Contains(flags, word) })
+}
+
+// environment returns the variables that the ranks need. goLibrary is the path of engine go, or "".
+func (c *mpiCmd) environment(preload, goLibrary string) ([]string, error) {
 	env := []string{"LD_PRELOAD=" + preload, "SCHEDGEN_MPI=" + c.Engine}
 	if c.Report {
 		env = append(env, "SCHEDGEN_MPI_REPORT=1")
@@ -203,9 +265,7 @@ func (c *mpiCmd) environment(library *mpi.Library, goLibrary string) ([]string, 
 // exported returns the command with flags that make Open MPI's mpirun pass the variables to ranks
 // on other hosts. MPICH's mpirun and srun pass all variables by themselves.
 func exported(ctx context.Context, command, variables []string) []string {
-	name := filepath.Base(command[0])
-	launcher := slices.ContainsFunc([]string{"mpirun", "mpiexec", "orterun", "prterun"}, func(known string) bool { return strings.HasPrefix(name, known) })
-	if !launcher {
+	if !isLauncher(command[0]) {
 		return command
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -222,6 +282,12 @@ func exported(ctx context.Context, command, variables []string) []string {
 	return append(args, command[1:]...)
 }
 
+// isLauncher reports whether a command is a launcher of an MPI.
+func isLauncher(command string) bool {
+	name := filepath.Base(command)
+	return slices.ContainsFunc([]string{"mpirun", "mpiexec", "orterun", "prterun"}, func(known string) bool { return strings.HasPrefix(name, known) })
+}
+
 // ranksIn returns the number of ranks that a command starts, if it has a usual flag of launchers
 // for it, and 0 otherwise. The tables for so many ranks can then be written before the ranks ask
 // for them.
@@ -236,9 +302,10 @@ func ranksIn(command []string) int {
 	return 0
 }
 
-// staticProgram returns the first statically linked program among words, into which no library can
-// be loaded, or "" if there is none.
-func staticProgram(words []string) string {
+// warnings returns what is wrong with programs among words: no library can be loaded into a program
+// that is linked statically, and AddressSanitizer refuses to be loaded after another library.
+func warnings(words []string) []string {
+	var all []string
 	for _, word := range words {
 		path, err := exec.LookPath(word)
 		if err != nil {
@@ -248,13 +315,20 @@ func staticProgram(words []string) string {
 		if err != nil {
 			continue
 		}
-		static := !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
-		_ = f.Close() // read only: nothing to lose
-		if static {
-			return word
+		if !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+			all = append(all, word+" is linked statically; it runs without schedgen")
+		}
+		needed, _ := f.ImportedLibraries() // none if the file is damaged
+		_ = f.Close()                      // read only: nothing to lose
+		const option = "verify_asan_link_order=0"
+		asan := func(name string) bool {
+			return strings.HasPrefix(name, "libasan.so") || strings.HasPrefix(name, "libclang_rt.asan")
+		}
+		if slices.ContainsFunc(needed, asan) && !strings.Contains(os.Getenv("ASAN_OPTIONS"), option) {
+			all = append(all, word+" has AddressSanitizer, which stops it after other libraries: set ASAN_OPTIONS="+option)
 		}
 	}
-	return ""
+	return all
 }
 
 // mpiTablesCmd is the hidden verb mpi-tables, which the library calls to get tables.

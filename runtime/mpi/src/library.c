@@ -8,8 +8,10 @@
  * It is a single file for the compiler: the included files are in the same folder.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,6 +28,7 @@
 
 #include "interpreter.h"
 
+#include "ranks.h"
 #include "handles.h"
 #include "types.h"
 #include "tables.h"

@@ -269,12 +269,13 @@ STARTED(Ialltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_
         (in, n, d, t, out, m, e, s, comm, q))
 
 /*
- * With engine go, MPI_COMM_WORLD joins it when MPI begins, because a nonblocking operation could
- * not join.
+ * Runs at the end of MPI_Init. With engine go, MPI_COMM_WORLD joins it then, because a nonblocking
+ * operation could not join.
  */
 static void arrive(void)
 {
     const char *mode = getenv("SCHEDGEN_MPI");
+    note_rank();
     if (!mode || strcmp(mode, "go") || inside)
         return;
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
