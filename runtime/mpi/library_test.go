@@ -551,6 +551,31 @@ func TestProfilers(t *testing.T) {
 	})
 }
 
+// An MPI with MPICH's ABI is known by its own name, and has rules of its own.
+func TestOtherMPIs(t *testing.T) {
+	w := newWorld(t, "mpich")
+	w.preload += ":" + compiled(t, "cc", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "testdata/intel.c")
+	program := w.hazards(t)
+	out, err := w.run(t, 3, nil, program, "few")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
+
+	rules := filepath.Join(w.ownTables(t, 3), "3-intelmpi-one-host.rules")
+	require.NoError(t, os.WriteFile(rules, []byte("schedgen rules 1\nallreduce 0 c\n"), 0o666))
+	out, err = w.run(t, 3, []string{"SCHEDGEN_MPI=auto"}, program, "few")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
+}
+
+// A measurement in turn counts some calls even if its time is over at once.
+func TestTurnWithoutTime(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		out, err := w.run(t, 2, nil, w.compile(t, "mpicc", "../../../bench/mpi/turn.c", "-O1", "-Wall", "-Wextra", "-Werror"), "0", "allreduce", "8")
+		require.NoError(t, err, out)
+		require.Regexp(t, `ratio +\d+\.\d\d +\d+\.\d\d +\(10\)\n`, out)
+	})
+}
+
 // The library does not affect a program that does not use MPI.
 func TestOtherPrograms(t *testing.T) {
 	library, err := library()

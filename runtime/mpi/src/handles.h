@@ -20,13 +20,19 @@ struct constants {
     int err_count, err_other, err_no_mem;
 };
 
+/* The constants of MPICH, which several MPIs share. */
+#define MPICH_CONSTANTS \
+    sizeof(int), 0x44000000, 0x44000001, 0x04000000, 0x0c000000, 0x18000000, 0x4c00010d, 0x4c000405, 0x58000002, 0x54000001, 0x2c000000, \
+    {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34
+
 static const struct constants known[] = {
     {"Open MPI", "openmpi", sizeof(void *), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
      {"ompi_mpi_comm_world", "ompi_mpi_comm_self", "ompi_mpi_comm_null", "ompi_mpi_datatype_null", "ompi_mpi_op_null",
       "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_op_min", "ompi_mpi_errors_return", "ompi_request_null"},
      (void *)1, NULL, -1, 0, 2, 16, 39},
-    {"MPICH", "mpich", sizeof(int), 0x44000000, 0x44000001, 0x04000000, 0x0c000000, 0x18000000, 0x4c00010d, 0x4c000405, 0x58000002, 0x54000001, 0x2c000000,
-     {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34},
+    {"MPICH", "mpich", MPICH_CONSTANTS},
+    {"Intel(R) MPI", "intelmpi", MPICH_CONSTANTS},
+    {"MVAPICH", "mvapich", MPICH_CONSTANTS},
 };
 
 /*
