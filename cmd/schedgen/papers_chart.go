@@ -19,7 +19,8 @@ func drawFigure(w io.Writer, f *papers.Figure) error {
 
 // chartOf returns the chart of a figure. Values of the paper are rings, models are dashed lines,
 // simulations are dots, and runs are crosses on a line. The dots are joined if there is no model of
-// the same name. Series of one name share a colour. A series that only the paper has is black.
+// the same name. A series that leaves out whole numbers of such an axis is dots, because a line
+// would tell values between them. Series of one name share a colour. A series that only the paper has is black.
 func chartOf(f *papers.Figure) chart.Chart {
 	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log, CutY: f.Y.Cut}
 	var names []string
@@ -47,10 +48,14 @@ func styleOf(f *papers.Figure, s *papers.Series) chart.Style {
 	switch s.Kind {
 	case papers.Paper:
 		return chart.Rings
-	case papers.Model:
-		return chart.Dashed
 	case papers.Run:
 		return chart.Crosses
+	}
+	if f.X.Whole && s.Gapped() {
+		return chart.Dots
+	}
+	if s.Kind == papers.Model {
+		return chart.Dashed
 	}
 	modelled := func(m papers.Series) bool { return m.Kind == papers.Model && m.Name == s.Name }
 	if slices.ContainsFunc(f.Series, modelled) {

@@ -55,6 +55,7 @@ func TestStoredFigures(t *testing.T) {
 			t.Parallel()
 			f, err := e.Make(t.Context(), papers.Options{Seed: 1})
 			require.NoError(t, err)
+			requireTrueLines(t, f)
 			var drawn bytes.Buffer
 			require.NoError(t, drawFigure(&drawn, f))
 			stored, err := os.ReadFile(filepath.Join("..", "..", "docs", "papers", strings.ReplaceAll(e.ID, "/", "-")+".svg"))
@@ -64,6 +65,20 @@ func TestStoredFigures(t *testing.T) {
 	}
 	for _, id := range slowFigures {
 		require.True(t, ids[id], "there is no figure %s", id)
+	}
+}
+
+// requireTrueLines requires that no line crosses whole numbers of an axis of whole numbers for which
+// there is no value. A simulation that is dots beside such a line is modelled at each of them.
+func requireTrueLines(t *testing.T, f *papers.Figure) {
+	t.Helper()
+	if !f.X.Whole || f.Channels {
+		return
+	}
+	for _, l := range chartOf(f).Lines {
+		for i := 1; i < len(l.At) && (l.Style == chart.Dashed || l.Style == chart.Joined); i++ {
+			require.LessOrEqual(t, l.At[i].X, l.At[i-1].X+1, "%s: %s", f.ID, l.Name)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type Axis struct {
 	Unit  string // "µs"; "" for a number
 	Log   bool   // logarithmic scale
 	Cut   bool   // the scale starts at the least value, not at 0
+	Whole bool   // only whole numbers have values, so a line may join neighbours alone
 }
 
 // String returns the label with the unit.
@@ -75,6 +76,16 @@ type Figure struct {
 	Channels bool
 }
 
+// Gapped reports whether the series leaves out whole numbers between its first and its last X.
+func (s *Series) Gapped() bool {
+	for i := 1; i < len(s.Points); i++ {
+		if s.Points[i].X > s.Points[i-1].X+1 {
+			return true
+		}
+	}
+	return false
+}
+
 // curve returns the series of y over the given values of x.
 func curve(name string, kind Kind, xs []float64, y func(x float64) float64) Series {
 	s := Series{Name: name, Kind: kind, Points: make([]Point, len(xs))}
@@ -104,6 +115,14 @@ func floats(lo, hi int) []float64 {
 		xs = append(xs, float64(i))
 	}
 	return xs
+}
+
+// every returns all whole numbers from the first to the last of xs, or xs if few points are wanted.
+func every(o Options, xs []float64) []float64 {
+	if o.Quick {
+		return xs
+	}
+	return floats(int(xs[0]), int(xs[len(xs)-1]))
 }
 
 // ofInts returns the numbers as floats.

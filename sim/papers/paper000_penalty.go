@@ -89,7 +89,7 @@ func penaltyTail000(_ context.Context, o Options) (*Figure, error) {
 	xs := floats(0, 12)
 	least := 1 / float64(p.runs*(ranks116-1)) // the smallest value on a logarithmic scale
 	return &Figure{
-		X: Axis{Label: "penalty rounds k"}, Y: Axis{Label: "share of ranks with k or more", Log: true},
+		X: Axis{Label: "penalty rounds k", Whole: true}, Y: Axis{Label: "share of ranks with k or more", Log: true},
 		Series: []Series{
 			curve("share", Model, xs, func(x float64) float64 { return tailOf(epsilon, ranks116, int(x)) }),
 			curve("share", Simulation, xs, func(x float64) float64 {
@@ -116,7 +116,7 @@ func tailOf(epsilon float64, p, k int) float64 {
 // worst000 returns the worst case of section 2.2, with the chain and with a tree as the second
 // stage.
 func worst000(_ context.Context, o Options) (*Figure, error) {
-	xs := ofInts(2, 3, 5, 8, 12, 16, 23, 32, 48, 64, 80, 96, 116)
+	xs := floats(2, ranks116)
 	if o.Quick {
 		xs = ofInts(2, 3, 23)
 	}

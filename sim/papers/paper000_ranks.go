@@ -11,7 +11,7 @@ import (
 // ranks000 returns figure 5: when each of 116 ranks returns.
 func ranks000(_ context.Context, _ Options) (*Figure, error) {
 	xs := floats(0, ranks116-1)
-	f := &Figure{X: Axis{Label: "rank"}, Y: latencyAxis, Notes: []string{
+	f := &Figure{X: Axis{Label: "rank", Whole: true}, Y: latencyAxis, Notes: []string{
 		"The skew is how much earlier rank 1 returns than the last rank: of the paper rank 98, of ours rank 95, which is six transfers from the root, and rank 98 three.",
 		"The deviation is the largest from the median, over ranks that receive. Without noise all get the multicast at the same time, and only the last has no successor to send to.",
 		fitted000,

@@ -52,7 +52,7 @@ func ranks001(o Options) []int {
 // latency001 returns figure 4: the paper's skip ring with messages of four lengths, each alone and
 // in a loop.
 func latency001(ctx context.Context, o Options) (*Figure, error) {
-	f := &Figure{X: Axis{Label: "ranks", Log: true}, Y: latencyAxis}
+	f := &Figure{X: Axis{Label: "ranks", Log: true, Whole: true}, Y: latencyAxis}
 	xs := ofInts(ranks001(o)...)
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		s, err := curveOf(fmt.Sprintf("one message, %d B", n), Simulation, xs, func(x float64) (float64, error) {
@@ -265,10 +265,10 @@ func depth001(_ context.Context, o Options) (*Figure, error) {
 	}
 	xs := ofInts(ranks001(o)...)
 	return &Figure{
-		X: Axis{Label: "ranks", Log: true}, Y: Axis{Label: "hops to the last rank"},
+		X: Axis{Label: "ranks", Log: true, Whole: true}, Y: Axis{Label: "hops to the last rank"},
 		Series: append([]Series{
-			curve(short001(skipRing)+", farthest", Model, xs, func(x float64) float64 { return float64(SkipRingDepth(int(x))) }),
-			curve(short001(circulant)+", farthest", Model, xs, func(x float64) float64 { return float64(bits.Len(uint(x)) - 1) }),
+			curve(short001(skipRing)+", farthest", Model, every(o, xs), func(x float64) float64 { return float64(SkipRingDepth(int(x))) }),
+			curve(short001(circulant)+", farthest", Model, every(o, xs), func(x float64) float64 { return float64(bits.Len(uint(x)) - 1) }),
 		}, all...),
 		Notes: []string{"The paper: O(log n) on average. The model of the skip ring is its worst case, 2·log2 P - 2 hops, which it has where P is a power of two, and which bounds it elsewhere: up the levels from the origin and down on the other side. " +
 			"The circulant, ours, takes ⌊log2 P⌋ from every origin, for log2 P channels a rank in place of two on average."},
@@ -285,7 +285,7 @@ func SkipRingDepth(p int) int {
 
 func origins001(_ context.Context, _ Options) (*Figure, error) {
 	const p = 64
-	f := &Figure{X: Axis{Label: "origin"}, Y: Axis{Label: "hops to the last rank"}, Notes: []string{
+	f := &Figure{X: Axis{Label: "origin", Whole: true}, Y: Axis{Label: "hops to the last rank"}, Notes: []string{
 		"Rank 0 is on all levels and reaches all in log2 P hops. An origin between has to climb first, and is farthest from those just before it on the ring."}}
 	for _, name := range []string{skipRing, circulant} {
 		s, err := curveOf(short001(name), Simulation, floats(0, p-1), func(x float64) (float64, error) {
@@ -314,10 +314,10 @@ func messages001(_ context.Context, o Options) (*Figure, error) {
 	xs := ofInts(ranks001(o)...)
 	k := len(xs) - 1
 	return &Figure{
-		X: Axis{Label: "ranks", Log: true}, Y: Axis{Label: "messages", Log: true},
+		X: Axis{Label: "ranks", Log: true, Whole: true}, Y: Axis{Label: "messages", Log: true},
 		Series: append([]Series{
 			curve("stated, n", Paper, xs, func(x float64) float64 { return x }),
-			curve("all but the origin", Model, xs, func(x float64) float64 { return x - 1 }),
+			curve("all but the origin", Model, every(o, xs), func(x float64) float64 { return x - 1 }),
 		}, all...),
 		Claims: []Claim{{"§2.2", fmt.Sprintf("messages among %g ranks", xs[k]), "", xs[k], xs[k] - 1, all[1].Points[k].Y}},
 		Notes:  []string{"The paper: each message is sent using only n messages. Ours are n-1: nobody sends to the origin."},

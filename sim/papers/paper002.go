@@ -110,7 +110,7 @@ func table002(ctx context.Context, o Options) (*Figure, error) {
 // cycles002 counts acknowledgements by cycle. According to section 3.2 there are 2^(n-i) in cycle i
 // of a tree of order n.
 func cycles002(_ context.Context, _ Options) (*Figure, error) {
-	f := &Figure{X: Axis{Label: "cycle"}, Y: Axis{Label: "acknowledgements"}, Notes: []string{
+	f := &Figure{X: Axis{Label: "cycle", Whole: true}, Y: Axis{Label: "acknowledgements"}, Notes: []string{
 		"The paper: in a binomial tree of order n there are 2^(n-i) acknowledgements in cycle i. Ours are these where the nodes are a power of two. Of other numbers the tree lacks the nodes beyond, " +
 			"so that some have their children's acknowledgements early and a cycle has fewer."}}
 	for _, p := range []int{16, 64, 24, 7} {

@@ -41,7 +41,7 @@ const fitted003 = "A remote write takes 200 ns and a sequence check 4 µs, as th
 	"In the simulation writing and reading take 182 ns each."
 
 var (
-	nodeAxis    = Axis{Label: "nodes"}
+	nodeAxis    = Axis{Label: "nodes", Whole: true}
 	barrierAxis = Axis{Label: "barrier", Unit: "µs"}
 )
 
@@ -173,9 +173,8 @@ func fanOf64(_ context.Context, o Options) (*Figure, error) { return fans003(o, 
 // fans003 sweeps fan-in and fan-out. The paper's experiments showed no advantage of different
 // values (section 4.2).
 func fans003(o Options, p int) (*Figure, error) {
-	f := &Figure{X: Axis{Label: "fan-out", Log: true}, Y: barrierAxis}
+	f := &Figure{X: Axis{Label: "fan-out", Log: true, Whole: true}, Y: barrierAxis}
 	f.Y.Cut = true
-	equal := Series{Name: "fan-in = fan-out", Kind: Simulation}
 	fans := []int{1, 2, 3, 4, 6, 8, 12, 15, 24, 32, 63}
 	if o.Quick {
 		fans = []int{2, 8, 15}
@@ -183,6 +182,7 @@ func fans003(o Options, p int) (*Figure, error) {
 	for len(fans) > 1 && fans[len(fans)-1] >= p {
 		fans = fans[:len(fans)-1]
 	}
+	equal := Series{Name: "fan-in = fan-out", Kind: Simulation}
 	// of all and of equal fans, by model and simulation
 	best := [2][2]float64{{None, None}, {None, None}}
 	less := func(to *float64, v float64) {
@@ -190,22 +190,30 @@ func fans003(o Options, p int) (*Figure, error) {
 			*to = v
 		}
 	}
+	outs := every(o, ofInts(fans...))
+	both := func(in, out int) (Point, Point, error) {
+		t, err := barrier003(hsbName, schedule.Params{Ranks: p, FanIn: in, FanOut: out})
+		return Point{float64(out), sci003.HSB(p, in, out) / 1e3}, Point{float64(out), t}, err
+	}
+	for _, out := range outs {
+		m, t, err := both(int(out), int(out))
+		if err != nil {
+			return nil, err
+		}
+		equal.Points = append(equal.Points, t)
+		less(&best[1][0], m.Y)
+		less(&best[1][1], t.Y)
+	}
 	for _, in := range fans {
 		model, simulated := Series{Name: fmt.Sprintf("fan-in %d", in), Kind: Model}, Series{Name: fmt.Sprintf("fan-in %d", in), Kind: Simulation}
-		for _, out := range fans {
-			t, err := barrier003(hsbName, schedule.Params{Ranks: p, FanIn: in, FanOut: out})
+		for _, out := range outs {
+			m, t, err := both(in, int(out))
 			if err != nil {
 				return nil, err
 			}
-			m := sci003.HSB(p, in, out) / 1e3
-			model.Points, simulated.Points = append(model.Points, Point{float64(out), m}), append(simulated.Points, Point{float64(out), t})
-			less(&best[0][0], m)
-			less(&best[0][1], t)
-			if in == out {
-				equal.Points = append(equal.Points, Point{float64(out), t})
-				less(&best[1][0], m)
-				less(&best[1][1], t)
-			}
+			model.Points, simulated.Points = append(model.Points, m), append(simulated.Points, t)
+			less(&best[0][0], m.Y)
+			less(&best[0][1], t.Y)
 		}
 		if slices.Contains([]int{2, 4, 8, p - 1}, in) { // the other curves lie between these
 			f.Series = append(f.Series, model, simulated)

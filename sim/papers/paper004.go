@@ -76,7 +76,7 @@ func bytesName(n int) string {
 }
 
 var (
-	destinationAxis = Axis{Label: "destinations"}
+	destinationAxis = Axis{Label: "destinations", Whole: true}
 	timeAxis004     = Axis{Label: "time", Unit: "ms"}
 )
 
