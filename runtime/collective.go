@@ -169,7 +169,7 @@ func (c *Comm) rules() *selection.Rules {
 func (c *Comm) caseOf(collective string, n int) selection.Case {
 	return selection.Case{
 		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
-		Memory: c.lends(), Rings: c.lends() && c.caps.Rings, Hosts: hostsAbove(c.caps, c.size), Place: c.place,
+		Memory: c.lends(), Rings: c.lends() && c.caps.Rings, Hosts: hostsAbove(c.caps, c.size), Place: c.place, RDMA: c.caps.RDMA,
 		Reproducible: c.cfg.Reproducible && c.folds(collective),
 	}
 }
@@ -187,7 +187,7 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 	}
 	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Blocks: row.Blocks(c.size), Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree on whether they share one host
-	m.Memory = c.lends()
+	m.Memory, m.RDMA = c.lends(), c.caps.RDMA
 	if ch.Params.Hosts > 0 {
 		m.Ranks = ch.Params.Hosts
 	}

@@ -23,7 +23,7 @@ type explainCmd struct {
 	Loss       *float64   `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does. Broadcasts then multicast."`
 	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm to run in place of the one that the rules choose."`
 	rulesFlag
-	LogGP loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Parameters of the model: latency L, overhead o and gap g in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	LogGP *loggpParams `name:"loggp" placeholder:"L,o,g,G" help:"Parameters of the model: latency L, overhead o and gap g in ns, gap G in ns a byte; default 2500,1500,1000,6, and 4000,182,182,1 with --transport=verbs, as in the built-in rules."`
 	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same parameters between ranks of one host. Algorithms that can run between masters are then also compared flat."`
 	JSON  bool         `name:"json" help:"Print one object."`
 }
@@ -69,7 +69,10 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	machine := loggp.Params(c.LogGP)
+	machine := loggp.Of(selection.Network(at.of.RDMA))
+	if c.LogGP != nil {
+		machine = loggp.Params(*c.LogGP)
+	}
 	machine.Near = (*loggp.Params)(c.Near)
 	e := &explanation{at: at, from: from, machine: machine, notes: notes}
 	std.work.does("comparing the algorithms of " + c.Collective)
@@ -241,6 +244,10 @@ func (e *explanation) ruleWords() string {
 	switch {
 	case e.unruled:
 		return "none for " + withArticle(rule.Collective)
+	case d.From != nil && d.From.Algorithm == selection.Modelled && d.From.Line > 0:
+		return fmt.Sprintf("line %d leaves it to the model: %v", d.From.Line, &rule)
+	case d.From != nil && d.From.Algorithm == selection.Modelled:
+		return fmt.Sprintf("built-in, by the model: %v", &rule)
 	case d.Own && rule.Line > 0:
 		return fmt.Sprintf("line %d: %v", rule.Line, &rule)
 	case d.From != nil:

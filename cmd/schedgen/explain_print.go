@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -110,7 +111,7 @@ func (e *explanation) object() explainObject {
 	d := &e.decision
 	o := explainObject{
 		Collective: e.at.of.Collective, Transport: e.at.link.Transport, Ranks: e.at.of.Ranks, Bytes: e.at.of.Bytes, Hosts: e.at.of.Hosts, Place: e.at.of.Place.String(),
-		Multicast: e.at.of.Multicast, Memory: e.at.of.Memory, Rings: e.at.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
+		Multicast: e.at.of.Multicast, Memory: e.at.of.Memory, Rings: e.at.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || cmp.Or(d.From, d.Rule).Line == 0, Line: d.Rule.Line,
 		Chosen: newCandidateObject(&e.chosen),
 		LogGP:  newLoggpObject(e.at.of.Bytes, &e.machine),
 	}

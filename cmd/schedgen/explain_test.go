@@ -95,7 +95,7 @@ func explained(t *testing.T, line string) *explanation {
 	c := parsed(t, "explain", line).(*explainCmd)
 	at, _, err := c.situation(t.Context(), quiet(new(bytes.Buffer)))
 	require.NoError(t, err)
-	e := &explanation{at: at, machine: loggp.Params(c.LogGP)}
+	e := &explanation{at: at, machine: loggp.Defaults()}
 	require.NoError(t, e.decide(selection.Builtin(), c.Algorithm))
 	return e
 }

@@ -39,7 +39,7 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 // together are on one host. If --hosts or --netns says that they are on several hosts, the case has
 // several hosts.
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
-	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts()}
+	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts(), RDMA: l.Transport == overVerbs}
 	if f.Ranks != nil {
 		c.Ranks = f.Ranks.lo
 	}

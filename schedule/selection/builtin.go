@@ -17,10 +17,8 @@ const (
 )
 
 // For ranks that each have a host, and so a processor, to themselves (docs/notes/selection.md). The
-// rules for barriers follow the LogGP model. The rules for broadcasts follow measurements.
+// model chooses without multicast. The rules for multicasts follow measurements.
 const (
-	oneStep    = 7       // ranks: below this, one step in which all ranks tell all others is fastest
-	stepDegree = 4       // degree of dissemination from oneStep ranks on
 	spreadTo   = 65      // ranks: from here on connections to all others cost more than they bring
 	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
@@ -30,7 +28,8 @@ const (
 )
 
 // For collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
-// (docs/notes/selection.md). These rules follow the LogGP model.
+// (docs/notes/selection.md), where hosts have several ranks or are unknown. These rules follow the
+// LogGP model of ranks that each have a host.
 const (
 	fewRanks   = 8       // ranks: up to here the root's own messages to all take less than a tree
 	longBlock  = 8 << 10 // from here on a ring takes at most a tenth more than Bruck's rounds
@@ -69,10 +68,8 @@ const (
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
 		Reason: "two ranks tell each other: as many messages as with a tree, and one hop less"},
-	{Collective: schedule.Barrier, Place: OneEach, Ranks: Range{To: oneStep}, Algorithm: "barrier/dissemination",
-		Reason: "one rank a host: in one step every rank tells all others"},
-	{Collective: schedule.Barrier, Place: OneEach, Algorithm: "barrier/dissemination", Params: Params{Degree: stepDegree},
-		Reason: "one rank a host: all ranks send at the same time, in few steps"},
+	{Collective: schedule.Barrier, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.Barrier, Algorithm: "barrier/hsb", Params: Params{Masters: true},
 		Reason: "the fewest messages"},
 
@@ -98,7 +95,9 @@ var builtin = Rules{list: []Rule{
 	{Collective: schedule.Bcast, Multicast: With, Place: OneEach, Bytes: Range{From: shortToFew, To: longOnLinks}, Algorithm: "bcast/mcast-acktree",
 		Reason: "links carry the message once; a chain beside the multicast would carry it again"},
 	{Collective: schedule.Bcast, Multicast: With, Algorithm: "bcast/mcast-chain",
-		Reason: "the time does not grow with the ranks, and a loss costs a hop"},
+		Reason: "without a loss the time does not grow with the ranks; a loss costs a hop"},
+	{Collective: schedule.Bcast, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.Bcast, Bytes: Range{To: longMessage}, Algorithm: "bcast/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Bcast, Algorithm: "bcast/chain", Params: Params{Masters: true},
@@ -117,22 +116,30 @@ var builtin = Rules{list: []Rule{
 	{Collective: "alltoall", Memory: With, Ranks: Range{To: inLines + 1}, Bytes: Range{To: copied + 1}, Algorithm: "alltoall/linear",
 		Reason: "every rank reads its blocks where the others have written them"},
 
+	{Collective: "scatter", Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: "scatter", Ranks: Range{To: fewRanks + 1}, Algorithm: "scatter/linear",
 		Reason: "few ranks: no block waits for another rank to pass it on"},
 	{Collective: "scatter", Bytes: Range{From: longRooted}, Algorithm: "scatter/linear",
 		Reason: "the root's link takes the time, and every block travels once"},
 	{Collective: "scatter", Algorithm: "scatter/binomial", Params: Params{Masters: true},
 		Reason: "the root sends the fewest messages"},
+	{Collective: "gather", Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: "gather", Ranks: Range{To: fewRanks + 1}, Algorithm: "gather/linear",
 		Reason: "few ranks: no block waits for another rank to pass it on"},
 	{Collective: "gather", Bytes: Range{From: longRooted}, Algorithm: "gather/linear",
 		Reason: "the root's link takes the time, and every block travels once"},
 	{Collective: "gather", Algorithm: "gather/binomial", Params: Params{Masters: true},
 		Reason: "the root takes in the fewest messages"},
+	{Collective: "allgather", Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: "allgather", Bytes: Range{From: longBlock}, Algorithm: "allgather/ring", Params: Params{Masters: true},
 		Reason: "links take the time, and every rank sends to its neighbour alone"},
 	{Collective: "allgather", Algorithm: "allgather/bruck", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
+	{Collective: "alltoall", Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: "alltoall", Ranks: Range{From: fewRanks}, Bytes: Range{To: bruckBlock}, Algorithm: "alltoall/bruck", Params: Params{Masters: true},
 		Reason: "the fewest messages"},
 	{Collective: "alltoall", Bytes: Range{To: manyAtATime}, Algorithm: "alltoall/linear",
@@ -152,6 +159,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "one host: the fewest messages"},
 	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{From: longStar}, Algorithm: "allreduce/halving",
 		Reason: "one host: all ranks fold, in few rounds"},
+	{Collective: schedule.Allreduce, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.Allreduce, Bytes: Range{From: longRing}, Ranks: Range{From: 3}, Algorithm: "allreduce/ring", Params: Params{Masters: true},
 		Reason: "links take the time, and every rank sends to its neighbour alone"},
 	{Collective: schedule.Allreduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "allreduce/circulant", Params: Params{Masters: true},
@@ -166,6 +175,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "one host: no rank is woken to pass anything on"},
 	{Collective: schedule.Reduce, Place: OneHost, Algorithm: "reduce/binomial",
 		Reason: "one host: few messages, and several ranks fold"},
+	{Collective: schedule.Reduce, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.Reduce, Ranks: Range{To: fewRanks + 1}, Bytes: Range{To: longFold}, Algorithm: "reduce/linear",
 		Reason: "few ranks: no contribution waits for another rank to fold it"},
 	{Collective: schedule.Reduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "reduce/halving", Params: Params{Masters: true},
@@ -178,10 +189,14 @@ var builtin = Rules{list: []Rule{
 		Reason: "one host: the fewest messages"},
 	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: crowded}, Bytes: Range{To: longBlocks}, Algorithm: "reduce-scatter/star",
 		Reason: "one host with many ranks: the fewest messages"},
+	{Collective: schedule.ReduceScatter, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.ReduceScatter, Algorithm: "reduce-scatter/halving", Params: Params{Masters: true},
 		Reason: "the fewest rounds, and every link carries about a vector"},
 	{Collective: schedule.Scan, Memory: Without, Place: OneHost, Ranks: Range{From: crowded}, Algorithm: "scan/chain",
 		Reason: "one host with many ranks: the fewest messages"},
+	{Collective: schedule.Scan, Place: OneEach, Algorithm: Modelled,
+		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.Scan, Algorithm: "scan/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Exscan, Algorithm: "exscan/doubling", Params: Params{Masters: true},

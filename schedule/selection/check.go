@@ -111,10 +111,14 @@ func (r Range) check(name string, lo, hi int) error {
 }
 
 func (r *Rule) checkAlgorithm() error {
-	if r.Algorithm == BuiltIn {
-		if r.Params != (Params{}) {
-			return errors.New("params: the built-in rules have their own")
-		}
+	switch {
+	case r.Algorithm == BuiltIn && r.Params != Params{}:
+		return errors.New("params: the built-in rules have their own")
+	case r.Algorithm == Modelled && r.Params != Params{}:
+		return errors.New("params: the model chooses them")
+	case r.Algorithm == Modelled && candidates[r.Collective] == nil:
+		return fmt.Errorf("the model has no algorithm of %s", r.Collective)
+	case r.Algorithm == BuiltIn || r.Algorithm == Modelled:
 		return nil
 	}
 	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: 1})

@@ -1,13 +1,17 @@
 package selection
 
 import (
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
 // serves reports whether the algorithm of a rule folds in the way that the case demands.
 func (r *Rule) serves(c *Case) bool {
-	if !c.Ordered && !c.Reproducible || r.Algorithm == BuiltIn {
+	switch {
+	case !c.Ordered && !c.Reproducible || r.Algorithm == BuiltIn:
 		return true
+	case r.Algorithm == Modelled:
+		return modelledServes(c)
 	}
 	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: c.Ranks, Degree: r.Params.Degree, Hosts: r.Params.HostsFor(c)})
 	if err != nil {
@@ -19,6 +23,10 @@ func (r *Rule) serves(c *Case) bool {
 // passedOver reports whether the rule fits cases that it does not serve. A later rule decides such
 // cases.
 func (r *Rule) passedOver() bool {
+	if r.Algorithm == Modelled {
+		row, _ := ir.CollectiveNamed(r.Collective)
+		return row.Inputs != nil
+	}
 	a, ok := schedule.Named(r.Algorithm)
 	row := a.Row()
 	return ok && row.Inputs != nil && (!a.RankOrder || a.Tree == "" || r.Params.Masters)
@@ -48,7 +56,9 @@ func (m *Message) folded() (chunks int, cut bool) {
 	case a.CutsItself():
 		return a.DefaultChunks(m.Ranks), true
 	case m.Algorithm == "reduce/chain" || m.Algorithm == "scan/chain":
-		return m.pipeline(), true
+		return m.pipeline(2 * chunkCost), true // a rank also begins a fold for each chunk
+	case m.Links && (m.Algorithm == "scan/doubling" || m.Algorithm == "exscan/doubling"):
+		return min(m.pieces(prefixBytes), 2), true
 	case a.Multicasts() && m.Datagram > 0:
 		return m.pieces(min(m.Datagram, chunkBytes)), true
 	}

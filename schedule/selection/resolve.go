@@ -17,7 +17,7 @@ func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, e
 	if in.Chunks > 0 || !ok || !hasSizes(&row) {
 		return in, nil
 	}
-	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Blocks: row.Blocks(c.Ranks), Bytes: c.Bytes, Links: c.Place != OneHost, Memory: c.Memory, Most: p.Chunk}
+	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Blocks: row.Blocks(c.Ranks), Bytes: c.Bytes, Links: c.Place != OneHost, RDMA: c.RDMA, Memory: c.Memory, Most: p.Chunk}
 	if in.Hosts > 0 {
 		m.Ranks = in.Hosts
 	}

@@ -26,6 +26,9 @@ type Case struct {
 	// host, for one rank on each, and if it is unknown.
 	Hosts int
 	Place Place // where the ranks are
+	// RDMA says that adapters write messages into the memory of their receivers. Only Modelled rules
+	// depend on it.
+	RDMA bool
 
 	// Only for a collective that folds. Rules whose algorithms do not serve the case are skipped.
 	Ordered      bool // fold in the order of the ranks, because the operation does not commute
@@ -96,7 +99,7 @@ type Rule struct {
 	Rings      Need   // Case.Rings
 	Place      Place  // Case.Place
 
-	Algorithm string // the name of an algorithm, or BuiltIn
+	Algorithm string // the name of an algorithm, BuiltIn or Modelled
 	Params    Params // of the algorithm
 	Reason    string // a comment for people
 	Line      int    // line of the file, from 1; 0: not from a file
@@ -142,8 +145,8 @@ func (r *Rules) Digest() uint64 { return r.digest }
 // Decision is the answer of a table for a case.
 type Decision struct {
 	Rule *Rule // the rule that names the algorithm; read-only
-	From *Rule // the rule of the file that leaves the case to the built-in rules, or nil; read-only
-	Own  bool  // Rule is from the table, not a built-in one in its place
+	From *Rule // the rule of the table that leaves the case to the built-in rules or to the model, or nil; read-only
+	Own  bool  // Rule is from the table, or chosen by a Modelled rule of it, and not a built-in one in its place
 
 	// Hosts is the parameter of this name for the algorithm: Case.Hosts if the algorithm runs
 	// between the masters of hosts, else 0.
@@ -169,10 +172,21 @@ func (r *Rules) Of(c Case) (d Decision, ok bool) {
 
 func (r *Rules) decide(c *Case) Decision {
 	own := r.first(c)
-	if own != nil && own.Algorithm != BuiltIn {
-		return Decision{Rule: own, Own: true}
+	switch {
+	case own == nil || own.Algorithm == BuiltIn:
+		return Decision{Rule: Builtin().first(c).chosen(c), From: own}
+	case own.Algorithm == Modelled:
+		return Decision{Rule: own.chosen(c), From: own, Own: true}
 	}
-	return Decision{Rule: Builtin().first(c), From: own}
+	return Decision{Rule: own, Own: true}
+}
+
+// chosen returns r, or the rule for the algorithm that the model chooses in its place.
+func (r *Rule) chosen(c *Case) *Rule {
+	if r != nil && r.Algorithm == Modelled {
+		return modelled(c)
+	}
+	return r
 }
 
 func (r *Rules) first(c *Case) *Rule {

@@ -28,6 +28,11 @@ type Params struct {
 	Fold sim.PerByte // picoseconds that a fold takes for each byte of each operand but the first
 }
 
+// Of returns the parameters of a model of package sim whose G is a whole number of nanoseconds.
+func Of(m sim.LogGP) Params {
+	return Params{L: m.L, O: m.O, Gap: m.Gap, GPerByte: Time(m.GPerByte / 1000)}
+}
+
 // Defaults returns the default parameters of LogGOPSim.
 func Defaults() Params { return Params{L: 2500, O: 1500, Gap: 1000, GPerByte: 6} }
 

@@ -61,6 +61,7 @@ func (t *Transport) Group() Group { return t.grams.group }
 // Caps says how much of a chunk fits into a datagram, among other things.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.way.puts.Caps()
+	caps.RDMA = true
 	if t.grams.casts {
 		caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.grams.payload, t.grams.room
 	}
