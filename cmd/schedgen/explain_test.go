@@ -99,3 +99,19 @@ func explained(t *testing.T, line string) *explanation {
 	require.NoError(t, e.decide(selection.Builtin(), c.Algorithm))
 	return e
 }
+
+// Without --loggp, explain compares on the network by which the rules choose.
+func TestExplainComparesOnTheNetworkOfTheTransport(t *testing.T) {
+	for transport, want := range map[string]string{
+		"tcp":   "in the LogGP model with L=2500 o=1500 g=1000 G=6\n",
+		"verbs": "in the LogGP model with L=4000 o=182 g=182 G=1\n",
+	} {
+		var out bytes.Buffer
+		c := parsed(t, "explain", "barrier -p 16 --hosts 16 --transport "+transport).(*explainCmd)
+		require.NoError(t, c.Run(t.Context(), quiet(&out)))
+		require.Contains(t, out.String(), want)
+		require.Contains(t, out.String(), "  rule        built-in, by the model: ")
+	}
+	e := explained(t, "barrier -p 16 --hosts 16 --transport verbs")
+	require.Equal(t, 24, e.chosen.Params.Degree, "one step, as in paper 003")
+}
