@@ -194,7 +194,9 @@ func (n *network) chain(name string, p int, bytes, work float64) float64 {
 	each := n.wire(bytes/chunks) + work/chunks
 	time := float64(p-1)*(2*n.o+n.l+each) + (chunks-1)*(2*n.o+each)
 	if work > 0 && chunks > 1 {
-		time += float64(2*p-5) * each // work on a chunk, and its send, wait for chunks that came before
+		// Work on a chunk, and its send, wait for chunks that came before. The longer chunks are on
+		// the wire, the more of them come together.
+		time += float64(2*p-5)*each + float64(p-2)*n.l*2/3
 	}
 	return time
 }
