@@ -76,7 +76,7 @@ func TestCastServesLate(t *testing.T) {
 	t.Parallel()
 	path, text := randomFile(t, 1<<20)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
-	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--silence", "1h", "--listen", "127.0.0.1:0", "--limit", "512KiB/s", "--json")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--silence", "1h", "--listen", "127.0.0.1:0", "--limit", "128KiB/s", "--json")
 	at := sender.address()
 	early := startCast(t, "receive", "--from", at, "--to", one, "--name", "early")
 	writing(t, one)

@@ -84,8 +84,11 @@ func TestStatusOfRanksStartedByHand(t *testing.T) {
 				len(reports[other].States) == 1 && reports[other].States[0].Rank == other
 		})
 	}
-	line, err := ranks[0].errs.ReadString('\n')
-	require.NoError(t, err)
+	line, err := "", error(nil)
+	for !strings.Contains(line, "msg=joined") { // a rank that waits for long says so before
+		line, err = ranks[0].errs.ReadString('\n')
+		require.NoError(t, err)
+	}
 	require.Contains(t, line, "level=INFO msg=joined rank=0 size=3 comm=0 epoch=1 by=join transport=tcp")
 	require.Contains(t, line, " sealed=no")
 	require.NoError(t, ranks[2].cmd.Process.Kill())

@@ -158,7 +158,7 @@ static int is_there(const void *at, const struct layout *l) { return at || !l->p
 static int takes_fold(int form, const struct communicator *c, const void **in, void *out, long long own, long long all, handle type, handle op, int root,
                       struct layout *l)
 {
-    const enum operation operation = (enum operation)(form % OPERATIONS);
+    const enum operation operation = (enum operation)(form % NONBLOCKING);
     const int has_out = own > 0 && (operation != REDUCE || c->rank == root), wanted = has_out && (operation != EXSCAN || c->rank > 0);
     const int in_place = *in == mpi.in_place;
     if (root < 0 || root >= c->size || all < 0 || all > INT_MAX || !is_type(type) || op == mpi.op_null || op == 0)
@@ -184,7 +184,7 @@ static int takes_fold(int form, const struct communicator *c, const void **in, v
  */
 static int takes_move(int form, const struct communicator *c, struct blocks *b, int root)
 {
-    const enum operation operation = (enum operation)(form % OPERATIONS);
+    const enum operation operation = (enum operation)(form % NONBLOCKING);
     const int rooted = operation == GATHER || operation == SCATTER, is_root = rooted && c->rank == root;
     const int has_in = b->held && b->in != mpi.in_place, has_out = b->wanted && b->out != mpi.in_place;
     long long in = 0, out = 0;
@@ -255,7 +255,7 @@ static int is_side(const struct communicator *c, const struct side *s, const str
  */
 static int takes_sides(int form, const struct communicator *c, const struct side *in, const struct side *out, int root, int *twice)
 {
-    const enum operation operation = (enum operation)(form % OPERATIONS);
+    const enum operation operation = (enum operation)(form % NONBLOCKING);
     const struct side *sides[] = {in, out}, *one = operation == SCATTERV ? out : in, *all = operation == SCATTERV ? in : out;
     struct layout layouts[2];
     int i;
