@@ -133,6 +133,13 @@ func (s *Spec) SizeUpTo(most int64) (rules, actions int64) {
 	return rules, actions
 }
 
+// SizeOf returns the numbers of rules and actions of rank's program, 0 ≤ rank < Ranks. If one exceeds
+// most, it may return those of a part of the program with which one does.
+func (s *Spec) SizeOf(rank int, most int64) (rules, actions int64) {
+	z := s.sizeUpTo(s.node(rank), most)
+	return int64(z.rules), int64(z.acts)
+}
+
 // SizeAbout is like SizeUpTo, but looks at a few ranks only and takes all to have as many rules and
 // actions as the shortest of their programs.
 func (s *Spec) SizeAbout(most int64) (rules, actions int64) {
@@ -140,8 +147,8 @@ func (s *Spec) SizeAbout(most int64) (rules, actions int64) {
 	rules, actions = math.MaxInt64, math.MaxInt64
 	for _, rank := range []int{0, 1, s.params.Ranks / 3, s.params.Ranks / 2, s.params.Ranks - 1} {
 		if rank < s.params.Ranks {
-			z := s.sizeUpTo(s.node(rank), most/ranks)
-			rules, actions = min(rules, int64(z.rules)*ranks), min(actions, int64(z.acts)*ranks)
+			r, a := s.SizeOf(rank, most/ranks)
+			rules, actions = min(rules, r*ranks), min(actions, a*ranks)
 		}
 	}
 	return rules, actions

@@ -71,10 +71,10 @@ func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
 	if q == nil {
 		return false
 	}
-	make := maker()
+	program := maker()
 	c := newComparer(&h, q.per, q.rotated)
 	for _, rank := range []int{1, h.Ranks - 1} {
-		if p := make(rank); !c.compare(rank, q.p, &p) {
+		if p := program(rank); !c.compare(rank, q.p, &p) {
 			return false
 		}
 	}

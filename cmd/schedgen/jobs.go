@@ -43,8 +43,19 @@ const maxRead = 1 << 34
 // isLean reports whether an algorithm can probably be proved without being built.
 func isLean(s *schedule.Spec) bool {
 	rules, actions := s.SizeAbout(maxRead)
-	return max(rules, actions) <= maxRead && verify.IsLean(s.Header(), s.Maker)
+	return max(rules, actions) <= maxRead && verify.IsLean(s.Header(), func() func(rank int) ir.Program {
+		program := s.Maker()
+		return func(rank int) ir.Program {
+			if rules, actions := s.SizeOf(rank, maxProgram); max(rules, actions) > maxProgram {
+				return ir.Program{Rank: -1} // none of a lean schedule
+			}
+			return program(rank)
+		}
+	})
 }
+
+// maxProgram is the largest number of rules, or of actions, of a program of a lean schedule.
+const maxProgram = 1 << 22
 
 // specs yields the parameters of all schedules of an algorithm.
 func (j *jobs) specs() iter.Seq[schedule.Params] {
