@@ -13,8 +13,8 @@ import (
 // gigabytes as a whole.
 func TestTooLargeIsSaidBeforeItBegins(t *testing.T) {
 	for args, want := range heavy.Or(map[string]string{
-		"verify allreduce/ring -p 1000000":    "more than 33554432 rules or transfers; at most so many are built",
-		"show allreduce/linear -p 65536":      "more than 33554432 rules or transfers; at most so many are built",
+		"verify allreduce/ring -p 1000000": "more than 33554432 rules or transfers; at most so many are built",
+		"show allreduce/linear -p 65536":   "more than 33554432 rules or transfers; at most so many are built",
 	}, map[string]string{
 		"verify reduce-scatter/star -p 65536":                 "more than 33554432 rules or transfers; at most so many are built",
 		"verify allreduce/two-shot -p 65536":                  "more than 33554432 rules or transfers; at most so many are built",
