@@ -68,6 +68,11 @@ func init() {
 		return n.rounds(p) * n.exchange(1, b*float64(p)/2)
 	})
 	add("alltoall", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.exchange(p-1, b) })
+	const short = 2 << 10 // bytes: over verbs, a rank sends all of its shorter chunks before the first one arrives
+	add("alltoall", "linear", Params{Chunk: short}, func(n *network, p int, b float64) float64 {
+		chunks := math.Ceil(max(b, 1) / short)
+		return n.exchange(int(chunks)*(p-1), b/chunks)
+	})
 
 	add(schedule.Reduce, "linear", Params{}, func(n *network, p int, b float64) float64 { return n.collect(p-1, b) + n.fold(float64(p-1)*b) })
 	add(schedule.Reduce, "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, b, n.fold(b)) })
