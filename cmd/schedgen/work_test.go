@@ -28,7 +28,7 @@ func TestWorkShowsAfterSilence(t *testing.T) {
 				time.Sleep(silence - 1)
 				synctest.Wait()
 				require.Empty(t, out.String())
-				time.Sleep(2)
+				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
 				require.Contains(t, out.String(), "building bcast/chain")
 				w.does("drawing bcast/chain")

@@ -168,11 +168,6 @@ func (o *op) retire(asked bool, limit int) {
 	m.areas[areaOut].bytes, m.areas[areaIn].bytes = o.keep[:len(out)], o.keep[len(out):]
 }
 
-// isInPlace reports whether In and Out share their memory.
-func (b *Buffers) isInPlace() bool {
-	return len(b.In) > 0 && len(b.Out) > 0 && &b.In[0] == &b.Out[0]
-}
-
 // free forgets an operation that could not be completed.
 func (o *op) free() {
 	o.state, o.gone = opFree, true
