@@ -37,6 +37,7 @@ func byName(o *cast.Result) map[string]cast.Outcome {
 // file between the rounds. Package pack tests every change both with and without --resume; so do
 // heavy tests.
 func TestCastChangedBetweenRounds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		resume bool
 		change func(path string) error
@@ -102,6 +103,7 @@ func TestCastChangedBetweenRounds(t *testing.T) {
 
 // A receiver that comes again continues with the same file, or fails.
 func TestCastChangedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, resume := range heavy.Or(map[string]bool{"resumed": true}, map[string]bool{"anew": false, "resumed": true}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +169,7 @@ func TestCastChangedOverSSH(t *testing.T) {
 // A file that changes while it is read is read once more. If it changes again, it is skipped: no
 // receiver gets it, and the exit code is 1.
 func TestCastChangedWhileRead(t *testing.T) {
+	t.Parallel()
 	for name, often := range map[string]bool{"once": false, "always": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

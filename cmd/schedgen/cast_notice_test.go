@@ -41,6 +41,7 @@ func refusing(t *testing.T) string {
 // A receiver reports that it cannot reach its sender, or that another program is at the sender's
 // address. A sender reports that no receiver has come, and a rank that another has not come.
 func TestSaysWhyItWaits(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })

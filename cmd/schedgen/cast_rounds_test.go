@@ -94,6 +94,7 @@ func TestCastServesLate(t *testing.T) {
 
 // After --wait, the cast begins with the receivers that have come, or ends if there are none.
 func TestCastWaits(t *testing.T) {
+	t.Parallel()
 	for name, expect := range map[string][]string{"some": {"--expect", "3"}, "all": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +116,7 @@ func TestCastWaits(t *testing.T) {
 
 // A receiver that dies at any moment before the first piece is left out.
 func TestCastOutlivesGuest(t *testing.T) {
+	t.Parallel()
 	for name, die := range map[string]func(t *testing.T, at string, s *lobby.Seat){
 		"with a place": func(_ *testing.T, _ string, s *lobby.Seat) { s.Leave() },
 		"connected": func(t *testing.T, at string, s *lobby.Seat) {
@@ -174,6 +176,7 @@ func randomFile(t *testing.T, n int) (path string, text []byte) {
 // After the sender, a receiver or all were killed, a cast with --resume sends to each receiver the
 // data that it lacks.
 func TestCastResumes(t *testing.T) {
+	t.Parallel()
 	for _, killed := range []string{"sender", "receiver", "both"} {
 		t.Run(killed, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ const kept = 3 << 20
 // comes again, and is served after them. If the others have finished, the sender waits for it for
 // the time of --silence.
 func TestCastServesSilent(t *testing.T) {
+	t.Parallel()
 	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

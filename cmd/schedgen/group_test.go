@@ -214,6 +214,7 @@ func (l *groupLine) of(label string) heardFrom {
 // TestGroupAnycast runs processes that publish while others join, die and leave. All members
 // receive the same messages.
 func TestGroupAnycast(t *testing.T) {
+	t.Parallel()
 	for name, manager := range managers("embedded", "file") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +252,7 @@ func TestGroupAnycast(t *testing.T) {
 
 // TestGroupBcast runs processes that broadcast while the root dies and others come and go.
 func TestGroupBcast(t *testing.T) {
+	t.Parallel()
 	for name, manager := range managers("etcd") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 // Sizes far beyond what can be computed are refused, or the verb ends when it is interrupted.
 func TestTooLargeIsRefusedOrInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, args := range heavy.Or([]string{"verify allreduce/halving -p 65536", "show allgather/ring -p 5000", "sim allreduce/halving -p 65536 --size 1MiB"}, []string{
 		"verify allreduce/halving -p 65536", "verify allreduce/ring -p 1000000", "verify bcast/chain -p 1000000 --chunks 1000000",
 		"show allgather/ring -p 5000", "emit allgather/ring -p 5000 --format text", "cost allreduce/halving -p 65536",

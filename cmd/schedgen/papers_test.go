@@ -45,6 +45,7 @@ var slowFigures = []string{"000/second-stage", "000/delay-random", "000/delay-ro
 // TestStoredFigures compares the figures of docs/papers with what the verb papers draws. The slow
 // ones need SCHEDGEN_HEAVY=1.
 func TestStoredFigures(t *testing.T) {
+	t.Parallel()
 	ids := map[string]bool{}
 	for _, e := range papers.List() {
 		ids[e.ID] = true

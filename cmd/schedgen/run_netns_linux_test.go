@@ -89,6 +89,7 @@ func TestKilledRankOnHostMadeUp(t *testing.T) {
 // TestVanishedHostMadeUp cuts a host off the network. The ranks notice it, although no connection
 // is closed.
 func TestVanishedHostMadeUp(t *testing.T) {
+	t.Parallel()
 	mayMakeHosts(t)
 	for _, transport := range []string{overTCP, overMcast} {
 		t.Run(transport, func(t *testing.T) {

@@ -111,6 +111,7 @@ func TestKilledRank(t *testing.T) {
 
 // TestKilledRankBeforeTheyMeet kills a rank while others may still be starting.
 func TestKilledRankBeforeTheyMeet(t *testing.T) {
+	t.Parallel()
 	for victim := range 3 {
 		t.Run(fmt.Sprint(victim), func(t *testing.T) {
 			t.Parallel() // it waits
@@ -198,6 +199,7 @@ func TestStoppedRank(t *testing.T) {
 // TestSilentRank checks that the others notice a rank that is stopped for longer than --silence,
 // long before the timeout.
 func TestSilentRank(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		if transport == overMem {
 			continue

@@ -17,6 +17,7 @@ import (
 // TestStatusOfAStoppedRank stops a rank. The page names it and all ranks that wait for it, over
 // every transport between processes.
 func TestStatusOfAStoppedRank(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		if transport == overMem {
 			continue

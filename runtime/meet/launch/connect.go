@@ -49,10 +49,20 @@ func Connect(ctx context.Context, getenv func(string) string, c clock.Clock, log
 	return t, nil
 }
 
-func connect(ctx context.Context, p *Position) (wire.Transport, error) {
-	name := cmp.Or(p.getenv("SCHEDGEN_TRANSPORT"), transport.Auto)
+// Transport returns the name in SCHEDGEN_TRANSPORT, transport.Auto if it has none. An unknown name is
+// an error.
+func Transport(getenv func(string) string) (string, error) {
+	name := cmp.Or(getenv("SCHEDGEN_TRANSPORT"), transport.Auto)
 	if known := append(transport.Names(), transport.Auto); !slices.Contains(known, name) {
-		return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want one of %s", name, words.List(known))
+		return "", fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want one of %s", name, words.List(known))
+	}
+	return name, nil
+}
+
+func connect(ctx context.Context, p *Position) (wire.Transport, error) {
+	name, err := Transport(p.getenv)
+	if err != nil {
+		return nil, err
 	}
 	for _, v := range []string{multicastOn, adapter} {
 		if where := p.getenv(v); where != "" && v != places[name] {

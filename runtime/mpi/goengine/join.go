@@ -87,6 +87,10 @@ const (
 
 // join creates a communicator of ranks that meet where rank 0 listens.
 func (m member) join(ctx context.Context) (*runtime.Comm, error) {
+	name, err := launch.Transport(os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
+	}
 	key, encrypt, err := launch.Key(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	if m.network != "" {
 		to.Mcast = &mcast.Config{Interface: m.network}
 	}
-	t, err := transport.Open(ctx, os.Getenv("SCHEDGEN_TRANSPORT"), to)
+	t, err := transport.Open(ctx, name, to)
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
