@@ -167,16 +167,9 @@ func (c *Comm) rules() *selection.Rules {
 // caseOf returns the case that the rules decide for an operation of n bytes. It is the same at all
 // ranks.
 func (c *Comm) caseOf(collective string, n int) selection.Case {
-	return selection.Case{
-		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
-		Memory: c.lends(), Rings: c.lends() && c.caps.Rings, Hosts: hostsAbove(c.caps, c.size), Place: c.place, RDMA: c.caps.RDMA,
-		Reproducible: c.cfg.Reproducible && c.folds(collective),
-	}
-}
-
-// lends reports whether all ranks copy long chunks directly from the sender's memory.
-func (c *Comm) lends() bool {
-	return c.window.shelves() && c.caps.Local == c.size
+	of := c.general
+	of.Collective, of.Bytes, of.Reproducible = collective, n, c.cfg.Reproducible && c.folds(collective)
+	return of
 }
 
 // chunks returns the number of chunks of a block of n bytes. It is the same at all ranks, since all
@@ -185,13 +178,8 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 	if ch.Params.Chunks > 0 {
 		return ch.Params.Chunks
 	}
-	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Blocks: row.Blocks(c.size), Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
-	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree on whether they share one host
-	m.Memory, m.RDMA = c.lends(), c.caps.RDMA
-	if ch.Params.Hosts > 0 {
-		m.Ranks = ch.Params.Hosts
-	}
-	return selection.Chunks(m)
+	of := c.caseOf(row.Name, n)
+	return of.Chunks(ch.Name, row.Blocks(c.size), ch.Params.Hosts, ch.chunk, c.caps.Datagram)
 }
 
 // startAndWait starts an operation and waits for it.

@@ -13,6 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do collective operations
@@ -26,9 +27,10 @@ type Comm struct {
 	casting
 	cfg  Config
 	caps wire.Caps
-	ground
 	rank int
 	size int
+
+	general selection.Case // of all operations; caseOf adds what one of them is
 
 	blocking Request     // the request of Bcast and Barrier
 	raised   atomic.Bool // a call has passed the panic of a Fold's Kernel on
@@ -69,10 +71,10 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
 	err = ctx.Err()
 	if err == nil {
-		err = c.prepare()
+		err = c.prepare(true)
 	}
 	if err != nil {
 		_ = d.tr.Close(false, 0)
@@ -84,8 +86,8 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 }
 
 // prepare makes the core of c, after it has compiled the first plans and checked the choice of
-// algorithms.
-func (c *Comm) prepare() error {
+// algorithms. spread says that multicasts are worthwhile.
+func (c *Comm) prepare(spread bool) error {
 	if err := c.checkNamed(); err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (c *Comm) prepare() error {
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
-	c.place = placeOf(c.caps, c.size)
+	c.general = c.ground(spread).Case()
 	if _, err := c.choose(barrier, 0, 0, form{}); err != nil {
 		return err
 	}

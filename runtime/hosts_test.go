@@ -19,7 +19,12 @@ type placed struct {
 	to    map[int]bool
 }
 
-func (p *placed) Caps() wire.Caps { return wire.Caps{Hosts: p.hosts} }
+func (p *placed) Caps() (caps wire.Caps) {
+	for r := range 4 * min(p.hosts, 1) {
+		caps.Host = append(caps.Host, r*p.hosts/4)
+	}
+	return caps
+}
 
 func (p *placed) Put(to int, f *wire.Frame) {
 	if f.Kind == wire.FrameSlot {
@@ -28,21 +33,29 @@ func (p *placed) Put(to int, f *wire.Frame) {
 	p.Transport.Put(to, f)
 }
 
+func puts(to ...int) map[int]bool {
+	all := make(map[int]bool)
+	for _, rank := range to {
+		all[rank] = true
+	}
+	return all
+}
+
 // The default is the hierarchical form between hosts with several ranks; explicit choices win.
 func TestDefaultsAboveHosts(t *testing.T) {
 	flat := runtime.Algorithm{Name: "barrier/hsb"}
 	for name, test := range map[string]struct {
 		hosts   int
 		barrier runtime.Algorithm
-		last    int // the rank that rank 3 reports a barrier to
-		first   map[int]bool
+		last    map[int]bool // the ranks to which rank 3 puts
+		first   map[int]bool // the ranks to which rank 0 puts
 	}{
-		"default":          {hosts: 2, last: 2, first: map[int]bool{1: true, 2: true}},
-		"one host":         {hosts: 1, last: 0, first: map[int]bool{1: true, 2: true, 3: true}},
-		"one rank a host":  {hosts: 4, last: 0, first: map[int]bool{1: true, 2: true, 3: true}},
-		"unknown":          {hosts: 0, last: 0, first: map[int]bool{1: true, 2: true, 3: true}},
-		"explicit, flat":   {hosts: 2, barrier: flat, last: 0, first: map[int]bool{1: true, 2: true, 3: true}},
-		"explicit, 1 host": {hosts: 2, barrier: runtime.Algorithm{Params: schedule.Params{Hosts: 1}}, last: 0, first: map[int]bool{1: true, 2: true, 3: true}},
+		"default":          {hosts: 2, last: puts(2), first: puts(1, 2)},
+		"one host":         {hosts: 1, last: puts(0), first: puts(1, 2, 3)},
+		"one rank a host":  {hosts: 4, last: puts(0, 1, 2), first: puts(1, 2, 3)},
+		"unknown":          {hosts: 0, last: puts(0), first: puts(1, 2, 3)},
+		"explicit, flat":   {hosts: 2, barrier: flat, last: puts(0), first: puts(1, 2, 3)},
+		"explicit, 1 host": {hosts: 2, barrier: runtime.Algorithm{Params: schedule.Params{Hosts: 1}}, last: puts(0), first: puts(1, 2, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			net, err := mem.New(4, mem.Options{})
@@ -61,7 +74,7 @@ func TestDefaultsAboveHosts(t *testing.T) {
 				defer c.Close()
 			}
 			wg.Wait()
-			require.Equal(t, map[int]bool{test.last: true}, trs[3].to)
+			require.Equal(t, test.last, trs[3].to)
 			require.Equal(t, test.first, trs[0].to)
 		})
 	}

@@ -79,13 +79,13 @@ func (m *members) Taken(to int) uint64 {
 func (m *members) Datagram(to int, f *wire.Frame) { m.tr.Datagram(m.endpoint[to], m.stamp(f)) }
 
 // capsAmong returns the Caps of a transport for a subset of its endpoints: some lists them, and
-// self is this rank's. Only Local, Hosts and Host differ from caps.
+// self is this rank's. Only Local and Host differ from caps.
 func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 	host := caps.Host
 	if host == nil && caps.Local == endpoints {
 		host = make([]int, endpoints) // all share one host
 	}
-	caps.Local, caps.Hosts, caps.Host = 0, 0, nil
+	caps.Local, caps.Host = 0, nil
 	if host == nil {
 		return caps
 	}
@@ -95,7 +95,6 @@ func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 			caps.Local++
 		}
 	}
-	caps.Hosts = wire.Blocks(caps.Host)
 	return caps
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 func TestCapsAmongMembers(t *testing.T) {
@@ -29,7 +30,7 @@ func TestCapsAmongMembers(t *testing.T) {
 	} {
 		got := capsAmong(test.caps, 6, 2, test.endpoints)
 		require.Equal(t, test.local, got.Local, name)
-		require.Equal(t, test.hosts, got.Hosts, name)
+		require.Equal(t, test.hosts, selection.Blocks(got.Host), name)
 		require.Equal(t, test.caps.Datagram, got.Datagram, name)
 		require.Equal(t, test.spread, spreads(test.caps, got, 6, len(test.endpoints), false), name)
 		require.Equal(t, test.spread || name == "a few", spreads(test.caps, got, 6, len(test.endpoints), true), name)

@@ -218,7 +218,6 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 		drv: d, number: out.number, members: m, cfg: c.cfg, rank: slices.Index(ranks, c.rank), size: len(ranks),
 		caps: capsAmong(all, d.tr.Size(), m.self, endpoints), casting: own,
 	}
-	child.spread = spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)
 	child.cfg.Epoch = out.epoch
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
 		child.cfg.Algorithms = c.cfg.Algorithms.withoutHosts()
@@ -230,7 +229,7 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 		}
 		child.window = w
 	}
-	if err := child.prepare(); err != nil {
+	if err := child.prepare(spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)); err != nil {
 		d.windows.close(child.window)
 		return nil, err
 	}

@@ -36,29 +36,33 @@ func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective,
 }
 
 // caseOf returns the case of an operation on size bytes over a link. Ranks that are started
-// together are on one host. If --hosts or --netns says that they are on several hosts, the case has
-// several hosts.
+// together are on one host, unless --hosts or --netns says that they are on several.
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
-	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.Multicasts(), RDMA: l.Transport == overVerbs}
+	g := selection.Ground{Multicast: l.Multicasts(), RDMA: l.Transport == overVerbs}
 	if f.Ranks != nil {
-		c.Ranks = f.Ranks.lo
+		g.Ranks = f.Ranks.lo
 	}
 	if hosts == nil {
 		hosts = f.Netns
 	}
-	if c.Hosts, err = hostsOf(hosts, f.Ranks); err != nil {
+	shared, err := hostsOf(hosts, f.Ranks)
+	if err != nil {
 		return c, err
 	}
 	switch {
-	case f.apart || c.Hosts > 0:
-	case hasMessage(row) && (f.Loss != nil || f.delays): // these flags ask for multicasts
+	case f.apart:
+	case hasMessage(row) && (f.Loss != nil || f.delays) && shared == 0: // these flags ask for multicasts
 	case hosts != nil && *hosts > 1:
-		c.Place = selection.OneEach
+		g.Host = make([]int, g.Ranks)
+		for r := range g.Host {
+			g.Host[r] = r * *hosts / g.Ranks
+		}
 	default:
-		c.Place, c.Memory = selection.OneHost, l.SharesMemory()
-		c.Multicast = c.Multicast || c.Memory // in memory, one write serves all readers
-		c.Rings = c.Memory && shm.RingsFaster()
+		g.OneHost, g.Lends, g.Rings = true, l.SharesMemory(), l.SharesMemory() && shm.RingsFaster()
+		g.Multicast = g.Multicast || g.Lends // in memory, one write serves all readers
 	}
+	c = g.Case()
+	c.Collective, c.Bytes = row.Name, int(min(size, math.MaxInt))
 	return c, nil
 }
 

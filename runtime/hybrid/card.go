@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/internal/segment"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // card is what a rank tells the other ranks about itself.
@@ -49,7 +48,6 @@ type location struct {
 	ranks  []int  // ranks that share memory with it, including itself, ascending
 	local  []int  // by rank: its index in ranks, or -1
 	here   int    // ranks on its host, including itself
-	hosts  int    // as in [wire.Caps]
 	host   []int  // by rank: its host, named by the lowest rank there
 	reason string // why ranks of this host do not share memory; empty: they do, or there is only one
 }
@@ -70,7 +68,7 @@ func locate(cards []card, rank int) *location {
 			p.reason = fmt.Sprintf("rank %d: %s", r, cards[r].cannot)
 		}
 	}
-	p.here, p.hosts = len(p.ranks), wire.Blocks(hosts)
+	p.here = len(p.ranks)
 	if len(p.ranks) > segment.MaxSize {
 		p.reason = fmt.Sprintf("%d ranks are on one host, but at most %d can share memory", len(p.ranks), segment.MaxSize)
 	}

@@ -52,12 +52,10 @@ func (t *Transport) Shared() bool { return t.net == nil }
 // Caps returns the Caps of the network, or of the memory if all ranks share it.
 func (t *Transport) Caps() wire.Caps {
 	if t.net == nil {
-		caps := t.near.Caps()
-		caps.Hosts = 1
-		return caps
+		return t.near.Caps()
 	}
 	caps := t.net.Caps()
-	caps.Local, caps.Hosts, caps.Host = t.location.here, t.location.hosts, t.location.host
+	caps.Local, caps.Host = t.location.here, t.location.host
 	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // otherwise hosts might differ
 	return caps
 }

@@ -165,7 +165,7 @@ func (w *world) id() (id [16]byte) {
 func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec, questions core.Overlay) core.Config {
 	alg := anycast.Algorithm()
 	n, c := &w.net, &w.comm
-	caps := wire.Caps{Hosts: len(w.hosts)}
+	var caps wire.Caps
 	if w.sc.Net.Multicast {
 		caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, n.Datagram, n.Room
 	}

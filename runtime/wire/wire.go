@@ -95,7 +95,6 @@ type Caps struct {
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
 	Room      int  // bytes of multicasts that every rank can buffer without a Poll, agreed by all; 0: no limit
 	Local     int  // ranks on this host, this one included; 0: unknown
-	Hosts     int  // number of hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or it is unknown
 	RDMA      bool // adapters write messages into the memory of their receivers
 	Rings     bool // receivers copy a long chunk from the sender's memory more slowly than from a shared-memory multicast; set only if all ranks share memory, and agreed by all
 

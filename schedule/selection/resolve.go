@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"cmp"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -17,13 +19,18 @@ func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, e
 	if in.Chunks > 0 || !ok || !hasSizes(&row) {
 		return in, nil
 	}
-	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Blocks: row.Blocks(c.Ranks), Bytes: c.Bytes, Links: c.Place != OneHost, RDMA: c.RDMA, Memory: c.Memory, Most: p.Chunk}
-	if in.Hosts > 0 {
-		m.Ranks = in.Hosts
-	}
+	in.Chunks = c.Chunks(algorithm, row.Blocks(c.Ranks), in.Hosts, p.Chunk, datagram)
+	return in, nil
+}
+
+// Chunks returns the number of chunks into which an algorithm cuts each block of the case: see
+// [Message]. blocks is their number. hosts is the number of hosts if the algorithm runs between their
+// masters, else 0. most is the greatest length of a chunk, or 0. datagram is the payload of a
+// multicast in bytes.
+func (c *Case) Chunks(algorithm string, blocks, hosts, most, datagram int) int {
+	m := Message{Algorithm: algorithm, Ranks: cmp.Or(hosts, c.Ranks), Blocks: blocks, Bytes: c.Bytes, Links: c.Place != OneHost, RDMA: c.RDMA, Memory: c.Memory, Most: most}
 	if c.Multicast {
 		m.Datagram = datagram
 	}
-	in.Chunks = Chunks(m)
-	return in, nil
+	return Chunks(m)
 }

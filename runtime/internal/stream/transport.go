@@ -101,7 +101,7 @@ func (t *Transport) Reactor() *reactor.Reactor { return t.reactor }
 
 // Caps returns the Caps, without multicast.
 func (t *Transport) Caps() wire.Caps {
-	return wire.Caps{Local: t.local, Hosts: wire.Blocks(t.host), Host: t.host, Sealed: t.session.Mode().Sealed()}
+	return wire.Caps{Local: t.local, Host: t.host, Sealed: t.session.Mode().Sealed()}
 }
 
 // Stats returns the counters. The caller holds the lock of Poll.
